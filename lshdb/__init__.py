@@ -1,0 +1,86 @@
+"""lshdb: an embedded near-duplicate database in one SQLite file.
+
+>>> import lshdb
+>>> with lshdb.open("fables.db", threshold=0.7) as db:
+...     db.add("fox", "A hungry fox saw some fine grapes hanging from a vine").added
+...     [match.key for match in db.query("a hungry fox saw some fine grapes hanging")]
+1
+[]
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lshdb.database import Database
+    from lshdb.errors import (
+        Busy,
+        ContentError,
+        DamagedFile,
+        InputError,
+        KeyNotFound,
+        LshdbError,
+        NewerFormat,
+        NotADatabase,
+        QueryError,
+        ReadOnly,
+        SettingsError,
+        SettingsMismatch,
+        StoreError,
+        UsageError,
+    )
+    from lshdb.model import (
+        AddReport,
+        Bucket,
+        Construction,
+        Document,
+        Info,
+        Match,
+        Settings,
+        Shingling,
+        StoredDocument,
+    )
+    from lshdb.opening import open_database as open  # noqa: A004
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AddReport",
+    "Bucket",
+    "Busy",
+    "Construction",
+    "ContentError",
+    "DamagedFile",
+    "Database",
+    "Document",
+    "Info",
+    "InputError",
+    "KeyNotFound",
+    "LshdbError",
+    "Match",
+    "NewerFormat",
+    "NotADatabase",
+    "QueryError",
+    "ReadOnly",
+    "Settings",
+    "SettingsError",
+    "SettingsMismatch",
+    "Shingling",
+    "StoreError",
+    "StoredDocument",
+    "UsageError",
+    "open",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a name when it is first used: the command line's --help needs none of them."""
+    if name not in __all__:
+        raise AttributeError(f"module 'lshdb' has no attribute {name!r}")
+    source = "open_database" if name == "open" else name
+    for module in ("lshdb.errors", "lshdb.model", "lshdb.database", "lshdb.opening"):
+        value = getattr(importlib.import_module(module), source, None)
+        if value is not None:
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'lshdb' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""The command line: each command opens the file, calls one method, and prints."""

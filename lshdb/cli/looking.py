@@ -1,0 +1,147 @@
+"""Commands that look inside the file: show, buckets, sql, info."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lshdb.cli.options import DEFAULT_PATH, AsCsv, AsJson, DatabasePath, reported_errors
+from lshdb.cli.output import Cell, csv_rows, json_line, pairs, rows
+
+_LANES_SHOWN = 8
+
+
+def show(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The document's key.")],
+    db: DatabasePath = DEFAULT_PATH,
+    as_json: AsJson = False,
+) -> None:
+    """Show one document: its sizes, its signature, its buckets.
+
+    Example: lshdb show -d code.db src/main.py
+    """
+    import lshdb
+
+    with reported_errors(), lshdb.open(db, mode="read") as database:
+        document = database.get(key)
+        buckets = database.buckets_of(key)
+        distinct = database.count_distinct(document)
+    content = document.content
+    lanes = [] if document.signature is None else document.signature.tolist()
+    sizes: dict[str, str | int | None] = {"key": document.key, "doc_id": document.doc_id}
+    if isinstance(content, str):
+        sizes |= {"characters": len(content), "bytes": len(content.encode())}
+    elif content is not None:
+        sizes["elements"] = len(content)
+    sizes |= {"shingles": document.shingles, "distinct_shingles": distinct}
+    if as_json:
+        json_line(
+            {
+                **sizes,
+                "signature": lanes,
+                "buckets": [
+                    {
+                        "band_no": bucket.band_no,
+                        "bucket_key": bucket.bucket_key,
+                        "documents": bucket.documents,
+                    }
+                    for bucket in buckets
+                ],
+            }
+        )
+        return
+    shown = " ".join(f"{lane:08x}" for lane in lanes[:_LANES_SHOWN])
+    more = f" ... ({len(lanes)} lanes)" if lanes else "none: no shingle, similar to nothing"
+    pairs(
+        {name: value for name, value in sizes.items() if value is not None}
+        | {"signature": shown + more}
+    )
+    if buckets:
+        rows(
+            ("band_no", "bucket_key", "documents"),
+            [(bucket.band_no, bucket.bucket_key, bucket.documents) for bucket in buckets],
+        )
+
+
+def buckets(
+    db: DatabasePath = DEFAULT_PATH,
+    top: Annotated[int, typer.Option(min=1, help="How many, the largest.")] = 10,
+    key: Annotated[str | None, typer.Option(help="The buckets of this document.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the largest buckets, or those of one document.
+
+    Example: lshdb buckets -d code.db --top 5
+    """
+    import lshdb
+
+    with reported_errors(), lshdb.open(db, mode="read") as database:
+        found = database.buckets(top) if key is None else database.buckets_of(key)
+    names = ("band_no", "bucket_key", "documents")
+    table = [(bucket.band_no, bucket.bucket_key, bucket.documents) for bucket in found]
+    if as_json:
+        for row in table:
+            json_line(dict(zip(names, row, strict=True)))
+    else:
+        rows(names, table)
+
+
+def sql(
+    statement: Annotated[str, typer.Argument(metavar="SELECT", help="One statement that reads.")],
+    db: DatabasePath = DEFAULT_PATH,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Run a SELECT on the file's tables and views.
+
+    Tables: settings, documents, signatures, bands. Views: buckets, bucket_members,
+    candidate_pairs. In a pipe the output is that of the sqlite3 shell.
+
+    Example: lshdb sql "select * from buckets order by documents desc limit 5"
+    """
+    import lshdb
+
+    with reported_errors(), lshdb.open(db, mode="read") as database:
+        if as_json and as_csv:
+            raise lshdb.UsageError("give one of --json and --csv")
+        names, table = database.sql(statement)
+        if as_json:
+            for row in table:
+                values = [v.hex() if isinstance(v, bytes) else v for v in row]
+                json_line(dict(zip(names, values, strict=True)))
+        elif as_csv:
+            csv_rows(names, table)
+        else:
+            rows(names, table, separator="|")
+
+
+def info(db: DatabasePath = DEFAULT_PATH, as_json: AsJson = False) -> None:
+    """Show the database's settings and size.
+
+    Example: lshdb info -d code.db
+    """
+    import lshdb
+
+    with reported_errors(), lshdb.open(db, mode="read") as database:
+        info = database.info()
+    s = info.settings
+    fields: dict[str, Cell] = {
+        "documents": info.documents,
+        "empty": info.empty,
+        "threshold": s.threshold,
+        "recall": s.recall,
+        "shingle": str(s.shingling),
+        "permutations": s.permutations,
+        "bands": s.construction.bands,
+        "rows": s.construction.rows,
+        "construction": str(s.construction),
+        "sketch": s.sketch,
+        "seed": s.seed,
+        "content": s.content,
+        "bytes": info.bytes,
+    }
+    if as_json:
+        json_line(dict(fields))
+    else:
+        pairs({**fields, "content": "kept" if s.content else "not kept"})

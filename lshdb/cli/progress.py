@@ -1,0 +1,55 @@
+"""The progress of a long job: a bar on a terminal, nothing in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Told how far a job has come."""
+
+    def __call__(self, done: int, documents: int, /) -> None:
+        """`done` bytes are read, `documents` are in the file."""
+
+
+@contextmanager
+def progress_bar(label: str, total: int | None) -> Iterator[Progress]:
+    """A bar on standard error that counts bytes of input and documents.
+
+    Args:
+        label: what is being done.
+        total: bytes of input, None where it is not known.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _done, _documents: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TextColumn("{task.fields[documents]:,} documents, {task.fields[rate]:,.0f}/s"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total, documents=0, rate=0.0)
+
+        def update(done: int, documents: int) -> None:
+            elapsed = bar.tasks[0].elapsed or 0.0
+            rate = documents / elapsed if elapsed else 0.0
+            bar.update(task, completed=done, documents=documents, rate=rate)
+
+        yield update

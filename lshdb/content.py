@@ -1,0 +1,99 @@
+"""The stored form of a document: clean text, or a set as a JSON array in a fixed order."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final, cast
+
+from lshdb.errors import ContentError, DamagedFile
+from lshdb.model import Content, Element, Shingling
+
+LARGEST: Final = 900_000_000
+"""Bytes of UTF-8 in the largest document; SQLite takes values of up to a billion."""
+
+_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+
+
+@dataclass(frozen=True, slots=True)
+class Canonical:
+    """A document ready to be shingled and stored.
+
+    Attributes:
+        content: the text, or the distinct elements in order.
+        stored: the same as one string: the text itself, or a JSON array.
+        digest: 16 bytes of BLAKE2b over `stored`; equal for equal documents only.
+    """
+
+    content: str | tuple[Element, ...]
+    stored: str
+    digest: bytes
+
+
+def canonical(content: Content, shingling: Shingling) -> Canonical:
+    """Bring a document to its stored form.
+
+    Raises:
+        ContentError: a set where texts are shingled or a text where sets are, an element that is
+            neither string nor integer, or a document too large to store.
+    """
+    if shingling.of_sets:
+        if isinstance(content, str):
+            raise ContentError("this is a text, and the database holds sets (shingle set)")
+        elements = _ordered(content)
+        stored = json.dumps(elements, ensure_ascii=False, separators=(",", ":"))
+        kept: str | tuple[Element, ...] = elements
+    else:
+        if not isinstance(content, str):
+            raise ContentError(f"this is a set, and the database holds texts (shingle {shingling})")
+        kept = stored = without_surrogates(content)
+    encoded = stored.encode()
+    if len(encoded) > LARGEST:
+        raise ContentError(
+            f"the document has {len(encoded):,} bytes, and {LARGEST:,} is the limit: split it"
+        )
+    return Canonical(kept, stored, hashlib.blake2b(encoded, digest_size=16).digest())
+
+
+def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:
+    """The document of its stored form."""
+    if not shingling.of_sets:
+        return stored
+    try:
+        elements = json.loads(stored)
+    except ValueError as error:
+        raise DamagedFile(f"a stored set is no JSON array: {error}") from error
+    if not isinstance(elements, list) or not set(map(type, elements)) <= {str, int}:
+        raise DamagedFile("a stored set is no JSON array of strings and integers")
+    return tuple(elements)
+
+
+def without_surrogates(text: str) -> str:
+    """The text with each lone surrogate, which no UTF-8 can hold, replaced by U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join(_REPLACEMENT if "\ud800" <= c <= "\udfff" else c for c in text)
+    return text
+
+
+def _ordered(elements: Collection[Element]) -> tuple[Element, ...]:
+    """The distinct elements: integers in order, then strings in order."""
+    try:
+        kinds = set(map(type, elements))
+    except TypeError as error:
+        raise ContentError(f"a {type(elements).__name__} is neither text nor set") from error
+    if kinds <= {str}:
+        return tuple(sorted({without_surrogates(cast(str, e)) for e in elements}))
+    if kinds <= {int}:
+        return tuple(sorted(cast("set[int]", set(elements))))
+    if kinds <= {str, int}:
+        integers = {e for e in elements if isinstance(e, int)}
+        strings = {without_surrogates(e) for e in elements if isinstance(e, str)}
+        return (*sorted(integers), *sorted(strings))
+    strange = min(kind.__name__ for kind in kinds - {str, int})
+    raise ContentError(f"a set's elements are strings and integers, not {strange}")

@@ -1,0 +1,227 @@
+"""The database object: one method for each thing that a user does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from lshdb.content import from_stored
+from lshdb.ingest import add_batch, batches, remove
+from lshdb.model import (
+    AddReport,
+    Bucket,
+    Content,
+    Document,
+    Info,
+    Match,
+    Settings,
+    StoredDocument,
+)
+from lshdb.search import Query, buckets_of, row_of_key, search
+from lshdb.signing import distinct_shingles
+from lshdb.store import SqlValue, Store
+
+
+class Database:
+    """An open lshdb file: documents, their signatures, and the buckets that find similar ones.
+
+    Made by `lshdb.open`. Use it as a context manager, or call `close`. An object belongs to the
+    thread that opened it; other threads and processes open the file themselves.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; safe to call twice."""
+        self._store.close()
+
+    @property
+    def settings(self) -> Settings:
+        """What the database was made with."""
+        return self._store.settings
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._store.path
+
+    # documents in and out
+
+    def add(self, key: str, content: Content) -> AddReport:
+        """Add a document, or replace the one that has this key.
+
+        Args:
+            key: the user's name for it, not empty and without NUL characters.
+            content: a text; for `set` shingling a collection of strings and integers.
+
+        Raises:
+            ContentError: the database cannot take it.
+            StoreError: writing failed; the database is as before.
+
+        >>> import lshdb
+        >>> with lshdb.open("fruit.db", shingle="set", threshold=0.5) as db:
+        ...     db.add("breakfast", ["apple", "milk", "oats"]).added
+        1
+        """
+        return self.add_many([Document(key, content)])
+
+    def add_many(
+        self,
+        documents: Iterable[Document | tuple[str, Content]],
+        *,
+        on_batch: Callable[[AddReport], None] | None = None,
+    ) -> AddReport:
+        """Add documents in batches, each written in one transaction, whole or not at all.
+
+        A key given again replaces the earlier document, or changes nothing where the content is
+        the same.
+
+        Args:
+            documents: any number of documents, or pairs of key and content; read as needed.
+            on_batch: called with the report of each batch when it is safely in the file.
+
+        Returns:
+            How many were added, updated and unchanged, and how many of the first two were empty.
+
+        Raises:
+            ContentError: a document that the database cannot take; the batches before its own
+                stay.
+            StoreError: writing failed; the batches before stay.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     db.add_many([("a", "The fox and the grapes"), ("b", "The fox and the grapes!")])
+        AddReport(added=2, updated=0, unchanged=0, empty=0)
+        """
+        total = AddReport()
+        for batch in batches(documents):
+            report = add_batch(self._store, batch)
+            total += report
+            if on_batch is not None:
+                on_batch(report)
+        return total
+
+    def remove(self, key: str) -> None:
+        """Remove a document; KeyNotFound if no document has the key."""
+        self.remove_many([key])
+
+    def remove_many(self, keys: Sequence[str]) -> None:
+        """Remove documents, all or (if a key is not there) none: KeyNotFound."""
+        remove(self._store, keys)
+
+    def get(self, key: str) -> StoredDocument:
+        """The document of a key; KeyNotFound if there is none.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     db.get("fox").content
+        'The fox and the grapes'
+        """
+        row = row_of_key(self._store, key)
+        keys = None
+        if row.signature is not None:
+            keys = buckets_of(self._store, row.signature)
+        content = None
+        if row.content is not None:
+            content = from_stored(row.content, self.settings.shingling)
+        return StoredDocument(row.doc_id, row.key, content, row.shingles, row.signature, keys)
+
+    def __contains__(self, key: str) -> bool:
+        return self._store.document(key) is not None
+
+    def __len__(self) -> int:
+        return self._store.count()[0]
+
+    def keys(self) -> list[str]:
+        """All keys, in the order of first addition."""
+        return self._store.keys()
+
+    # similar documents
+
+    def query(
+        self,
+        content: Content | None = None,
+        *,
+        key: str | None = None,
+        top: int | None = None,
+        threshold: float | None = None,
+        estimate: bool = False,
+        exhaustive: bool = False,
+    ) -> list[Match]:
+        """The stored documents similar to a document, best first.
+
+        Candidates share a bucket with it. Where content is kept they are ranked by their exact
+        Jaccard similarity, else by the estimate; `Match.exact` says which.
+
+        Args:
+            content: the document to compare with, a text or a set; or
+            key: the key of a stored one, which is then not among the matches.
+            top: how many matches at the most; None for all.
+            threshold: the least similarity; None for the database's own. Below it the index
+                finds fewer of the similar documents (see lshdb.scurve).
+            estimate: rank by the estimate even where content is kept: faster, less exact.
+            exhaustive: compare with every signature rather than those that share a bucket.
+                Documents whose estimate is within 5 standard errors of the threshold are verified.
+
+        Raises:
+            UsageError: neither or both of content and key, or numbers out of range.
+            ContentError: a text for a database of sets, or the other way round.
+            KeyNotFound: no document has the key.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     db.query("the FOX, and the grapes")
+        [Match(key='fox', similarity=1.0, exact=True, estimate=1.0, bands=16)]
+        """
+        least = self.settings.threshold if threshold is None else threshold
+        return search(self._store, Query(content, key, top, least, estimate, exhaustive))
+
+    # looking inside
+
+    def info(self) -> Info:
+        """Settings, numbers of documents, size of the file."""
+        with self._store.reading():
+            documents, empty = self._store.count()
+        return Info(self.settings, documents, empty, self._store.bytes())
+
+    def buckets(self, top: int = 10) -> list[Bucket]:
+        """The buckets with the most documents, largest first."""
+        return self._store.largest_buckets(top)
+
+    def buckets_of(self, key: str) -> list[Bucket]:
+        """The buckets that a document is in, one of each band; KeyNotFound without one."""
+        with self._store.reading():
+            row = row_of_key(self._store, key)
+            if row.signature is None:
+                return []
+            return self._store.bucket_sizes(buckets_of(self._store, row.signature))
+
+    def count_distinct(self, document: StoredDocument) -> int | None:
+        """How many distinct shingles a document has; None where content is not kept."""
+        if document.content is None:
+            return None
+        settings = self.settings
+        return len(distinct_shingles([document.content], settings.shingling, settings.seed).hashes)
+
+    def sql(self, statement: str) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
+        """Run a SELECT on the file's tables and views: column names, and rows as they come.
+
+        Raises:
+            QueryError: the SQL is wrong, or would do anything but read.
+        """
+        return self._store.sql(statement)

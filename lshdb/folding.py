@@ -1,0 +1,95 @@
+"""Text normalisation: NFKC, then case folding, frozen at Unicode 14.0.
+
+Shingle hashes are part of the file format, so a text must fold to the same characters whatever
+Unicode version the running Python has. Normalisation and folding of characters that Unicode 14.0
+assigned never change in later versions (its stability policies), so only characters assigned
+later need care: they stay as they are. The classes of all code points are read from
+`unicode14.bin`, which `scripts/make_unicode_table` wrote.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import unicodedata
+from importlib import resources
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+WORD = 1
+"""Class bit: part of a word (letters, numbers, combining marks, underscore)."""
+IDEOGRAPH = 2
+"""Class bit: an ideograph or kana, a word of its own."""
+_NOT_NFKC = 4
+_UNASSIGNED = 8
+
+_CODE_POINTS = 0x110000
+_UTF32 = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
+_KNOWS_MORE = unicodedata.unidata_version != "14.0.0"
+_MOST_REPLACED = 64
+
+
+@functools.cache
+def character_classes() -> npt.NDArray[np.uint8]:
+    """The class bits of every code point, uint8[0x110000]."""
+    packed = resources.files("lshdb").joinpath("unicode14.bin").read_bytes()
+    runs = np.frombuffer(packed, dtype="<u4")
+    lengths = np.diff(runs >> 8, append=_CODE_POINTS)
+    classes = np.repeat((runs & 0xFF).astype(np.uint8), lengths)
+    classes.flags.writeable = False
+    return classes
+
+
+def code_points(text: str) -> npt.NDArray[np.uint32]:
+    """The code points of a text, uint32[len(text)], lone surrogates included."""
+    return np.frombuffer(text.encode(_UTF32, "surrogatepass"), dtype=np.uint32)
+
+
+def fold(text: str) -> str:
+    """NFKC-normalise and case-fold a text.
+
+    >>> fold("Ｓtraße ① №")
+    'strasse 1 no'
+    """
+    if text.isascii():
+        return text.lower()
+    if unicodedata.is_normalized("NFKC", text) and not _KNOWS_MORE:
+        return text.casefold()
+    characters = code_points(text)
+    classes = character_classes().take(characters)
+    if _KNOWS_MORE and (classes & _UNASSIGNED).any():
+        return _fold_around(text, (classes & _UNASSIGNED) != 0)
+    return _nfkc(text, characters, classes).casefold()
+
+
+def _nfkc(text: str, characters: npt.NDArray[np.uint32], classes: npt.NDArray[np.uint8]) -> str:
+    """NFKC-normalise, by replacing character for character where that is enough.
+
+    `unicodedata.normalize` takes about 100 ns a character once a single one needs it, and in
+    Chinese text the full-width comma always does. Replacing each such character by its own NFKC
+    form gives a text with the same compatibility decomposition; if that text is in NFKC, it is
+    the NFKC of the original.
+    """
+    if unicodedata.is_normalized("NFKC", text):
+        return text
+    changing = np.unique(characters[(classes & _NOT_NFKC) != 0])
+    if len(changing) <= _MOST_REPLACED:
+        for character in map(chr, changing.tolist()):
+            text = text.replace(character, unicodedata.normalize("NFKC", character))
+    return unicodedata.normalize("NFKC", text)
+
+
+def _fold_around(text: str, unassigned: npt.NDArray[np.bool_]) -> str:
+    """Fold the stretches between characters that Unicode 14.0 had not assigned."""
+    edges = np.flatnonzero(unassigned[1:] != unassigned[:-1]) + 1
+    bounds = [0, *edges.tolist(), len(text)]
+    return "".join(
+        text[start:end] if unassigned[start] else _fold_assigned(text[start:end])
+        for start, end in pairwise(bounds)
+    )
+
+
+def _fold_assigned(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()

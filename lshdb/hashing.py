@@ -1,0 +1,160 @@
+"""Hashing whole arrays: seeded constants, 64-bit mixing, and hashes of byte spans.
+
+These values are part of the file format: signatures and bucket keys are built on them. They are
+the same on every platform (all arithmetic is modulo 2^64, all loads are little-endian) and must
+never change; tests/test_golden.py pins them.
+
+The hash of a span of L bytes, for the constants of a seed:
+
+    h = START + L * LENGTH
+    for each 8 bytes, little-endian, the last padded with zeros:  h = mix(h XOR chunk)
+    mix(x):  x = x * MULTIPLIER_1;  x = x XOR (x >> 32);  x = x * MULTIPLIER_2
+
+`mix` is a bijection, so two spans of the same length of at most 8 bytes never collide. A span
+longer than 256 bytes is hashed by XXH3 (64 bits) with the seed START.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+Hashes = npt.NDArray[np.uint64]
+Offsets = npt.NDArray[np.int64]
+
+LONGEST_CHAINED: Final = 256
+"""Spans of more bytes than this are hashed one by one with XXH3."""
+PADDING: Final = 8
+"""Bytes that must follow the last span in a buffer, so that 8 bytes can be loaded anywhere."""
+
+_MASK64: Final = (1 << 64) - 1
+_GOLDEN: Final = 0x9E3779B97F4A7C15
+_32: Final = np.uint64(32)
+_FIRST_BYTES: Final = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+
+
+def constants(seed: int, label: str, count: int) -> Hashes:
+    """`count` odd 64-bit constants for a seed and a purpose, uint64[count].
+
+    They are the first outputs of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), started at the
+    XXH64 hash of the label under the seed, with the lowest bit set.
+    """
+    state = np.uint64(xxhash.xxh64_intdigest(label.encode(), seed))
+    steps = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
+    z = steps + state
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (z ^ (z >> np.uint64(31))) | np.uint64(1)
+
+
+@dataclass(frozen=True, slots=True)
+class SpanHash:
+    """The constants that hash byte spans under one seed and purpose."""
+
+    start: np.uint64
+    length: np.uint64
+    multiplier_1: np.uint64
+    multiplier_2: np.uint64
+
+    def mix_in_place(self, x: Hashes, scratch: Hashes) -> Hashes:
+        """Mix every element of x, uint64[n]; `scratch` is overwritten."""
+        np.multiply(x, self.multiplier_1, out=x)
+        np.right_shift(x, _32, out=scratch)
+        np.bitwise_xor(x, scratch, out=x)
+        return np.multiply(x, self.multiplier_2, out=x)
+
+    def integers(self, values: npt.NDArray[np.int64]) -> Hashes:
+        """Hashes of 64-bit integers, int64[n] -> uint64[n]: one chunk with the length -1."""
+        h = values.astype("<i8").view(np.uint64) ^ (self.start - self.length)
+        return self.mix_in_place(h, np.empty_like(h))
+
+    def spans(self, buffer: bytes, starts: Offsets, lengths: Offsets) -> Hashes:
+        """Hashes of byte spans.
+
+        Args:
+            buffer: the bytes, with at least PADDING more after the last span.
+            starts: int64[n], where each span begins, in bytes.
+            lengths: int64[n], the length of each span, in bytes.
+
+        Returns:
+            uint64[n].
+        """
+        words = _words_at_every_byte(buffer)
+        h = lengths.view(np.uint64) * self.length
+        h += self.start
+        chunk = words[starts]
+        chunk &= _FIRST_BYTES.take(lengths, mode="clip")
+        h ^= chunk
+        self.mix_in_place(h, chunk)
+        rest = np.flatnonzero(lengths > 8)
+        if len(rest):
+            long = lengths[rest] > LONGEST_CHAINED
+            for i in rest[long].tolist():
+                span = buffer[starts[i] : starts[i] + lengths[i]]
+                h[i] = xxhash.xxh3_64_intdigest(span, int(self.start))
+            self._chain(h, words, starts, lengths, rest[~long])
+        return h
+
+    def _chain(
+        self, h: Hashes, words: Hashes, starts: Offsets, lengths: Offsets, rest: Offsets
+    ) -> None:
+        """Mix in the second and later chunks of the spans `rest`, in place."""
+        done = 8
+        while len(rest):
+            at = starts[rest] + done
+            left = lengths[rest] - done
+            x = h[rest]
+            chunk = words[at]
+            chunk &= _FIRST_BYTES.take(left, mode="clip")
+            x ^= chunk
+            h[rest] = self.mix_in_place(x, chunk)
+            rest = rest[left > 8]
+            done += 8
+
+    def windows(self, buffer: bytes, count: int, width: int) -> Hashes:
+        """Hashes of the `count` spans of `width` bytes that begin at bytes 0, 1, 2, ...
+
+        The same values as `spans`, without gathering. The buffer has at least PADDING bytes
+        after the last window; width is at most LONGEST_CHAINED.
+        """
+        words = _words_at_every_byte(buffer)
+        h = np.empty(count, dtype=np.uint64)
+        scratch = np.empty_like(h)
+        state = np.uint64((int(self.start) + width * int(self.length)) & _MASK64)
+        np.bitwise_and(words[:count], _FIRST_BYTES[min(width, 8)], out=h)
+        np.bitwise_xor(h, state, out=h)
+        self.mix_in_place(h, scratch)
+        for done in range(8, width, 8):
+            mask = _FIRST_BYTES[min(width - done, 8)]
+            np.bitwise_and(words[done : done + count], mask, out=scratch)
+            np.bitwise_xor(h, scratch, out=h)
+            self.mix_in_place(h, scratch)
+        return h
+
+
+@functools.lru_cache(maxsize=64)
+def span_hash(seed: int, label: str) -> SpanHash:
+    """The span hash for a seed and a purpose (one label, one independent hash function)."""
+    return SpanHash(*constants(seed, f"span {label}", 4))
+
+
+def _words_at_every_byte(buffer: bytes) -> Hashes:
+    """The 8 bytes at every position of a buffer as a little-endian uint64, a view."""
+    count = len(buffer) - PADDING + 1
+    return np.ndarray((max(count, 0),), dtype="<u8", buffer=buffer, strides=(1,))
+
+
+@functools.cache
+def reuse_freed_memory() -> None:
+    """Let the C library keep freed arrays of some MB instead of giving them back at once.
+
+    Kernels allocate arrays of some 100 KB by the thousand. glibc maps fresh pages for each of
+    them, which takes as long as the work itself, until a larger mapping has been freed once:
+    then it serves arrays up to that size from memory it kept. Elsewhere this changes nothing.
+    """
+    np.empty(30 << 20, dtype=np.uint8)

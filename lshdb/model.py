@@ -1,0 +1,253 @@
+"""What crosses the library's boundaries: frozen dataclasses and the types of their fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import SettingsError
+
+Element: TypeAlias = str | int
+"""An element of a set document. 1 and "1" are two elements."""
+Content: TypeAlias = str | Collection[Element]
+"""What a document holds: a text, or a set of elements."""
+ShinglingKind: TypeAlias = Literal["word", "char", "set"]
+SketchName: TypeAlias = Literal["fast", "minhash"]
+
+FEWEST_LANES: Final = 16
+MOST_LANES: Final = 4096
+LONGEST_SHINGLE: Final = 64
+LARGEST_SEED: Final = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shingling:
+    """How documents become sets of shingles: `word:w`, `char:k` or `set`.
+
+    >>> Shingling.parse("char:5")
+    Shingling(kind='char', size=5)
+    >>> str(Shingling("word", 3))
+    'word:3'
+    """
+
+    kind: ShinglingKind
+    size: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Shingling:
+        """Read `word:w`, `char:k` or `set`; SettingsError if it is none of them."""
+        if text == "set":
+            return cls("set")
+        match = re.fullmatch(r"(word|char):([0-9]{1,4})", text)
+        if match is None or not 1 <= int(match[2]) <= LONGEST_SHINGLE:
+            raise SettingsError(
+                f"shingle {text!r} is not word:1..{LONGEST_SHINGLE}, "
+                f"char:1..{LONGEST_SHINGLE} or set"
+            )
+        return cls("word" if match[1] == "word" else "char", int(match[2]))
+
+    @property
+    def of_sets(self) -> bool:
+        """Whether documents are sets of elements rather than texts."""
+        return self.kind == "set"
+
+    def __str__(self) -> str:
+        return "set" if self.kind == "set" else f"{self.kind}:{self.size}"
+
+
+@dataclass(frozen=True, slots=True)
+class Construction:
+    """The shape of the index: `and r, or b`, b bands of r rows.
+
+    >>> Construction.parse("and 6, or 16")
+    Construction(rows=6, bands=16)
+    >>> Construction(6, 16).lanes
+    96
+    """
+
+    rows: int
+    bands: int
+
+    @classmethod
+    def parse(cls, text: str) -> Construction:
+        """Read `and r, or b`; SettingsError if it is not that."""
+        match = re.fullmatch(r"and ([0-9]{1,4}), or ([0-9]{1,4})", text)
+        if match is None or int(match[1]) < 1 or int(match[2]) < 1:
+            raise SettingsError(f'construction {text!r} is not "and ROWS, or BANDS"')
+        return cls(int(match[1]), int(match[2]))
+
+    @property
+    def lanes(self) -> int:
+        """How many lanes of a signature it uses."""
+        return self.rows * self.bands
+
+    def __str__(self) -> str:
+        return f"and {self.rows}, or {self.bands}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a database is made with; it never changes while the file holds documents.
+
+    Attributes:
+        threshold: the Jaccard similarity from which on documents count as similar, in (0, 1].
+        recall: the share of pairs at the threshold that become candidates, in (0, 1).
+        shingling: how documents become sets.
+        permutations: lanes of a signature, 16 to 4096.
+        construction: the shape of the index; it uses at most `permutations` lanes.
+        sketch: `fast` or `minhash`.
+        seed: of all hashes, 0 to 2^63 - 1.
+        content: whether documents are kept, so that similarities are exact.
+    """
+
+    threshold: float
+    recall: float
+    shingling: Shingling
+    permutations: int
+    construction: Construction
+    sketch: SketchName
+    seed: int
+    content: bool
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise SettingsError(f"threshold {self.threshold:g} is not above 0 and at most 1")
+        if not 0 < self.recall <= 1:
+            raise SettingsError(f"recall {self.recall:g} is not above 0 and at most 1")
+        if not FEWEST_LANES <= self.permutations <= MOST_LANES:
+            raise SettingsError(
+                f"{self.permutations} permutations are not {FEWEST_LANES} to {MOST_LANES}"
+            )
+        if self.construction.lanes > self.permutations:
+            raise SettingsError(
+                f"{self.construction.bands} bands of {self.construction.rows} rows take "
+                f"{self.construction.lanes} lanes, and there are {self.permutations} "
+                f"permutations: give --permutations {self.construction.lanes} or fewer bands"
+            )
+        if self.sketch not in get_args(SketchName):
+            raise SettingsError(f"sketch {self.sketch!r} is not fast or minhash")
+        if not 0 <= self.seed <= LARGEST_SEED:
+            raise SettingsError(f"seed {self.seed} is not 0 to {LARGEST_SEED}")
+
+
+@dataclass(frozen=True, slots=True)
+class Shingles:
+    """The shingle hashes of n documents, one after the other.
+
+    Attributes:
+        hashes: uint64[T]; a document's shingles, repeated as often as they occur.
+        offsets: int64[n+1]; document i has hashes[offsets[i]:offsets[i+1]].
+    """
+
+    hashes: npt.NDArray[np.uint64]
+    offsets: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def of(self, i: int) -> npt.NDArray[np.uint64]:
+        """The hashes of document i, uint64[any]."""
+        return self.hashes[self.offsets[i] : self.offsets[i + 1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document on its way into a database: the user's key for it and what it holds."""
+
+    key: str
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as the database has it.
+
+    Attributes:
+        doc_id: its number, in the order of first addition.
+        key: the user's name for it.
+        content: its text or the elements of its set; None where content is not kept.
+        shingles: how many shingles it has, repetitions counted.
+        signature: uint32[permutations]; None for a document without shingles.
+        bucket_keys: int64[bands], the bucket of each band; None likewise.
+    """
+
+    doc_id: int
+    key: str
+    content: str | tuple[Element, ...] | None
+    shingles: int
+    signature: npt.NDArray[np.uint32] | None = field(repr=False, compare=False)
+    bucket_keys: npt.NDArray[np.int64] | None = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A document similar to the query.
+
+    Attributes:
+        key: the document's key.
+        similarity: Jaccard similarity, exact or estimated, in [0, 1].
+        exact: whether `similarity` is exact.
+        estimate: the share of the signatures' lanes that agree.
+        bands: in how many bands the two share a bucket.
+    """
+
+    key: str
+    similarity: float
+    exact: bool
+    estimate: float
+    bands: int
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What became of documents given to `add_many`, one count for each of them."""
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    empty: int = 0
+    """Of the documents added or updated, those without a shingle: similar to nothing."""
+
+    def __add__(self, other: AddReport) -> AddReport:
+        return AddReport(
+            self.added + other.added,
+            self.updated + other.updated,
+            self.unchanged + other.unchanged,
+            self.empty + other.empty,
+        )
+
+    @property
+    def documents(self) -> int:
+        """How many documents were given."""
+        return self.added + self.updated + self.unchanged
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One bucket of one band, with how many documents are in it."""
+
+    band_no: int
+    bucket_key: int
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """A database's settings and size.
+
+    Attributes:
+        settings: what it was made with.
+        documents: how many it holds.
+        empty: how many of them have no shingle.
+        bytes: the size of the file with its write-ahead log.
+    """
+
+    settings: Settings
+    documents: int
+    empty: int
+    bytes: int

@@ -1,0 +1,81 @@
+"""Opening a database file, or making it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from lshdb.database import Database
+from lshdb.settings import SettingsRequest
+from lshdb.store import Mode, Store
+
+TIMEOUT: Final = 30.0
+"""Seconds to wait for another process's write before giving up."""
+
+
+def open_database(
+    path: str | os.PathLike[str] = "lsh.db",
+    *,
+    threshold: float | None = None,
+    recall: float | None = None,
+    shingle: str | None = None,
+    permutations: int | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    construction: str | None = None,
+    sketch: str | None = None,
+    seed: int | None = None,
+    content: bool | None = None,
+    mode: Mode = "create",
+    timeout: float = TIMEOUT,
+) -> Database:
+    """Open a database file; make it where there is none.
+
+    The settings describe a new file. For a file that exists, those given must be its own.
+
+    Args:
+        path: the file.
+        threshold: the similarity from which documents count as similar, in (0, 1]; 0.8.
+        recall: the share of pairs at the threshold that the index shall find; 0.99.
+        shingle: `word:w`, `char:k` or `set`; `word:3`.
+        permutations: lanes of a signature, 16 to 4096; 128.
+        bands: with rows, the shape of the index, instead of the one that reaches the recall.
+        rows: of a band.
+        construction: the same as text, "and ROWS, or BANDS".
+        sketch: `fast` (the default) or `minhash`.
+        seed: of all hashes, 0 to 2^63 - 1; 1.
+        content: whether to keep the documents, so that similarities are exact; True.
+        mode: `create` makes the file if need be, `write` and `read` need it to be there.
+        timeout: seconds to wait while another process writes.
+
+    Raises:
+        SettingsError: impossible settings.
+        SettingsMismatch: the file exists, with other settings.
+        StoreError: the file cannot be opened, or is not lshdb's.
+
+    >>> import lshdb
+    >>> with lshdb.open("fables.db", threshold=0.7, shingle="char:5") as db:
+    ...     db.settings.construction
+    Construction(rows=5, bands=25)
+    """
+    request = SettingsRequest(
+        threshold=threshold,
+        recall=recall,
+        shingle=shingle,
+        permutations=permutations,
+        bands=bands,
+        rows=rows,
+        construction=construction,
+        sketch=sketch,
+        seed=seed,
+        content=content,
+    )
+    request.resolve()  # impossible settings are refused whether or not the file exists
+    store = Store.open(Path(path), mode, timeout, request.resolve)
+    try:
+        request.check_against(store.settings, store.path)
+    except BaseException:
+        store.close()
+        raise
+    return Database(store)

@@ -1,0 +1,58 @@
+-- The tables of an lshdb file. docs: README.md, "The file".
+-- Every statement ends with a semicolon at the end of a line; lshdb.store runs them one by one.
+
+CREATE TABLE settings (
+    id           INTEGER PRIMARY KEY CHECK (id = 1),
+    threshold    REAL    NOT NULL CHECK (threshold > 0 AND threshold <= 1),
+    recall       REAL    NOT NULL CHECK (recall > 0 AND recall <= 1),
+    shingle      TEXT    NOT NULL,
+    permutations INTEGER NOT NULL CHECK (permutations BETWEEN 16 AND 4096),
+    construction TEXT    NOT NULL,
+    sketch       TEXT    NOT NULL CHECK (sketch IN ('fast', 'minhash')),
+    seed         INTEGER NOT NULL CHECK (seed >= 0),
+    content      INTEGER NOT NULL CHECK (content IN (0, 1))
+) STRICT;
+
+-- content comes last: the other columns are then read without the pages that it overflows to.
+CREATE TABLE documents (
+    doc_id   INTEGER PRIMARY KEY,
+    key      TEXT    NOT NULL UNIQUE,
+    shingles INTEGER NOT NULL CHECK (shingles >= 0),  -- repetitions counted; 0: similar to nothing
+    digest   BLOB    NOT NULL,                        -- BLAKE2b, 16 bytes, of the content's UTF-8
+    content  TEXT                                     -- a text, or a set as a JSON array
+) STRICT;
+
+CREATE INDEX empty_documents ON documents (doc_id) WHERE shingles = 0;
+
+-- A document without shingles has no row here and none in bands.
+CREATE TABLE signatures (
+    doc_id    INTEGER PRIMARY KEY REFERENCES documents (doc_id),
+    signature BLOB    NOT NULL                        -- permutations x uint32, little-endian
+) STRICT;
+
+-- The table is its own index. A document's rows are found again from its signature, so there is
+-- no index on doc_id, and no foreign key either: deleting a document would scan the whole table.
+CREATE TABLE bands (
+    band_no    INTEGER NOT NULL,
+    bucket_key INTEGER NOT NULL,
+    doc_id     INTEGER NOT NULL,
+    PRIMARY KEY (band_no, bucket_key, doc_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW buckets AS
+    SELECT band_no, bucket_key, count(*) AS documents
+    FROM bands
+    GROUP BY band_no, bucket_key;
+
+CREATE VIEW bucket_members AS
+    SELECT band_no, bucket_key, doc_id, key
+    FROM bands JOIN documents USING (doc_id);
+
+CREATE VIEW candidate_pairs AS
+    SELECT one.doc_id AS doc_id_a, other.doc_id AS doc_id_b, count(*) AS bands
+    FROM bands AS one
+    JOIN bands AS other
+      ON other.band_no = one.band_no
+     AND other.bucket_key = one.bucket_key
+     AND other.doc_id > one.doc_id
+    GROUP BY one.doc_id, other.doc_id;

@@ -1,0 +1,104 @@
+"""What a user asks of a database: defaults for a new file, a check against one that exists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, TypeVar, cast
+
+from lshdb.errors import SettingsError, SettingsMismatch
+from lshdb.model import Construction, Settings, Shingling, SketchName
+from lshdb.scurve import candidate_probability, choose_construction
+
+THRESHOLD: Final = 0.8
+RECALL: Final = 0.99
+SHINGLE: Final = "word:3"
+PERMUTATIONS: Final = 128
+SKETCH: Final = "fast"
+SEED: Final = 1
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsRequest:
+    """Settings as given; None stands for not given. For their meaning see `lshdb.open`."""
+
+    threshold: float | None = None
+    recall: float | None = None
+    shingle: str | None = None
+    permutations: int | None = None
+    bands: int | None = None
+    rows: int | None = None
+    construction: str | None = None
+    sketch: str | None = None
+    seed: int | None = None
+    content: bool | None = None
+
+    def resolve(self) -> Settings:
+        """The settings of a new file; SettingsError if they are impossible."""
+        threshold = _or(self.threshold, THRESHOLD)
+        recall = _or(self.recall, RECALL)
+        permutations = _or(self.permutations, PERMUTATIONS)
+        construction = self._given_construction()
+        # Checked before a construction is sought: the search needs numbers that make sense.
+        settings = Settings(
+            threshold=threshold,
+            recall=recall,
+            shingling=Shingling.parse(_or(self.shingle, SHINGLE)),
+            permutations=permutations,
+            construction=construction or Construction(1, 1),
+            sketch=cast(SketchName, _or(self.sketch, SKETCH)),
+            seed=_or(self.seed, SEED),
+            content=_or(self.content, True),
+        )
+        if construction is None:
+            construction = choose_construction(threshold, recall, permutations)
+        elif self.recall is None:
+            # The shape decides; the file tells the recall that it gives.
+            recall = round(candidate_probability(threshold, construction), 6)
+        elif candidate_probability(threshold, construction) < recall:
+            raise SettingsError(
+                f"{construction.bands} bands of {construction.rows} rows have recall "
+                f"{candidate_probability(threshold, construction):.4g} at threshold "
+                f"{threshold:g}, not {recall:g}: give either the shape or the recall"
+            )
+        # A curve far below the threshold may round to no recall at all, which is not legal.
+        return replace(settings, recall=recall or 1e-6, construction=construction)
+
+    def _given_construction(self) -> Construction | None:
+        if self.construction is not None:
+            given = Construction.parse(self.construction)
+            if self.bands not in (None, given.bands) or self.rows not in (None, given.rows):
+                raise SettingsError("give either a construction or bands and rows")
+            return given
+        if (self.bands is None) != (self.rows is None):
+            raise SettingsError("bands and rows are given together")
+        if self.bands is None or self.rows is None:
+            return None
+        if self.bands < 1 or self.rows < 1:
+            raise SettingsError(f"{self.bands} bands of {self.rows} rows: give at least 1 of each")
+        return Construction(self.rows, self.bands)
+
+    def check_against(self, actual: Settings, path: Path) -> None:
+        """Raise SettingsMismatch where a file has other settings than those given."""
+        construction = self._given_construction()
+        comparisons = [
+            ("threshold", self.threshold, actual.threshold),
+            ("recall", self.recall, actual.recall),
+            ("shingle", self.shingle, str(actual.shingling)),
+            ("permutations", self.permutations, actual.permutations),
+            ("construction", construction and str(construction), str(actual.construction)),
+            ("sketch", self.sketch, actual.sketch),
+            ("seed", self.seed, actual.seed),
+            ("content", self.content, actual.content),
+        ]
+        for name, given, own in comparisons:
+            if given is not None and given != own:
+                raise SettingsMismatch(
+                    f"{path} has {name} {own}, not {given}: leave it out, or make another file"
+                )
+
+
+def _or(given: _T | None, default: _T) -> _T:
+    return default if given is None else given

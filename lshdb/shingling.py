@@ -1,0 +1,375 @@
+"""Shingling: a batch of documents becomes the 64-bit hashes of their shingles.
+
+`char:k` takes every run of k code points of the folded text, in which each white-space run is one
+blank and neither end is blank. `word:w` takes every run of w words. `set` takes the elements as
+they are. A document shorter than one shingle has one shingle, itself; an empty one has none.
+Hashes are repeated as often as their shingles are; sketches and Jaccard similarity do not mind.
+
+The hash of a `char` shingle and of a word is the span hash (lshdb.hashing) of its UTF-8 bytes;
+that of a `word` shingle is the sum of its words' hashes, each times the constant of its place.
+
+Work goes in blocks of about BLOCK characters, so that a block's arrays stay in the processor's
+cache: one block holds many small documents, or a piece of a large one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.folding import IDEOGRAPH, WORD, character_classes, code_points, fold
+from lshdb.hashing import (
+    PADDING,
+    Hashes,
+    Offsets,
+    SpanHash,
+    constants,
+    reuse_freed_memory,
+    span_hash,
+)
+from lshdb.model import Content, Element, Shingles, Shingling
+
+BLOCK: Final = {"char": 1 << 15, "word": 1 << 17, "set": 1 << 15}
+"""Characters (or elements) in a block; a word takes about six characters."""
+
+_SEPARATOR: Final = "\0"
+_INT64: Final = range(-(1 << 63), 1 << 63)
+
+
+def _byte_table(kind: str) -> bytes:
+    """What each ASCII byte becomes: folded, white space a blank, and for words the rest zero."""
+    table = bytearray(256)
+    for byte in range(128):
+        character = chr(byte).lower()
+        if kind == "char":
+            table[byte] = 32 if character.isspace() else ord(character)
+        elif character.isalnum() or character == "_":
+            table[byte] = ord(character)
+    return bytes(table)
+
+
+_CHAR_TABLE: Final = _byte_table("char")
+_WORD_TABLE: Final = _byte_table("word")
+
+# A text may be cut before these characters: none combines with what stands before it, and
+# (for words) each begins a word or separates two.
+_CHAR_CUT: Final = re.compile("[\\x00-\\x7f\u3400-\u4dbf\u4e00-\u9fff]")
+_WORD_CUT: Final = re.compile("[\\x09-\\x0d\\x20\u3400-\u4dbf\u4e00-\u9fff]")
+
+
+def shingle(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
+    """The shingle hashes of a batch of documents.
+
+    Args:
+        contents: n texts, or for `set` shingling n collections of strings and integers.
+        shingling: the kind and length of the shingles.
+        seed: the seed of the hashes.
+
+    Returns:
+        Shingles: hashes uint64[T] in the order of the documents, offsets int64[n+1].
+    """
+    hashes: list[Hashes] = [np.empty(0, dtype=np.uint64)] * len(contents)
+    for group in groups(contents, shingling):
+        if len(group) == 1 and is_large(contents[group[0]], shingling):
+            large = list(pieces(str(contents[group[0]]), shingling, seed))
+            hashes[group[0]] = np.concatenate(large) if large else hashes[group[0]]
+        else:
+            block = shingle_group([contents[i] for i in group], shingling, seed)
+            for i, own in zip(group, np.split(block.hashes, block.offsets[1:-1]), strict=True):
+                hashes[i] = own
+    offsets = np.zeros(len(contents) + 1, dtype=np.int64)
+    np.cumsum([len(own) for own in hashes], out=offsets[1:])
+    return Shingles(np.concatenate(hashes) if hashes else np.empty(0, np.uint64), offsets)
+
+
+def groups(contents: Sequence[Content], shingling: Shingling) -> Iterator[list[int]]:
+    """Cut a batch into groups of documents of one block each; a large document stands alone.
+
+    ASCII texts and others go to different groups: ASCII needs no Unicode tables.
+    """
+    reuse_freed_memory()
+    open_groups: dict[bool, list[int]] = {True: [], False: []}
+    sizes = {True: 0, False: 0}
+    block = BLOCK[shingling.kind]
+    for i, content in enumerate(contents):
+        if is_large(content, shingling):
+            yield [i]
+            continue
+        ascii = not isinstance(content, str) or content.isascii()
+        open_groups[ascii].append(i)
+        sizes[ascii] += len(content) + 1
+        if sizes[ascii] >= block:
+            yield open_groups[ascii]
+            open_groups[ascii], sizes[ascii] = [], 0
+    yield from filter(None, open_groups.values())
+
+
+def is_large(content: Content, shingling: Shingling) -> bool:
+    """Whether a document is shingled in pieces, by `pieces`."""
+    return shingling.kind != "set" and len(content) > BLOCK[shingling.kind]
+
+
+def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
+    """The shingle hashes of documents that make one block together."""
+    if shingling.kind == "set":
+        return _set_group(group, seed)
+    texts = [content for content in group if isinstance(content, str)]
+    if len(texts) != len(group):
+        raise TypeError(f"{shingling} shingles are made of texts")
+    if shingling.kind == "char":
+        return _char_group(texts, shingling.size, seed)
+    return _word_group(texts, shingling.size, seed)
+
+
+def pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
+    """The shingle hashes of one text, in pieces: a large text takes the memory of a block."""
+    if shingling.kind == "char":
+        return _char_pieces(text, shingling.size, seed)
+    return _word_pieces(text, shingling.size, seed)
+
+
+def _cuts(text: str, safe: re.Pattern[str], size: int) -> Iterator[str]:
+    """Cut a text into pieces of at least `size` characters, before characters safe to cut at."""
+    start = 0
+    while start < len(text):
+        cut = safe.search(text, start + size)
+        end = cut.start() if cut else len(text)
+        yield text[start:end]
+        start = end
+
+
+def _fold_group(texts: list[str]) -> list[str]:
+    """Fold many texts in one call: NUL neither combines nor folds, so it may stand between."""
+    folded = fold(_SEPARATOR.join(texts)).split(_SEPARATOR)
+    return folded if len(folded) == len(texts) else [fold(text) for text in texts]
+
+
+def _lengths(items: Sequence[str | bytes]) -> Offsets:
+    return np.fromiter(map(len, items), dtype=np.int64, count=len(items))
+
+
+def _bounds(lengths: Offsets) -> Offsets:
+    bounds = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=bounds[1:])
+    return bounds
+
+
+def _utf8(text: str) -> tuple[bytes, Offsets]:
+    """A text's UTF-8 with PADDING behind, and the byte where each code point (and the end) is."""
+    encoded = text.encode("utf-8", "surrogatepass") + b"a" + bytes(PADDING)
+    octets = np.frombuffer(encoded, dtype=np.uint8)[:-PADDING]
+    return encoded, np.flatnonzero((octets & 0xC0) != 0x80)
+
+
+def _counts(lengths: Offsets, size: int) -> Offsets:
+    """How many shingles of `size` units documents of these lengths have."""
+    counts: Offsets = np.where(lengths >= size, lengths - size + 1, lengths > 0)
+    return counts
+
+
+def _selection(starts: Offsets, counts: Offsets, total: int) -> npt.NDArray[np.bool_]:
+    """True at counts[i] places from starts[i] on, bool[total]; the stretches are in order."""
+    lengths = np.zeros(2 * len(starts) + 1, dtype=np.int64)
+    lengths[1::2] = counts
+    lengths[2::2] = np.append(starts[1:], total) - starts - counts
+    lengths[0] = starts[0] if len(starts) else total
+    inside = np.zeros(len(lengths), dtype=np.bool_)
+    inside[1::2] = True
+    return np.repeat(inside, lengths)
+
+
+# char:k
+
+
+def _char_group(texts: list[str], size: int, seed: int) -> Shingles:
+    joined = "".join(texts)
+    if joined.isascii():
+        octets, starts, lengths = _collapse_ascii(joined, _bounds(_lengths(texts)))
+        collapsed = octets.tobytes().decode("ascii")
+    else:
+        texts = [" ".join(text.split()) for text in _fold_group(texts)]
+        lengths = _lengths(texts)
+        starts = _bounds(lengths)[:-1]
+        collapsed = "".join(texts)
+    hashes, buffer, at = _char_windows(collapsed, size, seed)
+    counts = _counts(lengths, size)
+    hashes = hashes[_selection(starts, counts, len(collapsed))]
+    offsets = _bounds(counts)
+    short = np.flatnonzero((lengths > 0) & (lengths < size))
+    if len(short):
+        first, end = at[starts[short]], at[starts[short] + lengths[short]]
+        hashes[offsets[short]] = span_hash(seed, "char").spans(buffer, first, end - first)
+    return Shingles(hashes, offsets)
+
+
+def _char_windows(text: str, size: int, seed: int) -> tuple[Hashes, bytes, Offsets]:
+    """Hash the windows of `size` characters that begin at each character of a folded text.
+
+    The text counts as followed by NULs. Returns uint64[len(text)], the text's UTF-8 and the byte
+    at which each character (and the end) is.
+    """
+    hasher = span_hash(seed, "char")
+    if text.isascii():
+        buffer = text.encode("ascii") + bytes(size + PADDING)
+        return hasher.windows(buffer, len(text), size), buffer, np.arange(len(text) + 1)
+    buffer, at = _utf8(text + "\0" * size)
+    starts = at[: len(text)]
+    return hasher.spans(buffer, starts, at[size : size + len(text)] - starts), buffer, at
+
+
+def _collapse_ascii(text: str, bounds: Offsets) -> tuple[npt.NDArray[np.uint8], Offsets, Offsets]:
+    """Fold ASCII texts and make each white-space run one blank, none at a text's ends.
+
+    Returns the bytes of all texts, and each text's start and length in them.
+    """
+    octets = np.frombuffer(text.encode("ascii").translate(_CHAR_TABLE), dtype=np.uint8)
+    blank = octets == 32
+    after_blank = np.empty_like(blank)
+    after_blank[1:] = blank[:-1]
+    after_blank[bounds[:-1][bounds[:-1] < len(octets)]] = True
+    surplus = blank & after_blank
+    removed = np.flatnonzero(surplus)
+    if len(removed):
+        octets = octets[~surplus]
+        bounds = bounds - np.searchsorted(removed, bounds)
+    starts = bounds[:-1]
+    lengths = np.diff(bounds)
+    filled = np.flatnonzero(lengths)
+    lengths[filled] -= octets[starts[filled] + lengths[filled] - 1] == 32
+    return octets, starts, lengths
+
+
+def _char_pieces(text: str, size: int, seed: int) -> Iterator[Hashes]:
+    tail, blank, whole = "", False, True
+    for piece in _cuts(text, _CHAR_CUT, BLOCK["char"]):
+        if piece.isascii():
+            folded = piece
+            body = _collapse_ascii(piece, np.array([0, len(piece)]))[0].tobytes().decode("ascii")
+            body = body.rstrip(" ")
+        else:
+            folded = fold(piece)
+            body = " ".join(folded.split())
+        if not body:
+            blank = True
+            continue
+        joint = " " if tail and (blank or folded[0].isspace()) else ""
+        blank = folded[-1].isspace()
+        tail += joint + body
+        if len(tail) >= size:
+            whole = False
+            yield _char_windows(tail, size, seed)[0][: len(tail) - size + 1]
+            tail = tail[len(tail) - size + 1 :]
+    if tail and whole:
+        yield _char_group([tail], size, seed).hashes
+
+
+# word:w
+
+
+def _word_group(texts: list[str], size: int, seed: int) -> Shingles:
+    hashes, lengths = _word_hashes(texts, seed)
+    return _word_windows(hashes, lengths, size, seed)
+
+
+def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
+    """The hash of every word, in order, and the number of words in each text."""
+    # A separator before, between and behind makes every word begin and end inside.
+    joined = "".join((" ", " ".join(texts), " "))
+    hasher = span_hash(seed, "word")
+    if joined.isascii():
+        buffer = joined.encode("ascii").translate(_WORD_TABLE) + bytes(PADDING)
+        inside = np.frombuffer(buffer, dtype=np.uint8)[:-PADDING] != 0
+        edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+        first, starts, ends = edges[0::2], edges[0::2], edges[1::2]
+    else:
+        texts = _fold_group(texts)
+        joined = "".join((" ", " ".join(texts), " "))
+        buffer, at = _utf8(joined)
+        classes = character_classes().take(code_points(joined))
+        word = (classes & WORD) != 0
+        ideograph = (classes & IDEOGRAPH) != 0
+        begins, finishes = ideograph.copy(), ideograph
+        begins[1:] |= word[1:] & ~word[:-1]
+        finishes[:-1] |= word[:-1] & ~word[1:]
+        first = np.flatnonzero(begins)
+        starts = at[first]
+        ends = at[np.flatnonzero(finishes) + 1]
+    hashes = hasher.spans(buffer, starts, ends - starts)
+    bounds = _bounds(_lengths(texts) + 1)
+    return hashes, np.diff(np.searchsorted(first, bounds))
+
+
+def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shingles:
+    """Shingles of `size` words each, from the hashes of the words of all documents."""
+    places = constants(seed, "word places", size)
+    counts = _counts(lengths, size)
+    starts = _bounds(lengths)[:-1]
+    padded = np.append(words, np.zeros(size, dtype=np.uint64))
+    total = len(words)
+    sums = padded[:total] * places[0]
+    for place in range(1, size):
+        sums += padded[place : place + total] * places[place]
+    hashes = sums[_selection(starts, counts, total)]
+    offsets = _bounds(counts)
+    short = np.flatnonzero((lengths > 0) & (lengths < size))
+    if len(short):
+        hashes[offsets[short]] = 0
+        for place in range(size):
+            has = short[lengths[short] > place]
+            hashes[offsets[has]] += words[starts[has] + place] * places[place]
+    return Shingles(hashes, offsets)
+
+
+def _word_pieces(text: str, size: int, seed: int) -> Iterator[Hashes]:
+    tail, whole = np.empty(0, dtype=np.uint64), True
+    for piece in _cuts(text, _WORD_CUT, BLOCK["word"]):
+        tail = np.concatenate([tail, _word_hashes([piece], seed)[0]])
+        if len(tail) >= size:
+            whole = False
+            yield _word_windows(tail, np.array([len(tail)]), size, seed).hashes
+            tail = tail[len(tail) - size + 1 :]
+    if len(tail) and whole:
+        yield _word_windows(tail, np.array([len(tail)]), size, seed).hashes
+
+
+# set
+
+
+def _set_group(group: Sequence[Content], seed: int) -> Shingles:
+    sizes = np.fromiter(map(len, group), dtype=np.int64, count=len(group))
+    elements = list(chain.from_iterable(group))
+    kinds = set(map(type, elements))
+    if kinds <= {str}:
+        hashes = _string_hashes(elements, span_hash(seed, "string"))
+    elif kinds <= {str, int}:
+        hashes = _mixed_hashes(elements, seed)
+    else:
+        strange = min(kind.__name__ for kind in kinds - {str, int})
+        raise TypeError(f"a set's elements are strings and integers, not {strange}")
+    return Shingles(hashes, _bounds(sizes))
+
+
+def _mixed_hashes(elements: list[Element], seed: int) -> Hashes:
+    """Hashes of strings and integers; integers beyond 64 bits go by their decimal digits."""
+    hashes = np.empty(len(elements), dtype=np.uint64)
+    small = [i for i, e in enumerate(elements) if isinstance(e, int) and e in _INT64]
+    values = np.array([elements[i] for i in small], dtype=np.int64)
+    hashes[small] = span_hash(seed, "integer").integers(values)
+    big = [i for i, e in enumerate(elements) if isinstance(e, int) and e not in _INT64]
+    digits = [str(elements[i]) for i in big]
+    hashes[big] = _string_hashes(digits, span_hash(seed, "big integer"))
+    text = [i for i, e in enumerate(elements) if isinstance(e, str)]
+    strings = [str(elements[i]) for i in text]
+    hashes[text] = _string_hashes(strings, span_hash(seed, "string"))
+    return hashes
+
+
+def _string_hashes(strings: Sequence[Element], hasher: SpanHash) -> Hashes:
+    encoded = [str(string).encode("utf-8", "surrogatepass") for string in strings]
+    lengths = _lengths(encoded)
+    return hasher.spans(b"".join(encoded) + bytes(PADDING), _bounds(lengths)[:-1], lengths)

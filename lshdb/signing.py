@@ -1,0 +1,82 @@
+"""From documents to signatures, and to the distinct shingles that exact similarity needs.
+
+Both go block by block (lshdb.shingling), so that a batch takes little more memory than its
+documents, and a document of 100 MB not much more than itself.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.hashing import Hashes
+from lshdb.minhash import make_sketch
+from lshdb.model import Content, Settings, Shingles, Shingling
+from lshdb.shingling import groups, is_large, pieces, shingle_group
+
+_MERGE: Final = 1 << 22
+"""Hashes of a large document collected before repeated ones are dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """The signatures of n documents.
+
+    Attributes:
+        signatures: uint32[n, permutations].
+        shingles: int64[n], how many shingles each has, repetitions counted; 0 means empty.
+    """
+
+    signatures: npt.NDArray[np.uint32]
+    shingles: npt.NDArray[np.int64]
+
+
+def sign(contents: Sequence[Content], settings: Settings) -> Signed:
+    """The signatures and shingle counts of a batch of n documents."""
+    sketch = make_sketch(settings.sketch, settings.permutations, settings.seed)
+    shingling, seed = settings.shingling, settings.seed
+    signatures = np.empty((len(contents), settings.permutations), dtype=np.uint32)
+    counts = np.empty(len(contents), dtype=np.int64)
+    for group in groups(contents, shingling):
+        first = contents[group[0]]
+        if isinstance(first, str) and is_large(first, shingling):
+            stream = functools.partial(pieces, first, shingling, seed)
+            signatures[group[0]], counts[group[0]] = sketch.of_pieces(stream)
+        else:
+            shingles = shingle_group([contents[i] for i in group], shingling, seed)
+            signatures[group] = sketch.signatures(shingles)
+            counts[group] = np.diff(shingles.offsets)
+    return Signed(signatures, counts)
+
+
+def distinct_shingles(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
+    """The distinct shingle hashes of a batch of n documents, each document's sorted."""
+    distinct: list[Hashes] = [np.empty(0, dtype=np.uint64)] * len(contents)
+    for group in groups(contents, shingling):
+        first = contents[group[0]]
+        if isinstance(first, str) and is_large(first, shingling):
+            distinct[group[0]] = _distinct_of_pieces(pieces(first, shingling, seed))
+        else:
+            shingles = shingle_group([contents[i] for i in group], shingling, seed)
+            for place, i in enumerate(group):
+                distinct[i] = np.unique(shingles.of(place))
+    offsets = np.zeros(len(contents) + 1, dtype=np.int64)
+    np.cumsum([len(own) for own in distinct], out=offsets[1:])
+    return Shingles(np.concatenate([np.empty(0, np.uint64), *distinct]), offsets)
+
+
+def _distinct_of_pieces(stream: Iterable[Hashes]) -> Hashes:
+    known: Hashes = np.empty(0, dtype=np.uint64)
+    waiting: list[Hashes] = []
+    for hashes in stream:
+        waiting.append(hashes)
+        # Let the batch grow with what is known, or a long document is sorted over and over.
+        if sum(map(len, waiting)) >= max(_MERGE, len(known)):
+            known = np.unique(np.concatenate([known, *waiting]))
+            waiting = []
+    return np.unique(np.concatenate([known, *waiting]))

@@ -1,0 +1,16 @@
+"""The database file. Nothing outside this package imports sqlite3."""
+
+from lshdb.store.connection import FORMAT_VERSION, Mode
+from lshdb.store.readonly_sql import SqlValue
+from lshdb.store.store import DocumentRow, KnownDocument, NewDocument, Store, UpdatedDocument
+
+__all__ = [
+    "FORMAT_VERSION",
+    "DocumentRow",
+    "KnownDocument",
+    "Mode",
+    "NewDocument",
+    "SqlValue",
+    "Store",
+    "UpdatedDocument",
+]

@@ -1,0 +1,170 @@
+"""Opening the file, what it must be, transactions, and SQLite's errors as lshdb's own."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+from lshdb.errors import (
+    Busy,
+    DamagedFile,
+    NewerFormat,
+    NotADatabase,
+    QueryError,
+    ReadOnly,
+    StoreError,
+    UsageError,
+)
+
+Mode: TypeAlias = Literal["create", "write", "read"]
+
+APPLICATION_ID: Final = 0x6C736864
+"""The mark of an lshdb file in SQLite's header: the bytes `lshd`."""
+FORMAT_VERSION: Final = 1
+"""The version of the tables and hashes, in the header's user_version."""
+
+_PAGE_SIZE: Final = 16384
+_ADVICE: Final = {
+    sqlite3.SQLITE_FULL: "the disk is full; nothing of the last batch was written",
+    sqlite3.SQLITE_IOERR: "reading or writing it failed",
+    sqlite3.SQLITE_TOOBIG: "a document is larger than SQLite's limit of 1 GB",
+    sqlite3.SQLITE_NOMEM: "out of memory",
+}
+
+
+def connect(path: Path, mode: Mode, timeout: float) -> sqlite3.Connection:
+    """Open the file and see that it is lshdb's, or (mode `create`) new and still without tables.
+
+    Raises:
+        StoreError: and its kinds; the file is as it was.
+    """
+    flags = {"create": "rwc", "write": "rw", "read": "ro"}[mode]
+    with translated_errors(path):
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={flags}",
+            uri=True,
+            timeout=timeout,
+            isolation_level=None,
+            cached_statements=64,
+        )
+        try:
+            _configure(connection, path, mode)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _configure(connection: sqlite3.Connection, path: Path, mode: Mode) -> None:
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA foreign_keys = ON")
+    # Takes effect only where the file has no page yet.
+    connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
+    new = is_new(connection)
+    if not new:
+        _check_format(connection, path)
+    elif mode != "create":
+        raise NotADatabase(f"{path} is empty: make a database with lshdb init")
+    if mode != "read":
+        connection.execute("PRAGMA journal_mode = WAL")
+        # With WAL, NORMAL loses at most the last batches in a power cut, and never the file.
+        connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def is_new(connection: sqlite3.Connection) -> bool:
+    """Whether the file has no tables yet."""
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    return bool(tables == 0 and _pragma(connection, "application_id") == 0)
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Run schema.sql and mark the file, within the caller's transaction."""
+    schema = resources.files("lshdb").joinpath("schema.sql").read_text("utf-8")
+    statement = ""
+    # Not executescript: it would commit the caller's transaction.
+    for line in schema.splitlines(keepends=True):
+        statement += line
+        if line.rstrip().endswith(";") and sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+
+
+def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+    if _pragma(connection, "application_id") != APPLICATION_ID:
+        raise NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
+    version = _pragma(connection, "user_version")
+    if version > FORMAT_VERSION:
+        raise NewerFormat(
+            f"{path} has format {version}, and this lshdb reads up to {FORMAT_VERSION}: "
+            "upgrade lshdb"
+        )
+    if version < 1:
+        raise DamagedFile(f"{path} has format {version}, which never was")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    (value,) = connection.execute(f"PRAGMA {name}").fetchone()
+    return int(value)
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, kind: Literal["read", "write"]) -> Iterator[None]:
+    """All or nothing: commit at the end, roll back on any error, also one of COMMIT itself.
+
+    A read transaction sees one state of the file throughout, whatever others write meanwhile.
+    """
+    connection.execute("BEGIN IMMEDIATE" if kind == "write" else "BEGIN")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # SQLite has rolled back by itself after some errors (full disk, out of memory).
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def translated_errors(path: Path) -> Iterator[None]:
+    """Raise lshdb's errors in place of SQLite's, told apart by SQLite's error code."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translate(error, path) from error
+
+
+def _translate(error: sqlite3.Error, path: Path) -> Exception:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        # The sqlite3 module's own complaint, about how it is called.
+        return UsageError(f"{path}: {error}")
+    primary = code & 0xFF
+    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return Busy(f"{path} is locked by another process; try again when it has finished")
+    if primary == sqlite3.SQLITE_NOTADB:
+        return NotADatabase(f"{path} is not an SQLite database")
+    if primary == sqlite3.SQLITE_CORRUPT:
+        return DamagedFile(f"{path} is damaged: {error}; restore it from a copy")
+    if primary == sqlite3.SQLITE_READONLY:
+        return ReadOnly(f"{path} cannot be written: the file or its directory is read-only")
+    if primary == sqlite3.SQLITE_CANTOPEN:
+        return StoreError(f"{path} cannot be opened: {_why_not_opened(path)}")
+    if primary in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
+        return QueryError(f"{path}: {error}")
+    return StoreError(f"{path}: {_ADVICE.get(primary, str(error))}")
+
+
+def _why_not_opened(path: Path) -> str:
+    if path.is_dir():
+        return "it is a directory"
+    if not path.parent.is_dir():
+        return f"there is no directory {path.parent}"
+    if not path.exists():
+        return "there is no such file, and it cannot be made"
+    return "permission denied"

@@ -1,0 +1,117 @@
+"""A user's own SQL, on a connection of its own that can do nothing but read."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from lshdb.errors import QueryError
+from lshdb.store.connection import connect, translated_errors
+
+SqlValue: TypeAlias = str | int | float | bytes | None
+
+_ALLOWED: Final = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+}
+_READING_PRAGMAS: Final = {
+    "application_id",
+    "collation_list",
+    "compile_options",
+    "database_list",
+    "encoding",
+    "foreign_key_list",
+    "freelist_count",
+    "function_list",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "journal_mode",
+    "page_count",
+    "page_size",
+    "schema_version",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+    "user_version",
+}
+_WITH_ARGUMENT: Final = {
+    "foreign_key_list",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "table_info",
+    "table_list",
+    "table_xinfo",
+}
+
+
+def _authorize(
+    action: int, first: str | None, second: str | None, _database: str | None, _view: str | None
+) -> int:
+    if action == sqlite3.SQLITE_PRAGMA:
+        name = (first or "").lower()
+        reading = name in _READING_PRAGMAS and (second is None or name in _WITH_ARGUMENT)
+        return sqlite3.SQLITE_OK if reading else sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() == "load_extension":
+        return sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+
+
+def run_readonly(
+    path: Path, sql: str, timeout: float
+) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
+    """Run one SELECT (or EXPLAIN, WITH, reading PRAGMA): column names and an iterator of rows.
+
+    Raises:
+        QueryError: wrong SQL, more than one statement, or anything but reading.
+    """
+    connection = connect(path, "read", timeout)
+    try:
+        with translated_errors(path):
+            connection.execute("PRAGMA query_only = ON")
+            connection.set_authorizer(_authorize)
+            connection.text_factory = _text
+        try:
+            cursor = connection.execute(sql)
+        except (sqlite3.Warning, sqlite3.ProgrammingError, UnicodeEncodeError) as error:
+            raise QueryError(f"SQL: {error}") from error
+        except sqlite3.Error as error:
+            raise _explain(error, path) from error
+    except BaseException:
+        connection.close()
+        raise
+    names = [column[0] for column in cursor.description or ()]
+    return names, _rows(connection, cursor, path)
+
+
+def _rows(
+    connection: sqlite3.Connection, cursor: sqlite3.Cursor, path: Path
+) -> Iterator[tuple[SqlValue, ...]]:
+    try:
+        yield from cursor
+    except sqlite3.Error as error:
+        raise _explain(error, path) from error
+    finally:
+        connection.close()
+
+
+def _explain(error: sqlite3.Error, path: Path) -> Exception:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY):
+        return QueryError(f"SQL: {error}: lshdb sql only reads, and ATTACH and PRAGMA may not")
+    if code == sqlite3.SQLITE_ERROR:
+        return QueryError(f"SQL: {error}")
+    try:
+        with translated_errors(path):
+            raise error
+    except Exception as translated:
+        return translated
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")

@@ -1,0 +1,66 @@
+"""All SQL that lshdb runs besides schema.sql: static text, values bound as parameters.
+
+A list of values goes in as one JSON array, so that one statement, prepared once, serves any
+number of them.
+"""
+
+from typing import Final
+
+BANDS_AT_ONCE: Final = 500
+"""Band rows in one INSERT: a row takes 0.29 us that way, 0.80 us one by one."""
+
+SELECT_SETTINGS: Final = """
+    SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content
+    FROM settings"""
+INSERT_SETTINGS: Final = """
+    INSERT INTO settings
+        (id, threshold, recall, shingle, permutations, construction, sketch, seed, content)
+    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)"""
+
+LAST_DOC_ID: Final = "SELECT coalesce(max(doc_id), 0) FROM documents"
+KNOWN_DOCUMENTS: Final = """
+    SELECT d.key, d.doc_id, d.digest
+    FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.key = wanted.value"""
+INSERT_DOCUMENT: Final = """
+    INSERT INTO documents (doc_id, key, shingles, digest, content) VALUES (?, ?, ?, ?, ?)"""
+UPDATE_DOCUMENT: Final = """
+    UPDATE documents SET shingles = ?, digest = ?, content = ? WHERE doc_id = ?"""
+DELETE_DOCUMENT: Final = "DELETE FROM documents WHERE doc_id = ?"
+INSERT_SIGNATURE: Final = "INSERT INTO signatures (doc_id, signature) VALUES (?, ?)"
+DELETE_SIGNATURE: Final = "DELETE FROM signatures WHERE doc_id = ?"
+INSERT_BAND: Final = "INSERT INTO bands (band_no, bucket_key, doc_id) VALUES (?, ?, ?)"
+INSERT_BANDS: Final = INSERT_BAND + ", (?, ?, ?)" * (BANDS_AT_ONCE - 1)
+DELETE_BAND: Final = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"
+
+CANDIDATES: Final = """
+    SELECT b.doc_id, count(*)
+    FROM json_each(?) AS query
+    CROSS JOIN bands AS b ON b.band_no = query.key AND b.bucket_key = query.value
+    GROUP BY b.doc_id"""
+BUCKETS_OF_DOCUMENT: Final = """
+    SELECT query.key, query.value, count(b.doc_id)
+    FROM json_each(?) AS query
+    LEFT JOIN bands AS b ON b.band_no = query.key AND b.bucket_key = query.value
+    GROUP BY query.key
+    ORDER BY query.key"""
+LARGEST_BUCKETS: Final = """
+    SELECT band_no, bucket_key, documents FROM buckets
+    ORDER BY documents DESC, band_no, bucket_key LIMIT ?"""
+
+DOCUMENT_OF_KEY: Final = """
+    SELECT d.doc_id, d.key, d.shingles, d.content, s.signature
+    FROM documents AS d LEFT JOIN signatures AS s USING (doc_id) WHERE d.key = ?"""
+DOCUMENTS: Final = """
+    SELECT d.doc_id, d.key, d.shingles, d.content, s.signature
+    FROM json_each(?) AS wanted
+    CROSS JOIN documents AS d ON d.doc_id = wanted.value
+    LEFT JOIN signatures AS s USING (doc_id)"""
+SIGNATURES: Final = """
+    SELECT s.doc_id, s.signature
+    FROM json_each(?) AS wanted CROSS JOIN signatures AS s ON s.doc_id = wanted.value"""
+SIGNATURES_AFTER: Final = """
+    SELECT doc_id, signature FROM signatures WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
+KEYS: Final = "SELECT key FROM documents ORDER BY doc_id"
+
+COUNT_DOCUMENTS: Final = "SELECT count(*) FROM documents"
+COUNT_EMPTY: Final = "SELECT count(*) FROM documents WHERE shingles = 0"

@@ -1,0 +1,279 @@
+"""Reference implementations for the tests: slow, obvious, in plain integers, strings and sets.
+
+They are written from the specification and the documented formulas and share no code with the
+kernels. Where Python's Unicode version matters, they hold for characters that Unicode 14.0
+assigned, and under Python 3.11, which has that version, for all.
+"""
+
+from __future__ import annotations
+
+import struct
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import xxhash
+
+import lshdb
+
+Element = str | int
+Shingle = str | tuple[str, ...] | int
+Row = TypeVar("Row", str, int)
+
+MASK32 = (1 << 32) - 1
+MASK64 = (1 << 64) - 1
+IDEOGRAPHS_AND_KANA = (
+    (0x3041, 0x30FF),
+    (0x31F0, 0x31FF),
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x323AF),
+)
+
+ASCII_NASTY = "aAbBzZ09_-.'  \t\n\r\x0b\x0c\x1c\x1f\0\x7f"
+NASTY = ASCII_NASTY + "".join(
+    (
+        "\x85\xa0\u1680\u2003\u2028\u3000",  # blanks
+        "\u200b\u200d\u180e\ufeff",  # invisible, and no blanks
+        "\xa8\xb4\u309b",  # a blank and a mark under NFKC
+        "\u0301\u0307\u0323\u0345\u3099\uff9e\u20dd\ufe0f",  # marks
+        "\xe9\xdf\u1e9e\u0130\u01f0\u0149\u03a3\u03c2\u0390\u1fb3",  # folding makes them longer
+        "\ufb01\u3392\xb2\xbd\u2460\u0e01\u0e33\ufdfa",  # NFKC takes them apart
+        "\uff0c\uff21\uff3f\uff11\uff5e",  # full-width
+        "\u3040\u3041\u304b\u30ab\u30fb\u30ff\uff76\u31f0\u31ff",  # kana and their neighbours
+        "\u3400\u4dbf\u4dc0\u4e00\u9fff\uf900\ufaff\u2f800\U0002f800\U00020000\U000323af",
+        "\u1112\u1161\u11ab\uac00\u314e",  # Hangul
+        "\u0628\u064e\u0928\u093f\u0663\u216b\U00010400\U0001d7d8",  # other letters and numbers
+        "\U0001f600\U0001f3fd\u2603",  # symbols
+        "\ud800\udbff\udc00\udfff",  # lone surrogates
+    )
+)
+"""Characters that are hard for shingling; every Unicode version from 14.0 on treats them alike."""
+
+
+# characters
+
+
+@cache
+def _unicode_14() -> tuple[list[int], list[int]]:
+    packed = Path(lshdb.__file__).with_name("unicode14.bin").read_bytes()
+    entries = struct.unpack(f"<{len(packed) // 4}I", packed)
+    return [entry >> 8 for entry in entries], [entry & 0xFF for entry in entries]
+
+
+def assigned_in_14(character: str) -> bool:
+    """Whether Unicode 14.0 had assigned the character, by the table in the package."""
+    first_of_run, bits = _unicode_14()
+    return not bits[bisect_right(first_of_run, ord(character)) - 1] & 8
+
+
+def fold(text: str) -> str:
+    """NFKC, then case folding."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def is_ideograph(character: str) -> bool:
+    """Whether the character is a word of its own."""
+    return any(first <= ord(character) <= last for first, last in IDEOGRAPHS_AND_KANA)
+
+
+def is_word_character(character: str) -> bool:
+    """Whether the character belongs to a run that makes a word."""
+    return character == "_" or unicodedata.category(character)[0] in "LNM"
+
+
+# shingles
+
+
+def collapsed(text: str) -> str:
+    """The folded text, each white-space run one blank, none at either end."""
+    result = ""
+    for character in fold(text):
+        if not character.isspace():
+            result += character
+        elif result and result[-1] != " ":
+            result += " "
+    return result.removesuffix(" ")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, in order."""
+    found: list[str] = []
+    inside = False
+    for character in fold(text):
+        if is_ideograph(character):
+            found.append(character)
+            inside = False
+        elif is_word_character(character):
+            if inside:
+                found[-1] += character
+            else:
+                found.append(character)
+            inside = True
+        else:
+            inside = False
+    return found
+
+
+def char_shingles(text: str, size: int) -> list[str]:
+    """The shingles `char:size` of a text, in order, repeated as often as they occur."""
+    whole = collapsed(text)
+    if len(whole) < size:
+        return [whole] if whole else []
+    return [whole[i : i + size] for i in range(len(whole) - size + 1)]
+
+
+def word_shingles(text: str, size: int) -> list[tuple[str, ...]]:
+    """The shingles `word:size` of a text, in order, repeated as often as they occur."""
+    whole = words(text)
+    if len(whole) < size:
+        return [tuple(whole)] if whole else []
+    return [tuple(whole[i : i + size]) for i in range(len(whole) - size + 1)]
+
+
+def shingles(content: str | Collection[Element], kind: str, size: int) -> Sequence[Shingle]:
+    """The shingles of a document, in order, repeated as often as they occur."""
+    if kind == "set":
+        return list(content)
+    assert isinstance(content, str)
+    return char_shingles(content, size) if kind == "char" else word_shingles(content, size)
+
+
+# hashes
+
+
+def splitmix64(state: int, count: int) -> list[int]:
+    """The first outputs of SplitMix64."""
+    outputs = []
+    for _ in range(count):
+        state = (state + 0x9E3779B97F4A7C15) & MASK64
+        z = state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK64
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK64
+        outputs.append(z ^ (z >> 31))
+    return outputs
+
+
+@cache
+def constants(seed: int, label: str, count: int) -> list[int]:
+    """The odd constants for a seed and a label."""
+    state = xxhash.xxh64_intdigest(label.encode(), seed)
+    return [output | 1 for output in splitmix64(state, count)]
+
+
+def _mix(x: int, multiplier_1: int, multiplier_2: int) -> int:
+    x = (x * multiplier_1) & MASK64
+    x ^= x >> 32
+    return (x * multiplier_2) & MASK64
+
+
+def span_hash(span: bytes, seed: int, label: str) -> int:
+    """The hash of a byte string; an empty one counts as one chunk of zeros."""
+    start, length, multiplier_1, multiplier_2 = constants(seed, f"span {label}", 4)
+    if len(span) > 256:
+        return xxhash.xxh3_64_intdigest(span, start)
+    h = (start + len(span) * length) & MASK64
+    for i in range(0, max(len(span), 1), 8):
+        h = _mix(h ^ int.from_bytes(span[i : i + 8], "little"), multiplier_1, multiplier_2)
+    return h
+
+
+def integer_hash(value: int, seed: int) -> int:
+    """The hash of an integer: of 64 bits as one chunk with the length -1, else of its digits."""
+    if not -(1 << 63) <= value < 1 << 63:
+        return span_hash(str(value).encode(), seed, "big integer")
+    start, length, multiplier_1, multiplier_2 = constants(seed, "span integer", 4)
+    return _mix(((start - length) ^ value) & MASK64, multiplier_1, multiplier_2)
+
+
+def shingle_hash(shingle: Shingle, kind: str, seed: int) -> int:
+    """The hash of one shingle."""
+    if isinstance(shingle, int):
+        return integer_hash(shingle, seed)
+    if isinstance(shingle, str):
+        label = "string" if kind == "set" else kind
+        return span_hash(shingle.encode("utf-8", "surrogatepass"), seed, label)
+    total = 0
+    for word, place in zip(shingle, constants(seed, "word places", 64), strict=False):
+        total += span_hash(word.encode("utf-8", "surrogatepass"), seed, "word") * place
+    return total & MASK64
+
+
+def shingle_hashes(
+    content: str | Collection[Element], kind: str, size: int, seed: int
+) -> list[int]:
+    """The hashes of a document's shingles, in order, repeated as often as they occur."""
+    return [shingle_hash(shingle, kind, seed) for shingle in shingles(content, kind, size)]
+
+
+# sketches
+
+
+def fast_signature(hashes: Iterable[int], lanes: int, seed: int) -> list[int]:
+    """Fast similarity sketching of a set of shingle hashes, round by round."""
+    distinct = set(hashes)
+    if not distinct:
+        return [MASK32] * lanes
+    first, wide_1, wide_2, narrowing = constants(seed, "fast first round", 4)
+    of_round = [constant >> 32 for constant in constants(seed, "fast rounds", 2 * lanes)]
+    narrow_1, narrow_2 = (constant & MASK32 for constant in constants(seed, "fast multipliers", 2))
+
+    def later(x: int, i: int) -> int:
+        g = ((x * narrowing & MASK64) >> 32) ^ of_round[i]
+        g = (g * narrow_1) & MASK32
+        g ^= g >> 16
+        return (g * narrow_2) & MASK32
+
+    least: dict[int, int] = {}
+    for x in distinct:
+        h = _mix(x ^ first, wide_1, wide_2)
+        lane = ((h >> 32) * lanes) >> 32
+        least[lane] = min(least.get(lane, h), h)
+    signature = {lane: h & MASK32 for lane, h in least.items()}
+    for i in range(1, lanes):
+        if len(signature) == lanes:
+            break
+        least = {}
+        for x in distinct:
+            g = later(x, i)
+            lane = (g * lanes) >> 32
+            least[lane] = min(least.get(lane, g), g)
+        signature = least | signature
+    for lane in range(lanes):
+        if lane not in signature:
+            signature[lane] = min(later(x, lanes + lane) for x in distinct)
+    return [signature[lane] for lane in range(lanes)]
+
+
+def minhash_signature(hashes: Iterable[int], lanes: int, seed: int) -> list[int]:
+    """The textbook's MinHash of a set of shingle hashes, lane by lane."""
+    distinct = set(hashes)
+    multiplier_1, multiplier_2 = constants(seed, "minhash multipliers", 2)
+    mixed = [_mix(x, multiplier_1, multiplier_2) for x in distinct]
+    mixed = [x ^ (x >> 32) for x in mixed]
+    factors = constants(seed, "minhash factors", lanes)
+    terms = constants(seed, "minhash terms", lanes)
+    return [
+        min((((a * x + b) & MASK64) >> 32 for x in mixed), default=MASK32)
+        for a, b in zip(factors, terms, strict=True)
+    ]
+
+
+# MinHash of a boolean matrix: its rows are all elements, its columns the sets
+
+
+def minhash_by_row_order(order: Sequence[Row], column: Collection[Row]) -> int:
+    """The position, from 1, of the first row in this order that the set contains."""
+    for position, row in enumerate(order, 1):
+        if row in column:
+            return position
+    raise ValueError("the set contains none of the rows")
+
+
+def minhash_by_row_values(values: Mapping[Row, int], column: Collection[Row]) -> int:
+    """The least value of a row that the set contains."""
+    return min(value for row, value in values.items() if row in column)

@@ -1,0 +1,131 @@
+"""Folding is NFKC and then case folding, as Unicode 14.0 has them."""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from unittest import mock
+
+import oracles
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lshdb import folding
+from lshdb.folding import character_classes, code_points, fold
+
+ON_UNICODE_14 = unicodedata.unidata_version == "14.0.0"
+needs_unicode_14 = pytest.mark.skipif(
+    not ON_UNICODE_14, reason="unicodedata is the oracle only where it has version 14.0"
+)
+
+CHARACTERS = st.characters() if ON_UNICODE_14 else st.characters().filter(oracles.assigned_in_14)
+TEXTS = st.text(st.one_of(CHARACTERS, st.sampled_from(oracles.NASTY)))
+
+
+@settings(deadline=None, max_examples=500)
+@given(TEXTS)
+@example("\uff25\u0323\u0301\xdf")
+def test_fold_is_nfkc_then_casefold(text: str) -> None:
+    assert fold(text) == oracles.fold(text)
+
+
+def test_every_character_among_random_neighbours() -> None:
+    """Replacing character for character must not miss what the neighbours do to each other."""
+    characters = [c for c in map(chr, range(0x110000)) if oracles.assigned_in_14(c)]
+    random.Random(14).shuffle(characters)
+    everything = "".join(characters)
+    for start in range(0, len(everything), 1000):
+        text = everything[start : start + 1000]
+        assert fold(text) == oracles.fold(text)
+    assert fold(everything) == oracles.fold(everything)
+
+
+def test_ascii_is_lower_cased_and_nothing_else() -> None:
+    ascii = "".join(map(chr, range(128)))
+    upper, lower = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+    assert fold(ascii) == ascii.replace(upper, lower)
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        pytest.param("\u4f60\u597d\uff0c\u4e16\u754c\uff01\u3002", "\u4f60\u597d,\u4e16\u754c!\u3002",
+                     id="full-width Chinese punctuation"),
+        pytest.param("o\ufb03ce \ufb02ow", "office flow", id="ligatures"),
+        pytest.param("\u0e19\u0e49\u0e33", "\u0e19\u0e49\u0e4d\u0e32", id="Thai sara am"),
+        pytest.param("caf\uff45\u0301", "caf\xe9", id="mark composes with a replaced character"),
+        pytest.param("\uff21\u0323\u0302", "\u1ead", id="two marks, one replaced character"),
+        pytest.param("\u212b\u0323", "\u1ea1\u030a", id="replaced character's own mark moves"),
+        pytest.param("\uff76\uff9e", "\u30ac", id="two replaced characters compose"),
+        pytest.param("\u1112\u1161\u11ab", "\ud55c", id="Hangul jamo compose"),
+        pytest.param("\u314e\u314f\u11ab", "\ud55c", id="replaced Hangul jamo compose"),
+        pytest.param("d\u0307\u0323", "\u1e0d\u0307", id="marks in canonical order"),
+        pytest.param("\u3000\xa0\u2003", "   ", id="blanks"),
+        pytest.param("\u0130\u1e9e\u03a3\u0149", "i\u0307ss\u03c3\u02bcn", id="folding lengthens"),
+        pytest.param("\xdf\u0307", "ss\u0307", id="folded once, not normalised again"),
+    ],
+)
+def test_texts_whose_characters_change(text: str, folded: str) -> None:
+    assert fold(text) == folded
+    assert fold(f"{text} plain \u4e00") == f"{folded} plain \u4e00"
+
+
+@pytest.mark.parametrize("kinds", [64, 65, 90])
+def test_however_many_kinds_of_characters_change(kinds: int) -> None:
+    """Beyond some number of kinds, characters are no longer replaced one kind at a time."""
+    full_width = "".join(map(chr, range(0xFF01, 0xFF01 + kinds)))
+    half_width = "".join(map(chr, range(0x21, 0x21 + kinds))).lower()
+    assert fold(full_width + "E\u0301") == half_width + "\xe9"
+
+
+@pytest.mark.parametrize("knows_more", [False, True])
+@pytest.mark.parametrize(
+    "character",
+    ["\U0001e030", "\u0cf3", "\U00010ec0", "\U0001e6c0", "\u0378", "\U000e0fff"],
+)
+def test_characters_that_unicode_14_had_not_assigned_stay(
+    character: str, knows_more: bool
+) -> None:
+    """Version 15.0 gave U+1E030 a decomposition; the first four are assigned by now."""
+    with mock.patch.object(folding, "_KNOWS_MORE", knows_more or not ON_UNICODE_14):
+        assert fold(character) == character
+        assert fold(f"\uff21{character}\u0301 \xdf") == f"a{character}\u0301 ss"
+        assert fold(f"{character * 2}E\u0301{character}") == f"{character * 2}\xe9{character}"
+
+
+@needs_unicode_14
+@settings(deadline=None)
+@given(st.text(st.one_of(st.characters(), st.sampled_from("\u0378\U0001e030\u0301\uff25\xdf"))))
+def test_later_pythons_fold_around_unassigned_characters_alike(text: str) -> None:
+    """What a Python with more characters does gives here what needs no such care."""
+    with mock.patch.object(folding, "_KNOWS_MORE", True):
+        assert fold(text) == oracles.fold(text)
+
+
+def test_lone_surrogates_survive() -> None:
+    text = "\ud83d \ude00\uff21\udfff"
+    assert fold(text) == "\ud83d \ude00a\udfff"
+    assert fold("\ude00\ud83d") == "\ude00\ud83d"
+
+
+@settings(deadline=None)
+@given(st.text(st.characters()))
+def test_code_points_are_those_of_the_characters(text: str) -> None:
+    assert code_points(text).tolist() == [ord(character) for character in text]
+
+
+@needs_unicode_14
+def test_character_classes_are_those_of_unicode_14() -> None:
+    expected = bytearray()
+    for character in map(chr, range(0x110000)):
+        if oracles.is_ideograph(character):
+            bits = folding.IDEOGRAPH
+        else:
+            bits = folding.WORD if oracles.is_word_character(character) else 0
+        if unicodedata.normalize("NFKC", character) != character:
+            bits |= 4
+        if unicodedata.category(character) == "Cn":
+            bits |= 8
+        expected.append(bits)
+    assert character_classes().tobytes() == expected

@@ -1,0 +1,291 @@
+"""Signatures equal the oracles' bit for bit, and estimate Jaccard similarity as they should."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import cache
+from unittest import mock
+
+import numpy as np
+import numpy.typing as npt
+import oracles
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lshdb import minhash
+from lshdb.hashing import Hashes
+from lshdb.minhash import EMPTY, Signatures, estimates, make_sketch
+from lshdb.model import Shingles, SketchName
+
+NAMES: tuple[SketchName, ...] = ("fast", "minhash")
+ORACLES = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
+SETS = st.sets(st.integers(0, (1 << 64) - 1), max_size=30)
+AT_ONCE = st.sampled_from([1, 10, 100, minhash._AT_ONCE])
+
+
+def shingles_of(documents: Iterable[Iterable[int]]) -> Shingles:
+    hashes = [np.array(list(document), dtype=np.uint64) for document in documents]
+    offsets = np.cumsum([0, *map(len, hashes)], dtype=np.int64)
+    return Shingles(np.concatenate([np.empty(0, np.uint64), *hashes]), offsets)
+
+
+def random_set(size: int, rng: random.Random) -> set[int]:
+    return {rng.getrandbits(64) for _ in range(size)}
+
+
+# bit for bit
+
+
+@pytest.mark.parametrize("lanes", [16, 100, 128, 257])
+@pytest.mark.parametrize("name", NAMES)
+def test_signatures_equal_the_oracle(name: SketchName, lanes: int) -> None:
+    """Sizes from one shingle, which needs every round of `fast`, to enough for its first."""
+    rng = random.Random(lanes)
+    sizes = [*range(1, 25), *rng.choices(range(25, 200), k=8), 200]
+    documents = [random_set(size, rng) for size in sizes]
+    documents += [{0}, {(1 << 64) - 1}, {0, 1, 2}, {i << 32 for i in range(40)}]
+    for seed in (1, (1 << 63) - 1):
+        signatures = make_sketch(name, lanes, seed).signatures(shingles_of(documents))
+        assert signatures.dtype == np.uint32
+        expected = [ORACLES[name](document, lanes, seed) for document in documents]
+        assert signatures.tolist() == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_document_that_fills_all_lanes_at_once_equals_the_oracle(name: SketchName) -> None:
+    document = random_set(2000, random.Random(2))
+    [signature] = make_sketch(name, 16, 1).signatures(shingles_of([document])).tolist()
+    assert signature == ORACLES[name](document, 16, 1)
+
+
+# what a signature does not depend on
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None)
+@given(st.lists(SETS, max_size=8), st.integers(0, 1 << 32), AT_ONCE)
+@example([{1}, set(), set(range(60)), {7, 8}], 1, 10)
+def test_batch_order_and_repetition_do_not_matter(
+    name: SketchName, documents: list[set[int]], seed: int, at_once: int
+) -> None:
+    """A document may repeat its shingles so often that `fast` drops repetitions first."""
+    sketch = make_sketch(name, 16, 1)
+    alone = [sketch.signatures(shingles_of([sorted(document)]))[0] for document in documents]
+    rng = random.Random(seed)
+    spelled_out = []
+    for document in documents:
+        again = rng.choices(sorted(document), k=rng.choice((0, 9, 300))) if document else []
+        spelled_out.append(rng.sample([*document, *again], len(document) + len(again)))
+    with mock.patch.object(minhash, "_AT_ONCE", at_once):
+        together = sketch.signatures(shingles_of(spelled_out))
+    assert together.tolist() == [signature.tolist() for signature in alone]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None)
+@given(st.lists(st.integers(0, (1 << 64) - 1) | st.sampled_from([5, 6]), max_size=80), st.data())
+def test_a_document_in_pieces_has_the_signature_of_the_whole(
+    name: SketchName, document: list[int], data: st.DataObject
+) -> None:
+    cuts = data.draw(st.lists(st.integers(0, len(document)), max_size=6).map(sorted))
+    bounds = [0, *cuts, len(document)]
+    whole = np.array(document, dtype=np.uint64)
+    parts = [whole[start:end] for start, end in itertools.pairwise(bounds)]
+    sketch = make_sketch(name, 16, 1)
+    signature, count = sketch.of_pieces(lambda: iter(parts))
+    assert count == len(document)
+    assert signature.tolist() == sketch.signatures(shingles_of([document]))[0].tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("distinct", [1, 3, 150])
+def test_a_document_that_repeats_few_shingles_for_ever(name: SketchName, distinct: int) -> None:
+    few = sorted(random_set(distinct, random.Random(distinct)))
+    repeated = np.resize(np.array(few, dtype=np.uint64), 300_000)
+    sketch = make_sketch(name, 128, 1)
+    expected = ORACLES[name](few, 128, 1)
+
+    def parts() -> Iterable[Hashes]:
+        return np.array_split(repeated, 7)
+
+    signature, count = sketch.of_pieces(parts)
+    assert (signature.tolist(), count) == (expected, 300_000)
+    in_memory = sketch.signatures(shingles_of([[1, 2], repeated.tolist(), few]))
+    assert in_memory[1:].tolist() == [expected, expected]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_empty_documents_are_empty_and_disturb_nobody(name: SketchName) -> None:
+    sketch = make_sketch(name, 100, 1)
+    rng = random.Random(3)
+    filled = [random_set(size, rng) for size in (1, 40, 2000)]
+    expected = [ORACLES[name](document, 100, 1) for document in filled]
+    empty = [EMPTY] * 100
+    a, b, c = filled
+    mixed = sketch.signatures(shingles_of([[], [], a, [], b, c, []]))
+    assert mixed.tolist() == [empty, empty, expected[0], empty, *expected[1:], empty]
+    assert sketch.signatures(shingles_of([[], []])).tolist() == [empty, empty]
+    assert sketch.signatures(shingles_of([])).shape == (0, 100)
+    signature, count = sketch.of_pieces(lambda: [np.empty(0, np.uint64)])
+    assert (signature.tolist(), count) == (empty, 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_seeds_give_unrelated_signatures(name: SketchName) -> None:
+    document = shingles_of([random_set(50, random.Random(4))])
+    signatures = [make_sketch(name, 256, seed).signatures(document)[0] for seed in range(6)]
+    for one, other in itertools.combinations(signatures, 2):
+        assert (one == other).sum() == 0
+
+
+# estimates
+
+
+def test_an_estimate_is_the_share_of_agreeing_lanes() -> None:
+    signature = np.array([1, 2, 3, 4], dtype=np.uint32)
+    others = np.array([[1, 2, 3, 4], [4, 3, 2, 1], [1, 0, 3, 0], [9, 2, 9, 9]], dtype=np.uint32)
+    assert estimates(signature, others).tolist() == [1.0, 0.0, 0.5, 0.25]
+    assert estimates(signature, others[:0]).tolist() == []
+
+
+PAIRS = 2000
+LANES = 128
+
+
+@cache
+def union_hashes(structure: str, size: int) -> Hashes:
+    """The unions of PAIRS pairs, uint64[PAIRS, size]."""
+    if structure == "consecutive":
+        return np.arange(PAIRS * size, dtype=np.uint64).reshape(PAIRS, size)
+    return np.random.default_rng(size).integers(0, 1 << 64, (PAIRS, size), dtype=np.uint64)
+
+
+def as_documents(sets: Hashes) -> Shingles:
+    return Shingles(sets.ravel(), np.arange(len(sets) + 1) * sets.shape[1])
+
+
+def pair_errors(
+    name: SketchName, structure: str, size: int, common: int
+) -> npt.NDArray[np.float64]:
+    """Estimate less Jaccard similarity, for PAIRS pairs of sets, float64[PAIRS]."""
+    union = union_hashes(structure, size)
+    cut = common + (size - common) // 2
+    sketch = make_sketch(name, LANES, 1)
+    one: Signatures = sketch.signatures(as_documents(union[:, :cut]))
+    other = sketch.signatures(
+        as_documents(np.concatenate([union[:, :common], union[:, cut:]], axis=1))
+    )
+    errors: npt.NDArray[np.float64] = (one == other).mean(axis=1) - common / size
+    return errors
+
+
+@pytest.mark.parametrize("structure", ["random", "consecutive"])
+@pytest.mark.parametrize(
+    ("size", "common"),
+    [
+        (size, round(similarity * size))
+        for size in (5, 30, 100, 1000)
+        for similarity in (0.2, 0.5, 0.8, 0.95)
+        if 0 < round(similarity * size) < size
+    ],
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_estimates_are_unbiased_and_accurate(
+    name: SketchName, size: int, common: int, structure: str
+) -> None:
+    """Theory: independent lanes err by sqrt(J(1-J)/k), and `fast` less where shingles are few.
+
+    5 % are left for 2,000 pairs being a sample, three standard deviations of an rmse.
+    """
+    errors = pair_errors(name, structure, size, common)
+    similarity = common / size
+    expected = (similarity * (1 - similarity) / LANES) ** 0.5
+    rmse = float(np.sqrt((errors**2).mean()))
+    assert abs(errors.mean()) <= 4 * errors.std() / PAIRS**0.5
+    assert rmse <= 1.05 * expected
+    if name == "fast" and size <= 100:
+        assert rmse <= 0.8 * 1.05 * expected
+
+
+# the definition: MinHash of a boolean matrix
+
+SENTENCES = ("I eat", "want", "I want to eat", "He want to success")
+
+
+def test_worked_example_with_an_order_of_the_rows() -> None:
+    columns = [{w if w == "I" else w.lower() for w in text.split()} for text in SENTENCES]
+    order = ("to", "he", "success", "want", "eat", "I")
+    assert [oracles.minhash_by_row_order(order, column) for column in columns] == [5, 4, 1, 1]
+
+
+def test_worked_example_with_hash_functions_for_orders() -> None:
+    h1 = {x: (x + 1) % 7 for x in range(7)}
+    h2 = {x: (3 * x + 1) % 7 for x in range(7)}
+    signatures = [
+        tuple(oracles.minhash_by_row_values(h, column) for h in (h1, h2))
+        for column in ({0, 1, 2, 3}, {3, 4, 5, 6})
+    ]
+    assert signatures == [(1, 0), (0, 2)]
+
+
+def agreement(orders: Iterable[Sequence[int]], one: set[int], other: set[int]) -> Fraction:
+    agree = [
+        oracles.minhash_by_row_order(order, one) == oracles.minhash_by_row_order(order, other)
+        for order in orders
+    ]
+    return Fraction(sum(agree), len(agree))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [({0, 1, 2}, {1, 2, 3, 4}), ({0}, {1, 2}), ({3, 4}, {3, 4}), ({0, 1, 2, 3, 4}, {2})],
+)
+def test_over_all_orders_of_the_rows_the_agreement_is_jaccard_similarity(
+    one: set[int], other: set[int]
+) -> None:
+    orders = itertools.permutations(range(6))
+    assert agreement(orders, one, other) == Fraction(len(one & other), len(one | other))
+
+
+def random_columns(rng: random.Random) -> tuple[set[int], set[int]]:
+    """Two columns of a boolean matrix of 60 rows, of a similarity of about a half."""
+    both = [rng.random() < 0.5 for _ in range(60)]
+    columns = [{r for r in range(60) if both[r] or rng.random() < 0.25} for _ in range(2)]
+    return columns[0], columns[1]
+
+
+@pytest.mark.parametrize("count", [100, 1000, 10_000])
+def test_over_random_orders_the_agreement_converges_to_jaccard_similarity(count: int) -> None:
+    rng = random.Random(count)
+    one, other = random_columns(rng)
+    similarity = len(one & other) / len(one | other)
+    share = agreement((rng.sample(range(60), 60) for _ in range(count)), one, other)
+    assert abs(share - similarity) <= 4 * (similarity * (1 - similarity) / count) ** 0.5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_kernels_estimate_as_the_definition_does(name: SketchName) -> None:
+    """As many explicit random orders as lanes, for 50 matrices.
+
+    Both estimates of a pair have at most the variance J(1-J)/k; so the mean difference over the
+    pairs has at most the standard error used here, and single differences the one of a pair.
+    """
+    rng = random.Random(8)
+    differences = []
+    variances = []
+    for seed in range(50):
+        one, other = random_columns(rng)
+        orders = (rng.sample(range(60), 60) for _ in range(LANES))
+        by_definition = float(agreement(orders, one, other))
+        signatures = make_sketch(name, LANES, seed).signatures(shingles_of([one, other]))
+        estimate = float(estimates(signatures[0], signatures[1:])[0])
+        similarity = len(one & other) / len(one | other)
+        differences.append(estimate - by_definition)
+        variances.append(2 * similarity * (1 - similarity) / LANES)
+    assert abs(sum(differences)) <= 4 * sum(variances) ** 0.5
+    for difference, variance in zip(differences, variances, strict=True):
+        assert abs(difference) <= 4.5 * variance**0.5

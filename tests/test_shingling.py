@@ -1,0 +1,281 @@
+"""Shingle hashes equal the oracle's, however documents are grouped and cut."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pydoc_data import topics
+from unittest import mock
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lshdb import shingling
+from lshdb.model import Content, Element, Shingles, Shingling
+from lshdb.shingling import groups, is_large, pieces, shingle, shingle_group
+
+TEXTS = st.one_of(
+    st.text(oracles.ASCII_NASTY, max_size=30),
+    st.text(oracles.NASTY, max_size=30),
+    st.text(st.sampled_from("a \xa0\u4e00\xdf\u0307_"), max_size=30),
+)
+BATCHES = st.lists(TEXTS, max_size=8)
+WORDS = st.integers(1, 4).map(lambda size: Shingling("word", size))
+CHARS = st.one_of(st.integers(1, 9), st.sampled_from([16, 40, 64])).map(
+    lambda size: Shingling("char", size)
+)
+ELEMENTS = st.one_of(
+    st.text(max_size=12),
+    st.text(oracles.NASTY, max_size=3),
+    st.integers(-20, 20),
+    st.integers(-(1 << 70), 1 << 70),
+    st.sampled_from([-(1 << 63) - 1, -(1 << 63), (1 << 63) - 1, 1 << 63]),
+)
+
+
+@contextmanager
+def blocks_of(size: int) -> Iterator[None]:
+    """Make blocks so small that short texts are cut."""
+    with mock.patch.dict(shingling.BLOCK, {"char": size, "word": size, "set": size}):
+        yield
+
+
+def oracle(contents: Sequence[Content], kind: Shingling, seed: int = 1) -> list[list[int]]:
+    return [oracles.shingle_hashes(content, kind.kind, kind.size, seed) for content in contents]
+
+
+def by_document(shingles: Shingles) -> list[list[int]]:
+    assert shingles.offsets[0] == 0
+    assert shingles.offsets[-1] == len(shingles.hashes)
+    return [shingles.of(i).tolist() for i in range(len(shingles))]
+
+
+def shingled(contents: Sequence[Content], kind: Shingling, seed: int = 1) -> list[list[int]]:
+    return by_document(shingle(contents, kind, seed))
+
+
+def in_pieces(text: str, kind: Shingling) -> list[int]:
+    return [h for piece in pieces(text, kind, 1) for h in piece.tolist()]
+
+
+# the specification, spelled out
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        (" \t\u3000\x1c\u2028", []),
+        ("Ab", ["ab"]),
+        ("  Ab \x85\xa0\n c ", ["ab ", "b c"]),
+        ("A\u0308\uff22c\ufb01", ["\xe4bc", "bcf", "cfi"]),
+        ("a\u200bb", ["a\u200bb"]),
+        ("\U0001f600\ud800\0\u4e00", ["\U0001f600\ud800\0", "\ud800\0\u4e00"]),
+        ("aaaa", ["aaa", "aaa"]),
+    ],
+)
+def test_char_shingles(text: str, expected: list[str]) -> None:
+    """Blanks collapse, none is at an end, a short text is one shingle, repetitions stay."""
+    assert oracles.char_shingles(text, 3) == expected
+    kind = Shingling("char", 3)
+    assert shingled([text], kind) == [[oracles.shingle_hash(s, "char", 1) for s in expected]]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("... \0 \U0001f600-\u3001", []),
+        ("Word", [("word",)]),
+        ("It's_ok, 2nd (Caf\xe9)", [("it", "s_ok"), ("s_ok", "2nd"), ("2nd", "caf\xe9")]),
+        ("a\u4e00\u30abb", [("a", "\u4e00"), ("\u4e00", "\u30ab"), ("\u30ab", "b")]),
+        ("\u0939\u093f\u0928 \xbd", [("\u0939\u093f\u0928", "1"), ("1", "2")]),
+        ("\u2167\uff3f\u0301 \u0663", [("viii_\u0301", "\u0663")]),
+        ("\U000323af\u31f0\u3040x", [("\U000323af", "\u31f0"), ("\u31f0", "x")]),
+        ("a a a", [("a", "a"), ("a", "a")]),
+    ],
+)
+def test_word_shingles(text: str, expected: list[tuple[str, ...]]) -> None:
+    """Words are letters, numbers, marks and underscores; ideographs and kana stand alone."""
+    assert oracles.word_shingles(text, 2) == expected
+    kind = Shingling("word", 2)
+    assert shingled([text], kind) == [[oracles.shingle_hash(s, "word", 1) for s in expected]]
+
+
+# texts
+
+
+@settings(deadline=None, max_examples=300)
+@given(BATCHES, st.one_of(WORDS, CHARS), st.sampled_from([0, 1, (1 << 63) - 1]))
+def test_a_batch_of_texts_equals_the_oracle(
+    texts: list[str], kind: Shingling, seed: int
+) -> None:
+    assert shingled(texts, kind, seed) == oracle(texts, kind, seed)
+
+
+def test_no_documents_are_no_shingles() -> None:
+    for kind in (Shingling("char", 5), Shingling("word", 3), Shingling("set")):
+        assert shingled([], kind) == []
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.data(), st.sampled_from([8, 17, 40, 64]))
+def test_long_char_shingles_of_several_bytes_a_character(
+    data: st.DataObject, size: int
+) -> None:
+    """Windows of 20 to 256 bytes: several chunks, of which every width of character has some."""
+    alphabet = st.sampled_from("\U0001f600\U00020000\u4e00\u20ac\xe9e ")
+    texts = data.draw(st.lists(st.text(alphabet, min_size=size - 3, max_size=90), max_size=3))
+    kind = Shingling("char", size)
+    assert shingled(texts, kind) == oracle(texts, kind)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_words_around_the_longest_chained_length(size: int) -> None:
+    """A word of more than 256 bytes is hashed by XXH3, whatever its characters."""
+    lengths = (255, 256, 257, 1000)
+    texts = [" ".join("ab"[i % 2] * n for i, n in enumerate(lengths))]
+    texts += ["\xe9" * 128 + ", " + "\xe9" * 128 + "x " + "e" * 300 + "\u4e00"]
+    texts += ["Z" * 5000, "short"]
+    kind = Shingling("word", size)
+    assert shingled(texts, kind) == oracle(texts, kind)
+
+
+# grouping
+
+
+@settings(deadline=None)
+@given(BATCHES, st.one_of(WORDS, CHARS), st.integers(0, 1 << 32))
+def test_any_grouping_gives_the_same(texts: list[str], kind: Shingling, seed: int) -> None:
+    """Whichever documents share a block: ASCII with others, in any order, or each alone."""
+    alone = [by_document(shingle_group([text], kind, 1))[0] for text in texts]
+    rng = random.Random(seed)
+    order = rng.sample(range(len(texts)), len(texts))
+    cut = rng.randint(0, len(texts))
+    for group in (order[:cut], order[cut:]):
+        together = shingle_group([texts[i] for i in group], kind, 1)
+        assert by_document(together) == [alone[i] for i in group]
+
+
+@settings(deadline=None)
+@given(st.lists(TEXTS, max_size=30), st.integers(1, 40), st.sampled_from(["char", "word"]))
+def test_groups_have_every_document_once_and_stay_near_a_block(
+    texts: list[str], block: int, kind: str
+) -> None:
+    """Large documents stand alone; a group grows only until it makes up a block."""
+    with blocks_of(block):
+        chosen = Shingling.parse(f"{kind}:3")
+        found = list(groups(texts, chosen))
+        assert sorted(i for group in found for i in group) == list(range(len(texts)))
+        for group in found:
+            assert len(group) == 1 or not any(is_large(texts[i], chosen) for i in group)
+            assert len({texts[i].isascii() for i in group}) == 1
+            assert sum(len(texts[i]) + 1 for i in group[:-1]) < block
+
+
+# large texts
+
+
+@settings(deadline=None, max_examples=300)
+@given(BATCHES, st.one_of(WORDS, CHARS), st.sampled_from([1, 2, 7, 16]))
+@example(["aaaaaaa b"], Shingling("char", 1), 7)
+@example([" \xdf\u0307      "], Shingling("char", 9), 7)
+def test_texts_in_pieces_equal_the_oracle(
+    texts: list[str], kind: Shingling, block: int
+) -> None:
+    with blocks_of(block):
+        assert shingled(texts, kind) == oracle(texts, kind)
+
+
+def test_a_blank_where_a_text_is_cut_is_a_shingle_of_one_character() -> None:
+    text = "Aaaaaaa b"
+    with blocks_of(7):
+        assert in_pieces(text, Shingling("char", 1)) == oracle([text], Shingling("char", 1))[0]
+
+
+def test_a_large_text_of_less_than_one_shingle_is_folded_once() -> None:
+    """Folding twice would join the dot to the second s."""
+    text = "\xdf\u0307" + " " * 40_000
+    kind = Shingling("char", 5)
+    assert is_large(text, kind)
+    assert shingled([text], kind) == [[oracles.shingle_hash("ss\u0307", "char", 1)]]
+
+
+@pytest.mark.parametrize("kind", [Shingling("char", 5), Shingling("word", 3)], ids=str)
+@pytest.mark.parametrize("script", ["ascii", "many"])
+def test_a_real_text_of_300_000_characters(script: str, kind: Shingling) -> None:
+    text = real_text(300_000, script)
+    parts = [len(piece) for piece in pieces(text, kind, 1)]
+    assert len(parts) > 2
+    assert max(parts) < 1.1 * shingling.BLOCK[kind.kind]
+    neighbours = ["before", text, "be\xadhind"]
+    assert shingled(neighbours, kind) == oracle(neighbours, kind)
+
+
+def real_text(length: int, script: str) -> str:
+    english = "\n\n".join(topics.topics.values()).encode("ascii", "ignore").decode()
+    paragraphs = english.split("\n\n")
+    if script == "many":
+        others = (
+            "\u4eba\u4eba\u751f\u800c\u81ea\u7531\uff0c\u5728\u5c0a\u4e25\u548c\u6743\u5229\u4e0a"
+            "\u4e00\u5f8b\u5e73\u7b49\u3002\u4ed6\u4eec\u8d4b\u6709\u7406\u6027\u548c\u826f\u5fc3\uff01",
+            "Alle Menschen sind frei und gleich an W\xfcrde und Rechten, gro\xdf und STRASSE\u2026",
+            "\u0e21\u0e19\u0e38\u0e29\u0e22\u0e4c\u0e17\u0e31\u0e49\u0e07\u0e2b\u0e25\u0e32\u0e22 "
+            "\u0e19\u0e49\u0e33\u0e0a\u0e37\u0e48\u0e2d",
+            "\u3059\u3079\u3066\u306e\u4eba\u9593\u306f\u3001\uff76\uff9e\uff85\u3000\u81ea\u7531",
+            "\U0001f600\u200d\U0001f3fd e\u0301\u0323 \ufb01n \u1112\u1161\u11ab \u2167\xa0\xbd",
+        )
+        rng = random.Random(5)
+        paragraphs = [
+            f"{paragraph} {rng.choice(others) * rng.randint(1, 9)}" for paragraph in paragraphs
+        ]
+    text = "\n\n".join(paragraphs)[:length]
+    assert len(text) == length
+    return text
+
+
+# sets
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.lists(ELEMENTS, max_size=12), max_size=6), st.sampled_from([0, 1, 9]))
+@example([["", "1", 1, -1], [], [1 << 64, str(1 << 64)], ["\ud800", "x" * 300], []], 1)
+def test_a_batch_of_sets_equals_the_oracle(
+    sets: list[list[Element]], seed: int
+) -> None:
+    assert shingled(sets, Shingling("set"), seed) == oracle(sets, Shingling("set"), seed)
+
+
+def test_elements_of_different_kinds_are_different() -> None:
+    """1 is not "1", and an integer beyond 64 bits neither its digits nor what it wraps to."""
+    beyond = (1 << 64) + 1
+    elements: list[Element] = [1, "1", beyond, str(beyond), -1, "-1", "", 0, "0", "A", "a", " a"]
+    [hashes] = shingled([elements], Shingling("set"))
+    assert len(set(hashes)) == len(elements)
+
+
+def test_elements_may_come_in_any_collection() -> None:
+    collections: list[Collection[Element]] = [
+        ("a", "b"), ["a", "b"], {"a": 0, "b": 1}, {"a", "b"}, frozenset({"a", "b"})
+    ]
+    hashes = shingled(collections, Shingling("set"))
+    assert {tuple(sorted(own)) for own in hashes} == {tuple(sorted(hashes[0]))}
+    assert len(hashes[0]) == 2
+
+
+@pytest.mark.parametrize("element", [True, 1.0, b"a", None, ("a",), np.int64(1)], ids=repr)
+def test_other_elements_are_refused(element: Element) -> None:
+    for elements in ([element], ["a", element], [1, "a", element]):
+        with pytest.raises(TypeError, match=f"not {type(element).__name__}$"):
+            shingle([["fine"], elements], Shingling("set"), 1)
+
+
+@pytest.mark.parametrize("kind", [Shingling("char", 5), Shingling("word", 3)], ids=str)
+@pytest.mark.parametrize("count", [2, 200_000])
+def test_text_shingles_are_not_made_of_sets(kind: Shingling, count: int) -> None:
+    with pytest.raises(TypeError, match="texts"):
+        shingle(["fine", ["a"] * count], kind, 1)
