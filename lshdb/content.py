@@ -43,7 +43,10 @@ def canonical(content: Content, shingling: Shingling) -> Canonical:
         if isinstance(content, str):
             raise ContentError("this is a text, and the database holds sets (shingle set)")
         elements = _ordered(content)
-        stored = json.dumps(elements, ensure_ascii=False, separators=(",", ":"))
+        try:
+            stored = json.dumps(elements, ensure_ascii=False, separators=(",", ":"))
+        except ValueError as error:
+            raise ContentError("a set has an integer of too many digits") from error
         kept: str | tuple[Element, ...] = elements
     else:
         if not isinstance(content, str):
@@ -83,14 +86,12 @@ def without_surrogates(text: str) -> str:
 
 def _ordered(elements: Collection[Element]) -> tuple[Element, ...]:
     """The distinct elements: integers in order, then strings in order."""
-    try:
-        kinds = set(map(type, elements))
-    except TypeError as error:
-        raise ContentError(f"a {type(elements).__name__} is neither text nor set") from error
+    # An iterator would be empty when it is read again, and the elements of bytes are integers.
+    if not isinstance(elements, Collection) or isinstance(elements, bytes | bytearray):
+        raise ContentError(f"a {type(elements).__name__} is neither text nor set")
+    kinds = set(map(type, elements))
     if kinds <= {str}:
         return tuple(sorted({without_surrogates(cast(str, e)) for e in elements}))
-    if kinds <= {int}:
-        return tuple(sorted(cast("set[int]", set(elements))))
     if kinds <= {str, int}:
         integers = {e for e in elements if isinstance(e, int)}
         strings = {without_surrogates(e) for e in elements if isinstance(e, str)}

@@ -12,8 +12,8 @@ from __future__ import annotations
 import functools
 import sys
 import unicodedata
-from importlib import resources
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,8 @@ _MOST_REPLACED = 64
 @functools.cache
 def character_classes() -> npt.NDArray[np.uint8]:
     """The class bits of every code point, uint8[0x110000]."""
-    packed = resources.files("lshdb").joinpath("unicode14.bin").read_bytes()
+    # importlib.resources would take longer to import than a query takes.
+    packed = Path(__file__).with_name("unicode14.bin").read_bytes()
     runs = np.frombuffer(packed, dtype="<u4")
     lengths = np.diff(runs >> 8, append=_CODE_POINTS)
     classes = np.repeat((runs & 0xFF).astype(np.uint8), lengths)

@@ -8,6 +8,7 @@ The hash of a span of L bytes, for the constants of a seed:
 
     h = START + L * LENGTH
     for each 8 bytes, little-endian, the last padded with zeros:  h = mix(h XOR chunk)
+    (an empty span has one chunk, of zeros)
     mix(x):  x = x * MULTIPLIER_1;  x = x XOR (x >> 32);  x = x * MULTIPLIER_2
 
 `mix` is a bijection, so two spans of the same length of at most 8 bytes never collide. A span
@@ -70,7 +71,8 @@ class SpanHash:
 
     def integers(self, values: npt.NDArray[np.int64]) -> Hashes:
         """Hashes of 64-bit integers, int64[n] -> uint64[n]: one chunk with the length -1."""
-        h = values.astype("<i8").view(np.uint64) ^ (self.start - self.length)
+        state = np.uint64((int(self.start) - int(self.length)) & _MASK64)
+        h = values.astype(np.int64).view(np.uint64) ^ state
         return self.mix_in_place(h, np.empty_like(h))
 
     def spans(self, buffer: bytes, starts: Offsets, lengths: Offsets) -> Hashes:
@@ -147,6 +149,17 @@ def _words_at_every_byte(buffer: bytes) -> Hashes:
     """The 8 bytes at every position of a buffer as a little-endian uint64, a view."""
     count = len(buffer) - PADDING + 1
     return np.ndarray((max(count, 0),), dtype="<u8", buffer=buffer, strides=(1,))
+
+
+def distinct(hashes: Hashes) -> Hashes:
+    """The distinct hashes of uint64[n], sorted; np.unique takes three times as long."""
+    if len(hashes) < 2:
+        return hashes.copy()
+    ordered = np.sort(hashes)
+    first = np.empty(len(ordered), dtype=np.bool_)
+    first[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
 
 
 @functools.cache

@@ -22,7 +22,7 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.hashing import Hashes, Offsets, constants
+from lshdb.hashing import Hashes, Offsets, constants, distinct
 from lshdb.model import Shingles, SketchName
 
 Signatures = npt.NDArray[np.uint32]
@@ -107,8 +107,8 @@ class FastSketch:
             total += len(hashes)
         if total and (table == _NOTHING).any():
             # So many shingles leave a lane empty only if few of them are distinct.
-            distinct = np.unique(np.concatenate([np.unique(hashes) for hashes in pieces()]))
-            shingles = Shingles(distinct, np.array([0, len(distinct)]))
+            few = distinct(np.concatenate([distinct(hashes) for hashes in pieces()]))
+            shingles = Shingles(few, np.array([0, len(few)]))
             return self.signatures(shingles)[0], total
         return table[0].astype(np.uint32), total
 
@@ -285,7 +285,7 @@ def _distinct_if_many(shingles: Shingles, many: int) -> Shingles:
     if not (counts > many).any():
         return shingles
     parts = np.split(shingles.hashes, shingles.offsets[1:-1])
-    parts = [np.unique(part) if len(part) > many else part for part in parts]
+    parts = [distinct(part) if len(part) > many else part for part in parts]
     offsets = np.zeros(len(parts) + 1, dtype=np.int64)
     np.cumsum([len(part) for part in parts], out=offsets[1:])
     return Shingles(np.concatenate(parts), offsets)

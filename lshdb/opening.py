@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from lshdb.database import Database
+from lshdb.errors import UsageError
 from lshdb.settings import SettingsRequest
 from lshdb.store import Mode, Store
 
@@ -57,7 +58,7 @@ def open_database(
     >>> import lshdb
     >>> with lshdb.open("fables.db", threshold=0.7, shingle="char:5") as db:
     ...     db.settings.construction
-    Construction(rows=5, bands=25)
+    Construction(rows=4, bands=17)
     """
     request = SettingsRequest(
         threshold=threshold,
@@ -71,7 +72,10 @@ def open_database(
         seed=seed,
         content=content,
     )
-    request.resolve()  # impossible settings are refused whether or not the file exists
+    if mode not in get_args(Mode):
+        raise UsageError(f"mode {mode!r} is not create, write or read")
+    if not os.path.exists(path):
+        request.resolve()  # impossible settings are refused before SQLite makes a file
     store = Store.open(Path(path), mode, timeout, request.resolve)
     try:
         request.check_against(store.settings, store.path)

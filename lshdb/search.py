@@ -92,12 +92,12 @@ def row_of_key(store: Store, key: str) -> DocumentRow:
 
 def buckets_of(store: Store, signature: npt.NDArray[np.uint32]) -> BucketKeys:
     """The bucket keys int64[b] of a signature uint32[k]."""
-    return _bucket_keys(store, signature[np.newaxis])[0]
+    keys: BucketKeys = _bucket_keys(store, signature[np.newaxis])[0]
+    return keys
 
 
 def _bucket_keys(store: Store, signatures: npt.NDArray[np.uint32]) -> BucketKeys:
-    keys: BucketKeys = bucket_keys(signatures, store.settings.construction, store.settings.seed)
-    return keys
+    return bucket_keys(signatures, store.settings.construction, store.settings.seed)
 
 
 def _query_document(

@@ -58,8 +58,8 @@ _WORD_TABLE: Final = _byte_table("word")
 
 # A text may be cut before these characters: none combines with what stands before it, and
 # (for words) each begins a word or separates two.
-_CHAR_CUT: Final = re.compile("[\\x00-\\x7f\u3400-\u4dbf\u4e00-\u9fff]")
-_WORD_CUT: Final = re.compile("[\\x09-\\x0d\\x20\u3400-\u4dbf\u4e00-\u9fff]")
+_CHAR_CUT: Final = "[\\x00-\\x7f\u3400-\u4dbf\u4e00-\u9fff]"
+_WORD_CUT: Final = "[\\x09-\\x0d\\x20\u3400-\u4dbf\u4e00-\u9fff]"
 
 
 def shingle(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
@@ -111,7 +111,7 @@ def groups(contents: Sequence[Content], shingling: Shingling) -> Iterator[list[i
 
 def is_large(content: Content, shingling: Shingling) -> bool:
     """Whether a document is shingled in pieces, by `pieces`."""
-    return shingling.kind != "set" and len(content) > BLOCK[shingling.kind]
+    return isinstance(content, str) and len(content) > BLOCK[shingling.kind]
 
 
 def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
@@ -133,11 +133,12 @@ def pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
     return _word_pieces(text, shingling.size, seed)
 
 
-def _cuts(text: str, safe: re.Pattern[str], size: int) -> Iterator[str]:
+def _cuts(text: str, safe: str, size: int) -> Iterator[str]:
     """Cut a text into pieces of at least `size` characters, before characters safe to cut at."""
+    pattern = re.compile(safe)
     start = 0
     while start < len(text):
-        cut = safe.search(text, start + size)
+        cut = pattern.search(text, start + size)
         end = cut.start() if cut else len(text)
         yield text[start:end]
         start = end
@@ -257,7 +258,8 @@ def _char_pieces(text: str, size: int, seed: int) -> Iterator[Hashes]:
         if not body:
             blank = True
             continue
-        joint = " " if tail and (blank or folded[0].isspace()) else ""
+        begun = tail or not whole
+        joint = " " if begun and (blank or folded[0].isspace()) else ""
         blank = folded[-1].isspace()
         tail += joint + body
         if len(tail) >= size:
@@ -265,7 +267,8 @@ def _char_pieces(text: str, size: int, seed: int) -> Iterator[Hashes]:
             yield _char_windows(tail, size, seed)[0][: len(tail) - size + 1]
             tail = tail[len(tail) - size + 1 :]
     if tail and whole:
-        yield _char_group([tail], size, seed).hashes
+        buffer, at = _utf8(tail)
+        yield span_hash(seed, "char").spans(buffer, at[:1], at[-1:])
 
 
 # word:w
@@ -341,6 +344,8 @@ def _word_pieces(text: str, size: int, seed: int) -> Iterator[Hashes]:
 
 
 def _set_group(group: Sequence[Content], seed: int) -> Shingles:
+    if any(isinstance(content, str) for content in group):
+        raise TypeError("set shingles are made of collections, not texts")
     sizes = np.fromiter(map(len, group), dtype=np.int64, count=len(group))
     elements = list(chain.from_iterable(group))
     kinds = set(map(type, elements))

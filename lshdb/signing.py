@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.hashing import Hashes
+from lshdb.hashing import Hashes, distinct
 from lshdb.minhash import make_sketch
 from lshdb.model import Content, Settings, Shingles, Shingling
 from lshdb.shingling import groups, is_large, pieces, shingle_group
@@ -56,18 +56,18 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
 
 def distinct_shingles(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
     """The distinct shingle hashes of a batch of n documents, each document's sorted."""
-    distinct: list[Hashes] = [np.empty(0, dtype=np.uint64)] * len(contents)
+    own: list[Hashes] = [np.empty(0, dtype=np.uint64)] * len(contents)
     for group in groups(contents, shingling):
         first = contents[group[0]]
         if isinstance(first, str) and is_large(first, shingling):
-            distinct[group[0]] = _distinct_of_pieces(pieces(first, shingling, seed))
+            own[group[0]] = _distinct_of_pieces(pieces(first, shingling, seed))
         else:
             shingles = shingle_group([contents[i] for i in group], shingling, seed)
             for place, i in enumerate(group):
-                distinct[i] = np.unique(shingles.of(place))
+                own[i] = distinct(shingles.of(place))
     offsets = np.zeros(len(contents) + 1, dtype=np.int64)
-    np.cumsum([len(own) for own in distinct], out=offsets[1:])
-    return Shingles(np.concatenate([np.empty(0, np.uint64), *distinct]), offsets)
+    np.cumsum([len(hashes) for hashes in own], out=offsets[1:])
+    return Shingles(np.concatenate([np.empty(0, np.uint64), *own]), offsets)
 
 
 def _distinct_of_pieces(stream: Iterable[Hashes]) -> Hashes:
@@ -77,6 +77,6 @@ def _distinct_of_pieces(stream: Iterable[Hashes]) -> Hashes:
         waiting.append(hashes)
         # Let the batch grow with what is known, or a long document is sorted over and over.
         if sum(map(len, waiting)) >= max(_MERGE, len(known)):
-            known = np.unique(np.concatenate([known, *waiting]))
+            known = distinct(np.concatenate([known, *waiting]))
             waiting = []
-    return np.unique(np.concatenate([known, *waiting]))
+    return distinct(np.concatenate([known, *waiting]))

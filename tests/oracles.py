@@ -213,12 +213,23 @@ def shingle_hashes(
 # sketches
 
 
+def fast_first_hash(x: int, seed: int) -> int:
+    """The hash of round 0 of `fast`."""
+    first, wide_1, wide_2, _ = constants(seed, "fast first round", 4)
+    return _mix(x ^ first, wide_1, wide_2)
+
+
+def scaled(h: int, lanes: int) -> int:
+    """The lane of a hash of 32 bits."""
+    return (h * lanes) >> 32
+
+
 def fast_signature(hashes: Iterable[int], lanes: int, seed: int) -> list[int]:
     """Fast similarity sketching of a set of shingle hashes, round by round."""
     distinct = set(hashes)
     if not distinct:
         return [MASK32] * lanes
-    first, wide_1, wide_2, narrowing = constants(seed, "fast first round", 4)
+    narrowing = constants(seed, "fast first round", 4)[3]
     of_round = [constant >> 32 for constant in constants(seed, "fast rounds", 2 * lanes)]
     narrow_1, narrow_2 = (constant & MASK32 for constant in constants(seed, "fast multipliers", 2))
 
@@ -230,8 +241,8 @@ def fast_signature(hashes: Iterable[int], lanes: int, seed: int) -> list[int]:
 
     least: dict[int, int] = {}
     for x in distinct:
-        h = _mix(x ^ first, wide_1, wide_2)
-        lane = ((h >> 32) * lanes) >> 32
+        h = fast_first_hash(x, seed)
+        lane = scaled(h >> 32, lanes)
         least[lane] = min(least.get(lane, h), h)
     signature = {lane: h & MASK32 for lane, h in least.items()}
     for i in range(1, lanes):
@@ -240,7 +251,7 @@ def fast_signature(hashes: Iterable[int], lanes: int, seed: int) -> list[int]:
         least = {}
         for x in distinct:
             g = later(x, i)
-            lane = (g * lanes) >> 32
+            lane = scaled(g, lanes)
             least[lane] = min(least.get(lane, g), g)
         signature = least | signature
     for lane in range(lanes):

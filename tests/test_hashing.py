@@ -20,7 +20,8 @@ def hashes_of(spans: list[bytes], hasher: SpanHash) -> list[int]:
     """The kernel's hashes of byte strings that lie one behind the other in a buffer."""
     lengths = np.array([len(span) for span in spans], dtype=np.int64)
     starts = np.cumsum(lengths) - lengths
-    return hasher.spans(b"".join(spans) + b"\xff" * PADDING, starts, lengths).tolist()
+    hashes = hasher.spans(b"".join(spans) + b"\xff" * PADDING, starts, lengths)
+    return [int(h) for h in hashes]
 
 
 def test_the_oracle_has_the_published_splitmix64() -> None:

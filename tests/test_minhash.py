@@ -62,6 +62,19 @@ def test_a_document_that_fills_all_lanes_at_once_equals_the_oracle(name: SketchN
     assert signature == ORACLES[name](document, 16, 1)
 
 
+def test_a_large_document_that_misses_lanes_equals_the_oracle() -> None:
+    """So many distinct shingles fill every lane, unless they are chosen not to."""
+    rng = random.Random(6)
+    document = [
+        x
+        for x in random_set(600, rng)
+        if oracles.scaled(oracles.fast_first_hash(x, 1) >> 32, 16) not in (0, 3, 9)
+    ]
+    assert len(document) > 400
+    [signature] = make_sketch("fast", 16, 1).signatures(shingles_of([document])).tolist()
+    assert signature == oracles.fast_signature(document, 16, 1)
+
+
 # what a signature does not depend on
 
 

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
 from lshdb.cli import adding, looking, querying
+from lshdb.cli.running import command, open_streams
 
 app = typer.Typer(
     name="lshdb",
-    help="Find near duplicates with a database in one file.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 
-app.command()(adding.init)
-app.command()(adding.add)
-app.command()(querying.query)
-app.command()(adding.remove)
-app.command()(looking.show)
-app.command()(looking.buckets)
-app.command()(looking.sql)
-app.command()(looking.info)
+for function in (
+    adding.init,
+    adding.add,
+    querying.query,
+    adding.remove,
+    looking.show,
+    looking.buckets,
+    looking.sql,
+    looking.info,
+):
+    app.command()(command(function))
 
 
 def _version(wanted: bool) -> None:
@@ -41,13 +42,16 @@ def _common(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
-    pass
+    """Find near duplicates with a database in one file.
+
+    Start with: lshdb add DIRECTORY, then lshdb query FILE. The database is lsh.db, unless --db
+    or the environment variable LSHDB_PATH names another.
+
+    Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
+    """
 
 
 def main() -> None:
     """Run the command line."""
-    for stream in (sys.stdout, sys.stderr):
-        # A key may hold characters that the terminal's encoding has not.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    open_streams()
     app()

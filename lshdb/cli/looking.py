@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, AsCsv, AsJson, DatabasePath, reported_errors
+from lshdb.cli.options import DEFAULT_PATH, AsCsv, AsJson, DatabasePath, key_given
 from lshdb.cli.output import Cell, csv_rows, json_line, pairs, rows
+from lshdb.cli.running import end_on_interrupt
 
 _LANES_SHOWN = 8
 
 
 def show(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The document's key.")],
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", parser=key_given, help="The document's key.")
+    ],
     db: DatabasePath = DEFAULT_PATH,
     as_json: AsJson = False,
 ) -> None:
     """Show one document: its sizes, its signature, its buckets.
 
+    Each bucket is a line: the number of its band, its key, how many documents are in it.
+
     Example: lshdb show -d code.db src/main.py
     """
     import lshdb
 
-    with reported_errors(), lshdb.open(db, mode="read") as database:
+    with lshdb.open(db, mode="read") as database:
         document = database.get(key)
         buckets = database.buckets_of(key)
         distinct = database.count_distinct(document)
@@ -55,7 +61,7 @@ def show(
     more = f" ... ({len(lanes)} lanes)" if lanes else "none: no shingle, similar to nothing"
     pairs(
         {name: value for name, value in sizes.items() if value is not None}
-        | {"signature": shown + more}
+        | {"signature": shown + more, "buckets": len(buckets)}
     )
     if buckets:
         rows(
@@ -67,16 +73,24 @@ def show(
 def buckets(
     db: DatabasePath = DEFAULT_PATH,
     top: Annotated[int, typer.Option(min=1, help="How many, the largest.")] = 10,
-    key: Annotated[str | None, typer.Option(help="The buckets of this document.")] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY", parser=key_given, help="Rather all the buckets of this document."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the largest buckets, or those of one document.
+
+    Each bucket is a line: the number of its band, its key, how many documents are in it.
 
     Example: lshdb buckets -d code.db --top 5
     """
     import lshdb
 
-    with reported_errors(), lshdb.open(db, mode="read") as database:
+    end_on_interrupt()
+    with lshdb.open(db, mode="read") as database:
         found = database.buckets(top) if key is None else database.buckets_of(key)
     names = ("band_no", "bucket_key", "documents")
     table = [(bucket.band_no, bucket.bucket_key, bucket.documents) for bucket in found]
@@ -88,7 +102,9 @@ def buckets(
 
 
 def sql(
-    statement: Annotated[str, typer.Argument(metavar="SELECT", help="One statement that reads.")],
+    statement: Annotated[
+        str, typer.Argument(metavar="SELECT", help="One statement that reads, in quotes.")
+    ],
     db: DatabasePath = DEFAULT_PATH,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -96,24 +112,46 @@ def sql(
     """Run a SELECT on the file's tables and views.
 
     Tables: settings, documents, signatures, bands. Views: buckets, bucket_members,
-    candidate_pairs. In a pipe the output is that of the sqlite3 shell.
+    candidate_pairs.
+
+    On a terminal the output is a table, in a pipe that of the sqlite3 shell, but with control
+    characters as escapes and BLOBs in hexadecimal.
 
     Example: lshdb sql "select * from buckets order by documents desc limit 5"
     """
     import lshdb
 
-    with reported_errors(), lshdb.open(db, mode="read") as database:
-        if as_json and as_csv:
-            raise lshdb.UsageError("give one of --json and --csv")
+    if as_json and as_csv:
+        raise lshdb.UsageError("give one of --json and --csv")
+    if statement.lstrip().startswith("."):
+        raise lshdb.UsageError(
+            f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "
+            "the tables"
+        )
+    end_on_interrupt()
+    with lshdb.open(db, mode="read") as database:
         names, table = database.sql(statement)
         if as_json:
+            fields = _distinct(names)
             for row in table:
                 values = [v.hex() if isinstance(v, bytes) else v for v in row]
-                json_line(dict(zip(names, values, strict=True)))
+                json_line(dict(zip(fields, values, strict=True)))
         elif as_csv:
             csv_rows(names, table)
         else:
             rows(names, table, separator="|")
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Column names made distinct as SQLite itself does it: key, key:1."""
+    distinct: list[str] = []
+    for name in names:
+        candidate, number = name, 0
+        while candidate in distinct:
+            number += 1
+            candidate = f"{name}:{number}"
+        distinct.append(candidate)
+    return distinct
 
 
 def info(db: DatabasePath = DEFAULT_PATH, as_json: AsJson = False) -> None:
@@ -123,7 +161,7 @@ def info(db: DatabasePath = DEFAULT_PATH, as_json: AsJson = False) -> None:
     """
     import lshdb
 
-    with reported_errors(), lshdb.open(db, mode="read") as database:
+    with lshdb.open(db, mode="read") as database:
         info = database.info()
     s = info.settings
     fields: dict[str, Cell] = {
@@ -142,6 +180,6 @@ def info(db: DatabasePath = DEFAULT_PATH, as_json: AsJson = False) -> None:
         "bytes": info.bytes,
     }
     if as_json:
-        json_line(dict(fields))
+        json_line(fields)
     else:
         pairs({**fields, "content": "kept" if s.content else "not kept"})

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 Cell: TypeAlias = str | int | float | bytes | None
@@ -25,17 +28,19 @@ def escaped(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return "".join(c if _is_harmless(c) else ascii(c)[1:-1] for c in text)
 
 
 def message(text: str) -> None:
     """Print a line to standard error."""
-    print(escaped(text), file=sys.stderr)
+    # A log that cannot be written is no reason to leave the work half done.
+    with suppress(OSError):
+        print(escaped(text), file=sys.stderr)
 
 
-def json_line(fields: dict[str, object]) -> None:
+def json_line(fields: Mapping[str, object]) -> None:
     """Print a JSON object on a line; in ASCII, so that nothing in it acts on a terminal."""
-    print(json.dumps(fields))
+    print("{" + ", ".join(f"{json.dumps(n)}: {_json(v)}" for n, v in fields.items()) + "}")
 
 
 def on_terminal() -> bool:
@@ -95,7 +100,9 @@ def plain(cell: Cell) -> str:
     if isinstance(cell, bytes):
         return f"x'{cell.hex()}'"
     if isinstance(cell, float):
-        text = format(cell, ".15g")
+        if math.isinf(cell):
+            return "Inf" if cell > 0 else "-Inf"
+        text = format(cell or 0.0, ".15g")  # the shell shows -0.0 as 0.0
         mantissa, e, exponent = text.partition("e")
         if mantissa.lstrip("-").isdigit():
             mantissa += ".0"
@@ -112,3 +119,15 @@ def _shortened(text: str) -> str:
 
 def _is_text(cell: Cell) -> bool:
     return isinstance(cell, str)
+
+
+def _is_harmless(character: str) -> bool:
+    # Of the spaces Python takes only the ASCII one for printable.
+    return character.isprintable() or unicodedata.category(character) == "Zs"
+
+
+def _json(value: object) -> str:
+    if isinstance(value, float) and math.isinf(value):
+        # JSON has no infinity; this number is too large for any float, and is read as one.
+        return "9e999" if value > 0 else "-9e999"
+    return json.dumps(value)

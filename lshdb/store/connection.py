@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -28,6 +28,12 @@ FORMAT_VERSION: Final = 1
 """The version of the tables and hashes, in the header's user_version."""
 
 _PAGE_SIZE: Final = 16384
+_SCHEMA: Final = frozenset(
+    "settings documents signatures bands buckets bucket_members candidate_pairs".split()
+)
+"""The tables and views of schema.sql."""
+_PAUSE: Final = 0.005
+"""Seconds between attempts to switch to WAL."""
 _ADVICE: Final = {
     sqlite3.SQLITE_FULL: "the disk is full; nothing of the last batch was written",
     sqlite3.SQLITE_IOERR: "reading or writing it failed",
@@ -42,7 +48,9 @@ def connect(path: Path, mode: Mode, timeout: float) -> sqlite3.Connection:
     Raises:
         StoreError: and its kinds; the file is as it was.
     """
-    flags = {"create": "rwc", "write": "rw", "read": "ro"}[mode]
+    # Not "ro" for mode `read`: who closes the file last removes the -wal and -shm files beside it,
+    # and a connection without write access cannot. SQLite opens a file that may not be written "rw".
+    flags = "rwc" if mode == "create" else "rw"
     with translated_errors(path):
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={flags}",
@@ -52,14 +60,14 @@ def connect(path: Path, mode: Mode, timeout: float) -> sqlite3.Connection:
             cached_statements=64,
         )
         try:
-            _configure(connection, path, mode)
+            _configure(connection, path, mode, timeout)
         except BaseException:
             connection.close()
             raise
     return connection
 
 
-def _configure(connection: sqlite3.Connection, path: Path, mode: Mode) -> None:
+def _configure(connection: sqlite3.Connection, path: Path, mode: Mode, timeout: float) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")
     # Takes effect only where the file has no page yet.
@@ -69,10 +77,25 @@ def _configure(connection: sqlite3.Connection, path: Path, mode: Mode) -> None:
         _check_format(connection, path)
     elif mode != "create":
         raise NotADatabase(f"{path} is empty: make a database with lshdb init")
-    if mode != "read":
-        connection.execute("PRAGMA journal_mode = WAL")
+    if mode == "read":
+        connection.execute("PRAGMA query_only = ON")
+    else:
+        _use_wal(connection, timeout)
         # With WAL, NORMAL loses at most the last batches in a power cut, and never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _use_wal(connection: sqlite3.Connection, timeout: float) -> None:
+    """Switch to WAL; SQLite itself does not wait here for others that are making the same file."""
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(_PAUSE)
 
 
 def is_new(connection: sqlite3.Connection) -> bool:
@@ -83,7 +106,7 @@ def is_new(connection: sqlite3.Connection) -> bool:
 
 def create_tables(connection: sqlite3.Connection) -> None:
     """Run schema.sql and mark the file, within the caller's transaction."""
-    schema = resources.files("lshdb").joinpath("schema.sql").read_text("utf-8")
+    schema = Path(__file__).parents[1].joinpath("schema.sql").read_text("utf-8")
     statement = ""
     # Not executescript: it would commit the caller's transaction.
     for line in schema.splitlines(keepends=True):
@@ -106,6 +129,9 @@ def _check_format(connection: sqlite3.Connection, path: Path) -> None:
         )
     if version < 1:
         raise DamagedFile(f"{path} has format {version}, which never was")
+    present = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    if missing := sorted(_SCHEMA - present):
+        raise DamagedFile(f"{path} lacks {', '.join(missing)}: restore it from a copy")
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

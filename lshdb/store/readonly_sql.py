@@ -18,6 +18,7 @@ _ALLOWED: Final = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
+_SCHEMA_TABLES: Final = {"sqlite_master", "sqlite_schema"}
 _READING_PRAGMAS: Final = {
     "application_id",
     "collation_list",
@@ -57,6 +58,9 @@ def _authorize(
         name = (first or "").lower()
         reading = name in _READING_PRAGMAS and (second is None or name in _WITH_ARGUMENT)
         return sqlite3.SQLITE_OK if reading else sqlite3.SQLITE_DENY
+    if action == sqlite3.SQLITE_UPDATE and first in _SCHEMA_TABLES:
+        # What using json_each as a table asks for; IGNORE makes sure that it is nothing more.
+        return sqlite3.SQLITE_IGNORE
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() == "load_extension":
         return sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
@@ -73,7 +77,6 @@ def run_readonly(
     connection = connect(path, "read", timeout)
     try:
         with translated_errors(path):
-            connection.execute("PRAGMA query_only = ON")
             connection.set_authorizer(_authorize)
             connection.text_factory = _text
         try:

@@ -213,7 +213,10 @@ class Store:
 
     def document(self, key: str) -> DocumentRow | None:
         """The document of a key, None where there is none."""
-        rows = self._rows(sql.DOCUMENT_OF_KEY, key)
+        try:
+            rows = self._rows(sql.DOCUMENT_OF_KEY, key)
+        except UnicodeEncodeError:  # a lone surrogate, which no stored key has
+            return None
         return self._document(rows[0]) if rows else None
 
     def documents(self, doc_ids: Sequence[int]) -> list[DocumentRow]:

@@ -1,0 +1,78 @@
+"""How a command ends: its exit status, and one line on standard error where it failed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import ParamSpec
+
+import typer
+
+from lshdb.cli.output import message
+from lshdb.errors import LshdbError, UsageError
+
+FAILED = 1
+WRONG_USAGE = 2
+INTERRUPTED = 130
+
+_P = ParamSpec("_P")
+
+
+def command(function: Callable[_P, None]) -> Callable[_P, None]:
+    """Make a function a command: what goes wrong in it is told in one line, with no traceback."""
+
+    @wraps(function)
+    def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        try:
+            function(*args, **kwargs)
+            # Here and not at the interpreter's end, where a full disk could only be complained of.
+            sys.stdout.flush()
+        except LshdbError as error:
+            status = WRONG_USAGE if isinstance(error, UsageError) else FAILED
+            raise failed(str(error), status) from None
+        except BrokenPipeError:
+            # The reader has what it wanted, as in `| head`: nothing failed.
+            _discard_output()
+            raise typer.Exit from None
+        except OSError as error:
+            _discard_output()
+            where = error.filename or "standard output"
+            raise failed(f"{where}: {(error.strerror or str(error)).lower()}") from None
+        except MemoryError:
+            raise failed("out of memory") from None
+        except KeyboardInterrupt:
+            raise failed("interrupted", INTERRUPTED) from None
+
+    return run
+
+
+def failed(reason: str, status: int = FAILED) -> typer.Exit:
+    """Print a reason on standard error; the exception that ends the command."""
+    message(f"lshdb: {reason}")
+    return typer.Exit(status)
+
+
+def end_on_interrupt() -> None:
+    """Let Ctrl-C end the process at once: Python's own handler waits for SQLite to return."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def open_streams() -> None:
+    """Make standard output and error writable: a stream closed by the caller (`>&-`) is None."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")
+    sys.stderr = sys.stderr or open(os.devnull, "w")
+    for stream in (sys.stdout, sys.stderr):
+        # A key may hold characters that the terminal's encoding has not.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _discard_output() -> None:
+    """Keep Python from writing, at its end, what could not be written before."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

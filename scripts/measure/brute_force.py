@@ -1,0 +1,71 @@
+"""The truth, by brute force, without any of lshdb's code: shingles as strings, counted in sets."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+_IDEOGRAPH = "\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+_ONE_IDEOGRAPH = re.compile(f"[{_IDEOGRAPH}]")
+
+
+def words(text: str) -> list[str]:
+    """The words of a folded text: runs of letters, numbers and marks; ideographs one by one."""
+    found: list[str] = []
+    run = ""
+    for c in text:
+        if _ONE_IDEOGRAPH.match(c):
+            found += [run, c]
+            run = ""
+        elif c == "_" or unicodedata.category(c)[0] in "LNM":
+            run += c
+        else:
+            found.append(run)
+            run = ""
+    return [word for word in (*found, run) if word]
+
+
+def shingle_set(content: str | list[str | int], shingle: str) -> set[object]:
+    """The set of a document's shingles, as tuples of words, strings or elements."""
+    if shingle == "set":
+        return set(content)
+    assert isinstance(content, str)
+    kind, _, size = shingle.partition(":")
+    folded = unicodedata.normalize("NFKC", content).casefold()
+    units: Sequence[str] = words(folded) if kind == "word" else " ".join(folded.split())
+    width = int(size)
+    if 0 < len(units) < width:
+        return {tuple(units)}
+    return {tuple(units[i : i + width]) for i in range(len(units) - width + 1)}
+
+
+def similar_pairs(
+    sets: Sequence[set[object]], threshold: float
+) -> Iterator[tuple[int, int, float]]:
+    """All pairs i < j with exact Jaccard similarity at or above the threshold, and it.
+
+    Every document is compared with every earlier one that shares a shingle, by counting in the
+    lists of the documents that hold each shingle.
+    """
+    numbers: dict[object, int] = defaultdict(lambda: len(numbers))
+    rows = [np.array([numbers[shingle] for shingle in one], dtype=np.int64) for one in sets]
+    sizes = np.array([len(row) for row in rows])
+    # Postings as one array: the documents of shingle s are holders[starts[s]:starts[s + 1]].
+    flat = np.concatenate([np.empty(0, dtype=np.int64), *rows])
+    order = np.argsort(flat, kind="stable")
+    holders = np.repeat(np.arange(len(rows)), sizes)[order]
+    starts = np.searchsorted(flat[order], np.arange(len(numbers) + 1))
+    spans = list(pairwise(starts.tolist()))
+    for j, row in enumerate(rows):
+        if not len(row):
+            continue
+        meeting = np.concatenate([holders[slice(*spans[s])] for s in row.tolist()])
+        both = np.bincount(meeting[meeting < j], minlength=j)[:j]
+        scores = both / np.maximum(sizes[:j] + sizes[j] - both, 1)
+        for i in np.flatnonzero(scores >= threshold).tolist():
+            yield i, j, float(scores[i])

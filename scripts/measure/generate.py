@@ -1,0 +1,90 @@
+"""Collections made from a seed: Zipf words, with near duplicates of known similarity.
+
+The same arguments give the same documents, so that every engine of a benchmark, in a process of
+its own, can make them for itself.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator
+
+import numpy as np
+
+VOCABULARY = 50_000
+_CHUNK = 1000
+
+
+def texts(
+    count: int,
+    size: int,
+    *,
+    seed: int = 1,
+    duplicates: float = 0.1,
+    similarity: float = 0.9,
+) -> Iterator[tuple[str, str]]:
+    """Keys and texts of about `size` characters.
+
+    A share `duplicates` of the documents copy one of the last thousand and have words replaced,
+    so that the Jaccard similarity of their word 3-shingles is about `similarity`.
+    """
+    rng = np.random.default_rng(seed)
+    words = _vocabulary(rng)
+    cumulative = np.cumsum(1 / np.arange(1, VOCABULARY + 1))
+    cumulative /= cumulative[-1]
+    mean = float((np.array(list(map(len, words))) * np.diff(cumulative, prepend=0)).sum()) + 1
+    length = max(1, round(size / mean))
+    # A replaced word changes 3 shingles: J = (1 - 3f) / (1 + 3f) for a share f of the words.
+    replaced = (1 - similarity) / (3 * (1 + similarity))
+    for start in range(0, count, _CHUNK):
+        chunk = np.searchsorted(cumulative, rng.random((_CHUNK, length)))
+        copies = np.flatnonzero(rng.random(_CHUNK) < duplicates)
+        for row in copies[copies > 0].tolist():
+            changed = rng.random(length) < replaced
+            chunk[row, ~changed] = chunk[rng.integers(row), ~changed]
+        for row in range(min(_CHUNK, count - start)):
+            yield str(start + row), " ".join([words[word] for word in chunk[row].tolist()])
+
+
+def sets(count: int, size: int, *, seed: int = 1) -> Iterator[tuple[str, list[int]]]:
+    """Keys and sets of `size` integers; every tenth is an earlier one with some changed."""
+    rng = np.random.default_rng(seed)
+    for start in range(0, count, _CHUNK):
+        chunk = rng.integers(0, 1 << 40, (_CHUNK, size))
+        for row in range(9, _CHUNK, 10):
+            chunk[row, size // 20 + 1 :] = chunk[row - 1, size // 20 + 1 :]
+        for row in range(min(_CHUNK, count - start)):
+            yield str(start + row), chunk[row].tolist()
+
+
+def _vocabulary(rng: np.random.Generator) -> list[str]:
+    """Distinct words of 2 to 12 letters, the frequent ones short."""
+    found: dict[str, None] = {}
+    while len(found) < VOCABULARY:
+        length = 2 + min(10, int(len(found) ** 0.2) + int(rng.integers(0, 3)))
+        found["".join(chr(97 + c) for c in rng.integers(0, 26, length).tolist())] = None
+    return list(found)
+
+
+def main() -> None:
+    parser = ArgumentParser(description="Write generated documents as JSON lines.")
+    parser.add_argument("count", type=int)
+    parser.add_argument("--size", type=int, default=3000, help="characters of a document")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--duplicates", type=float, default=0.1)
+    parser.add_argument("--similarity", type=float, default=0.9)
+    options = parser.parse_args()
+    for key, text in texts(
+        options.count,
+        options.size,
+        seed=options.seed,
+        duplicates=options.duplicates,
+        similarity=options.similarity,
+    ):
+        sys.stdout.write(json.dumps({"id": key, "text": text}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""How much of what is similar does an index find, and is all that it finds right?
+
+Reads documents from a JSONL file, finds all pairs at or above the threshold by brute force, and
+queries a database for every document. Prints recall, precision, and the largest difference
+between a similarity told and the true one. Recall below 0.99 at the threshold, a false pair or a
+wrong similarity make the exit status 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from brute_force import shingle_set, similar_pairs
+
+import lshdb
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/recall", description=__doc__)
+    parser.add_argument("file", type=Path, help='JSON lines {"id", "text"} or {"id", "set"}')
+    parser.add_argument("--shingle", help="word:W, char:K or set (default word:3 or set)")
+    parser.add_argument("--threshold", type=float, default=0.8)
+    parser.add_argument("--recall", type=float, default=0.99)
+    parser.add_argument("--permutations", type=int, default=128)
+    parser.add_argument("--sketch", default="fast")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=int, help="only the first so many documents")
+    options = parser.parse_args()
+
+    documents: dict[str, str | list[str | int]] = {}
+    with options.file.open(encoding="utf-8") as lines:
+        for line in lines:
+            if len(documents) == options.limit:
+                break
+            record = json.loads(line)
+            documents[str(record["id"])] = record["text"] if "text" in record else record["set"]
+    of_sets = bool(documents) and isinstance(next(iter(documents.values())), list)
+    shingle = options.shingle or ("set" if of_sets else "word:3")
+
+    keys = list(documents)
+    sets = [shingle_set(content, shingle) for content in documents.values()]
+    begun = time.perf_counter()
+    truth = {(keys[i], keys[j]): s for i, j, s in similar_pairs(sets, options.threshold)}
+    brute_seconds = time.perf_counter() - begun
+
+    with tempfile.TemporaryDirectory() as directory:
+        database = lshdb.open(
+            Path(directory) / "recall.db",
+            shingle=shingle,
+            threshold=options.threshold,
+            recall=options.recall,
+            permutations=options.permutations,
+            sketch=options.sketch,
+            seed=options.seed,
+        )
+        with database as db:
+            begun = time.perf_counter()
+            db.add_many(documents.items())
+            add_seconds = time.perf_counter() - begun
+            begun = time.perf_counter()
+            place = {key: i for i, key in enumerate(keys)}
+            found: dict[tuple[str, str], float] = {}
+            for key in keys:
+                for match in db.query(key=key):
+                    one, other = sorted((key, match.key), key=place.__getitem__)
+                    found[one, other] = match.similarity
+            query_seconds = time.perf_counter() - begun
+            construction = str(db.settings.construction)
+
+    right = found.keys() & truth.keys()
+    recall = len(right) / len(truth) if truth else 1.0
+    precision = len(right) / len(found) if found else 1.0
+    error = max((abs(found[pair] - truth[pair]) for pair in right), default=0.0)
+    rows = {
+        "documents": f"{len(keys):,}",
+        "shingle": shingle,
+        "threshold": f"{options.threshold:g}",
+        "construction": construction,
+        "pairs by brute force": f"{len(truth):,} ({brute_seconds:.1f} s)",
+        "pairs found": f"{len(found):,}",
+        "recall": f"{recall:.5f}",
+        "precision": f"{precision:.5f}",
+        "largest error": f"{error:.1e}",
+        "add": f"{add_seconds:.2f} s",
+        "query for each": f"{query_seconds:.2f} s",
+    }
+    for name, value in rows.items():
+        print(f"{name:<22}{value}")
+    return int(recall < options.recall or precision < 1 or error > 1e-9)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
