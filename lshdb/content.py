@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -24,12 +23,10 @@ class Canonical:
     Attributes:
         content: the text, or the distinct elements in order.
         stored: the same as one string: the text itself, or a JSON array.
-        digest: 16 bytes of BLAKE2b over `stored`; equal for equal documents only.
     """
 
     content: str | tuple[Element, ...]
     stored: str
-    digest: bytes
 
 
 def canonical(content: Content, shingling: Shingling) -> Canonical:
@@ -52,12 +49,20 @@ def canonical(content: Content, shingling: Shingling) -> Canonical:
         if not isinstance(content, str):
             raise ContentError(f"this is a set, and the database holds texts (shingle {shingling})")
         kept = stored = without_surrogates(content)
-    encoded = stored.encode()
-    if len(encoded) > LARGEST:
+    # A character has at most 4 bytes: most documents need no counting.
+    if len(stored) > LARGEST // 4 and len(stored.encode()) > LARGEST:
         raise ContentError(
-            f"the document has {len(encoded):,} bytes, and {LARGEST:,} is the limit: split it"
+            f"the document has {len(stored.encode()):,} bytes, and {LARGEST:,} is the limit: "
+            "split it"
         )
-    return Canonical(kept, stored, hashlib.blake2b(encoded, digest_size=16).digest())
+    return Canonical(kept, stored)
+
+
+def digest(encoded: bytes | memoryview) -> bytes:
+    """16 bytes of BLAKE2b over a stored form in UTF-8; equal for equal documents only."""
+    import hashlib  # loads OpenSSL, which a query never needs
+
+    return hashlib.blake2b(encoded, digest_size=16).digest()
 
 
 def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:

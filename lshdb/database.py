@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 
 from lshdb.content import from_stored
-from lshdb.ingest import add_batch, batches, remove
+from lshdb.ingest import add_documents, remove
 from lshdb.model import (
     AddReport,
     Bucket,
@@ -21,6 +21,7 @@ from lshdb.model import (
 from lshdb.search import Query, buckets_of, row_of_key, search
 from lshdb.signing import distinct_shingles
 from lshdb.store import SqlValue, Store
+from lshdb.worker import default_workers
 
 
 class Database:
@@ -83,6 +84,7 @@ class Database:
         documents: Iterable[Document | tuple[str, Content]],
         *,
         on_batch: Callable[[AddReport], None] | None = None,
+        workers: int | None = None,
     ) -> AddReport:
         """Add documents in batches, each written in one transaction, whole or not at all.
 
@@ -92,6 +94,8 @@ class Database:
         Args:
             documents: any number of documents, or pairs of key and content; read as needed.
             on_batch: called with the report of each batch when it is safely in the file.
+            workers: processes that sign documents beside this one, once there is more than a
+                batch; None for as many as there are processors to spare. The result is the same.
 
         Returns:
             How many were added, updated and unchanged, and how many of the first two were empty.
@@ -106,13 +110,9 @@ class Database:
         ...     db.add_many([("a", "The fox and the grapes"), ("b", "The fox and the grapes!")])
         AddReport(added=2, updated=0, unchanged=0, empty=0)
         """
-        total = AddReport()
-        for batch in batches(documents):
-            report = add_batch(self._store, batch)
-            total += report
-            if on_batch is not None:
-                on_batch(report)
-        return total
+        if workers is None:
+            workers = default_workers()
+        return add_documents(self._store, documents, on_batch or _ignore, workers)
 
     def remove(self, key: str) -> None:
         """Remove a document; KeyNotFound if no document has the key."""
@@ -225,3 +225,7 @@ class Database:
             QueryError: the SQL is wrong, or would do anything but read.
         """
         return self._store.sql(statement)
+
+
+def _ignore(_report: AddReport) -> None:
+    pass

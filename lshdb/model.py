@@ -96,7 +96,7 @@ class Settings:
 
     Attributes:
         threshold: the Jaccard similarity from which on documents count as similar, in (0, 1].
-        recall: the share of pairs at the threshold that become candidates, in (0, 1).
+        recall: the share of pairs at the threshold that become candidates, in (0, 1].
         shingling: how documents become sets.
         permutations: lanes of a signature, 16 to 4096.
         construction: the shape of the index; it uses at most `permutations` lanes.
@@ -211,7 +211,7 @@ class AddReport:
     updated: int = 0
     unchanged: int = 0
     empty: int = 0
-    """Of the documents added or updated, those without a shingle: similar to nothing."""
+    """Of the documents written, those without a shingle: similar to nothing."""
 
     def __add__(self, other: AddReport) -> AddReport:
         return AddReport(

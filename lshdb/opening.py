@@ -74,8 +74,8 @@ def open_database(
     )
     if mode not in get_args(Mode):
         raise UsageError(f"mode {mode!r} is not create, write or read")
-    if not os.path.exists(path):
-        request.resolve()  # impossible settings are refused before SQLite makes a file
+    if _holds_nothing(path):
+        request.resolve()  # impossible settings are refused before SQLite writes a file
     store = Store.open(Path(path), mode, timeout, request.resolve)
     try:
         request.check_against(store.settings, store.path)
@@ -83,3 +83,10 @@ def open_database(
         store.close()
         raise
     return Database(store)
+
+
+def _holds_nothing(path: str | os.PathLike[str]) -> bool:
+    try:
+        return os.stat(path).st_size == 0
+    except OSError:
+        return True

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.banding import bucket_keys
 from lshdb.hashing import Hashes, distinct
 from lshdb.minhash import make_sketch
 from lshdb.model import Content, Settings, Shingles, Shingling
@@ -30,14 +31,16 @@ class Signed:
     Attributes:
         signatures: uint32[n, permutations].
         shingles: int64[n], how many shingles each has, repetitions counted; 0 means empty.
+        bucket_keys: int64[n, bands].
     """
 
     signatures: npt.NDArray[np.uint32]
     shingles: npt.NDArray[np.int64]
+    bucket_keys: npt.NDArray[np.int64]
 
 
 def sign(contents: Sequence[Content], settings: Settings) -> Signed:
-    """The signatures and shingle counts of a batch of n documents."""
+    """The signatures, shingle counts and bucket keys of a batch of n documents."""
     sketch = make_sketch(settings.sketch, settings.permutations, settings.seed)
     shingling, seed = settings.shingling, settings.seed
     signatures = np.empty((len(contents), settings.permutations), dtype=np.uint32)
@@ -51,7 +54,8 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
             shingles = shingle_group([contents[i] for i in group], shingling, seed)
             signatures[group] = sketch.signatures(shingles)
             counts[group] = np.diff(shingles.offsets)
-    return Signed(signatures, counts)
+    keys = bucket_keys(signatures, settings.construction, settings.seed)
+    return Signed(signatures, counts, keys)
 
 
 def distinct_shingles(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:

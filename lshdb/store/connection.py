@@ -28,8 +28,9 @@ FORMAT_VERSION: Final = 1
 """The version of the tables and hashes, in the header's user_version."""
 
 _PAGE_SIZE: Final = 16384
+_CACHE_KIB: Final = 32768
 _SCHEMA: Final = frozenset(
-    "settings documents signatures bands buckets bucket_members candidate_pairs".split()
+    ["settings", "documents", "signatures", "bands", "buckets", "bucket_members", "candidate_pairs"]
 )
 """The tables and views of schema.sql."""
 _PAUSE: Final = 0.005
@@ -48,8 +49,8 @@ def connect(path: Path, mode: Mode, timeout: float) -> sqlite3.Connection:
     Raises:
         StoreError: and its kinds; the file is as it was.
     """
-    # Not "ro" for mode `read`: who closes the file last removes the -wal and -shm files beside it,
-    # and a connection without write access cannot. SQLite opens a file that may not be written "rw".
+    # Not "ro" for mode `read`: the last to close the file removes the -wal and -shm beside it, and
+    # a connection that cannot write leaves them. Without permission to write, "rw" reads too.
     flags = "rwc" if mode == "create" else "rw"
     with translated_errors(path):
         connection = sqlite3.connect(
@@ -70,6 +71,8 @@ def connect(path: Path, mode: Mode, timeout: float) -> sqlite3.Connection:
 def _configure(connection: sqlite3.Connection, path: Path, mode: Mode, timeout: float) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")
+    # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     # Takes effect only where the file has no page yet.
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
     new = is_new(connection)
@@ -144,7 +147,14 @@ def transaction(connection: sqlite3.Connection, kind: Literal["read", "write"]) 
     """All or nothing: commit at the end, roll back on any error, also one of COMMIT itself.
 
     A read transaction sees one state of the file throughout, whatever others write meanwhile.
+    Within a write transaction of the same connection (a stream of documents that asks the
+    database it goes to) it is part of that.
     """
+    if connection.in_transaction:
+        if kind == "write":
+            raise UsageError("the database is being written to: finish that first")
+        yield
+        return
     connection.execute("BEGIN IMMEDIATE" if kind == "write" else "BEGIN")
     try:
         yield

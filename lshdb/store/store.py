@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile, LshdbError, QueryError
 from lshdb.model import Bucket, Construction, Settings, Shingling
 from lshdb.store import statements as sql
+from lshdb.store.checkpoint import Checkpointer
 from lshdb.store.connection import (
     Mode,
     connect,
@@ -39,9 +40,8 @@ class KnownDocument:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class NewDocument:
-    """The row of a document to insert."""
+class NewDocument(NamedTuple):
+    """The row of a document to insert, in the order of the statement's parameters."""
 
     doc_id: int
     key: str
@@ -50,14 +50,13 @@ class NewDocument:
     content: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class UpdatedDocument:
-    """The new values of a document that is stored."""
+class UpdatedDocument(NamedTuple):
+    """New values of a stored document, in the order of the statement's parameters."""
 
-    doc_id: int
     shingles: int
     digest: bytes
     content: str | None
+    doc_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +112,10 @@ class Store:
         """A transaction in which everything read is of one moment."""
         return self._transaction("read")
 
+    def checkpoints(self) -> Checkpointer:
+        """Checkpoints beside the writing of many large batches."""
+        return Checkpointer(self._connection, self.path, self._timeout)
+
     def writing(self) -> AbstractContextManager[None]:
         """A transaction that is written whole or not at all."""
         return self._transaction("write")
@@ -128,6 +131,9 @@ class Store:
     def _run(self, action: Callable[[], _T]) -> _T:
         with translated_errors(self.path):
             return action()
+
+    def _run_many(self, statement: str, rows: Iterable[Sequence[SqlValue]]) -> None:
+        self._run(lambda: self._connection.executemany(statement, rows))
 
     def _rows(self, statement: str, *parameters: SqlValue) -> list[tuple[SqlValue, ...]]:
         return self._run(lambda: self._connection.execute(statement, parameters).fetchall())
@@ -162,44 +168,43 @@ class Store:
 
     def insert(self, documents: Sequence[NewDocument]) -> None:
         """Insert rows of documents; their signatures and bands are added apart."""
-        rows = [(d.doc_id, d.key, d.shingles, d.digest, d.content) for d in documents]
-        self._run(lambda: self._connection.executemany(sql.INSERT_DOCUMENT, rows))
+        self._run_many(sql.INSERT_DOCUMENT, documents)
 
     def update(self, documents: Sequence[UpdatedDocument]) -> None:
         """Set new values of stored documents; their old signatures and bands are gone already."""
-        rows = [(d.shingles, d.digest, d.content, d.doc_id) for d in documents]
-        self._run(lambda: self._connection.executemany(sql.UPDATE_DOCUMENT, rows))
+        self._run_many(sql.UPDATE_DOCUMENT, documents)
 
     def delete(self, doc_ids: Sequence[int]) -> None:
         """Delete rows of documents; their signatures and bands are gone already."""
-        rows = [(doc_id,) for doc_id in doc_ids]
-        self._run(lambda: self._connection.executemany(sql.DELETE_DOCUMENT, rows))
+        self._run_many(sql.DELETE_DOCUMENT, [(doc_id,) for doc_id in doc_ids])
 
-    def index(
-        self,
-        doc_ids: npt.NDArray[np.int64],
-        signatures: npt.NDArray[np.uint32],
-        bucket_keys: npt.NDArray[np.int64],
+    def insert_signatures(
+        self, doc_ids: npt.NDArray[np.int64], signatures: npt.NDArray[np.uint32]
     ) -> None:
-        """Insert the signatures uint32[n, k] and band rows int64[n, b] of documents int64[n]."""
+        """Insert the signatures uint32[n, k] of documents int64[n]."""
         width = signatures.shape[1] * 4
         packed = np.ascontiguousarray(signatures, dtype="<u4").tobytes()
         blobs = (packed[start : start + width] for start in range(0, len(packed), width))
         pairs = zip(doc_ids.tolist(), blobs, strict=True)
-        self._run(lambda: self._connection.executemany(sql.INSERT_SIGNATURE, pairs))
-        rows = _sorted_band_rows(doc_ids, bucket_keys)
-        whole = len(rows) // sql.BANDS_AT_ONCE * sql.BANDS_AT_ONCE
-        many = (chunk.ravel().tolist() for chunk in rows[:whole].reshape(-1, sql.BANDS_AT_ONCE, 3))
-        self._run(lambda: self._connection.executemany(sql.INSERT_BANDS, many))
-        rest = rows[whole:].tolist()
-        self._run(lambda: self._connection.executemany(sql.INSERT_BAND, rest))
+        self._run_many(sql.INSERT_SIGNATURE, pairs)
+
+    def insert_bands(
+        self, doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]
+    ) -> None:
+        """Insert the band rows int64[n, b] of documents int64[n], doc_ids ascending."""
+        for band in range(bucket_keys.shape[1]):
+            rows = _sorted_band_rows(doc_ids, bucket_keys[:, band], band)
+            whole = len(rows) // sql.BANDS_AT_ONCE * sql.BANDS_AT_ONCE
+            chunks = rows[:whole].reshape(-1, sql.BANDS_AT_ONCE * 3)
+            self._run_many(sql.INSERT_BANDS, (chunk.tolist() for chunk in chunks))
+            self._run_many(sql.INSERT_BAND, rows[whole:].tolist())
 
     def unindex(self, doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]) -> None:
         """Delete the signatures and band rows of documents int64[n], buckets int64[n, b]."""
-        rows = _sorted_band_rows(doc_ids, bucket_keys).tolist()
-        self._run(lambda: self._connection.executemany(sql.DELETE_BAND, rows))
-        ids = [(doc_id,) for doc_id in doc_ids.tolist()]
-        self._run(lambda: self._connection.executemany(sql.DELETE_SIGNATURE, ids))
+        for band in range(bucket_keys.shape[1]):
+            rows = _sorted_band_rows(doc_ids, bucket_keys[:, band], band)
+            self._run_many(sql.DELETE_BAND, rows.tolist())
+        self._run_many(sql.DELETE_SIGNATURE, [(doc_id,) for doc_id in doc_ids.tolist()])
 
     # reading
 
@@ -309,17 +314,19 @@ def _insert_settings(connection: sqlite3.Connection, settings: Settings) -> None
 
 
 def _sorted_band_rows(
-    doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]
+    doc_ids: npt.NDArray[np.int64], keys: npt.NDArray[np.int64], band: int
 ) -> npt.NDArray[np.int64]:
-    """Band rows in the order of the table, int64[n b, 3]: (band_no, bucket_key, doc_id)."""
-    documents, bands = bucket_keys.shape
-    rows = np.empty((bands, documents, 3), dtype=np.int64)
-    for band in range(bands):
-        order = np.argsort(bucket_keys[:, band], kind="stable")
-        rows[band, :, 0] = band
-        rows[band, :, 1] = bucket_keys[order, band]
-        rows[band, :, 2] = doc_ids[order]
-    return rows.reshape(-1, 3)
+    """The rows of one band in the order of the table, int64[n, 3]: band_no, bucket_key, doc_id.
+
+    B-tree pages are then visited in order, each once; rows in the order of documents take many
+    times as long.
+    """
+    order = np.argsort(keys, kind="stable")
+    rows = np.empty((len(keys), 3), dtype=np.int64)
+    rows[:, 0] = band
+    rows[:, 1] = keys[order]
+    rows[:, 2] = doc_ids[order]
+    return rows
 
 
 def _integer(value: SqlValue) -> int:

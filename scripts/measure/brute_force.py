@@ -10,7 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
-_IDEOGRAPH = "\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+_IDEOGRAPH = (
+    "\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+)
 _ONE_IDEOGRAPH = re.compile(f"[{_IDEOGRAPH}]")
 
 

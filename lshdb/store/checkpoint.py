@@ -1,0 +1,82 @@
+"""Copying the write-ahead log into the file while the next batch is being made."""
+
+from __future__ import annotations
+
+import sqlite3
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from lshdb.store.connection import connect, translated_errors
+
+_START: Final = 16 << 20
+"""Bytes of log from which on it is copied; SQLite's own default in pages of 16 KB."""
+_WAIT: Final = 256 << 20
+"""Bytes of log at which writing waits until all is copied: then the log begins anew."""
+
+
+class Checkpointer:
+    """Checkpoints in a thread of its own, for a connection that writes many large batches.
+
+    SQLite by itself checkpoints in the COMMIT, which waits for the disk and is half of the time
+    that writing takes. At most the last batch is not yet synced to the disk at any moment, as
+    with SQLite's own way. Use as a context manager around all batches.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, timeout: float) -> None:
+        self._connection = connection
+        self._path = path
+        self._log = path.with_name(path.name + "-wal")
+        self._timeout = timeout
+        self._thread = ThreadPoolExecutor(1, "lshdb-checkpoint")
+        self._running: Future[None] | None = None
+
+    def __enter__(self) -> Checkpointer:
+        with translated_errors(self._path):
+            (self._usual,) = self._connection.execute("PRAGMA wal_autocheckpoint").fetchone()
+            self._connection.execute("PRAGMA wal_autocheckpoint = 0")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._wait()
+        self._thread.shutdown()
+        with translated_errors(self._path):
+            self._connection.execute(f"PRAGMA wal_autocheckpoint = {int(self._usual)}")
+
+    def before_begin(self) -> None:
+        """Call before a transaction: it may wait for a log that has grown long."""
+        if self._size() > _WAIT:
+            self.after_commit()
+            self._wait()
+
+    def before_commit(self) -> None:
+        """Call before COMMIT: the batch before this one is on the disk afterwards."""
+        self._wait()
+
+    def after_commit(self) -> None:
+        """Call after COMMIT."""
+        if self._running is None and self._size() > _START:
+            self._running = self._thread.submit(self._checkpoint)
+
+    def _size(self) -> int:
+        return self._log.stat().st_size if self._log.exists() else 0
+
+    def _wait(self) -> None:
+        if self._running is not None:
+            running, self._running = self._running, None
+            with translated_errors(self._path):
+                running.result()
+
+    def _checkpoint(self) -> None:
+        connection = connect(self._path, "write", self._timeout)
+        try:
+            # PASSIVE copies what no reader still needs, and waits for nobody.
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        finally:
+            connection.close()

@@ -1,0 +1,100 @@
+"""A look at a database file past the library, with SQLite alone and with the format's own rules."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import oracles
+
+from lshdb.banding import bucket_keys
+from lshdb.model import Construction, Element, Shingling
+
+Row = tuple[object, ...]
+TABLES = ("settings", "documents", "signatures", "bands")
+
+
+@contextmanager
+def sqlite(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection of SQLite's own, in autocommit mode, closed at the end."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def rows(path: Path, sql: str, *parameters: object) -> list[Row]:
+    """The rows that a statement gives."""
+    with sqlite(path) as connection:
+        return connection.execute(sql, parameters).fetchall()
+
+
+def contents(path: Path) -> dict[str, list[Row]]:
+    """All rows of all tables, in the order of their primary keys."""
+    return {table: sorted(rows(path, f"SELECT * FROM {table}")) for table in TABLES}
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    """What is in a directory, byte by byte."""
+    return {file.name: file.read_bytes() for file in sorted(directory.iterdir())}
+
+
+def check(path: Path) -> None:
+    """Assert what holds of every database file, whatever was done to it.
+
+    Digests, shingle counts and signatures are those of the documents, by the oracles; band rows
+    are those of the signatures, no more and no fewer.
+    """
+    ((_, _, _, shingle, lanes, construction, sketch, seed, content),) = rows(
+        path, "SELECT * FROM settings"
+    )
+    assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+    assert rows(path, "PRAGMA foreign_key_check") == []
+    shingling = Shingling.parse(str(shingle))
+    assert isinstance(lanes, int)
+    assert isinstance(seed, int)
+    signature_of = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
+    signatures: dict[object, bytes] = {}
+    for doc_id, _, shingles, digest, stored in rows(path, "SELECT * FROM documents"):
+        if not content:
+            assert stored is None
+            continue
+        assert isinstance(stored, str)
+        assert digest == hashlib.blake2b(stored.encode(), digest_size=16).digest()
+        document: str | Collection[Element] = json.loads(stored) if shingling.of_sets else stored
+        hashes = oracles.shingle_hashes(document, shingling.kind, shingling.size, seed)
+        assert shingles == len(hashes)
+        if hashes:
+            signature = signature_of[str(sketch)](hashes, lanes, seed)
+            signatures[doc_id] = np.array(signature, dtype="<u4").tobytes()
+    stored_signatures: dict[object, object] = {
+        row[0]: row[1] for row in rows(path, "SELECT * FROM signatures ORDER BY doc_id")
+    }
+    if content:
+        assert stored_signatures == signatures
+    else:
+        filled = rows(path, "SELECT doc_id FROM documents WHERE shingles > 0 ORDER BY doc_id")
+        assert list(stored_signatures) == [doc_id for (doc_id,) in filled]
+    assert set(rows(path, "SELECT * FROM bands")) == _band_rows(
+        stored_signatures, Construction.parse(str(construction)), seed, lanes
+    )
+
+
+def _band_rows(
+    signatures: dict[object, object], construction: Construction, seed: int, lanes: int
+) -> set[Row]:
+    """The rows of bands that these signatures make."""
+    packed = b"".join(blob for blob in signatures.values() if isinstance(blob, bytes))
+    matrix = np.frombuffer(packed, dtype="<u4").reshape(len(signatures), lanes)
+    keys = bucket_keys(matrix, construction, seed).tolist()
+    return {
+        (band, key, doc_id)
+        for doc_id, of_document in zip(signatures, keys, strict=True)
+        for band, key in enumerate(of_document)
+    }

@@ -1,0 +1,441 @@
+"""Opening: what is refused stays as it was, what is missing is made once and whole."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import inspection
+import pytest
+
+import lshdb
+from lshdb.errors import (
+    DamagedFile,
+    NewerFormat,
+    NotADatabase,
+    ReadOnly,
+    SettingsError,
+    SettingsMismatch,
+    StoreError,
+    UsageError,
+)
+from lshdb.model import Construction, Settings, Shingling
+from lshdb.store import FORMAT_VERSION, Mode
+from lshdb.store.connection import is_new
+
+MODES: list[Mode] = ["create", "write", "read"]
+SCHEMA = (*inspection.TABLES, "buckets", "bucket_members", "candidate_pairs")
+
+
+def make(path: Path, **settings: Any) -> None:
+    with lshdb.open(path, **settings) as db:
+        db.add("fox", "the fox and the grapes")
+
+
+def altered(*sql: str) -> Callable[[Path], None]:
+    """Make a database and run statements on it that lshdb never would."""
+
+    def alter(path: Path) -> None:
+        make(path)
+        with inspection.sqlite(path) as connection:
+            connection.execute("PRAGMA ignore_check_constraints = ON")
+            for statement in sql:
+                connection.execute(statement)
+
+    return alter
+
+
+def with_bytes(content: bytes) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        path.write_bytes(content)
+
+    return write
+
+
+def other_program(*sql: str) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        with inspection.sqlite(path) as connection:
+            for statement in sql:
+                connection.execute(statement)
+
+    return write
+
+
+def cut(path: Path) -> None:
+    make(path)
+    path.write_bytes(path.read_bytes()[: 2 * 16384])
+
+
+REFUSED: dict[str, tuple[Callable[[Path], None], type[StoreError], str]] = {
+    "prose": (with_bytes(b"The fox and the grapes. " * 2000), NotADatabase, "not an SQLite"),
+    "two bytes": (with_bytes(b"xy"), NotADatabase, "not an SQLite"),
+    "99 bytes": (with_bytes(bytes(range(99))), NotADatabase, "not an SQLite"),
+    "almost the magic": (with_bytes(b"SQLite format 4\0" * 9), NotADatabase, "not an SQLite"),
+    "another program's": (
+        other_program("CREATE TABLE documents (key)"), NotADatabase, "another program's"
+    ),
+    "another program's mark": (
+        other_program("PRAGMA application_id = 7", "CREATE TABLE settings (key)"),
+        NotADatabase,
+        "another program's",
+    ),
+    "another program's, still empty": (
+        other_program("PRAGMA application_id = 7"), NotADatabase, "another program's"
+    ),
+    "newer": (
+        altered("PRAGMA user_version = 12"),
+        NewerFormat,
+        rf"format 12, and this lshdb reads up to {FORMAT_VERSION}: upgrade",
+    ),
+    "no version": (altered("PRAGMA user_version = 0"), DamagedFile, "format 0"),
+    "settings gone": (altered("DELETE FROM settings"), DamagedFile, "settings"),
+    "shingle": (altered("UPDATE settings SET shingle = 'word:0'"), DamagedFile, "word:0"),
+    "construction": (altered("UPDATE settings SET construction = '6x16'"), DamagedFile, "6x16"),
+    "too many lanes": (
+        altered("UPDATE settings SET construction = 'and 6, or 99'"), DamagedFile, "594 lanes"
+    ),
+    "threshold": (altered("UPDATE settings SET threshold = 1.5"), DamagedFile, "threshold 1.5"),
+    "sketch": (altered("UPDATE settings SET sketch = 'slow'"), DamagedFile, "'slow'"),
+    "column gone": (
+        altered("ALTER TABLE settings RENAME COLUMN seed TO sapling"), DamagedFile, "seed"
+    ),
+    "cut short": (cut, DamagedFile, "damaged"),
+}  # fmt: skip
+REFUSED |= {
+    f"no {name}": (
+        altered(f"DROP {'TABLE' if name in inspection.TABLES else 'VIEW'} {name}"),
+        DamagedFile,
+        f"lacks {name}: restore",
+    )
+    for name in SCHEMA
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_file_that_is_refused_stays_as_it_was(path: Path, name: str, mode: Mode) -> None:
+    spoil, error, message = REFUSED[name]
+    spoil(path)
+    before = inspection.files(path.parent)
+    with pytest.raises(error, match=message) as raised:
+        lshdb.open(path, mode=mode)
+    assert type(raised.value) is error
+    assert str(raised.value).startswith(str(path))
+    assert len(str(raised.value).splitlines()) == 1
+    assert inspection.files(path.parent) == before
+
+
+def test_every_table_and_view_of_the_schema_is_looked_for(path: Path) -> None:
+    make(path)
+    names = inspection.rows(path, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")
+    assert {name for (name,) in names} == {*SCHEMA}
+
+
+@pytest.mark.parametrize("mode", ["write", "read"])
+def test_a_missing_file_is_made_by_mode_create_only(path: Path, mode: Mode) -> None:
+    with pytest.raises(StoreError, match="no such file") as raised:
+        lshdb.open(path, mode=mode)
+    assert type(raised.value) is StoreError
+    assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_empty_file_is_made_a_database_by_mode_create_only(path: Path, mode: Mode) -> None:
+    path.touch()
+    if mode == "create":
+        lshdb.open(path, mode=mode).close()
+        inspection.check(path)
+        assert inspection.rows(path, "PRAGMA page_size") == [(16384,)]
+    else:
+        with pytest.raises(NotADatabase, match="empty"):
+            lshdb.open(path, mode=mode)
+        assert inspection.files(path.parent) == {path.name: b""}
+
+
+def test_a_directory_and_a_missing_directory_are_named(path: Path) -> None:
+    with pytest.raises(StoreError, match="it is a directory"):
+        lshdb.open(path.parent)
+    with pytest.raises(StoreError, match="there is no directory"):
+        lshdb.open(path / "below.db")
+    assert list(path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a b", "100%.db", "what?.db", "#1.db", "%41.db", "文書.db", "';--.db", "file:x?mode=ro"],
+)
+def test_any_file_name_is_a_file_name(tmp_path: Path, name: str) -> None:
+    make(tmp_path / name)
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+    with lshdb.open(str(tmp_path / name), mode="read") as db:
+        assert db.path == tmp_path / name
+        assert db.keys() == ["fox"]
+
+
+def test_a_relative_path_is_relative(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(path.parent)
+    make(Path("lsh.db"))
+    lshdb.open("lsh.db", mode="read").close()
+    assert [file.name for file in path.parent.iterdir()] == ["lsh.db"]
+
+
+def test_mode_read_writes_nothing(path: Path) -> None:
+    make(path)
+    before = inspection.files(path.parent)
+    with lshdb.open(path, mode="read") as db:
+        for action in (
+            lambda: db.add("new", "some text"),
+            lambda: db.add("fox", "some other text"),
+            lambda: db.remove("fox"),
+        ):
+            with pytest.raises(ReadOnly):
+                action()
+        assert [match.key for match in db.query("The fox and the grapes")] == ["fox"]
+    assert inspection.files(path.parent) == before
+
+
+def test_reading_after_a_writer_died_sees_what_it_committed(path: Path) -> None:
+    """A killed writer leaves a write-ahead log; whoever reads next reads it too."""
+    with lshdb.open(path) as db:
+        db.add("fox", "the fox and the grapes")
+        copy = path.with_name("copy.db")
+        log = path.with_name(path.name + "-wal").read_bytes()
+        assert log
+        copy.write_bytes(path.read_bytes())
+        copy.with_name(copy.name + "-wal").write_bytes(log)
+    with lshdb.open(copy, mode="read") as db:
+        assert db.keys() == ["fox"]
+    inspection.check(copy)
+
+
+def test_a_mode_that_does_not_exist_is_wrong_usage(path: Path) -> None:
+    mode: Any = "append"
+    with pytest.raises(UsageError, match="append"):
+        lshdb.open(path, mode=mode)
+    assert list(path.parent.iterdir()) == []
+
+
+# settings
+
+
+IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
+    ({"threshold": 0}, "threshold 0 "),
+    ({"threshold": -0.5}, "threshold -0.5"),
+    ({"threshold": 1.1}, "threshold 1.1"),
+    ({"threshold": math.nan}, "threshold nan"),
+    ({"threshold": math.inf}, "threshold inf"),
+    ({"recall": 0}, "recall 0 "),
+    ({"recall": 1.1}, "recall 1.1"),
+    ({"recall": math.nan}, "recall nan"),
+    ({"permutations": 0}, "0 permutations"),
+    ({"permutations": -1}, "-1 permutations"),
+    ({"permutations": 15}, "15 permutations"),
+    ({"permutations": 4097}, "4097 permutations"),
+    ({"rows": 10, "bands": 13}, "130 lanes"),
+    ({"construction": "and 10, or 13"}, "130 lanes"),
+    ({"rows": 0, "bands": 5}, "0 rows"),
+    ({"rows": 5, "bands": -5}, "-5 bands"),
+    ({"rows": 5}, "together"),
+    ({"bands": 5}, "together"),
+    ({"rows": 5, "bands": 5, "construction": "and 5, or 6"}, "either"),
+    ({"construction": "and 0, or 5"}, "and 0, or 5"),
+    ({"construction": "or 5, and 5"}, "or 5, and 5"),
+    ({"construction": ""}, "construction ''"),
+    ({"rows": 13, "bands": 9, "recall": 0.99}, "have recall 0.3988"),
+    ({"threshold": 0.01}, "cannot be reached"),
+    ({"threshold": 0.3, "permutations": 16, "recall": 0.999}, "cannot be reached"),
+    ({"shingle": "word:0"}, "word:0"),
+    ({"shingle": "char:65"}, "char:65"),
+    ({"shingle": "char"}, "'char'"),
+    ({"shingle": "set:2"}, "set:2"),
+    ({"shingle": "word:3 "}, "'word:3 '"),
+    ({"shingle": "word:٣"}, "word:٣"),
+    ({"sketch": "slow"}, "slow"),
+    ({"sketch": ""}, "sketch ''"),
+    ({"seed": -1}, "seed -1"),
+    ({"seed": 1 << 63}, "seed 9223372036854775808"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), IMPOSSIBLE, ids=str)
+def test_impossible_settings_make_no_file(
+    path: Path, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message) as raised:
+        lshdb.open(path, **settings)
+    assert len(str(raised.value).splitlines()) == 1
+    assert list(path.parent.iterdir()) == []
+
+
+def test_impossible_settings_leave_an_empty_file_empty(path: Path) -> None:
+    path.touch()
+    with pytest.raises(SettingsError):
+        lshdb.open(path, threshold=0.01)
+    assert inspection.files(path.parent)[path.name] == b""
+
+
+def test_defaults(path: Path) -> None:
+    with lshdb.open(path) as db:
+        assert db.settings == Settings(
+            threshold=0.8,
+            recall=0.99,
+            shingling=Shingling("word", 3),
+            permutations=128,
+            construction=Construction(rows=6, bands=16),
+            sketch="fast",
+            seed=1,
+            content=True,
+        )
+
+
+POSSIBLE: list[dict[str, Any]] = [
+    {"threshold": 1.0},
+    {"threshold": 1, "recall": 1},
+    {"threshold": 1e-9, "rows": 16, "bands": 1},
+    {"threshold": 0.05, "recall": 0.5},
+    {"permutations": 16, "recall": 0.9},
+    {"permutations": 4096},
+    {"rows": 13, "bands": 9},
+    {"construction": "and 8, or 16", "bands": 16, "rows": 8},
+    {"rows": 4, "bands": 25, "recall": 0.99},
+    {"shingle": "char:64", "sketch": "minhash"},
+    {"shingle": "set", "content": False},
+    {"seed": (1 << 63) - 1},
+    {"seed": 0},
+]
+
+
+@pytest.mark.parametrize("settings", POSSIBLE, ids=str)
+def test_settings_are_kept_and_may_be_given_again(path: Path, settings: dict[str, Any]) -> None:
+    with lshdb.open(path, **settings) as db:
+        made = db.settings
+    for again in ({}, settings):
+        for mode in MODES:
+            with lshdb.open(path, **again, mode=mode) as db:
+                assert db.settings == made
+    for name, value in settings.items():
+        if name in ("threshold", "permutations", "sketch", "seed", "content"):
+            assert getattr(made, name) == value
+
+
+def test_part_of_a_files_settings_is_enough_to_open_it(path: Path) -> None:
+    """Also a part that, with the defaults for the rest, no file could have."""
+    lshdb.open(path, threshold=0.02, permutations=1024, seed=5).close()
+    with lshdb.open(path, threshold=0.02) as db:
+        assert db.settings.permutations == 1024
+    other = path.with_name("other.db")
+    lshdb.open(other, rows=5, bands=50, permutations=256).close()
+    with lshdb.open(other, rows=5, bands=50) as db:
+        assert db.settings.construction == Construction(rows=5, bands=50)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"threshold": 0.7}, "threshold 0.8, not 0.7"),
+        ({"threshold": 0.01}, "threshold 0.8, not 0.01"),
+        ({"recall": 0.9}, "recall 0.99, not 0.9"),
+        ({"shingle": "char:5"}, "shingle word:3, not char:5"),
+        ({"permutations": 256}, "permutations 128, not 256"),
+        ({"rows": 5, "bands": 20}, "construction and 6, or 16, not and 5, or 20"),
+        ({"construction": "and 6, or 17"}, "construction and 6, or 16, not and 6, or 17"),
+        ({"sketch": "minhash"}, "sketch fast, not minhash"),
+        ({"seed": 2}, "seed 1, not 2"),
+        ({"content": False}, "content True, not False"),
+        ({"threshold": 0.8, "seed": 3}, "seed 1, not 3"),
+    ],
+    ids=str,
+)
+def test_settings_other_than_the_files_are_refused(
+    path: Path, settings: dict[str, Any], message: str, mode: Mode
+) -> None:
+    make(path)
+    before = inspection.files(path.parent)
+    with pytest.raises(SettingsMismatch, match=f"has {message}"):
+        lshdb.open(path, **settings, mode=mode)
+    assert inspection.files(path.parent) == before
+
+
+# several processes
+
+
+Outcome = tuple[str, object]
+
+
+def _open_together(
+    directory: Path, name: str, seeds: list[int], barrier: Any, outcomes: Any
+) -> None:
+    """In a process of its own: open files at the same moment as others, and add to each."""
+    results: list[Outcome] = []
+    for round_, seed in enumerate(seeds):
+        barrier.wait()
+        try:
+            with lshdb.open(directory / f"{round_}.db", seed=seed) as db:
+                db.add(name, f"the fox and the grapes of {name}")
+                results.append(("opened", db.settings.seed))
+        except Exception as error:
+            results.append((type(error).__name__, str(error)))
+    outcomes.put((name, results))
+
+
+def open_together(directory: Path, seeds: dict[str, list[int]]) -> dict[str, list[Outcome]]:
+    """What becomes of processes that open 0.db, 1.db, ... together, each with its seeds."""
+    context = multiprocessing.get_context("spawn")
+    barrier, outcomes = context.Barrier(len(seeds), timeout=60), context.Queue()
+    processes = [
+        context.Process(target=_open_together, args=(directory, name, own, barrier, outcomes))
+        for name, own in seeds.items()
+    ]
+    for process in processes:
+        process.start()
+    results = dict(outcomes.get(timeout=120) for _ in processes)
+    for process in processes:
+        process.join()
+    return results
+
+
+def test_processes_that_make_the_same_file_at_once_agree(tmp_path: Path) -> None:
+    rounds = 40
+    names = ["ann", "bob", "cid"]
+    results = open_together(tmp_path, dict.fromkeys(names, [1] * rounds))
+    assert results == dict.fromkeys(names, [("opened", 1)] * rounds)
+    for round_ in range(rounds):
+        file = tmp_path / f"{round_}.db"
+        assert inspection.rows(file, "SELECT count(*) FROM settings") == [(1,)]
+        with lshdb.open(file, mode="read") as db:
+            assert sorted(db.keys()) == names
+        inspection.check(file)
+
+
+def test_of_processes_that_make_a_file_differently_one_wins(tmp_path: Path) -> None:
+    rounds = 10
+    results = open_together(tmp_path, {"ann": [1] * rounds, "bob": [2] * rounds})
+    for round_, (one, other) in enumerate(zip(results["ann"], results["bob"], strict=True)):
+        assert sorted((one[0], other[0])) == ["SettingsMismatch", "opened"]
+        winner = ("ann", 1) if one[0] == "opened" else ("bob", 2)
+        file = tmp_path / f"{round_}.db"
+        assert inspection.rows(file, "SELECT key, seed FROM documents, settings") == [winner]
+
+
+def test_a_file_made_between_looking_and_writing_is_opened(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loser of the race finds the tables when it has the lock, and makes none."""
+    asked: list[bool] = []
+
+    def looks_new_once(connection: sqlite3.Connection) -> bool:
+        if not asked:
+            asked.append(True)
+            make(path)
+            return True
+        return is_new(connection)
+
+    monkeypatch.setattr("lshdb.store.store.is_new", looks_new_once)
+    with lshdb.open(path) as db:
+        assert db.keys() == ["fox"]
+    inspection.check(path)

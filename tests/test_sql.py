@@ -1,0 +1,206 @@
+"""A user's own SQL reads everything and changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import inspection
+import pytest
+
+import lshdb
+from lshdb.errors import Busy, DamagedFile, QueryError
+from lshdb.store import SqlValue
+
+
+@pytest.fixture
+def filled(path: Path) -> Path:
+    """A database of three sets, closed."""
+    with lshdb.open(path, threshold=0.5, shingle="set") as db:
+        db.add_many([("a", ["x", "y", 1]), ("b", ["x", "y", 2]), ("empty", [])])
+    return path
+
+
+def run(path: Path, sql: str) -> tuple[list[str], list[tuple[SqlValue, ...]]]:
+    with lshdb.open(path, mode="read") as db:
+        names, rows = db.sql(sql)
+        return names, list(rows)
+
+
+@pytest.mark.parametrize(
+    ("sql", "names", "rows"),
+    [
+        (
+            "SELECT key, shingles AS n FROM documents ORDER BY key",
+            ["key", "n"],
+            [("a", 3), ("b", 3), ("empty", 0)],
+        ),
+        ("SELECT 1, 2.5, 'x', x'00ff', NULL", None, [(1, 2.5, "x", b"\0\xff", None)]),
+        ("VALUES (1), (2)", ["column1"], [(1,), (2,)]),
+        ("SELECT key FROM documents WHERE 0", ["key"], []),
+        ("SELECT 1;", ["1"], [(1,)]),
+        ("SELECT 1; -- and that is all", ["1"], [(1,)]),
+        ("-- nothing", [], []),
+        ("", [], []),
+        (
+            "WITH RECURSIVE c(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM c WHERE n < 3) "
+            "SELECT sum(n) FROM c",
+            ["sum(n)"],
+            [(6,)],
+        ),
+        (
+            "SELECT value, count(*) FROM documents, json_each(content) GROUP BY value "
+            "HAVING count(*) > 1",
+            ["value", "count(*)"],
+            [("x", 2), ("y", 2)],
+        ),
+        ("SELECT count(*) > 0 FROM buckets", None, [(1,)]),
+        ("SELECT count(*) > 0 FROM bucket_members WHERE key = 'a'", None, [(1,)]),
+        ("SELECT doc_id_a, doc_id_b FROM candidate_pairs", None, [(1, 2)]),
+        ("PRAGMA user_version", ["user_version"], [(1,)]),
+        ("PRAGMA main.page_size", ["page_size"], [(16384,)]),
+        ("PRAGMA journal_mode", ["journal_mode"], [("wal",)]),
+        ("SELECT name FROM pragma_table_info('bands') LIMIT 1", ["name"], [("band_no",)]),
+        ("SELECT count(*) FROM sqlite_schema WHERE type = 'view'", None, [(3,)]),
+        (
+            "EXPLAIN QUERY PLAN SELECT * FROM bands WHERE band_no = 1",
+            None,
+            [(2, 0, 0, "SEARCH bands USING PRIMARY KEY (band_no=?)")],
+        ),
+    ],
+    ids=str,
+)
+def test_reading(
+    filled: Path, sql: str, names: list[str] | None, rows: list[tuple[SqlValue, ...]]
+) -> None:
+    found_names, found = run(filled, sql)
+    assert names is None or found_names == names
+    assert found == rows
+
+
+@pytest.mark.parametrize("pragma", ["table_info(bands)", "table_xinfo = bands", "table_list"])
+def test_pragmas_that_read_may_have_an_argument(filled: Path, pragma: str) -> None:
+    names, rows = run(filled, f"PRAGMA {pragma}")
+    assert "name" in names
+    assert rows
+
+
+REFUSED = [
+    "INSERT INTO bands VALUES (1, 1, 1)",
+    "REPLACE INTO documents VALUES (1, 'a', 0, x'', NULL)",
+    "UPDATE documents SET key = 'z'",
+    "UPDATE settings SET seed = 2",
+    "UPDATE sqlite_schema SET sql = ''",
+    "UPDATE sqlite_master SET name = 'x' WHERE type = 'view'",
+    "DELETE FROM bands",
+    "DELETE FROM sqlite_master",
+    "INSERT INTO sqlite_master VALUES ('table', 'x', 'x', 9, 'CREATE TABLE x (y)')",
+    "WITH gone AS (SELECT 1) DELETE FROM documents",
+    "DELETE FROM documents RETURNING key",
+    "DROP TABLE bands",
+    "DROP VIEW buckets",
+    "DROP INDEX empty_documents",
+    "ALTER TABLE documents ADD COLUMN more",
+    "ALTER TABLE documents RENAME TO papers",
+    "CREATE TABLE x (y)",
+    "CREATE TEMP TABLE x (y)",
+    "CREATE VIRTUAL TABLE x USING fts5 (y)",
+    "CREATE INDEX x ON documents (digest)",
+    "CREATE VIEW x AS SELECT 1",
+    "CREATE TRIGGER x DELETE ON bands BEGIN SELECT 1; END",
+    "ATTACH 'other.db' AS other",
+    "ATTACH ':memory:' AS other",
+    "DETACH main",
+    "VACUUM",
+    "VACUUM INTO 'copy.db'",
+    "ANALYZE",
+    "REINDEX",
+    "BEGIN",
+    "BEGIN IMMEDIATE",
+    "COMMIT",
+    "ROLLBACK",
+    "SAVEPOINT x",
+    "PRAGMA user_version = 9",
+    "PRAGMA user_version(9)",
+    "PRAGMA application_id = 9",
+    "PRAGMA journal_mode = DELETE",
+    "PRAGMA page_size = 4096",
+    "PRAGMA query_only = OFF",
+    "PRAGMA writable_schema = ON",
+    "PRAGMA wal_checkpoint",
+    "PRAGMA incremental_vacuum",
+    "PRAGMA optimize",
+    "PRAGMA schema_version = 1",
+    "SELECT * FROM pragma_wal_checkpoint",
+    "SELECT load_extension('x')",
+    "EXPLAIN DELETE FROM bands",
+    "SELECT 1; DELETE FROM bands",
+    "SELECT 1; SELECT 2",
+    "SELECT ?",
+    "SELECT :name",
+    "SELECT",
+    "SELECT no_such_column FROM documents",
+    "SELECT * FROM no_such_table",
+    "SELECT no_such_function()",
+    "'; DROP TABLE documents; --",
+    "SELECT 'a\0b'",
+    "SELECT '\ud800'",
+    "SELECT abs(-9223372036854775807 - 1)",
+]
+
+
+@pytest.mark.parametrize("sql", REFUSED, ids=ascii)
+def test_what_does_not_only_read_is_refused(
+    filled: Path, sql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(filled.parent)  # where ATTACH and VACUUM INTO would make files
+    before = inspection.files(filled.parent)
+    with pytest.raises(QueryError, match=r"^SQL: ") as raised:
+        run(filled, sql)
+    assert len(str(raised.value).splitlines()) == 1
+    assert inspection.files(filled.parent) == before
+
+
+def test_a_database_open_for_writing_runs_sql_no_differently(filled: Path) -> None:
+    before = inspection.contents(filled)
+    with lshdb.open(filled) as db:
+        db.add("new", ["x"])
+        names, rows = db.sql("SELECT key FROM documents ORDER BY doc_id")
+        assert (names, list(rows)) == (["key"], [("a",), ("b",), ("empty",), ("new",)])
+        for sql in ("DELETE FROM documents", "PRAGMA query_only = OFF", "COMMIT"):
+            with pytest.raises(QueryError):
+                db.sql(sql)
+        db.remove("new")
+    assert inspection.contents(filled) == before
+
+
+def test_rows_are_of_one_state_and_do_not_hold_up_a_writer(filled: Path) -> None:
+    with lshdb.open(filled, timeout=0) as db:
+        _, rows = db.sql("SELECT key FROM documents ORDER BY doc_id")
+        assert next(rows) == ("a",)
+        db.remove("b")
+        assert list(rows) == [("b",), ("empty",)]
+        assert db.keys() == ["a", "empty"]
+
+
+def test_an_error_after_some_rows_is_translated(filled: Path) -> None:
+    with lshdb.open(filled, mode="read") as db:
+        _, rows = db.sql("SELECT abs(-9223372036854775805 - doc_id) FROM documents")
+        with pytest.raises(QueryError, match="integer overflow"):
+            list(rows)
+
+
+def test_text_that_is_not_utf8_is_shown_all_the_same(filled: Path) -> None:
+    assert run(filled, "SELECT CAST(x'61ff62' AS TEXT)")[1] == [("a\ufffdb",)]
+
+
+def test_a_file_that_is_damaged_or_locked_is_no_fault_of_the_sql(filled: Path) -> None:
+    with lshdb.open(filled, timeout=0) as db:
+        with inspection.sqlite(filled) as other:
+            other.execute("PRAGMA locking_mode = EXCLUSIVE")
+            db._store.close()
+            other.execute("BEGIN EXCLUSIVE")
+            with pytest.raises(Busy):
+                db.sql("SELECT * FROM documents")
+        filled.write_bytes(filled.read_bytes()[:16384])
+        with pytest.raises(DamagedFile):
+            db.sql("SELECT * FROM documents")
