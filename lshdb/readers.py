@@ -5,26 +5,32 @@ What cannot be read becomes a Failure in the stream, so that one bad line costs 
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import BinaryIO, Final, Literal, TypeAlias
 
-from lshdb.content import LARGEST, without_surrogates
+from lshdb.content import LARGEST
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
+from lshdb.records import BOM, RecordParser
 
 Format: TypeAlias = Literal["auto", "text", "jsonl"]
 
 STDIN: Final = "-"
 
 _JSONL_SUFFIXES: Final = (".jsonl", ".ndjson")
+_SQLITE_SUFFIXES: Final = ("-wal", "-shm", "-journal")
+_SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _BINARY_PROBE: Final = 8192
-_BOM: Final = b"\xef\xbb\xbf"
+_BUFFER: Final = 1 << 20
+"""Bytes read at once; with Python's 8 KB a line of JSON takes several turns to the system."""
+_SKIPPED_AT_ONCE: Final = 1 << 20
+_UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,10 @@ class Failure:
 
     where: str
     reason: str
+
+
+class _BinaryInput(InputError):
+    """Bytes that are no text; in a directory they are passed over."""
 
 
 @dataclass(slots=True)
@@ -45,11 +55,10 @@ class Reader:
         key_field, text_field, set_field: names in a JSON line.
         strict: refuse what is not UTF-8, instead of replacing the bad bytes by U+FFFD.
         auto_key: name a JSON line without a key FILE:LINE, instead of refusing it.
-        stdin: where `-` is read from.
+        stdin: where `-` is read from; None where it is closed.
         stdin_key: the key of a text on standard input.
-        hidden, binary, special: files in directories passed over (by name; for NUL bytes;
-            symbolic links, sockets, devices).
-        replaced: documents with bytes or code units that are not Unicode, replaced by U+FFFD.
+        hidden, binary, links, special: what was passed over in directories (by name; for NUL
+            bytes; symbolic links; sockets, pipes, devices).
         bytes_read: of all input so far.
     """
 
@@ -64,207 +73,170 @@ class Reader:
     stdin_key: str | None = None
     hidden: int = field(default=0, init=False)
     binary: int = field(default=0, init=False)
+    links: int = field(default=0, init=False)
     special: int = field(default=0, init=False)
-    replaced: int = field(default=0, init=False)
     bytes_read: int = field(default=0, init=False)
+    _records: RecordParser = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._records = RecordParser(
+            self.of_sets,
+            self.key_field,
+            self.text_field,
+            self.set_field,
+            self.strict,
+            self.auto_key,
+        )
+
+    @property
+    def replaced(self) -> int:
+        """Documents with bytes or code units that are not Unicode, replaced by U+FFFD."""
+        return self._records.replaced
+
+    def content_of(self, text: str) -> Content:
+        """The text itself; for sets the array in it. InputError if there is none."""
+        return self._records.content_of(text)
 
     def read(self, paths: Iterable[str]) -> Iterator[Document | Failure]:
         """The documents of files, directories (walked) and `-`, in order."""
         for path in paths:
-            try:
-                if path == STDIN:
-                    yield from self._stdin()
-                elif os.path.isdir(path):
-                    yield from self._directory(path)
-                else:
-                    yield from self._file(path)
-            except OSError as error:
-                yield Failure(printable_path(path), _os_reason(error))
+            if path != STDIN and os.path.isdir(path):
+                yield from self._directory(path)
+            else:
+                yield from self._input(path)
 
-    def text_of(self, data: bytes) -> str:
-        """Decode UTF-8; InputError (strict) or U+FFFD and a count where it is not."""
-        data = data.removeprefix(_BOM)
+    def read_one(self, path: str) -> Content:
+        """The one document, without a key, that a file or `-` holds; InputError if it does not."""
         try:
-            return data.decode()
-        except UnicodeDecodeError as error:
-            if self.strict:
-                raise InputError(f"not UTF-8 at byte {error.start}") from error
-            self.replaced += 1
-            return data.decode("utf-8", "replace")
+            with self._opened(path) as file:
+                return self._records.content_of(self._text(file))
+        except (InputError, OSError) as error:
+            raise InputError(f"{printable_path(path)}: {_reason(error)}") from error
 
     def _directory(self, root: str) -> Iterator[Document | Failure]:
-        try:
-            entries = sorted(os.scandir(root), key=lambda entry: entry.name)
-        except OSError as error:
-            yield Failure(printable_path(root), _os_reason(error))
-            return
-        for entry in entries:
-            if entry.name.startswith("."):
-                self.hidden += 1
-            elif entry.is_symlink():
-                # Followed, a link would give one file twice, and a loop no end.
-                self.special += 1
-            elif entry.is_dir():
-                yield from self._directory(entry.path)
-            elif not entry.is_file():
-                self.special += 1
-            else:
-                yield from self._file(entry.path, walked=True)
+        # A stack of its own: a tree may be deeper than Python lets functions nest.
+        waiting = [(root, True)]
+        while waiting:
+            path, is_directory = waiting.pop()
+            if not is_directory:
+                yield from self._input(path, walked=True)
+                continue
+            try:
+                waiting += sorted(self._entries(path), reverse=True)
+            except OSError as error:
+                yield Failure(printable_path(path), _reason(error))
 
-    def _file(self, path: str, *, walked: bool = False) -> Iterator[Document | Failure]:
+    def _entries(self, directory: str) -> Iterator[tuple[str, bool]]:
+        """The files and directories in a directory, and which it is; the rest is counted."""
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    self.hidden += 1
+                elif entry.is_symlink():
+                    # Followed, a link would give one file twice, and a loop no end.
+                    self.links += 1
+                elif entry.is_dir():
+                    yield entry.path, True
+                elif not entry.is_file():
+                    self.special += 1
+                elif _is_part_of_sqlite(entry.path):
+                    self.binary += 1
+                else:
+                    yield entry.path, False
+
+    def _input(self, path: str, *, walked: bool = False) -> Iterator[Document | Failure]:
+        """The documents of one file, or of standard input."""
         try:
-            with open(path, "rb") as file:
-                mode = os.fstat(file.fileno()).st_mode
-                if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
-                    yield Failure(printable_path(path), "not a regular file")
+            with self._opened(path) as file:
+                if path == STDIN:
+                    yield from self._stdin(file)
                 elif self._is_jsonl(path):
                     yield from self._json_lines(file, path)
                 else:
-                    yield from self._text(file, path, walked)
-        except OSError as error:
-            yield Failure(printable_path(path), _os_reason(error))
+                    yield Document(printable_path(path), self._text_document(file))
+        except (InputError, OSError) as error:
+            if walked and isinstance(error, _BinaryInput):
+                self.binary += 1
+            else:
+                yield Failure(printable_path(path), _reason(error))
+
+    @contextmanager
+    def _opened(self, path: str) -> Iterator[BinaryIO]:
+        """A file that has an end, so a device like /dev/zero is refused."""
+        if path == STDIN:
+            if self.stdin is None:
+                raise InputError("standard input is closed")
+            _check_end(self.stdin)
+            yield self.stdin
+            return
+        with open(path, "rb", buffering=_BUFFER) as file:
+            _check_end(file)
+            yield file
 
     def _is_jsonl(self, path: str) -> bool:
         if self.format == "auto":
             return path.lower().endswith(_JSONL_SUFFIXES)
         return self.format == "jsonl"
 
-    def _text(self, file: BinaryIO, path: str, walked: bool) -> Iterator[Document | Failure]:
-        where = printable_path(path)
+    def _stdin(self, file: BinaryIO) -> Iterator[Document | Failure]:
+        if self.stdin_key is not None:
+            yield Document(self.stdin_key, self._text_document(file))
+            return
+        if self.format == "text":
+            raise InputError("a text on standard input needs a key: give --key KEY")
+        head: list[bytes] = []
+        if self.format == "auto":
+            for line in _lines(file):
+                head.append(line)
+                if not _is_blank(line):
+                    break
+            if head and not _is_blank(head[-1]) and not _starts_object(head[-1]):
+                raise InputError("not JSON lines, and a text needs a key: give --key KEY")
+        yield from self._json_lines(file, STDIN, head)
+
+    def _text_document(self, file: BinaryIO) -> str:
+        text = self._text(file)
+        if self.of_sets:
+            raise InputError("a text, and this database holds sets: give JSON lines")
+        return text
+
+    def _text(self, file: BinaryIO) -> str:
+        """All of a file as one text; InputError if it is binary or too large."""
         start = file.read(_BINARY_PROBE)
         if b"\0" in start:
-            if walked:
-                self.binary += 1
-            else:
-                yield Failure(where, "a binary file (it has NUL bytes)")
-            return
-        if self.of_sets:
-            yield Failure(where, "a text file, and this database holds sets: give JSON lines")
-            return
+            if start.startswith(_UTF16_BOMS):
+                raise _BinaryInput("UTF-16 text: convert it to UTF-8")
+            raise _BinaryInput("a binary file (it has NUL bytes)")
         data = start + file.read(LARGEST + 1 - len(start))
         self.bytes_read += len(data)
         if len(data) > LARGEST:
-            yield Failure(where, f"larger than {LARGEST:,} bytes, the limit: split it")
-            return
-        try:
-            yield Document(where, self.text_of(data))
-        except InputError as error:
-            yield Failure(where, str(error))
+            raise InputError(f"larger than {LARGEST:,} bytes, the limit: split it")
+        return self._records.decoded(data)
 
-    def _stdin(self) -> Iterator[Document | Failure]:
-        if self.stdin is None:
-            raise InputError("there is no standard input")
-        head = []
-        if self.format == "auto" and self.stdin_key is None:
-            for line in self.stdin:
-                head.append(line)
-                if line.removeprefix(_BOM).strip():
-                    break
-            if not head or head[-1].removeprefix(_BOM).lstrip().startswith(b"{"):
-                yield from self._json_lines(chain(head, self.stdin), STDIN)
-                return
-        elif self.format == "jsonl":
-            yield from self._json_lines(self.stdin, STDIN)
-            return
-        if self.stdin_key is None:
-            yield Failure(STDIN, "a text on standard input needs a key: give --key KEY")
-        elif self.of_sets:
-            yield Failure(STDIN, "a text, and this database holds sets: give JSON lines")
-        else:
-            data = self.stdin.read()
-            self.bytes_read += len(data)
-            try:
-                yield Document(self.stdin_key, self.text_of(data))
-            except InputError as error:
-                yield Failure(STDIN, str(error))
-
-    def _json_lines(self, lines: Iterable[bytes], path: str) -> Iterator[Document | Failure]:
+    def _json_lines(
+        self, file: BinaryIO, path: str, head: Iterable[bytes] = ()
+    ) -> Iterator[Document | Failure]:
+        """The documents of the lines in `head`, read already, and of the rest of the file."""
         name = printable_path(path)
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(chain(head, _lines(file)), 1):
             self.bytes_read += len(line)
-            if number == 1:
-                line = line.removeprefix(_BOM)
-            yield from self._json_line(line, f"{name}:{number}")
-
-    def _json_line(self, line: bytes, where: str) -> Iterator[Document | Failure]:
-        if not line.strip():
-            return
-        try:
-            yield self._document(line, where)
-        except InputError as error:
-            yield Failure(where, str(error))
-
-    def _document(self, line: bytes, where: str) -> Document:
-        try:
-            record = json.loads(self.text_of(line))
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"not JSON: {_json_reason(error)}") from error
-        if not isinstance(record, dict):
-            raise InputError(f"not a JSON object but {_kind(record)}")
-        return Document(self._key(record, where), self._content(record))
-
-    def _key(self, record: dict[str, object], where: str) -> str:
-        key = record.get(self.key_field)
-        if key is None:
-            if self.auto_key:
-                return where
-            raise InputError(
-                f"no field {self.key_field!r}: name it with --key-field, or give --auto-key"
-            )
-        if isinstance(key, bool) or not isinstance(key, str | int):
-            raise InputError(f"field {self.key_field!r} is {_kind(key)}, not a string or integer")
-        key = str(key)
-        if not key or "\0" in key:
-            raise InputError(f"field {self.key_field!r} is empty or has a NUL character")
-        return without_surrogates(key)
-
-    def _content(self, record: dict[str, object]) -> Content:
-        wanted, other = self.text_field, self.set_field
-        if self.of_sets:
-            wanted, other = other, wanted
-        content = record.get(wanted)
-        if content is None:
-            if record.get(other) is not None and self.of_sets:
-                raise InputError(f"a text ({other!r}), and this database holds sets ({wanted!r})")
-            if record.get(other) is not None:
-                raise InputError(
-                    f"a set ({other!r}), and this database holds texts: make one for sets with "
-                    "lshdb init --shingle set"
-                )
-            option = "--set-field" if self.of_sets else "--text-field"
-            raise InputError(f"no field {wanted!r}: name it with {option}")
-        if not self.of_sets:
-            if not isinstance(content, str):
-                raise InputError(f"field {wanted!r} is {_kind(content)}, not a string")
-            return self._clean(content)
-        return self.set_of(content, wanted)
-
-    def set_of(self, content: object, name: str) -> Content:
-        """The elements of a JSON array; InputError if it is not one of strings and integers."""
-        if not isinstance(content, list):
-            raise InputError(f"field {name!r} is {_kind(content)}, not an array")
-        if not set(map(type, content)) <= {str, int}:
-            place, strange = next(
-                (i, e) for i, e in enumerate(content, 1) if type(e) not in (str, int)
-            )
-            raise InputError(
-                f"element {place} of {name!r} is {_kind(strange)}, not a string or integer"
-            )
-        return content
-
-    def _clean(self, text: str) -> str:
-        clean = without_surrogates(text)
-        if clean is not text:
-            if self.strict:
-                raise InputError("a lone surrogate, which is not Unicode text")
-            self.replaced += 1
-        return clean
+            where = f"{name}:{number}"
+            if len(line) > LARGEST:
+                self.bytes_read += _skip_line(file, line)
+                yield Failure(where, f"longer than {LARGEST:,} bytes, the limit")
+            elif not _is_blank(line):
+                try:
+                    yield self._records.document(line, where)
+                except InputError as error:
+                    yield Failure(where, str(error))
 
 
 def input_bytes(paths: Iterable[str]) -> int | None:
     """The size of all files named, for a progress bar; None where it cannot be told cheaply."""
     total = 0
     for path in paths:
+        if path == STDIN:
+            return None
         try:
             status = os.stat(path)
         except OSError:
@@ -280,30 +252,57 @@ def printable_path(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def read_file(path: str) -> bytes:
-    """A file's bytes; InputError if there are none to have."""
+def _check_end(file: BinaryIO) -> None:
+    """InputError for a device; a terminal and /dev/null do end."""
     try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{printable_path(path)}: {_os_reason(error)}") from error
+        status = os.fstat(file.fileno())
+    except OSError:
+        return  # no file of the system but an object in memory
+    if stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
+        return
+    if stat.S_ISDIR(status.st_mode):
+        raise InputError("is a directory")
+    if stat.S_ISSOCK(status.st_mode) or file.isatty():
+        return
+    if not os.path.samestat(status, os.stat(os.devnull)):
+        raise InputError("a device, not a file")
 
 
-def _os_reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _is_part_of_sqlite(path: str) -> bool:
+    """Whether a file belongs to an SQLite database beside it, which may be the one written to."""
+    database, dash, suffix = path.rpartition("-")
+    if dash + suffix not in _SQLITE_SUFFIXES or not os.path.isfile(database):
+        return False
+    try:
+        with open(database, "rb") as file:
+            return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
+    except OSError:
+        return False
 
 
-def _json_reason(error: ValueError | RecursionError) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg.lower()} at character {error.pos + 1}"
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
-    return "a number with too many digits"
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; of one that is too long the beginning, a byte over the limit."""
+    return iter(partial(file.readline, LARGEST + 1), b"")
 
 
-def _kind(value: object) -> str:
-    """What a JSON value is, in JSON's own words."""
-    if value is None:
-        return "null"
-    kinds = {bool: "a boolean", int: "a number", float: "a number", str: "a string"}
-    kinds |= {list: "an array", dict: "an object"}
-    return kinds[type(value)]
+def _skip_line(file: BinaryIO, start: bytes) -> int:
+    """Read to the end of a line that is too long; how many bytes that were."""
+    skipped, piece = 0, start
+    while piece and not piece.endswith(b"\n"):
+        piece = file.readline(_SKIPPED_AT_ONCE)
+        skipped += len(piece)
+    return skipped
+
+
+def _is_blank(line: bytes) -> bool:
+    return line.isspace() or (line.startswith(BOM) and not line.removeprefix(BOM).strip())
+
+
+def _starts_object(line: bytes) -> bool:
+    return line.removeprefix(BOM).lstrip().startswith(b"{")
+
+
+def _reason(error: InputError | OSError) -> str:
+    if isinstance(error, OSError):
+        return (error.strerror or str(error)).lower()
+    return str(error)

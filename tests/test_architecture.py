@@ -30,7 +30,7 @@ LAYERS = (
         "shingling",
         "signing",
     },
-    {"readers", "store"},
+    {"readers", "records", "store"},
     {"ingest", "search", "settings", "worker"},
     {"database", "opening"},
     {"__init__"},

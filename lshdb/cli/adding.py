@@ -3,111 +3,129 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.options import (
-    DEFAULT_PATH,
-    FAILED,
-    INTERRUPTED,
-    AsJson,
-    DatabasePath,
-    failed,
-    reported_errors,
-)
+from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath, key_given
 from lshdb.cli.output import json_line, message
+from lshdb.cli.running import FAILED, INTERRUPTED, failed
 
 if TYPE_CHECKING:
+    from lshdb.cli.progress import Progress
     from lshdb.model import AddReport, Document
-    from lshdb.readers import Failure, Reader
+    from lshdb.readers import Reader
 
 _FAILURES_SHOWN = 20
+_ITEMS_BETWEEN_UPDATES = 200
 
 
 def init(
     db: DatabasePath = DEFAULT_PATH,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Jaccard similarity from which documents are similar. [default: 0.8]"),
+        typer.Option(
+            help="Jaccard similarity, 0 to 1, from which documents count as similar. [default: 0.8]"
+        ),
     ] = None,
     recall: Annotated[
         float | None,
-        typer.Option(help="Share of the pairs at the threshold to be found. [default: 0.99]"),
+        typer.Option(
+            help="Share of the pairs at the threshold that the index finds. [default: 0.99]"
+        ),
     ] = None,
     shingle: Annotated[
-        str | None, typer.Option(help="word:W, char:K or set. [default: word:3]")
+        str | None,
+        typer.Option(
+            metavar="word:W|char:K|set",
+            help="What is compared: runs of W words, runs of K characters, or sets of elements. "
+            "[default: word:3]",
+        ),
     ] = None,
     permutations: Annotated[
         int | None, typer.Option(help="Lanes of a signature, 16 to 4096. [default: 128]")
     ] = None,
     bands: Annotated[
-        int | None, typer.Option(help="Bands, with --rows; else chosen for the recall.")
+        int | None,
+        typer.Option(help="Bands of the index, with --rows, instead of those for the recall."),
     ] = None,
     rows: Annotated[int | None, typer.Option(help="Rows of a band, with --bands.")] = None,
     construction: Annotated[
-        str | None, typer.Option(help='The same as text: "and ROWS, or BANDS".')
+        str | None,
+        typer.Option(metavar="TEXT", help='Bands and rows as one text: "and ROWS, or BANDS".'),
     ] = None,
-    sketch: Annotated[str | None, typer.Option(help="fast or minhash. [default: fast]")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of all hashes. [default: 1]")] = None,
+    sketch: Annotated[
+        str | None, typer.Option(metavar="fast|minhash", help="Kind of signature. [default: fast]")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all hashes. [default: 1]")] = None,
     no_content: Annotated[
-        bool, typer.Option("--no-content", help="Keep signatures only: results are estimates.")
+        bool,
+        typer.Option(
+            "--no-content", help="Keep signatures only: a smaller file, but estimates for results."
+        ),
     ] = False,
 ) -> None:
     """Make a database file.
 
     Not needed before add: it makes a file with the defaults. For a file that exists, the
     settings given must be its own.
+
+    Example: lshdb init -d code.db --threshold 0.7 --shingle char:5
     """
     import lshdb
 
-    with reported_errors():
-        existed = db.exists() and db.stat().st_size > 0
-        with lshdb.open(
-            db,
-            threshold=threshold,
-            recall=recall,
-            shingle=shingle,
-            permutations=permutations,
-            bands=bands,
-            rows=rows,
-            construction=construction,
-            sketch=sketch,
-            seed=seed,
-            content=False if no_content else None,
-        ) as database:
-            s = database.settings
-            done = "is there already" if existed else "made"
-            message(
-                f"{db} {done}: shingle {s.shingling}, threshold {s.threshold:g}, "
-                f"{s.construction.bands} bands of {s.construction.rows} rows, "
-                f"recall {s.recall:g}"
-            )
+    existed = db.exists() and db.stat().st_size > 0
+    with lshdb.open(
+        db,
+        threshold=threshold,
+        recall=recall,
+        shingle=shingle,
+        permutations=permutations,
+        bands=bands,
+        rows=rows,
+        construction=construction,
+        sketch=sketch,
+        seed=seed,
+        content=False if no_content else None,
+    ) as database:
+        s = database.settings
+        done = "exists already" if existed else "made"
+        message(
+            f"{db} {done}: shingle {s.shingling}, threshold {s.threshold:g}, "
+            f"{s.construction.bands} bands of {s.construction.rows} rows, recall {s.recall:g}"
+        )
 
 
 def add(
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="PATH... | -",
+            metavar="PATH",
             help="Text files, directories, JSON lines (.jsonl, .ndjson), or - for standard input.",
         ),
     ],
     db: DatabasePath = DEFAULT_PATH,
     format: Annotated[
-        str, typer.Option(metavar="auto|text|jsonl", help="auto goes by the file's suffix.")
+        str,
+        typer.Option(metavar="auto|text|jsonl", help="What the files are; auto: by their suffix."),
     ] = "auto",
-    key_field: Annotated[str, typer.Option(help="The key's name in a JSON line.")] = "id",
-    text_field: Annotated[str, typer.Option(help="The text's name in a JSON line.")] = "text",
-    set_field: Annotated[str, typer.Option(help="The set's name in a JSON line.")] = "set",
+    key_field: Annotated[
+        str, typer.Option(metavar="NAME", help="The key's field in a JSON line.")
+    ] = "id",
+    text_field: Annotated[
+        str, typer.Option(metavar="NAME", help="The text's field in a JSON line.")
+    ] = "text",
+    set_field: Annotated[
+        str, typer.Option(metavar="NAME", help="The set's field in a JSON line.")
+    ] = "set",
     key: Annotated[
-        str | None, typer.Option(help="Read - as one text, and give it this key.")
+        str | None,
+        typer.Option(metavar="KEY", parser=key_given, help="Read - as one text with this key."),
     ] = None,
     auto_key: Annotated[
-        bool, typer.Option("--auto-key", help="Name lines without a key FILE:LINE.")
+        bool, typer.Option("--auto-key", help="Give a JSON line without a key the key FILE:LINE.")
     ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse what is not UTF-8 instead of replacing it.")
@@ -117,19 +135,26 @@ def add(
     """Add documents.
 
     A text file is one document, and its path is its key; a directory is walked, without hidden
-    and binary files. A JSON line is {"id": ..., "text": ...} or {"id": ..., "set": [...]}.
-    Adding a key again replaces the document; the same content changes nothing.
+    and binary files and symbolic links. A JSON line is {"id": ..., "text": ...} or, in a
+    database of sets, {"id": ..., "set": [...]}.
+
+    Adding a key again replaces the document; the same content changes nothing. What cannot be
+    read is told and counted, the rest is added, and the exit status is 1.
 
     Example: lshdb add -d code.db src/
     """
     import lshdb
     from lshdb.cli.progress import progress_bar
     from lshdb.model import AddReport
-    from lshdb.readers import Reader, input_bytes
+    from lshdb.readers import STDIN, Reader, input_bytes
 
     if format not in ("auto", "text", "jsonl"):
-        raise typer.BadParameter(f"{format!r} is not auto, text or jsonl", param_hint="--format")
-    with reported_errors(), lshdb.open(db) as database:
+        raise lshdb.UsageError(f"--format {format} is not auto, text or jsonl")
+    if key is not None and (paths != [STDIN] or format == "jsonl"):
+        raise lshdb.UsageError("--key is for one text on standard input: lshdb add --key KEY -")
+    if key == "":
+        raise lshdb.UsageError("--key is empty")
+    with lshdb.open(db) as database:
         reader = Reader(
             of_sets=database.settings.shingling.of_sets,
             format=format,  # type: ignore[arg-type]  # just checked
@@ -138,47 +163,65 @@ def add(
             set_field=set_field,
             strict=strict,
             auto_key=auto_key,
-            stdin=sys.stdin.buffer,
+            stdin=sys.stdin.buffer if sys.stdin else None,
             stdin_key=key,
         )
-        failures: Counter[str] = Counter()
-        total = AddReport()
+        count = _Count(AddReport())
         interrupted = False
-        with progress_bar("adding", input_bytes(paths)) as progress:
-
-            def on_batch(report: AddReport) -> None:
-                nonlocal total
-                total += report
-                progress(reader.bytes_read, total.documents)
-
-            try:
-                database.add_many(_good(reader.read(paths), failures), on_batch=on_batch)
-            except KeyboardInterrupt:
-                interrupted = True
-    _report(total, failures.total(), reader, as_json)
+        try:
+            with progress_bar("adding", input_bytes(paths)) as progress:
+                documents = _good(reader, paths, count, progress)
+                database.add_many(documents, on_batch=count.add)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            # Also where the disk is full: the batches before are in the file.
+            _report(count, reader, as_json)
     if interrupted:
         raise failed("interrupted; what is counted above is in the file", INTERRUPTED)
-    if failures.total():
+    if count.failed:
         raise typer.Exit(FAILED)
 
 
-def _good(items: Iterator[Document | Failure], failures: Counter[str]) -> Iterator[Document]:
-    """The documents of a stream; failures are told and counted."""
-    from lshdb.model import Document
+@dataclass
+class _Count:
+    """What became of the input so far: documents in the file, and failures."""
 
-    for item in items:
-        if isinstance(item, Document):
+    report: AddReport
+    failed: int = 0
+
+    def add(self, report: AddReport) -> None:
+        """Count a batch that is in the file."""
+        self.report += report
+
+
+def _good(
+    reader: Reader, paths: list[str], count: _Count, progress: Progress
+) -> Iterator[Document]:
+    """The documents of the paths; failures are told and counted."""
+    from lshdb.readers import Failure
+
+    for number, item in enumerate(reader.read(paths)):
+        if number % _ITEMS_BETWEEN_UPDATES == 0:
+            progress(reader.bytes_read, count.report.documents)
+        if not isinstance(item, Failure):
             yield item
             continue
-        failures["failed"] += 1
-        if failures["failed"] <= _FAILURES_SHOWN:
-            message(f"lshdb: {item.where}: {item.reason}")
-        elif failures["failed"] == _FAILURES_SHOWN + 1:
+        count.failed += 1
+        if count.failed <= _FAILURES_SHOWN:
+            message(f"lshdb: {item.where or repr('')}: {item.reason}")
+        elif count.failed == _FAILURES_SHOWN + 1:
             message("lshdb: further failures are counted only")
 
 
-def _report(total: AddReport, failures: int, reader: Reader, as_json: bool) -> None:
-    passed_over = {"hidden": reader.hidden, "binary": reader.binary, "special": reader.special}
+def _report(count: _Count, reader: Reader, as_json: bool) -> None:
+    total = count.report
+    passed_over = {
+        "hidden": reader.hidden,
+        "binary": reader.binary,
+        "links": reader.links,
+        "special": reader.special,
+    }
     if as_json:
         json_line(
             {
@@ -186,7 +229,7 @@ def _report(total: AddReport, failures: int, reader: Reader, as_json: bool) -> N
                 "updated": total.updated,
                 "unchanged": total.unchanged,
                 "skipped": 0,
-                "failed": failures,
+                "failed": count.failed,
                 "empty": total.empty,
                 "replaced": reader.replaced,
                 "passed_over": passed_over,
@@ -197,20 +240,23 @@ def _report(total: AddReport, failures: int, reader: Reader, as_json: bool) -> N
         f"added {total.added:,}",
         f"updated {total.updated:,}",
         f"unchanged {total.unchanged:,}",
-        f"failed {failures:,}",
+        f"failed {count.failed:,}",
     ]
     message(", ".join(parts))
     if total.empty:
-        message(f"{total.empty:,} without a shingle, similar to nothing")
+        message(f"empty: {total.empty:,} without a shingle, similar to nothing")
     if reader.replaced:
-        message(f"{reader.replaced:,} not UTF-8, bad bytes replaced (--strict refuses them)")
-    over = [f"{count:,} {kind}" for kind, count in passed_over.items() if count]
+        message(f"not UTF-8: {reader.replaced:,}, bad bytes replaced (--strict refuses them)")
+    over = [f"{amount:,} {kind}" for kind, amount in passed_over.items() if amount]
     if over:
-        message(f"passed over: {', '.join(over)} files")
+        message(f"passed over: {', '.join(over)}")
 
 
 def remove(
-    keys: Annotated[list[str], typer.Argument(metavar="KEY...", help="Keys of documents.")],
+    keys: Annotated[
+        list[str],
+        typer.Argument(metavar="KEY", parser=key_given, help="Keys of documents."),
+    ],
     db: DatabasePath = DEFAULT_PATH,
 ) -> None:
     """Remove documents.
@@ -221,6 +267,6 @@ def remove(
     """
     import lshdb
 
-    with reported_errors(), lshdb.open(Path(db), mode="write") as database:
+    with lshdb.open(db, mode="write") as database:
         database.remove_many(keys)
         message(f"removed {len(set(keys)):,}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -91,7 +92,9 @@ def buckets(
 
     end_on_interrupt()
     with lshdb.open(db, mode="read") as database:
-        found = database.buckets(top) if key is None else database.buckets_of(key)
+        # More than SQLite can count is all.
+        most = min(top, sys.maxsize)
+        found = database.buckets(most) if key is None else database.buckets_of(key)
     names = ("band_no", "bucket_key", "documents")
     table = [(bucket.band_no, bucket.bucket_key, bucket.documents) for bucket in found]
     if as_json:

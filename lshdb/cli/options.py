@@ -9,7 +9,14 @@ import typer
 
 DatabasePath: TypeAlias = Annotated[
     Path,
-    typer.Option("--db", "-d", envvar="LSHDB_PATH", help="The database file.", metavar="FILE"),
+    typer.Option(
+        "--db",
+        "-d",
+        envvar="LSHDB_PATH",
+        metavar="FILE",
+        help="The database file.",
+        readable=False,  # that it is not is told by the store, as one of its failures
+    ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")]
 AsCsv: TypeAlias = Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")]

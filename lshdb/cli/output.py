@@ -75,7 +75,7 @@ def rows(names: Sequence[str], table: Iterable[Sequence[Cell]], separator: str =
 def csv_rows(names: Sequence[str], table: Iterable[Sequence[Cell]]) -> None:
     """Print a table as CSV with a heading."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(names)
+    writer.writerow([csv_cell(name) for name in names])
     writer.writerows([csv_cell(cell) for cell in row] for row in table)
 
 

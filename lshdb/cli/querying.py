@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath, reported_errors
+from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath, key_given
 from lshdb.cli.output import json_line, message, on_terminal, rows
 
 if TYPE_CHECKING:
@@ -18,20 +18,41 @@ if TYPE_CHECKING:
 
 def query(
     file: Annotated[
-        str | None, typer.Argument(metavar="FILE | -", help="The document; - is standard input.")
+        str | None,
+        typer.Argument(
+            metavar="FILE | -",
+            help="A file, which is one document as a whole; - is standard input.",
+        ),
     ] = None,
     db: DatabasePath = DEFAULT_PATH,
-    text: Annotated[str | None, typer.Option(help="The document itself.")] = None,
-    key: Annotated[str | None, typer.Option(help="A stored document, by its key.")] = None,
-    top: Annotated[int | None, typer.Option(min=1, help="At most so many, the best.")] = None,
+    text: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The document itself, instead of FILE.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            parser=key_given,
+            help="A stored document, by its key; it is not among its own matches.",
+        ),
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(min=1, help="At most so many, the best. [default: all]")
+    ] = None,
     threshold: Annotated[
         float | None, typer.Option(help="The least similarity. [default: the database's]")
     ] = None,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Rank by the signatures' estimate: no verification.")
+        bool,
+        typer.Option(
+            "--estimate", help="Faster: the similarity that signatures tell, without contents."
+        ),
     ] = False,
     exhaustive: Annotated[
-        bool, typer.Option("--exhaustive", help="Compare with every signature, not by buckets.")
+        bool,
+        typer.Option(
+            "--exhaustive", help="Slower: compare with all documents, not only those in a bucket."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -40,30 +61,30 @@ def query(
     Similarities are exact where the database keeps contents, else estimates. For a database of
     sets the document is a JSON array, or an object with the array as "set".
 
+    A match is a line: its similarity, whether that is exact or an estimate, its key.
+
     Example: lshdb query -d code.db suspicious.py --top 5
     """
     import lshdb
-    from lshdb.errors import UsageError
 
-    with reported_errors():
-        if sum(given is not None for given in (file, text, key)) != 1:
-            raise UsageError("give one of FILE, -, --text and --key")
-        existed = db.exists()
-        with lshdb.open(db, mode="read" if existed else "create") as database:
-            if not existed:
-                message(f"{db} did not exist; it is made, and is empty")
-            content = None if key is not None else _content(database, file, text)
-            least = database.settings.threshold if threshold is None else threshold
-            matches = database.query(
-                content,
-                key=key,
-                top=top,
-                threshold=threshold,
-                estimate=estimate,
-                exhaustive=exhaustive,
-            )
-            if least < database.settings.threshold and not exhaustive:
-                _warn(database, least)
+    if sum(given is not None for given in (file, text, key)) != 1:
+        raise lshdb.UsageError("give one of FILE, -, --text TEXT and --key KEY")
+    existed = db.exists()
+    with lshdb.open(db, mode="read" if existed else "create") as database:
+        if not existed:
+            message(f"{db} did not exist; it is made, and is empty")
+        content = None if key is not None else _content(database, file, text)
+        least = database.settings.threshold if threshold is None else threshold
+        matches = database.query(
+            content,
+            key=key,
+            top=top,
+            threshold=threshold,
+            estimate=estimate,
+            exhaustive=exhaustive,
+        )
+        if least < database.settings.threshold and not exhaustive:
+            _warn(database, least)
     if as_json:
         for match in matches:
             json_line(
@@ -77,7 +98,7 @@ def query(
             )
         return
     if not matches:
-        message(f"no document at {least:g} or above")
+        message(f"no document with similarity {least:g} or more")
         return
     kind = "similarity" if matches[0].exact else "estimate"
     if on_terminal():
@@ -91,24 +112,22 @@ def query(
 
 def _content(database: Database, file: str | None, text: str | None) -> Content:
     from lshdb.errors import InputError
-    from lshdb.readers import Reader, read_file
+    from lshdb.readers import STDIN, Reader
 
-    of_sets = database.settings.shingling.of_sets
-    reader = Reader(of_sets=of_sets)
-    name = "--text" if file is None else file
-    if text is None:
-        text = reader.text_of(sys.stdin.buffer.read() if file == "-" else read_file(file or ""))
-        if reader.replaced:
-            message(f"{name} is not UTF-8; bad bytes are replaced")
-    if not of_sets:
-        return text
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        raise InputError(
-            f'{name}: not JSON; for sets give an array, or an object with "set"'
-        ) from None
-    return reader.set_of(value.get("set") if isinstance(value, dict) else value, "set")
+    stdin = sys.stdin.buffer if sys.stdin else None
+    reader = Reader(of_sets=database.settings.shingling.of_sets, stdin=stdin)
+    if text is not None:
+        try:
+            return reader.content_of(text)
+        except InputError as error:
+            raise InputError(f"--text: {error}") from error
+    assert file is not None
+    if file != STDIN and not os.path.exists(file):
+        raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
+    content = reader.read_one(file)
+    if reader.replaced:
+        message(f"{file} is not UTF-8; bad bytes are replaced")
+    return content
 
 
 def _warn(database: Database, threshold: float) -> None:
@@ -117,6 +136,6 @@ def _warn(database: Database, threshold: float) -> None:
     settings = database.settings
     recall = candidate_probability(threshold, settings.construction)
     message(
-        f"the index is made for {settings.threshold:g}: at {threshold:g} it finds about "
-        f"{recall:.1%} of the documents; --exhaustive finds all"
+        f"the index is made for similarity {settings.threshold:g}: of the documents at "
+        f"{threshold:g} it finds about {recall:.1%}; --exhaustive finds all"
     )

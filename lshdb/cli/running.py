@@ -64,8 +64,8 @@ def end_on_interrupt() -> None:
 
 def open_streams() -> None:
     """Make standard output and error writable: a stream closed by the caller (`>&-`) is None."""
-    sys.stdout = sys.stdout or open(os.devnull, "w")
-    sys.stderr = sys.stderr or open(os.devnull, "w")
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # for as long as we live
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # A key may hold characters that the terminal's encoding has not.
         if hasattr(stream, "reconfigure"):

@@ -6,10 +6,12 @@ its own, can make them for itself.
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +33,7 @@ def texts(
     so that the Jaccard similarity of their word 3-shingles is about `similarity`.
     """
     rng = np.random.default_rng(seed)
-    words = _vocabulary(rng)
+    words, rng.bit_generator.state = _vocabulary(seed)
     cumulative = np.cumsum(1 / np.arange(1, VOCABULARY + 1))
     cumulative /= cumulative[-1]
     mean = float((np.array(list(map(len, words))) * np.diff(cumulative, prepend=0)).sum()) + 1
@@ -59,13 +61,15 @@ def sets(count: int, size: int, *, seed: int = 1) -> Iterator[tuple[str, list[in
             yield str(start + row), chunk[row].tolist()
 
 
-def _vocabulary(rng: np.random.Generator) -> list[str]:
-    """Distinct words of 2 to 12 letters, the frequent ones short."""
+@functools.lru_cache(maxsize=4)
+def _vocabulary(seed: int) -> tuple[list[str], dict[str, Any]]:
+    """Distinct words of 2 to 12 letters, the frequent ones short; and the generator's state."""
+    rng = np.random.default_rng(seed)
     found: dict[str, None] = {}
     while len(found) < VOCABULARY:
         length = 2 + min(10, int(len(found) ** 0.2) + int(rng.integers(0, 3)))
         found["".join(chr(97 + c) for c in rng.integers(0, 26, length).tolist())] = None
-    return list(found)
+    return list(found), dict(rng.bit_generator.state)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How much of what is similar does an index find, and is all that it finds right?
+"""Tell how much of what is similar an index finds, and whether all that it finds is right.
 
 Reads documents from a JSONL file, finds all pairs at or above the threshold by brute force, and
 queries a database for every document. Prints recall, precision, and the largest difference

@@ -1,0 +1,152 @@
+"""One record, a line of JSON or a whole text, becomes a document or an InputError that says why."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Final
+
+from lshdb.content import without_surrogates
+from lshdb.errors import InputError
+from lshdb.model import Content, Document
+
+BOM: Final = b"\xef\xbb\xbf"
+
+_JSON: Final = json.JSONDecoder()
+_JSON_BLANKS: Final = " \t\n\r"
+
+
+@dataclass(slots=True)
+class RecordParser:
+    """Makes documents of bytes.
+
+    Attributes:
+        of_sets: whether documents are sets (else texts).
+        key_field, text_field, set_field: names in a JSON line.
+        strict: refuse what is not UTF-8, instead of replacing the bad bytes by U+FFFD.
+        auto_key: name a record without a key by its place, instead of refusing it.
+        replaced: documents so far with bytes or code units that are not Unicode.
+    """
+
+    of_sets: bool
+    key_field: str
+    text_field: str
+    set_field: str
+    strict: bool
+    auto_key: bool
+    replaced: int = field(default=0, init=False)
+
+    def content_of(self, text: str) -> Content:
+        """The text itself; for sets the array in it. InputError if there is none."""
+        if not self.of_sets:
+            return text
+        name = self.set_field
+        wanted = f"a set is a JSON array, or an object with the array as {name!r}"
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"not JSON ({_json_reason(error)}): {wanted}") from error
+        if isinstance(value, dict) and name in value:
+            return _set_of(value[name], f"field {name!r}")
+        if not isinstance(value, list):
+            raise InputError(f"{_kind(value)}: {wanted}")
+        return _set_of(value, "the set")
+
+    def decoded(self, data: bytes) -> str:
+        """The text that bytes of UTF-8 are; a byte order mark is left out."""
+        data = data.removeprefix(BOM)
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            if self.strict:
+                raise InputError(f"not UTF-8 at byte {error.start + 1}") from error
+            self.replaced += 1
+            return data.decode("utf-8", "replace")
+
+    def document(self, line: bytes, where: str) -> Document:
+        """The document of a line of JSON; `where` names the line."""
+        try:
+            # As json.loads, without its check of the type and its two regular expressions.
+            text = self.decoded(line.rstrip()).lstrip(_JSON_BLANKS)
+            record, end = _JSON.raw_decode(text)
+            if end < len(text):
+                raise json.JSONDecodeError("Extra data", text, end)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"not JSON: {_json_reason(error)}") from error
+        if not isinstance(record, dict):
+            raise InputError(f"not a JSON object but {_kind(record)}")
+        return Document(self._key(record, where), self._content(record))
+
+    def _key(self, record: dict[str, object], where: str) -> str:
+        name = self.key_field
+        key = record.get(name)
+        if key is None and self.auto_key:
+            return where
+        if name not in record:
+            raise InputError(f"no field {name!r}: name it with --key-field, or give --auto-key")
+        if isinstance(key, bool) or not isinstance(key, str | int):
+            raise InputError(f"field {name!r} is {_kind(key)}, not a string or integer")
+        key = str(key)
+        if not key:
+            raise InputError(f"field {name!r} is empty")
+        if "\0" in key:
+            raise InputError(f"field {name!r} has a NUL character")
+        return without_surrogates(key)
+
+    def _content(self, record: dict[str, object]) -> Content:
+        wanted, other = self.text_field, self.set_field
+        if self.of_sets:
+            wanted, other = other, wanted
+        if wanted not in record:
+            if other not in record:
+                option = "--set-field" if self.of_sets else "--text-field"
+                raise InputError(f"no field {wanted!r}: name it with {option}")
+            if self.of_sets:
+                raise InputError(
+                    f"a text (field {other!r}), and this database holds sets (field {wanted!r})"
+                )
+            raise InputError(
+                f"a set (field {other!r}), and this database holds texts: make one for sets "
+                "with lshdb init --shingle set"
+            )
+        content = record[wanted]
+        if self.of_sets:
+            return _set_of(content, f"field {wanted!r}")
+        if not isinstance(content, str):
+            raise InputError(f"field {wanted!r} is {_kind(content)}, not a string")
+        return self._clean(content)
+
+    def _clean(self, text: str) -> str:
+        clean = without_surrogates(text)
+        if clean is not text:
+            if self.strict:
+                raise InputError("a lone surrogate, which is not Unicode text")
+            self.replaced += 1
+        return clean
+
+
+def _set_of(content: object, name: str) -> Content:
+    """The elements of a JSON array; InputError if it is not one of strings and integers."""
+    if not isinstance(content, list):
+        raise InputError(f"{name} is {_kind(content)}, not an array")
+    if not set(map(type, content)) <= {str, int}:
+        place, strange = next((i, e) for i, e in enumerate(content, 1) if type(e) not in (str, int))
+        raise InputError(f"element {place} of {name} is {_kind(strange)}, not a string or integer")
+    return content
+
+
+def _json_reason(error: ValueError | RecursionError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg.lower().removesuffix(' at')} at character {error.pos + 1}"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return "a number with too many digits"
+
+
+def _kind(value: object) -> str:
+    """What a JSON value is, in JSON's own words."""
+    if value is None:
+        return "null"
+    kinds = {bool: "a boolean", int: "a number", float: "a decimal number", str: "a string"}
+    kinds |= {list: "an array", dict: "an object"}
+    return kinds[type(value)]

@@ -1,0 +1,158 @@
+"""The documents of a benchmark, in files: every engine reads the same, in a process of its own.
+
+A corpus is a JSONL file of generated documents, or a copy of the user's own with the keys
+numbered, so that all engines name a document by its place.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from generate import sets, texts
+
+SIMILARITY: Final = 0.9
+"""About the Jaccard similarity, by words, of a query to the document it was made from."""
+
+_ACCENTED: Final = str.maketrans("aeiouncszy", "áéíóúñčšžý")
+_CYRILLIC: Final = str.maketrans("abcdefghijklmnopqrstuvwxyz", "абсдефгхийклмнопярстувшчыз")
+_IDEOGRAPHS: Final = range(0x4E00, 0x9F00)
+_LARGE: Final = 50_000
+_CLAUSE: Final = 7
+_SENTENCE: Final = 21
+
+ALPHABETS: Final = {"ASCII": 1.0, "accented": 1.32, "Cyrillic": 1.83, "Chinese": 1.04}
+"""About how many bytes of UTF-8 a character of the ASCII text becomes in each alphabet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A JSONL file of documents.
+
+    Attributes:
+        path: the file, {"id": "0", "text": ...} and so on, or sets.
+        documents: how many.
+        bytes: of their contents, in UTF-8 (sets: as JSON), without keys and JSON's own.
+    """
+
+    path: Path
+    documents: int
+    bytes: int
+
+
+def written_in(text: str, alphabet: str) -> str:
+    """An ASCII text in another alphabet: equal words stay equal, so similarities stay too."""
+    if alphabet == "ASCII":
+        return text
+    if alphabet == "accented":
+        return text.translate(_ACCENTED)
+    if alphabet == "Cyrillic":
+        return text.translate(_CYRILLIC)
+    return "".join(_in_chinese(text.split()))
+
+
+def _in_chinese(words: list[str]) -> Iterator[str]:
+    """An ideograph for every three letters or fewer, no blanks, full-width punctuation."""
+    for number, word in enumerate(words, 1):
+        for start in range(0, len(word), 3):
+            place = int.from_bytes(word[start : start + 3].encode(), "big") * 40503
+            yield chr(_IDEOGRAPHS[place % len(_IDEOGRAPHS)])
+        if number % _SENTENCE == 0:
+            yield "。"
+        elif number % _CLAUSE == 0:
+            yield "，"
+
+
+def write_generated(path: Path, documents: int, size: int, alphabet: str = "ASCII") -> Corpus:
+    """Write generated documents of about `size` bytes each.
+
+    Large ones are made of smaller ones, and so without near duplicates: the generator makes a
+    thousand at once.
+    """
+    characters = max(1, round(size / ALPHABETS[alphabet]))
+    parts = -(-characters // _LARGE)
+    made = (
+        text for _, text in texts(documents * parts, characters // parts, similarity=SIMILARITY)
+    )
+    whole = (" ".join(itertools.islice(made, parts)) for _ in range(documents))
+    return _write(path, (written_in(text, alphabet) for text in whole))
+
+
+def write_copy(path: Path, source: Path, limit: int) -> Corpus:
+    """Write the first documents of the user's own file."""
+    texts = itertools.islice(_texts_of(source), limit)
+    # Not every peer takes lone surrogates, which JSON can hold.
+    return _write(path, (text.encode("utf-8", "replace").decode() for text in texts))
+
+
+def write_sets(path: Path, documents: int, size: int) -> Corpus:
+    """Write generated sets of `size` integers."""
+    total = 0
+    with path.open("w", encoding="utf-8") as file:
+        for key, elements in sets(documents, size):
+            content = str(elements)  # a list of integers is its own JSON
+            total += len(content)
+            file.write(f'{{"id": "{key}", "set": {content}}}\n')
+    return Corpus(path, documents, total)
+
+
+def read_texts(path: Path, limit: int | None = None) -> list[str]:
+    """The texts of a corpus."""
+    return list(itertools.islice(_texts_of(path), limit))
+
+
+def _texts_of(path: Path) -> Iterator[str]:
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            if line.strip():
+                text = json.loads(line).get("text")
+                if not isinstance(text, str):
+                    raise SystemExit(f"{path}: a line without a text: {line[:80]!r}")
+                yield text
+
+
+def _write(path: Path, contents: Iterator[str]) -> Corpus:
+    count = total = 0
+    with path.open("w", encoding="utf-8") as file:
+        for text in contents:
+            file.write(json.dumps({"id": str(count), "text": text}, ensure_ascii=False) + "\n")
+            total += len(text.encode())
+            count += 1
+    return Corpus(path, count, total)
+
+
+def write_queries(path: Path, corpus: Corpus, count: int, seed: int = 1) -> None:
+    """Write queries as JSON lines {"text", "near"}, in turn of two kinds.
+
+    Near duplicates of documents of the corpus, a few words replaced by words of another document
+    (`near` is the place of the first); and documents like nothing in it, the words of one of its
+    documents in another order (`near` is null), so that they are of the same vocabulary.
+    """
+    choose = random.Random(seed)
+    places = sorted(choose.choices(range(corpus.documents), k=count))
+    chosen = _lines_at(corpus.path, set(places))
+    replaced = (1 - SIMILARITY) / (3 * (1 + SIMILARITY))
+    with path.open("w", encoding="utf-8") as file:
+        for number, place in enumerate(places):
+            words = chosen[place].split()
+            near: int | None = None
+            if number % 2 == 0:
+                near = place
+                other = chosen[choose.choice(places)].split() or words
+                words = [choose.choice(other) if choose.random() < replaced else w for w in words]
+            else:
+                choose.shuffle(words)
+            file.write(json.dumps({"text": " ".join(words), "near": near}) + "\n")
+
+
+def _lines_at(path: Path, places: set[int]) -> dict[int, str]:
+    """The texts at some places of a corpus, without parsing the others."""
+    with path.open(encoding="utf-8") as lines:
+        return {
+            place: json.loads(line)["text"] for place, line in enumerate(lines) if place in places
+        }

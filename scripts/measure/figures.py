@@ -1,0 +1,214 @@
+"""Figures, ratios to the peers', and aims: what a benchmark found, as data.
+
+A figure is one measure of one engine in one case of a benchmark, over all repetitions; what is
+told is the median. The JSON of a run is machine, options, figures, ratios and aims.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+OWN: Final = "lshdb"
+
+RATE: Final = "documents/s"
+SPEED: Final = "MB/s"
+PEAK: Final = "peak MB"
+P50: Final = "p50 ms"
+P99: Final = "p99 ms"
+SECONDS: Final = "seconds"
+
+LESS_IS_BETTER: Final = {PEAK, P50, P99, SECONDS}
+COMPARED: Final = {RATE, SPEED, *LESS_IS_BETTER}
+"""Measures of which the ratio to a peer's says something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A measure of an engine in a case.
+
+    Attributes:
+        benchmark, case, engine, measure: what it is.
+        documents: how many the engine was given.
+        runs: the value of each repetition.
+    """
+
+    benchmark: str
+    case: str
+    engine: str
+    measure: str
+    documents: int
+    runs: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The value told."""
+        return statistics.median(self.runs)
+
+    def record(self) -> dict[str, Any]:
+        """The figure in the JSON."""
+        return {
+            "benchmark": self.benchmark,
+            "case": self.case,
+            "engine": self.engine,
+            "measure": self.measure,
+            "documents": self.documents,
+            "median": self.median,
+            "min": min(self.runs),
+            "max": max(self.runs),
+            "runs": list(self.runs),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """lshdb's median over a peer's, of the same measure in the same case."""
+
+    benchmark: str
+    case: str
+    measure: str
+    engine: str
+    ratio: float
+
+    def record(self) -> dict[str, Any]:
+        """The ratio in the JSON."""
+        return {
+            "benchmark": self.benchmark,
+            "case": self.case,
+            "measure": self.measure,
+            "engine": self.engine,
+            "ratio": self.ratio,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a figure of lshdb, or its ratio to another figure, is to be.
+
+    Attributes:
+        benchmark, case, measure: the figure.
+        bound: the least value, or the most for measures of which less is better.
+        over: an engine: the ratio to its figure in the same case; or
+        over_case: the ratio to lshdb's own figure in another case.
+        at_most: the bound is the most; by default as the measure has it.
+    """
+
+    benchmark: str
+    case: str
+    measure: str
+    bound: float
+    over: str | None = None
+    over_case: str | None = None
+    at_most: bool | None = None
+
+    @property
+    def _at_most(self) -> bool:
+        return self.measure in LESS_IS_BETTER if self.at_most is None else self.at_most
+
+    def wanted(self) -> str:
+        """The aim in words."""
+        sign = "<=" if self._at_most else ">="
+        if self.over is not None:
+            return f"{sign} {self.bound:g} x {self.over}"
+        if self.over_case is not None:
+            return f"{sign} {self.bound:g} x at {self.over_case}"
+        return f"{sign} {self.bound:,g}"
+
+    def value(self, figures: Sequence[Figure]) -> float | None:
+        """What was reached, from the medians; None where it was not measured."""
+        own = _median(figures, self.benchmark, self.case, OWN, self.measure)
+        if own is None or (self.over is None and self.over_case is None):
+            return own
+        other = _median(
+            figures, self.benchmark, self.over_case or self.case, self.over or OWN, self.measure
+        )
+        return own / other if other else None
+
+    def record(self, figures: Sequence[Figure]) -> dict[str, Any]:
+        """The aim and what became of it, in the JSON; null where it was not measured."""
+        value = self.value(figures)
+        short = None
+        if value is not None:
+            missing = value - self.bound if self._at_most else self.bound - value
+            short = max(0.0, missing / self.bound)
+        return {
+            "benchmark": self.benchmark,
+            "case": self.case,
+            "measure": self.measure,
+            "wanted": self.wanted(),
+            "value": value,
+            "short": short,
+            "verdict": verdict(short),
+        }
+
+
+def verdict(short: float | None) -> str:
+    """In words, by which share of the bound an aim is missed."""
+    if short is None:
+        return "not measured"
+    if short == 0:
+        return "meets"
+    percent = f"{100 * short:.0f}" if short >= 0.01 else "less than 1"
+    return f"falls short (by {percent}%)"
+
+
+def _median(
+    figures: Sequence[Figure], benchmark: str, case: str, engine: str, measure: str
+) -> float | None:
+    for figure in figures:
+        if (figure.benchmark, figure.case, figure.engine, figure.measure) == (
+            benchmark,
+            case,
+            engine,
+            measure,
+        ):
+            return figure.median
+    return None
+
+
+def collect(
+    benchmark: str, case: str, engine: str, documents: int, runs: Sequence[dict[str, float]]
+) -> list[Figure]:
+    """The figures of the repetitions of a run, each a dictionary of the same measures."""
+    return [
+        Figure(benchmark, case, engine, measure, documents, tuple(run[measure] for run in runs))
+        for measure in (runs[0] if runs else ())
+    ]
+
+
+def ratios(figures: Sequence[Figure]) -> list[Ratio]:
+    """Lshdb over each peer, wherever both were measured."""
+    found: list[Ratio] = []
+    for figure in figures:
+        if figure.engine == OWN or figure.measure not in COMPARED:
+            continue
+        own = _median(figures, figure.benchmark, figure.case, OWN, figure.measure)
+        if own is not None and figure.median:
+            found.append(
+                Ratio(
+                    figure.benchmark,
+                    figure.case,
+                    figure.measure,
+                    figure.engine,
+                    own / figure.median,
+                )
+            )
+    return found
+
+
+def results(
+    machine: dict[str, Any],
+    options: dict[str, Any],
+    figures: Sequence[Figure],
+    aims: Iterable[Aim],
+) -> dict[str, Any]:
+    """The JSON of a run."""
+    return {
+        "machine": machine,
+        "options": options,
+        "figures": [figure.record() for figure in figures],
+        "ratios": [ratio.record() for ratio in ratios(figures)],
+        "aims": [aim.record(figures) for aim in aims],
+    }

@@ -1,0 +1,358 @@
+"""Readers: what becomes a document, what a failure, what is passed over, and how it is counted."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Literal, get_args
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lshdb import readers
+from lshdb.content import without_surrogates
+from lshdb.errors import InputError
+from lshdb.model import Content, Document
+from lshdb.readers import Failure, Format, Reader, input_bytes, printable_path
+
+BOM = b"\xef\xbb\xbf"
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty directory, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def read(*paths: str, reader: Reader | None = None) -> list[Document | Failure]:
+    return list((reader or Reader(of_sets=False)).read(paths))
+
+
+def from_stdin(data: bytes, reader: Reader) -> list[Document | Failure]:
+    reader.stdin = io.BytesIO(data)
+    return read("-", reader=reader)
+
+
+def texts(data: bytes) -> list[Document | Failure]:
+    return from_stdin(data, Reader(of_sets=False))
+
+
+# files and directories
+
+
+def test_a_text_file_is_a_document_and_its_key_is_the_path_as_given(root: Path) -> None:
+    (root / "a.txt").write_bytes(b"text\r\n")
+    for path in ("a.txt", "./a.txt", str(root / "a.txt")):
+        assert read(path) == [Document(path, "text\r\n")]
+
+
+def test_directories_are_read_in_order_and_their_paths_joined(root: Path) -> None:
+    for name in ("d/b/1", "d/a/1", "d/a/2", "d/c"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+    keys = ["d/a/1", "d/a/2", "d/b/1", "d/c"]
+    assert read("d") == [Document(key, key) for key in keys]
+    assert read("d/c", "d/a") == [Document(key, key) for key in ("d/c", "d/a/1", "d/a/2")]
+    (root / "link").symlink_to("d/a")
+    assert read("link") == [Document(f"link/{n}", f"d/a/{n}") for n in "12"]
+
+
+def test_what_is_passed_over_in_directories_is_counted_and_read_when_named(root: Path) -> None:
+    (root / "d" / ".git").mkdir(parents=True)
+    (root / "d" / ".git" / "config").write_text("hidden")
+    (root / "d" / ".hidden").write_text("hidden")
+    (root / "d" / "binary").write_bytes(b"a" * 8191 + b"\0")
+    (root / "d" / "late").write_bytes(b"a" * 8192 + b"\0")
+    (root / "d" / "file").write_text("file")
+    (root / "d" / "link").symlink_to("file")
+    (root / "d" / "loop").symlink_to(".")
+    os.mkfifo(root / "d" / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("d/socket")
+        reader = Reader(of_sets=False)
+        found = read("d", reader=reader)
+        assert [type(item) for item in found] == [Document, Document]
+        assert (reader.hidden, reader.binary, reader.links, reader.special) == (2, 1, 2, 2)
+        named = read("d/.hidden", "d/link", "d/binary", "d/socket")
+    assert named[:3] == [
+        Document("d/.hidden", "hidden"),
+        Document("d/link", "file"),
+        Failure("d/binary", "a binary file (it has NUL bytes)"),
+    ]
+    assert isinstance(named[3], Failure)
+
+
+def test_the_files_beside_an_open_database_are_passed_over(root: Path) -> None:
+    with closing(sqlite3.connect("lsh.db")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE t (a)")
+        assert (root / "lsh.db-wal").stat().st_size
+        (root / "lsh.db-journal").touch()
+        (root / "notes").write_text("no database")
+        (root / "notes-journal").write_text("a text")
+        (root / "lone-wal").write_text("a text")
+        reader = Reader(of_sets=False)
+        keys = [item.key for item in read(".", reader=reader) if isinstance(item, Document)]
+    assert keys == ["./lone-wal", "./notes", "./notes-journal"]
+    assert reader.binary == 4
+
+
+def test_a_tree_deeper_than_the_stack_is_walked(root: Path) -> None:
+    depth = 1_500
+    try:
+        for _ in range(depth):
+            os.mkdir("d")
+            os.chdir("d")
+        Path("deep.txt").write_text("deep")
+        os.chdir(root)
+        (found,) = read("d")
+        assert found == Document("d/" * depth + "deep.txt", "deep")
+    finally:
+        # Nor could pytest remove it: shutil.rmtree goes down by calling itself.
+        os.chdir(root)
+        subprocess.run(["rm", "-r", "d"], check=True)
+
+
+def test_a_directory_that_goes_away_costs_only_itself(root: Path) -> None:
+    for name in ("d/a/1", "d/b/1"):
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text("text")
+    stream = Reader(of_sets=False).read(["d"])
+    assert next(stream) == Document("d/a/1", "text")
+    (root / "d/b/1").unlink()
+    (root / "d/b").rmdir()
+    assert list(stream) == [Failure("d/b", "no such file or directory")]
+
+
+def test_a_pipe_named_as_a_file_is_read(root: Path) -> None:
+    """As `lshdb add <(program)` does it."""
+    ours, theirs = os.pipe()
+    os.write(theirs, b"from a pipe")
+    os.close(theirs)
+    path = f"/dev/fd/{ours}"
+    assert read(path) == [Document(path, "from a pipe")]
+    os.close(ours)
+    assert not list(root.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "of_lines"),
+    [
+        ("x.jsonl", "auto", True),
+        ("x.NDJSON", "auto", True),
+        ("x.json", "auto", False),
+        ("x.jsonl", "text", False),
+        ("x.txt", "jsonl", True),
+    ],
+)
+def test_format_goes_by_the_suffix_unless_it_is_given(
+    root: Path, name: str, format: Format, of_lines: bool
+) -> None:
+    line = '{"id": "k", "text": "t"}'
+    (root / name).write_text(line)
+    expected = Document("k", "t") if of_lines else Document(name, line)
+    assert read(name, reader=Reader(of_sets=False, format=format)) == [expected]
+
+
+# standard input
+
+
+@pytest.mark.parametrize("start", [b"", BOM, b"\n", b" \r\n\t\n", BOM + b"\n", BOM + b" "])
+def test_standard_input_is_json_lines_if_its_first_character_says_so(start: bytes) -> None:
+    blank = start.count(b"\n")
+    assert texts(start + b'{"id": 1, "text": "t"}\nx') == [
+        Document("1", "t"),
+        Failure(f"-:{blank + 2}", "not JSON: expecting value at character 1"),
+    ]
+    assert texts(start) == []
+    assert texts(start + b"a text") == [
+        Failure("-", "not JSON lines, and a text needs a key: give --key KEY")
+    ]
+    with_key = Reader(of_sets=False, stdin_key="k")
+    text = (start.removeprefix(BOM) + b'{"id": 1}').decode()
+    assert from_stdin(start + b'{"id": 1}', with_key) == [Document("k", text)]
+
+
+def test_standard_input_in_a_format_that_is_given() -> None:
+    as_lines = Reader(of_sets=False, format="jsonl")
+    assert from_stdin(b"text", as_lines) == [
+        Failure("-:1", "not JSON: expecting value at character 1")
+    ]
+    as_text = Reader(of_sets=False, format="text")
+    assert from_stdin(b'{"id": 1, "text": "t"}', as_text) == [
+        Failure("-", "a text on standard input needs a key: give --key KEY")
+    ]
+    assert read("-") == [Failure("-", "standard input is closed")]
+
+
+# JSON lines
+
+
+def test_lines_that_other_programs_write() -> None:
+    data = BOM + b'{"text": "a", "id": 12345678901234567890, "more": NaN}\r\n\r\n'
+    data += BOM + b'{"id": "\\u00e9\\ud83d\\ude00", "text": "\\u0000\\"", "id2": [1]}'
+    assert texts(data) == [Document("12345678901234567890", "a"), Document("é😀", '\0"')]
+    assert texts(b'{"id": -0, "text": "a"}{"id": 2, "text": "b"}') == [
+        Failure("-:1", "not JSON: extra data at character 24")
+    ]
+    assert texts(b'{"id": 1, "text": "cut') == [
+        Failure("-:1", "not JSON: unterminated string starting at character 19")
+    ]
+
+
+def test_keys_that_are_missing_are_made_of_place_and_line(root: Path) -> None:
+    (root / "x.jsonl").write_text(
+        '\n{"text": "a"}\n{"id": null, "text": "b"}\n{"id": "", "text": ""}'
+    )
+    assert read("x.jsonl", reader=Reader(of_sets=False, auto_key=True)) == [
+        Document("x.jsonl:2", "a"),
+        Document("x.jsonl:3", "b"),
+        Failure("x.jsonl:4", "field 'id' is empty"),
+    ]
+
+
+def test_lone_surrogates_are_replaced_in_texts_and_keys() -> None:
+    reader = Reader(of_sets=False)
+    line = b'{"id": "k\\ud800", "text": "t\\udc00"}'
+    assert from_stdin(line, reader) == [Document("k\ufffd", "t\ufffd")]
+    assert reader.replaced == 1
+    strict = Reader(of_sets=False, strict=True)
+    assert from_stdin(line, strict) == [
+        Failure("-:1", "a lone surrogate, which is not Unicode text")
+    ]
+
+
+def test_a_line_too_long_costs_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "LARGEST", 40)
+    monkeypatch.setattr(readers, "_SKIPPED_AT_ONCE", 7)
+    lines = [
+        b'{"id": 1, "text": "just fits ........"}\n',
+        b'{"id": 2, "text": "a character too long"}\n',
+        b'{"id": 3, "text": "' + b"x" * 100 + b'"}\n',
+        b'{"id": 4, "text": "good"}\n',
+        b'{"id": 5, "text": "' + b"x" * 100,
+    ]
+    assert len(lines[0]) == 40
+    reader = Reader(of_sets=False)
+    reason = "longer than 40 bytes, the limit"
+    assert from_stdin(b"".join(lines), reader) == [
+        Document("1", "just fits ........"),
+        Failure("-:2", reason),
+        Failure("-:3", reason),
+        Document("4", "good"),
+        Failure("-:5", reason),
+    ]
+    assert reader.bytes_read == len(b"".join(lines))
+
+
+def test_a_text_too_large_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "LARGEST", 10_000)
+    (root / "fits").write_bytes(b"x" * 10_000)
+    (root / "large").write_bytes(b"x" * 10_001)
+    assert read("large", "fits") == [
+        Failure("large", "larger than 10,000 bytes, the limit: split it"),
+        Document("fits", "x" * 10_000),
+    ]
+
+
+# sets, and single documents
+
+
+def test_sets() -> None:
+    reader = Reader(of_sets=True, set_field="tags")
+    assert from_stdin(b'{"id": 1, "tags": ["a", 1], "text": "t"}\n', reader) == [
+        Document("1", ["a", 1])
+    ]
+    assert from_stdin(b'{"id": 1, "tags": [true]}', reader) == [
+        Failure("-:1", "element 1 of field 'tags' is a boolean, not a string or integer")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("of_sets", "text", "expected"),
+    [
+        (False, '["a"]', '["a"]'),
+        (True, '["a", 1]', ["a", 1]),
+        (True, ' {"set": [], "id": 5}\n', []),
+        (True, '{"text": "a"}', "an object: a set is a JSON array, or"),
+        (True, '"a"', "a string: a set is a JSON array, or"),
+        (True, '{"set": "a"}', "field 'set' is a string, not an array"),
+        (True, "[null]", "element 1 of the set is null, not a string or integer"),
+        (True, "", "not JSON (expecting value at character 1): a set is"),
+    ],
+)
+def test_the_one_document_of_a_query(of_sets: bool, text: str, expected: Content) -> None:
+    reader = Reader(of_sets, stdin=io.BytesIO(BOM + text.encode()))
+    if of_sets and isinstance(expected, str):
+        with pytest.raises(InputError) as raised:
+            reader.content_of(text)
+        assert str(raised.value).startswith(expected)
+        with pytest.raises(InputError, match=r"^-: "):
+            reader.read_one("-")
+    else:
+        assert reader.content_of(text) == reader.read_one("-") == expected
+
+
+# whatever comes
+
+
+@given(st.lists(st.tuples(st.text(min_size=1), st.text())), st.sampled_from(["\n", "\r\n", "\n\n"]))
+def test_json_lines_bring_back_what_was_written(documents: list[tuple[str, str]], end: str) -> None:
+    documents = [(key.replace("\0", "0"), text) for key, text in documents]
+    lines = [json.dumps({"id": key, "text": text}) + end for key, text in documents]
+    expected = [Document(without_surrogates(k), without_surrogates(t)) for k, t in documents]
+    assert texts("".join(lines).encode()) == expected
+
+
+@given(
+    st.binary() | st.lists(st.sampled_from([*b'{}[]",:1etid\\\n\0', 0xFF])).map(bytes),
+    st.booleans(),
+    st.sampled_from(get_args(Format)),
+    st.booleans(),
+    st.sampled_from([None, "key"]),
+)
+@example(b"[" * 100_000, False, "jsonl", False, None)
+def test_any_bytes_give_documents_and_failures_and_no_error(
+    data: bytes,
+    of_sets: bool,
+    format: Literal["auto", "text", "jsonl"],
+    strict: bool,
+    key: str | None,
+) -> None:
+    reader = Reader(of_sets, format, strict=strict, stdin_key=key)
+    for item in from_stdin(data, reader):
+        if isinstance(item, Failure):
+            assert item.where.startswith("-")
+            assert "\n" not in item.reason
+        else:
+            item.key.encode()
+            assert not isinstance(item.content, str) or item.content.encode() is not None
+    assert reader.bytes_read <= len(data)
+
+
+# counting bytes, and names
+
+
+def test_bytes_are_counted_for_the_progress_bar(root: Path) -> None:
+    (root / "a.jsonl").write_bytes(BOM + b'{"id": 1, "text": "t"}\nbroken\n\n')
+    (root / "b.txt").write_bytes(b"x" * 20_000)
+    (root / "d").mkdir()
+    reader = Reader(of_sets=False)
+    read("a.jsonl", "b.txt", reader=reader)
+    size = (root / "a.jsonl").stat().st_size + 20_000
+    assert reader.bytes_read == input_bytes(["a.jsonl", "b.txt", "nosuch"]) == size
+    assert input_bytes(["b.txt", "d"]) is None
+    assert input_bytes(["b.txt", "-"]) is None
+
+
+def test_names_that_are_not_utf8_are_printable() -> None:
+    assert printable_path(os.fsdecode(b"caf\xe9/\xc3\xa9.txt")) == "caf\\xe9/é.txt"
+    assert printable_path("plain é") == "plain é"
