@@ -102,15 +102,17 @@ class Signers:
 
     def submit(self, stored: Sequence[str], *, alone: bool) -> Future[SignedBatch]:
         """Sign a batch of documents in their stored form; `alone` says that no more will come."""
-        if not self.workers or (alone and not self._threads):
+        if not self._threads:
+            if not alone:
+                for _ in range(self.workers):
+                    self._threads.append(ThreadPoolExecutor(1, "lshdb-signer"))
+                    self._processes.append(_start(self._settings))
+            # The first one is done here while the others start.
             done: Future[SignedBatch] = Future()
             done.set_result(sign_here(stored, self._settings))
             return done
         place = self._submitted % self.workers
         self._submitted += 1
-        if place == len(self._threads):
-            self._threads.append(ThreadPoolExecutor(1, "lshdb-signer"))
-            self._processes.append(_start(self._settings))
         return self._threads[place].submit(self._ask, place, stored)
 
     def _ask(self, place: int, stored: Sequence[str]) -> SignedBatch:
@@ -177,7 +179,8 @@ def _start(settings: Settings) -> _Process | None:
             [sys.executable, "-m", "lshdb.worker", _settings_text(settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": path},
+            # numpy's BLAS, which nothing here uses, would keep a thread of its own spinning.
+            env=os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
             # Pipes of 1 MB where the system has them: fewer turns for the same bytes.
             pipesize=_PIPE_BYTES,
         )

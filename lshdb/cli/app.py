@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import typer
 
 from lshdb.cli import adding, looking, querying
@@ -53,5 +55,7 @@ def _common(
 
 def main() -> None:
     """Run the command line."""
+    # numpy's BLAS, which nothing here uses, would start threads that spin.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     open_streams()
     app()

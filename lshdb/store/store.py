@@ -321,7 +321,7 @@ def _sorted_band_rows(
     B-tree pages are then visited in order, each once; rows in the order of documents take many
     times as long.
     """
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
     rows = np.empty((len(keys), 3), dtype=np.int64)
     rows[:, 0] = band
     rows[:, 1] = keys[order]
