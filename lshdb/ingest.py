@@ -32,7 +32,7 @@ from lshdb.worker import SignedBatch, Signers, sign_here
 _BATCH_DOCUMENTS: Final = 4_000
 _BATCH_SHARE: Final = 8
 """A batch takes at least one document for so many that the file has."""
-_BATCH_BYTES: Final = 64_000_000
+_BATCH_BYTES: Final = 48_000_000
 """Memory that the documents of a batch take at the most; two batches are under way at once."""
 _BATCH_SECONDS: Final = 5.0
 """How long a document of a slow stream waits at the most for others, when one more comes."""
@@ -56,6 +56,12 @@ class _Batch:
     fresh: list[str]
     signed: list[Future[SignedBatch]]
 
+    def take_signed(self) -> SignedBatch:
+        """The signatures, when they are done; once, for the batch does not keep them."""
+        parts = [part.result() for part in self.signed]
+        self.signed.clear()
+        return SignedBatch.joined(parts)
+
 
 def add_documents(
     store: Store,
@@ -68,12 +74,13 @@ def add_documents(
     reuse_freed_memory()
     with Signers(store.settings, workers) as signers, store.checkpoints() as checkpoints:
         stream = _Stream(store, documents, signers)
-        for batch in stream:
-            signed = SignedBatch.joined([part.result() for part in batch.signed])
+        while (batch := next(stream, None)) is not None:
+            signed = batch.take_signed()
             checkpoints.before_begin()
             with store.writing():
                 report = _write_batch(store, batch, signed)
                 checkpoints.before_commit()
+            del batch, signed  # while the next ones are read
             checkpoints.after_commit()
             total += report
             on_batch(report)

@@ -191,7 +191,7 @@ class Store:
     def insert_bands(
         self, doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]
     ) -> None:
-        """Insert the band rows int64[n, b] of documents int64[n], doc_ids ascending."""
+        """Insert the band rows int64[n, b] of documents int64[n]."""
         for band in range(bucket_keys.shape[1]):
             rows = _sorted_band_rows(doc_ids, bucket_keys[:, band], band)
             whole = len(rows) // sql.BANDS_AT_ONCE * sql.BANDS_AT_ONCE
