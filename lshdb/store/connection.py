@@ -43,15 +43,18 @@ _ADVICE: Final = {
 }
 
 
-def connect(path: Path, mode: Mode, timeout: float) -> sqlite3.Connection:
+def connect(path: Path, mode: Mode, timeout: float, *, sealed: bool = False) -> sqlite3.Connection:
     """Open the file and see that it is lshdb's, or (mode `create`) new and still without tables.
+
+    `sealed` opens it read-only for SQLite itself, below anything that SQL can reach; such a
+    connection belongs beside another that outlives it.
 
     Raises:
         StoreError: and its kinds; the file is as it was.
     """
-    # Not "ro" for mode `read`: the last to close the file removes the -wal and -shm beside it, and
-    # a connection that cannot write leaves them. Without permission to write, "rw" reads too.
-    flags = "rwc" if mode == "create" else "rw"
+    # Not "ro" for every mode `read`: the last to close the file removes the -wal and -shm beside
+    # it, and a connection that cannot write leaves them. Without permission, "rw" reads too.
+    flags = "ro" if sealed else "rwc" if mode == "create" else "rw"
     with translated_errors(path):
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={flags}",

@@ -74,7 +74,7 @@ def run_readonly(
     Raises:
         QueryError: wrong SQL, more than one statement, or anything but reading.
     """
-    connection = connect(path, "read", timeout)
+    connection = connect(path, "read", timeout, sealed=True)
     try:
         with translated_errors(path):
             connection.set_authorizer(_authorize)
