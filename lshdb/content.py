@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final, cast
 
 from lshdb.errors import ContentError, DamagedFile
@@ -16,21 +15,8 @@ LARGEST: Final = 900_000_000
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
-@dataclass(frozen=True, slots=True)
-class Canonical:
-    """A document ready to be shingled and stored.
-
-    Attributes:
-        content: the text, or the distinct elements in order.
-        stored: the same as one string: the text itself, or a JSON array.
-    """
-
-    content: str | tuple[Element, ...]
-    stored: str
-
-
-def canonical(content: Content, shingling: Shingling) -> Canonical:
-    """Bring a document to its stored form.
+def stored_form(content: Content, shingling: Shingling) -> str:
+    """The form in which a document is stored; equal for equal documents only.
 
     Raises:
         ContentError: a set where texts are shingled or a text where sets are, an element that is
@@ -44,18 +30,17 @@ def canonical(content: Content, shingling: Shingling) -> Canonical:
             stored = json.dumps(elements, ensure_ascii=False, separators=(",", ":"))
         except ValueError as error:
             raise ContentError("a set has an integer of too many digits") from error
-        kept: str | tuple[Element, ...] = elements
+    elif isinstance(content, str):
+        stored = without_surrogates(content)
     else:
-        if not isinstance(content, str):
-            raise ContentError(f"this is a set, and the database holds texts (shingle {shingling})")
-        kept = stored = without_surrogates(content)
+        raise ContentError(f"this is a set, and the database holds texts (shingle {shingling})")
     # A character has at most 4 bytes: most documents need no counting.
     if len(stored) > LARGEST // 4 and len(stored.encode()) > LARGEST:
         raise ContentError(
             f"the document has {len(stored.encode()):,} bytes, and {LARGEST:,} is the limit: "
             "split it"
         )
-    return Canonical(kept, stored)
+    return stored
 
 
 def digest(encoded: bytes | memoryview) -> bytes:

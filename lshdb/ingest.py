@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.banding import bucket_keys
-from lshdb.content import canonical, digest
+from lshdb.content import digest, stored_form
 from lshdb.errors import ContentError, KeyNotFound
 from lshdb.hashing import reuse_freed_memory
 from lshdb.model import AddReport, Content, Document, Settings
@@ -286,7 +286,7 @@ def _checked(document: Document, settings: Settings) -> tuple[str, str]:
     try:
         if not key.isascii():
             key.encode()
-        return key, canonical(document.content, settings.shingling).stored
+        return key, stored_form(document.content, settings.shingling)
     except UnicodeEncodeError as error:
         raise ContentError(f"key {key!r} has a lone surrogate") from error
     except ContentError as error:

@@ -138,10 +138,11 @@ class _Process:
         self._settings = settings
 
     def sign(self, stored: Sequence[str]) -> SignedBatch:
-        encoded = [one.encode() for one in stored]
-        lengths = np.array([len(encoded), *map(len, encoded)], dtype=np.int64)
-        self._requests.write(lengths.tobytes())
-        self._requests.write(b"".join(encoded))
+        joined = "".join(stored)
+        parts = stored if joined.isascii() else [one.encode() for one in stored]
+        lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+        self._requests.write(np.append(len(parts), lengths).astype(np.int64).tobytes())
+        self._requests.write(joined.encode())
         self._requests.flush()
         n, lanes = len(stored), self._settings.permutations
         signatures = np.frombuffer(_read(self._replies, n * lanes * 4), np.uint32)
