@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 
 from lshdb.content import from_stored
+from lshdb.errors import UsageError
 from lshdb.ingest import add_documents, remove
 from lshdb.model import (
     AddReport,
@@ -22,6 +24,8 @@ from lshdb.search import Query, buckets_of, row_of_key, search
 from lshdb.signing import distinct_shingles
 from lshdb.store import SqlValue, Store
 from lshdb.worker import default_workers
+
+_MOST_ROWS: Final = (1 << 63) - 1
 
 
 class Database:
@@ -200,8 +204,10 @@ class Database:
         return Info(self.settings, documents, empty, self._store.bytes())
 
     def buckets(self, top: int = 10) -> list[Bucket]:
-        """The buckets with the most documents, largest first."""
-        return self._store.largest_buckets(top)
+        """The buckets with the most documents, largest first; UsageError if top is below 1."""
+        if top < 1:
+            raise UsageError(f"top {top} is not at least 1")
+        return self._store.largest_buckets(min(top, _MOST_ROWS))
 
     def buckets_of(self, key: str) -> list[Bucket]:
         """The buckets that a document is in, one of each band; KeyNotFound without one."""

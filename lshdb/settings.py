@@ -91,8 +91,10 @@ class SettingsRequest:
             ("construction", construction and str(construction), str(actual.construction)),
             ("sketch", self.sketch, actual.sketch),
             ("seed", self.seed, actual.seed),
-            ("content", self.content, actual.content),
         ]
+        if self.content is not None and self.content != actual.content:
+            keeps = "keeps contents" if actual.content else "keeps signatures only"
+            raise SettingsMismatch(f"{path} {keeps}: that is settled when a file is made")
         for name, given, own in comparisons:
             if given is not None and given != own:
                 raise SettingsMismatch(

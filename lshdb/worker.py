@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -184,6 +183,8 @@ def _start(settings: Settings) -> _Process | None:
             env=os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
             # Pipes of 1 MB where the system has them: fewer turns for the same bytes.
             pipesize=_PIPE_BYTES,
+            # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
+            process_group=0 if os.name == "posix" else None,
         )
     except OSError:
         return None
@@ -249,6 +250,4 @@ def serve(requests: BinaryIO, replies: BinaryIO, settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    # Ctrl-C goes to all processes of a terminal; the parent decides what is finished.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     serve(sys.stdin.buffer, sys.stdout.buffer, _settings_of(sys.argv[1]))

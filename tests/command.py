@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import pty
+import select
 import shutil
 import sqlite3
 import struct
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -148,19 +149,29 @@ class Command:
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         source = theirs if stdin is None else subprocess.PIPE
-        with self.start(*arguments, stdin=source, stdout=theirs, stderr=theirs) as process:
-            os.close(theirs)
-            if process.stdin is not None:
-                process.stdin.write(stdin or b"")
-                process.stdin.close()
-            shown = b""
-            # Linux tells the end of a terminal's output as an error, other systems as no bytes.
-            try:
-                while piece := os.read(ours, 65536):
-                    shown += piece
-            except OSError:
-                pass
-            status = process.wait(TIMEOUT)
+        process = self.start(*arguments, stdin=source, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        if process.stdin is not None:
+            process.stdin.write(stdin or b"")
+            process.stdin.close()
+            process.stdin = None  # communicate would flush it
+        shown = b""
+        # Linux tells the end of a terminal's output as an error, other systems as no bytes.
+        with suppress(OSError):
+            while select.select([ours], [], [], TIMEOUT)[0] and (piece := os.read(ours, 65536)):
+                shown += piece
         os.close(ours)
+        status, _ = finish(process)
         assert b"Traceback" not in shown, shown
         return shown.decode().replace("\r\n", "\n"), status
+
+
+def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
+    """Wait for a command that was started: its exit status, and what it said on standard error."""
+    try:
+        _, said = process.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+    return process.returncode, (said or b"").decode()

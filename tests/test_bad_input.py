@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -304,17 +305,23 @@ def test_database_paths_that_are_none(command: Command, database: Path) -> None:
     assert {path.name: path.read_bytes() for path in root.iterdir()} == before
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.usefixtures("database")
-def test_a_full_disk_under_standard_output_is_told(command: Command) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("needs /dev/full")
+def test_a_full_disk_under_the_output_is_told_and_under_the_messages_ignored(
+    command: Command,
+) -> None:
+    def full(stream: int) -> Callable[[], None]:
+        def before() -> None:
+            os.dup2(os.open("/dev/full", os.O_WRONLY), stream)
 
-    def into_full() -> None:
-        os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+        return before
 
     for arguments in (["info"], ["query", "--json", "--text", TEXT], ["add", "--json", "-"]):
-        reason = command.fails(*arguments, before=into_full)
+        reason = command.fails(*arguments, before=full(1))
         assert reason == "standard output: no space left on device"
+    line = 'broken\n{"id": "new", "text": "added all the same"}'
+    assert command("add", "--format", "jsonl", "-", stdin=line, before=full(2)).status == 1
+    assert command.keys() == ["good", "new"]
 
 
 @pytest.mark.usefixtures("database")

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import TIMEOUT, Command, environment
+from command import Command, environment, finish
 
 import lshdb
 
@@ -471,21 +471,17 @@ def test_sql_refuses_all_but_reading(
 def test_a_reader_that_goes_away_is_no_failure(fables: Command) -> None:
     endless = "select * from bands a, bands b, bands c, bands d"
     for arguments in (["sql", endless], ["sql", "--json", endless], ["sql", "--csv", endless]):
-        with fables.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            assert process.stdout.readline()
-            process.stdout.close()
-            assert process.stderr.read() == b""
-            assert process.wait(TIMEOUT) == 0
+        process = fables.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert finish(process) == (0, "")
     # The few lines of a query fit into the pipe's buffer: the end finds it closed.
     ours, theirs = os.pipe()
     os.close(ours)
-    with fables.start("query", "--key", "fox", stdout=theirs, stderr=subprocess.PIPE) as process:
-        os.close(theirs)
-        assert process.stderr is not None
-        assert process.stderr.read() == b""
-        assert process.wait(TIMEOUT) == 0
+    process = fables.start("query", "--key", "fox", stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    assert finish(process) == (0, "")
 
 
 def test_interrupted_add_keeps_what_it_says_and_goes_on_when_run_again(command: Command) -> None:
@@ -493,20 +489,17 @@ def test_interrupted_add_keeps_what_it_says_and_goes_on_when_run_again(command: 
     # As cheap to add as can be: it takes tens of thousands to fill a batch.
     command.done("init", "--shingle", "set", "--permutations", "16", "--bands", "1", "--rows", "16")
     given: list[bytes] = []
-    with command.start(
-        "add", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        assert process.stdin is not None
-        while command.rows("SELECT count(*) FROM documents") == [(0,)]:
-            some = range(len(given), len(given) + 5_000)
-            assert some.start < 500_000, "nothing is written before the end"
-            given += (b'{"id": %d, "set": [%d]}\n' % (i, i) for i in some)
-            process.stdin.write(b"".join(given[some.start :]))
-            process.stdin.flush()
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=TIMEOUT)
-    assert (process.returncode, out) == (130, b"")
-    *more, counts, reason = err.decode().splitlines()
+    process = command.start("add", "-", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None
+    while command.rows("SELECT count(*) FROM documents") == [(0,)] and len(given) < 500_000:
+        some = range(len(given), len(given) + 5_000)
+        given += (b'{"id": %d, "set": [%d]}\n' % (i, i) for i in some)
+        process.stdin.write(b"".join(given[some.start :]))
+        process.stdin.flush()
+    os.killpg(process.pid, signal.SIGINT)
+    status, said = finish(process)
+    assert status == 130
+    *more, counts, reason = said.splitlines()
     assert not more
     kept = len(command.keys())
     assert 0 < kept <= len(given)
@@ -520,14 +513,14 @@ def test_interrupted_add_keeps_what_it_says_and_goes_on_when_run_again(command: 
 
 def test_an_endless_statement_can_be_interrupted(fables: Command) -> None:
     statement = "with recursive c(x) as (select 0 union all select x from c) select max(x) from c"
-    with fables.start("sql", statement, stderr=subprocess.PIPE) as process:
-        # The statement runs once the database is open.
-        while not any("lsh.db" in target for target in open_files(process.pid)):
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        assert process.stderr is not None
-        assert process.stderr.read() == b""
-        assert process.wait(TIMEOUT) in (-signal.SIGINT, 130)
+    process = fables.start("sql", statement, stderr=subprocess.PIPE)
+    # The statement runs once the database is open.
+    while not any("lsh.db" in target for target in open_files(process.pid)):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    status, said = finish(process)
+    assert status in (-signal.SIGINT, 130)
+    assert "Traceback" not in said
 
 
 def open_files(pid: int) -> list[str]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, TypeAlias
+from typing import Final, TextIO, TypeAlias
 
 Cell: TypeAlias = str | int | float | bytes | None
 
@@ -33,9 +34,17 @@ def escaped(text: str) -> str:
 
 def message(text: str) -> None:
     """Print a line to standard error."""
-    # A log that cannot be written is no reason to leave the work half done.
-    with suppress(OSError):
+    try:
         print(escaped(text), file=sys.stderr)
+    except OSError:
+        # A log that cannot be written is no reason to leave the work half done.
+        discard(sys.stderr)
+
+
+def discard(stream: TextIO) -> None:
+    """Let a stream that cannot be written take everything, also what Python holds till its end."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def json_line(fields: Mapping[str, object]) -> None:

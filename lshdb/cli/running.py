@@ -6,13 +6,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 from typing import ParamSpec
 
 import typer
 
-from lshdb.cli.output import message
+from lshdb.cli.output import discard, message
 from lshdb.errors import LshdbError, UsageError
 
 FAILED = 1
@@ -36,10 +35,10 @@ def command(function: Callable[_P, None]) -> Callable[_P, None]:
             raise failed(str(error), status) from None
         except BrokenPipeError:
             # The reader has what it wanted, as in `| head`: nothing failed.
-            _discard_output()
+            discard(sys.stdout)
             raise typer.Exit from None
         except OSError as error:
-            _discard_output()
+            discard(sys.stdout)
             where = error.filename or "standard output"
             raise failed(f"{where}: {(error.strerror or str(error)).lower()}") from None
         except MemoryError:
@@ -70,9 +69,3 @@ def open_streams() -> None:
         # A key may hold characters that the terminal's encoding has not.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _discard_output() -> None:
-    """Keep Python from writing, at its end, what could not be written before."""
-    with suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -205,5 +206,7 @@ def _why_not_opened(path: Path) -> str:
     if not path.parent.is_dir():
         return f"there is no directory {path.parent}"
     if not path.exists():
-        return "there is no such file, and it cannot be made"
+        if os.access(path.parent, os.W_OK):
+            return "there is no such file; lshdb init or lshdb add makes one"
+        return "there is no such file, and its directory may not be written"
     return "permission denied"

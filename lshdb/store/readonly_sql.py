@@ -106,7 +106,9 @@ def _rows(
 def _explain(error: sqlite3.Error, path: Path) -> Exception:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY):
-        return QueryError(f"SQL: {error}: lshdb sql only reads, and ATTACH and PRAGMA may not")
+        return QueryError(
+            f"SQL: {error}: lshdb sql only reads; no writing, no ATTACH, no PRAGMA that sets"
+        )
     if code == sqlite3.SQLITE_ERROR:
         return QueryError(f"SQL: {error}")
     try:
