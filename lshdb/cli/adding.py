@@ -102,7 +102,7 @@ def add(
     paths: Annotated[
         list[str],
         typer.Argument(
-            metavar="PATH",
+            metavar="PATH...",
             help="Text files, directories, JSON lines (.jsonl, .ndjson), or - for standard input.",
         ),
     ],
@@ -255,7 +255,7 @@ def _report(count: _Count, reader: Reader, as_json: bool) -> None:
 def remove(
     keys: Annotated[
         list[str],
-        typer.Argument(metavar="KEY", parser=key_given, help="Keys of documents."),
+        typer.Argument(metavar="KEY...", parser=key_given, help="Keys of documents."),
     ],
     db: DatabasePath = DEFAULT_PATH,
 ) -> None:
