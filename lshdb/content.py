@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import Final, cast
+from typing import Final, TypeGuard, cast
 
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.model import Content, Element, Shingling
@@ -15,8 +15,10 @@ LARGEST: Final = 900_000_000
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
-def stored_form(content: Content, shingling: Shingling) -> str:
-    """The form in which a document is stored; equal for equal documents only.
+def cleaned(content: Content, shingling: Shingling) -> Content:
+    """The document as it is stored and shingled: equal for equal documents only.
+
+    A text is without lone surrogates; a set has each element once, in a fixed order.
 
     Raises:
         ContentError: a set where texts are shingled or a text where sets are, an element that is
@@ -26,21 +28,34 @@ def stored_form(content: Content, shingling: Shingling) -> str:
         if isinstance(content, str):
             raise ContentError("this is a text, and the database holds sets (shingle set)")
         elements = _ordered(content)
-        try:
-            stored = json.dumps(elements, ensure_ascii=False, separators=(",", ":"))
-        except ValueError as error:
-            raise ContentError("a set has an integer of too many digits") from error
-    elif isinstance(content, str):
-        stored = without_surrogates(content)
-    else:
+        # In JSON a character has at most 4 bytes or, as an escape, 6.
+        if 6 * sum(map(len, filter(_is_string, elements))) + 32 * len(elements) > LARGEST:
+            _check_size(encoded(elements))
+        return elements
+    if not isinstance(content, str):
         raise ContentError(f"this is a set, and the database holds texts (shingle {shingling})")
+    text = without_surrogates(content)
+    _check_size(text)
+    return text
+
+
+def encoded(content: Content) -> str:
+    """The form in which a cleaned document is stored: the text, or a JSON array."""
+    if isinstance(content, str):
+        return content
+    return _encode(content)
+
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def _check_size(stored: str) -> None:
     # A character has at most 4 bytes: most documents need no counting.
     if len(stored) > LARGEST // 4 and len(stored.encode()) > LARGEST:
         raise ContentError(
             f"the document has {len(stored.encode()):,} bytes, and {LARGEST:,} is the limit: "
             "split it"
         )
-    return stored
 
 
 def digest(encoded: bytes | memoryview) -> bytes:
@@ -82,9 +97,17 @@ def _ordered(elements: Collection[Element]) -> tuple[Element, ...]:
     kinds = set(map(type, elements))
     if kinds <= {str}:
         return tuple(sorted({without_surrogates(cast(str, e)) for e in elements}))
-    if kinds <= {str, int}:
-        integers = {e for e in elements if isinstance(e, int)}
-        strings = {without_surrogates(e) for e in elements if isinstance(e, str)}
-        return (*sorted(integers), *sorted(strings))
-    strange = min(kind.__name__ for kind in kinds - {str, int})
-    raise ContentError(f"a set's elements are strings and integers, not {strange}")
+    if not kinds <= {str, int}:
+        strange = min(kind.__name__ for kind in kinds - {str, int})
+        raise ContentError(f"a set's elements are strings and integers, not {strange}")
+    integers = sorted({e for e in elements if isinstance(e, int)})
+    strings = {without_surrogates(e) for e in elements if isinstance(e, str)}
+    try:
+        str(integers[0]), str(integers[-1])
+    except ValueError as error:
+        raise ContentError("a set has an integer of too many digits") from error
+    return (*integers, *sorted(strings))
+
+
+def _is_string(element: Element) -> TypeGuard[str]:
+    return isinstance(element, str)

@@ -20,10 +20,12 @@ from lshdb.model import (
     Settings,
     StoredDocument,
 )
+from lshdb.readers import Reader
+from lshdb.records import Failure
 from lshdb.search import Query, buckets_of, row_of_key, search
+from lshdb.signers import default_workers
 from lshdb.signing import distinct_shingles
 from lshdb.store import SqlValue, Store
-from lshdb.worker import default_workers
 
 _MOST_ROWS: Final = (1 << 63) - 1
 
@@ -112,11 +114,58 @@ class Database:
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
         ...     db.add_many([("a", "The fox and the grapes"), ("b", "The fox and the grapes!")])
-        AddReport(added=2, updated=0, unchanged=0, empty=0)
+        AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0)
         """
         if workers is None:
             workers = default_workers()
         return add_documents(self._store, documents, on_batch or _ignore, workers)
+
+    def add_files(
+        self,
+        paths: Iterable[str],
+        reader: Reader | None = None,
+        *,
+        on_batch: Callable[[AddReport], None] | None = None,
+        on_failure: Callable[[Failure], None] | None = None,
+        workers: int | None = None,
+    ) -> AddReport:
+        """Add the documents of text files, directories and JSON lines, as `lshdb add` does.
+
+        Faster than `add_many` for JSON lines, which are parsed where they are signed.
+
+        Args:
+            paths: files and directories; `-` is the reader's standard input.
+            reader: how they are read; None for what `lshdb add` does without options.
+            on_batch: as for `add_many`.
+            on_failure: called with each file and line that gives no document; the others are
+                added, and these counted.
+            workers: as for `add_many`.
+
+        Raises:
+            StoreError: writing failed; the batches before stay.
+
+        >>> import lshdb
+        >>> from pathlib import Path
+        >>> _ = Path("fables.jsonl").write_text('{"id": 1, "text": "The fox and the grapes"}')
+        >>> with lshdb.open("fables.db") as db:
+        ...     db.add_files(["fables.jsonl"]).added
+        1
+        """
+        if workers is None:
+            workers = default_workers()
+        if reader is None:
+            reader = Reader(of_sets=self.settings.shingling.of_sets)
+        before = reader.replaced
+        report = add_documents(
+            self._store,
+            reader.items(paths),
+            on_batch or _ignore,
+            workers,
+            reader.parser,
+            on_failure or _ignore,
+        )
+        # Text files are decoded by the reader itself.
+        return report + AddReport(replaced=reader.replaced - before)
 
     def remove(self, key: str) -> None:
         """Remove a document; KeyNotFound if no document has the key."""
@@ -233,5 +282,5 @@ class Database:
         return self._store.sql(statement)
 
 
-def _ignore(_report: AddReport) -> None:
+def _ignore(_: object) -> None:
     pass

@@ -25,6 +25,8 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from lshdb.acceleration import kernels
+
 Hashes = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
 
@@ -69,6 +71,10 @@ class SpanHash:
         np.bitwise_xor(x, scratch, out=x)
         return np.multiply(x, self.multiplier_2, out=x)
 
+    @property
+    def _constants(self) -> tuple[np.uint64, ...]:
+        return self.start, self.length, self.multiplier_1, self.multiplier_2
+
     def integers(self, values: npt.NDArray[np.int64]) -> Hashes:
         """Hashes of 64-bit integers, int64[n] -> uint64[n]: one chunk with the length -1."""
         state = np.uint64((int(self.start) - int(self.length)) & _MASK64)
@@ -87,6 +93,11 @@ class SpanHash:
             uint64[n].
         """
         words = _words_at_every_byte(buffer)
+        if (compiled := kernels()) and not (len(lengths) and lengths.max() > LONGEST_CHAINED):
+            h = np.empty(len(starts), dtype=np.uint64)
+            starts, lengths = np.ascontiguousarray(starts), np.ascontiguousarray(lengths)
+            compiled.spans(words, starts, lengths, *self._constants, h)
+            return h
         h = lengths.view(np.uint64) * self.length
         h += self.start
         chunk = words[starts]
@@ -118,31 +129,58 @@ class SpanHash:
             rest = rest[left > 8]
             done += 8
 
-    def windows(self, buffer: bytes, count: int, width: int) -> Hashes:
-        """Hashes of the `count` spans of `width` bytes that begin at bytes 0, 1, 2, ...
+    def windows(self, buffer: bytes, starts: Offsets, counts: Offsets, width: int) -> Hashes:
+        """Hashes of the spans of `width` bytes that begin at every byte of some stretches.
 
-        The same values as `spans`, without gathering. The buffer has at least PADDING bytes
-        after the last window; width is at most LONGEST_CHAINED.
+        The same values as `spans`, without gathering.
+
+        Args:
+            buffer: the bytes, with at least PADDING more after the last span.
+            starts: int64[n], where each stretch of first bytes begins, in order.
+            counts: int64[n], how many spans begin in each.
+            width: length of a span in bytes, at most LONGEST_CHAINED.
+
+        Returns:
+            uint64[sum of counts].
         """
         words = _words_at_every_byte(buffer)
-        h = np.empty(count, dtype=np.uint64)
-        scratch = np.empty_like(h)
         state = np.uint64((int(self.start) + width * int(self.length)) & _MASK64)
-        np.bitwise_and(words[:count], _FIRST_BYTES[min(width, 8)], out=h)
+        if compiled := kernels():
+            h = np.empty(int(counts.sum()), dtype=np.uint64)
+            mixers = self.multiplier_1, self.multiplier_2
+            compiled.windows(words, starts, counts, width, state, *mixers, h)
+            return h
+        some = counts > 0
+        starts, counts = starts[some], counts[some]
+        total = int(starts[-1] + counts[-1]) if len(starts) else 0
+        h = np.empty(total, dtype=np.uint64)
+        scratch = np.empty_like(h)
+        np.bitwise_and(words[:total], _FIRST_BYTES[min(width, 8)], out=h)
         np.bitwise_xor(h, state, out=h)
         self.mix_in_place(h, scratch)
         for done in range(8, width, 8):
             mask = _FIRST_BYTES[min(width - done, 8)]
-            np.bitwise_and(words[done : done + count], mask, out=scratch)
+            np.bitwise_and(words[done : done + total], mask, out=scratch)
             np.bitwise_xor(h, scratch, out=h)
             self.mix_in_place(h, scratch)
-        return h
+        return h[selection(starts, counts, total)]
 
 
 @functools.lru_cache(maxsize=64)
 def span_hash(seed: int, label: str) -> SpanHash:
     """The span hash for a seed and a purpose (one label, one independent hash function)."""
     return SpanHash(*constants(seed, f"span {label}", 4))
+
+
+def selection(starts: Offsets, counts: Offsets, total: int) -> npt.NDArray[np.bool_]:
+    """True at counts[i] places from starts[i] on, bool[total]; the stretches are in order."""
+    lengths = np.zeros(2 * len(starts) + 1, dtype=np.int64)
+    lengths[1::2] = counts
+    lengths[2::2] = np.append(starts[1:], total) - starts - counts
+    lengths[0] = starts[0] if len(starts) else total
+    inside = np.zeros(len(lengths), dtype=np.bool_)
+    inside[1::2] = True
+    return np.repeat(inside, lengths)
 
 
 def _words_at_every_byte(buffer: bytes) -> Hashes:

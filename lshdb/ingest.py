@@ -1,9 +1,9 @@
 """Writing documents: a batch is signed, compared with what is stored, and written whole.
 
-Batches are read and written by the caller's thread; in between they are signed by other
-processes (lshdb.worker), so that one batch is signed while the next is read and the one before is
-written. They are written in order, each in one transaction, and nothing is read within one: a
-slow stream keeps no other process from writing.
+Batches are read and written by the caller's thread, in parts; these are parsed and signed by
+other processes (lshdb.signers), so that one batch is signed while the next is read and the one
+before is written. They are written in order, each in one transaction, and nothing is read within
+one: a slow stream keeps no other process from writing.
 
 Band rows are spread over the whole table, so that a batch touches each of its pages: the larger
 the batch, the fewer times. Batches therefore grow with the file, as far as memory allows.
@@ -15,19 +15,25 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.banding import bucket_keys
-from lshdb.content import digest, stored_form
+from lshdb.content import cleaned, from_stored
 from lshdb.errors import ContentError, KeyNotFound
 from lshdb.hashing import reuse_freed_memory
 from lshdb.model import AddReport, Content, Document, Settings
-from lshdb.store import KnownDocument, NewDocument, Store, UpdatedDocument
-from lshdb.worker import SignedBatch, Signers, sign_here
+from lshdb.parts import Part, SignedPart
+from lshdb.records import Failure, Lines, RecordParser
+from lshdb.signers import Signers
+from lshdb.signing import Signed, sign
+from lshdb.store import DocumentValues, KnownDocument, Store
+
+Item: TypeAlias = Document | tuple[str, Content] | Lines | Failure
+"""What is added: documents, also as pairs of key and content, or lines; failures are counted."""
 
 _BATCH_DOCUMENTS: Final = 4_000
 _BATCH_SHARE: Final = 8
@@ -36,52 +42,59 @@ _BATCH_BYTES: Final = 48_000_000
 """Memory that the documents of a batch take at the most; two batches are under way at once."""
 _BATCH_SECONDS: Final = 5.0
 """How long a document of a slow stream waits at the most for others, when one more comes."""
-_CHUNK_BYTES: Final = 8_000_000
+_PART_BYTES: Final = 1_000_000
 """Memory of the documents that are signed in one go."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Batch:
-    """A batch under way; documents are in their stored form.
+    """Parts that are written together, signed or being signed."""
 
-    Attributes:
-        ready: its keys and documents in their order, keys repeated as they are.
-        latest: the last document of each key.
-        fresh: those of the keys that were not stored, or with other content, when it was read.
-        signed: their signatures, in their order, in any number of parts.
-    """
+    parts: deque[Future[SignedPart]] = field(default_factory=deque)
+    documents: int = 0
+    size: int = 0
+    begun: float = field(default_factory=time.monotonic)
 
-    ready: list[tuple[str, str]]
-    latest: dict[str, str]
-    fresh: list[str]
-    signed: list[Future[SignedBatch]]
-
-    def take_signed(self) -> SignedBatch:
-        """The signatures, when they are done; once, for the batch does not keep them."""
-        parts = [part.result() for part in self.signed]
-        self.signed.clear()
-        return SignedBatch.joined(parts)
+    def is_full(self, stored: int) -> bool:
+        """Whether it is time to write it; the file has `stored` documents."""
+        return bool(self.parts) and (
+            self.documents >= max(_BATCH_DOCUMENTS, stored // _BATCH_SHARE)
+            or self.size >= _BATCH_BYTES
+            or time.monotonic() - self.begun > _BATCH_SECONDS
+        )
 
 
 def add_documents(
     store: Store,
-    documents: Iterable[Document | tuple[str, Content]],
+    items: Iterable[Item],
     on_batch: Callable[[AddReport], None],
     workers: int,
+    parser: RecordParser | None = None,
+    on_failure: Callable[[Failure], None] = lambda _: None,
 ) -> AddReport:
-    """Add documents in batches; see Database.add_many."""
+    """Add documents in batches; see Database.add_many and add_files."""
     total = AddReport()
     reuse_freed_memory()
-    with Signers(store.settings, workers) as signers, store.checkpoints() as checkpoints:
-        stream = _Stream(store, documents, signers)
+    with (
+        Signers(store.settings, parser, workers) as signers,
+        store.checkpoints() as checkpoints,
+    ):
+        stream = _Stream(store, items, signers)
         while (batch := next(stream, None)) is not None:
-            signed = batch.take_signed()
             checkpoints.before_begin()
             with store.writing():
-                report = _write_batch(store, batch, signed)
+                writer = _Writer(store)
+                # The first parts are written while the last ones are still being signed.
+                while batch.parts:
+                    part = batch.parts.popleft().result()
+                    for failure in part.failures:
+                        on_failure(failure)
+                    writer.write(part)
+                writer.finish()
                 checkpoints.before_commit()
-            del batch, signed  # while the next ones are read
             checkpoints.after_commit()
+            report = writer.report
+            stream.sign = report.unchanged < report.documents or not report.documents
             total += report
             on_batch(report)
     if stream.error is not None:
@@ -90,22 +103,23 @@ def add_documents(
 
 
 class _Stream:
-    """The batches of a stream of documents, each when its signatures are done or being made.
+    """The batches of a stream of documents, each when it is read and its signing has begun.
 
     An error of the stream (a document that cannot be read or taken, Ctrl-C) ends it, so that what
     was read before can be written; it is then in `error`.
+
+    Attributes:
+        sign: whether parts are signed as they come. Else they are only digested: most likely
+            they are stored already.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        documents: Iterable[Document | tuple[str, Content]],
-        signers: Signers,
-    ) -> None:
+    def __init__(self, store: Store, items: Iterable[Item], signers: Signers) -> None:
         self.error: BaseException | None = None
-        self._store = store
+        self.sign = True
         self._signers = signers
-        self._source = _batches(documents, store.last_doc_id())
+        self._stored = store.last_doc_id()
+        self._source = _parts(items, store.settings)
+        self._next: tuple[Part | Failure, int, int] | None = None
         self._under_way: deque[_Batch] = deque()
 
     def __iter__(self) -> _Stream:
@@ -115,12 +129,11 @@ class _Stream:
         ahead = 1 if self._signers.workers else 0
         while self.error is None and len(self._under_way) <= ahead:
             try:
-                documents, last = next(self._source)
-                self._under_way.append(
-                    _begin_batch(self._store, documents, self._signers, alone=last)
-                )
-            except StopIteration:
-                break
+                batch = self._read()
+                if not batch.parts:
+                    break
+                self._under_way.append(batch)
+                self._stored += batch.documents
             except Exception as error:
                 self.error = error
             except BaseException as error:
@@ -130,6 +143,50 @@ class _Stream:
         if not self._under_way:
             raise StopIteration
         return self._under_way.popleft()
+
+    def _read(self) -> _Batch:
+        batch = _Batch()
+        for part, documents, size in self._source:
+            if isinstance(part, Failure):
+                done: Future[SignedPart] = Future()
+                done.set_result(SignedPart([], [], [], None, [part], 0))
+                batch.parts.append(done)
+            else:
+                batch.parts.append(self._signers.submit(replace(part, sign=self.sign)))
+            batch.documents += documents
+            batch.size += size
+            if batch.is_full(self._stored):
+                break
+        return batch
+
+
+def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | Failure, int, int]]:
+    """Cut a stream into parts; each with its number of documents and about its bytes."""
+    documents: list[tuple[str, Content]] = []
+    size = 0
+    begun = time.monotonic()
+    for item in items:
+        alone = isinstance(item, Lines | Failure)
+        if documents and (
+            alone
+            or size >= _PART_BYTES
+            or len(documents) >= _BATCH_DOCUMENTS
+            or time.monotonic() - begun > _BATCH_SECONDS
+        ):
+            yield Part(documents), len(documents), size
+            documents, size = [], 0
+        if isinstance(item, Lines):
+            yield Part(lines=item), item.count, len(item.data)
+        elif isinstance(item, Failure):
+            yield item, 0, 0
+        else:
+            if not documents:
+                begun = time.monotonic()
+            document = item if isinstance(item, Document) else Document(*item)
+            documents.append(_checked(document, settings))
+            size += _memory(documents[-1][1])
+    if documents:
+        yield Part(documents), len(documents), size
 
 
 def remove(store: Store, keys: Sequence[str]) -> None:
@@ -144,171 +201,124 @@ def remove(store: Store, keys: Sequence[str]) -> None:
         store.delete(doc_ids)
 
 
-def _batches(
-    documents: Iterable[Document | tuple[str, Content]], stored: int
-) -> Iterator[tuple[list[Document], bool]]:
-    """Cut a stream into batches bounded in number, size and time; whether it is the last.
-
-    The bound on their number grows with the documents that the file has: `stored` at first.
-    """
-    batch: list[Document] = []
-    size = 0
-    begun = time.monotonic()
-    for given in documents:
-        document = given if isinstance(given, Document) else Document(*given)
-        if batch and (
-            len(batch) >= max(_BATCH_DOCUMENTS, stored // _BATCH_SHARE)
-            or size >= _BATCH_BYTES
-            or time.monotonic() - begun > _BATCH_SECONDS
-        ):
-            yield batch, False
-            stored += len(batch)
-            batch, size, begun = [], 0, time.monotonic()
-        batch.append(document)
-        size += _memory(document.content)
-    if batch:
-        yield batch, True
-
-
 def _memory(content: Content) -> int:
     """About how many bytes a document takes, an element of a set counted as 100."""
-    if isinstance(content, str):
-        return content.__sizeof__()
-    return 100 * len(content) if hasattr(content, "__len__") else 0
+    return content.__sizeof__() if isinstance(content, str) else 100 * len(content)
 
 
-def _begin_batch(
-    store: Store, documents: Sequence[Document], signers: Signers, *, alone: bool
-) -> _Batch:
-    """Bring documents to their stored form and have signed what is not stored already."""
-    ready = [_checked(document, store.settings) for document in documents]
-    latest = dict(ready)
-    known = store.known(list(latest))
-    fresh = [key for key, stored in latest.items() if not _is_stored(stored, known.get(key))]
-    signed: list[Future[SignedBatch]] = []
-    chunk: list[str] = []
-    size = 0
-    for key in fresh:
-        if size >= _CHUNK_BYTES:
-            signed.append(signers.submit(chunk, alone=False))
-            chunk, size = [], 0
-        chunk.append(latest[key])
-        size += latest[key].__sizeof__()
-    signed.append(signers.submit(chunk, alone=alone))
-    return _Batch(ready, latest, fresh, signed)
-
-
-def _is_stored(stored: str, known: KnownDocument | None) -> bool:
-    return known is not None and known.digest == digest(stored.encode())
-
-
-def _write_batch(store: Store, batch: _Batch, signed: SignedBatch) -> AddReport:
-    """Write a batch into the transaction that the caller has begun."""
-    digests = dict(zip(batch.fresh, signed.digests, strict=True))
-    known = store.known(list(batch.latest))
-    # What was stored with the same content when the batch was read may have changed since.
-    missed = [
-        key
-        for key, stored in batch.latest.items()
-        if key not in digests and not _is_stored(stored, known.get(key))
-    ]
-    fresh = batch.fresh
-    if missed:
-        also = sign_here([batch.latest[key] for key in missed], store.settings)
-        digests |= zip(missed, also.digests, strict=True)
-        fresh, signed = [*fresh, *missed], SignedBatch.joined([signed, also])
-    report = _count(batch, {key: one.digest for key, one in known.items()}, digests)
-    places = [
-        place
-        for place, key in enumerate(fresh)
-        if key not in known or known[key].digest != digests[key]
-    ]
-    _unindex(store, [known[fresh[place]].doc_id for place in places if fresh[place] in known])
-    empty = _write(store, batch.latest, fresh, places, signed, known)
-    return AddReport(report.added, report.updated, report.unchanged, empty)
-
-
-def _write(
-    store: Store,
-    documents: dict[str, str],
-    keys: Sequence[str],
-    places: list[int],
-    batch: SignedBatch,
-    known: dict[str, KnownDocument],
-) -> int:
-    """Write the documents at some places of a signed batch; how many have no shingle."""
-    signed = batch.signed
-    keep = store.settings.content
-    new: list[NewDocument] = []
-    updates: list[UpdatedDocument] = []
-    doc_ids = np.empty(len(places), dtype=np.int64)
-    next_id = store.last_doc_id() + 1
-    shingles = signed.shingles.tolist()
-    for row, place in enumerate(places):
-        key = keys[place]
-        content = documents[key] if keep else None
-        stored = known.get(key)
-        if stored is None:
-            doc_id = next_id
-            next_id += 1
-            new.append(NewDocument(doc_id, key, shingles[place], batch.digests[place], content))
-        else:
-            doc_id = stored.doc_id
-            updates.append(UpdatedDocument(shingles[place], batch.digests[place], content, doc_id))
-        doc_ids[row] = doc_id
-    store.insert(new)
-    store.update(updates)
-    chosen = np.array(places, dtype=np.int64)
-    filled = signed.shingles[chosen] > 0
-    chosen, doc_ids = chosen[filled], doc_ids[filled]
-    order = np.argsort(doc_ids)
-    chosen, doc_ids = chosen[order], doc_ids[order]
-    store.insert_signatures(doc_ids, signed.signatures[chosen])
-    store.insert_bands(doc_ids, signed.bucket_keys[chosen])
-    return len(places) - len(chosen)
-
-
-def _unindex(store: Store, doc_ids: Sequence[int]) -> None:
-    """Delete the signatures and band rows of documents, found again from the signatures."""
-    with_signature, signatures = store.signatures(np.array(doc_ids, dtype=np.int64))
-    store.unindex(with_signature, _bucket_keys(store, signatures))
-
-
-def _bucket_keys(store: Store, signatures: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
-    return bucket_keys(signatures, store.settings.construction, store.settings.seed)
-
-
-def _checked(document: Document, settings: Settings) -> tuple[str, str]:
-    """A document's key and stored form; ContentError tells the key."""
+def _checked(document: Document, settings: Settings) -> tuple[str, Content]:
+    """A document's key and cleaned content; ContentError tells the key."""
     key = document.key
     if not isinstance(key, str) or not key or "\0" in key:
         raise ContentError(f"key {key!r} is not a string of at least one character without NUL")
     try:
         if not key.isascii():
             key.encode()
-        return key, stored_form(document.content, settings.shingling)
+        return key, cleaned(document.content, settings.shingling)
     except UnicodeEncodeError as error:
         raise ContentError(f"key {key!r} has a lone surrogate") from error
     except ContentError as error:
         raise ContentError(f"{key!r}: {error}") from error
 
 
-def _count(batch: _Batch, known: dict[str, bytes], digests: dict[str, bytes]) -> AddReport:
-    """What becomes of each document of a batch, as if they came one by one.
+class _Writer:
+    """Writes the parts of a batch, within the transaction that the caller has begun.
 
-    `digests` has those of the documents in `latest` that are not stored as they are.
+    Attributes:
+        report: what became of the documents so far.
     """
+
+    def __init__(self, store: Store) -> None:
+        self.report = AddReport()
+        self._store = store
+        self._next_id = store.last_doc_id() + 1
+        self._first_id = self._next_id
+        self._updated: set[int] = set()
+        self._doc_ids: list[npt.NDArray[np.int64]] = []
+        self._bucket_keys: list[npt.NDArray[np.int64]] = []
+
+    def write(self, part: SignedPart) -> None:
+        """Write documents and signatures; their band rows wait for those of the other parts."""
+        store = self._store
+        latest = {key: place for place, key in enumerate(part.keys)}
+        known = store.known(list(latest))
+        added, updated, unchanged = _count(part, known)
+        places = [
+            place
+            for key, place in latest.items()
+            if key not in known or known[key].digest != part.digests[place]
+        ]
+        old = [known[key].doc_id for key in (part.keys[place] for place in places) if key in known]
+        if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old):
+            self.finish()  # a key that an earlier part has: its band rows are to go again
+        _unindex(store, old)
+        empty = self._write(part, places, known)
+        self._updated.update(old)
+        self.report += AddReport(
+            added, updated, unchanged, len(part.failures), empty, part.replaced
+        )
+
+    def finish(self) -> None:
+        """Write the band rows."""
+        if self._doc_ids:
+            doc_ids, keys = np.concatenate(self._doc_ids), np.concatenate(self._bucket_keys)
+            self._doc_ids, self._bucket_keys = [], []
+            self._store.insert_bands(doc_ids, keys)
+
+    def _write(self, part: SignedPart, places: list[int], known: dict[str, KnownDocument]) -> int:
+        """Write the documents at some places of a part; how many have no shingle."""
+        signed = _signatures(part, places, self._store.settings)
+        shingles = signed.shingles.tolist()
+        stored = part.stored if self._store.settings.content else [None] * len(part.keys)
+        new: list[DocumentValues] = []
+        updates: list[DocumentValues] = []
+        doc_ids: list[int] = []
+        for row, place in enumerate(places):
+            key = part.keys[place]
+            if key in known:
+                rows, doc_id = updates, known[key].doc_id
+            else:
+                rows, doc_id = new, self._next_id
+                self._next_id += 1
+            rows.append((doc_id, key, shingles[row], part.digests[place], stored[place]))
+            doc_ids.append(doc_id)
+        self._store.insert(new)
+        self._store.update(updates)
+        filled = np.flatnonzero(signed.shingles)
+        filled_ids = np.array(doc_ids, dtype=np.int64)[filled]
+        self._store.insert_signatures(filled_ids, signed.signatures[filled])
+        self._doc_ids.append(filled_ids)
+        self._bucket_keys.append(signed.bucket_keys[filled])
+        return len(places) - len(filled)
+
+
+def _signatures(part: SignedPart, places: list[int], settings: Settings) -> Signed:
+    """The signatures of the documents at some places, made now if they were not wanted before."""
+    if part.signed is None:
+        return sign([from_stored(part.stored[i], settings.shingling) for i in places], settings)
+    if len(places) == len(part.keys):
+        return part.signed
+    return part.signed.take(np.array(places, dtype=np.int64))
+
+
+def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int, int]:
+    """How many are added, updated and unchanged, as if they came one by one."""
+    now = {key: document.digest for key, document in known.items()}
     added = updated = unchanged = 0
-    repeated = len(batch.ready) > len(batch.latest)
-    for key, stored in batch.ready:
-        before = known.get(key)
-        own = digest(stored.encode()) if repeated else digests.get(key, before)
-        assert own is not None
+    for key, digest in zip(part.keys, part.digests, strict=True):
+        before = now.get(key)
         if before is None:
             added += 1
-        elif before == own:
+        elif before == digest:
             unchanged += 1
         else:
             updated += 1
-        known[key] = own
-    return AddReport(added, updated, unchanged)
+        now[key] = digest
+    return added, updated, unchanged
+
+
+def _unindex(store: Store, doc_ids: Sequence[int]) -> None:
+    """Delete the signatures and band rows of documents, found again from the signatures."""
+    with_signature, signatures = store.signatures(np.array(doc_ids, dtype=np.int64))
+    keys = bucket_keys(signatures, store.settings.construction, store.settings.seed)
+    store.unindex(with_signature, keys)

@@ -22,6 +22,7 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.acceleration import kernels
 from lshdb.hashing import Hashes, Offsets, constants, distinct
 from lshdb.model import Shingles, SketchName
 
@@ -81,14 +82,26 @@ class FastSketch:
 
     def __init__(self, lanes: int, seed: int) -> None:
         self.lanes = lanes
-        self._first_constant, *wide = constants(seed, "fast first round", 4)
-        self._wide = wide
+        drawn = constants(seed, "fast first round", 4)
+        self._first_constant, self._wide = drawn[0], drawn[1:]
         self._rounds = (constants(seed, "fast rounds", 2 * lanes) >> _32).astype(np.uint32)
         self._narrow = constants(seed, "fast multipliers", 2).astype(np.uint32)
 
     def signatures(self, shingles: Shingles) -> Signatures:
         """See Sketch.signatures."""
         counts = np.diff(shingles.offsets)
+        if compiled := kernels():
+            done = np.empty((len(counts), self.lanes), dtype=np.uint32)
+            compiled.fast_signatures(
+                shingles.hashes,
+                shingles.offsets,
+                self._first_constant,
+                self._wide,
+                self._rounds,
+                self._narrow,
+                done,
+            )
+            return done
         table = np.full((len(counts), self.lanes), _NOTHING)
         self._first_round(table, shingles.hashes, counts)
         unfilled = np.flatnonzero((table == _NOTHING).any(axis=1) & (counts > 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -205,21 +205,24 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What became of documents given to `add_many`, one count for each of them."""
+    """What became of documents given to `add_many` or `add_files`.
+
+    Attributes:
+        added, updated, unchanged: one count for each document.
+        failed: lines and files that could not be read.
+        empty: of the documents written, those without a shingle: similar to nothing.
+        replaced: of the documents read from files, those with bytes that are not Unicode.
+    """
 
     added: int = 0
     updated: int = 0
     unchanged: int = 0
+    failed: int = 0
     empty: int = 0
-    """Of the documents written, those without a shingle: similar to nothing."""
+    replaced: int = 0
 
     def __add__(self, other: AddReport) -> AddReport:
-        return AddReport(
-            self.added + other.added,
-            self.updated + other.updated,
-            self.unchanged + other.unchanged,
-            self.empty + other.empty,
-        )
+        return AddReport(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def documents(self) -> int:

@@ -1,12 +1,17 @@
-"""One record, a line of JSON or a whole text, becomes a document or an InputError that says why."""
+"""One record, a line of JSON or a whole text, becomes a document or an InputError that says why.
+
+Lines are read in blocks, which may be parsed elsewhere than where they are read.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
 
-from lshdb.content import without_surrogates
+from lshdb.acceleration import fast_json
+from lshdb.content import LARGEST, without_surrogates
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
 
@@ -14,6 +19,31 @@ BOM: Final = b"\xef\xbb\xbf"
 
 _JSON: Final = json.JSONDecoder()
 _JSON_BLANKS: Final = " \t\n\r"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file or line that gave no document: where it is, and why."""
+
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Whole lines of JSON, not parsed yet.
+
+    Attributes:
+        name: the file's, as printed.
+        first: the number of the first line.
+        count: how many lines there are.
+        data: the lines, each but perhaps the last with its newline.
+    """
+
+    name: str
+    first: int
+    count: int
+    data: bytes
 
 
 @dataclass(slots=True)
@@ -35,6 +65,12 @@ class RecordParser:
     strict: bool
     auto_key: bool
     replaced: int = field(default=0, init=False)
+
+    def options(self) -> dict[str, Any]:
+        """What makes another parser like this one."""
+        options = asdict(self)
+        del options["replaced"]
+        return options
 
     def content_of(self, text: str) -> Content:
         """The text itself; for sets the array in it. InputError if there is none."""
@@ -63,8 +99,27 @@ class RecordParser:
             self.replaced += 1
             return data.decode("utf-8", "replace")
 
+    def documents(self, lines: Lines) -> Iterator[Document | Failure]:
+        """The documents of a block of lines, and a Failure for each line that is none."""
+        for number, line in enumerate(lines.data.split(b"\n"), lines.first):
+            where = f"{lines.name}:{number}"
+            if len(line) > LARGEST:
+                yield too_long(where)
+            elif not is_blank(line):
+                try:
+                    yield self.document(line, where)
+                except InputError as error:
+                    yield Failure(where, str(error))
+
     def document(self, line: bytes, where: str) -> Document:
         """The document of a line of JSON; `where` names the line."""
+        if loads := fast_json():
+            try:
+                record = loads(line)
+                if type(record) is dict:
+                    return Document(self._key(record, where), self._content(record))
+            except (ValueError, InputError):
+                pass  # what follows says why, or reads what orjson does not
         try:
             # As json.loads, without its check of the type and its two regular expressions.
             text = self.decoded(line.rstrip()).lstrip(_JSON_BLANKS)
@@ -123,6 +178,16 @@ class RecordParser:
                 raise InputError("a lone surrogate, which is not Unicode text")
             self.replaced += 1
         return clean
+
+
+def is_blank(line: bytes) -> bool:
+    """Whether a line has nothing on it, not even a record that is wrong."""
+    return not line or line.isspace() or (line.startswith(BOM) and not line[len(BOM) :].strip())
+
+
+def too_long(where: str) -> Failure:
+    """What a line that is too long becomes."""
+    return Failure(where, f"longer than {LARGEST:,} bytes, the limit")
 
 
 def _set_of(content: object, name: str) -> Content:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.banding import BucketKeys, bucket_keys
-from lshdb.content import from_stored, stored_form
+from lshdb.content import cleaned, from_stored
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.jaccard import similarities
 from lshdb.minhash import estimates
@@ -110,7 +110,7 @@ def _query_document(
         stored = from_stored(row.content, shingling) if exact and row.content else None
         return stored, row.signature, row.doc_id
     assert query.content is not None
-    document = from_stored(stored_form(query.content, shingling), shingling)
+    document = cleaned(query.content, shingling)
     signed = sign([document], store.settings)
     signature = signed.signatures[0] if signed.shingles[0] else None
     return (document if exact else None), signature, -1

@@ -22,6 +22,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.acceleration import kernels
 from lshdb.folding import IDEOGRAPH, WORD, character_classes, code_points, fold
 from lshdb.hashing import (
     PADDING,
@@ -30,6 +31,7 @@ from lshdb.hashing import (
     SpanHash,
     constants,
     reuse_freed_memory,
+    selection,
     span_hash,
 )
 from lshdb.model import Content, Element, Shingles, Shingling
@@ -38,6 +40,7 @@ BLOCK: Final = {"char": 1 << 15, "word": 1 << 17, "set": 1 << 15}
 """Characters (or elements) in a block; a word takes about six characters."""
 
 _SEPARATOR: Final = "\0"
+_START: Final = np.zeros(1, dtype=np.int64)
 _INT64: Final = range(-(1 << 63), 1 << 63)
 
 
@@ -173,17 +176,6 @@ def _counts(lengths: Offsets, size: int) -> Offsets:
     return counts
 
 
-def _selection(starts: Offsets, counts: Offsets, total: int) -> npt.NDArray[np.bool_]:
-    """True at counts[i] places from starts[i] on, bool[total]; the stretches are in order."""
-    lengths = np.zeros(2 * len(starts) + 1, dtype=np.int64)
-    lengths[1::2] = counts
-    lengths[2::2] = np.append(starts[1:], total) - starts - counts
-    lengths[0] = starts[0] if len(starts) else total
-    inside = np.zeros(len(lengths), dtype=np.bool_)
-    inside[1::2] = True
-    return np.repeat(inside, lengths)
-
-
 # char:k
 
 
@@ -197,30 +189,33 @@ def _char_group(texts: list[str], size: int, seed: int) -> Shingles:
         lengths = _lengths(texts)
         starts = _bounds(lengths)[:-1]
         collapsed = "".join(texts)
-    hashes, buffer, at = _char_windows(collapsed, size, seed)
-    counts = _counts(lengths, size)
-    hashes = hashes[_selection(starts, counts, len(collapsed))]
-    offsets = _bounds(counts)
-    short = np.flatnonzero((lengths > 0) & (lengths < size))
-    if len(short):
-        first, end = at[starts[short]], at[starts[short] + lengths[short]]
-        hashes[offsets[short]] = span_hash(seed, "char").spans(buffer, first, end - first)
-    return Shingles(hashes, offsets)
+    return _char_windows(collapsed, starts, lengths, size, seed)
 
 
-def _char_windows(text: str, size: int, seed: int) -> tuple[Hashes, bytes, Offsets]:
-    """Hash the windows of `size` characters that begin at each character of a folded text.
-
-    The text counts as followed by NULs. Returns uint64[len(text)], the text's UTF-8 and the byte
-    at which each character (and the end) is.
-    """
+def _char_windows(text: str, starts: Offsets, lengths: Offsets, size: int, seed: int) -> Shingles:
+    """Shingles of `size` characters of documents that begin at `starts` in a folded text."""
     hasher = span_hash(seed, "char")
+    whole = np.where(lengths >= size, lengths - size + 1, 0)
     if text.isascii():
-        buffer = text.encode("ascii") + bytes(size + PADDING)
-        return hasher.windows(buffer, len(text), size), buffer, np.arange(len(text) + 1)
-    buffer, at = _utf8(text + "\0" * size)
-    starts = at[: len(text)]
-    return hasher.spans(buffer, starts, at[size : size + len(text)] - starts), buffer, at
+        buffer = text.encode("ascii") + bytes(PADDING)
+        at = None
+        hashes = hasher.windows(buffer, starts, whole, size)
+    else:
+        buffer, at = _utf8(text)
+        first = np.flatnonzero(selection(starts, whole, len(text)))
+        begin = at[first]
+        hashes = hasher.spans(buffer, begin, at[first + size] - begin)
+    short = np.flatnonzero((lengths > 0) & (lengths < size))
+    offsets = _bounds(_counts(lengths, size))
+    if not len(short):
+        return Shingles(hashes, offsets)
+    first, end = starts[short], starts[short] + lengths[short]
+    if at is not None:
+        first, end = at[first], at[end]
+    # Each is inserted before the shingles of the texts behind it.
+    before = offsets[short] - np.arange(len(short))
+    hashes = np.insert(hashes, before, hasher.spans(buffer, first, end - first))
+    return Shingles(hashes, offsets)
 
 
 def _collapse_ascii(text: str, bounds: Offsets) -> tuple[npt.NDArray[np.uint8], Offsets, Offsets]:
@@ -264,11 +259,10 @@ def _char_pieces(text: str, size: int, seed: int) -> Iterator[Hashes]:
         tail += joint + body
         if len(tail) >= size:
             whole = False
-            yield _char_windows(tail, size, seed)[0][: len(tail) - size + 1]
+            yield _char_windows(tail, _START, np.array([len(tail)]), size, seed).hashes
             tail = tail[len(tail) - size + 1 :]
     if tail and whole:
-        buffer, at = _utf8(tail)
-        yield span_hash(seed, "char").spans(buffer, at[:1], at[-1:])
+        yield _char_windows(tail, _START, np.array([len(tail)]), size, seed).hashes
 
 
 # word:w
@@ -311,13 +305,17 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
     """Shingles of `size` words each, from the hashes of the words of all documents."""
     places = constants(seed, "word places", size)
     counts = _counts(lengths, size)
+    if compiled := kernels():
+        hashes = np.empty(int(counts.sum()), dtype=np.uint64)
+        compiled.word_sums(words, lengths, places, hashes)
+        return Shingles(hashes, _bounds(counts))
     starts = _bounds(lengths)[:-1]
     padded = np.append(words, np.zeros(size, dtype=np.uint64))
     total = len(words)
     sums = padded[:total] * places[0]
     for place in range(1, size):
         sums += padded[place : place + total] * places[place]
-    hashes = sums[_selection(starts, counts, total)]
+    hashes = sums[selection(starts, counts, total)]
     offsets = _bounds(counts)
     short = np.flatnonzero((lengths > 0) & (lengths < size))
     if len(short):

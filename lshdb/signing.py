@@ -38,6 +38,10 @@ class Signed:
     shingles: npt.NDArray[np.int64]
     bucket_keys: npt.NDArray[np.int64]
 
+    def take(self, places: npt.NDArray[np.int64]) -> Signed:
+        """The documents at some places int64[m]."""
+        return Signed(self.signatures[places], self.shingles[places], self.bucket_keys[places])
+
 
 def sign(contents: Sequence[Content], settings: Settings) -> Signed:
     """The signatures, shingle counts and bucket keys of a batch of n documents."""

@@ -1,221 +1,45 @@
-"""Signing in processes of their own, so that it overlaps with parsing and with SQLite.
+"""A process that signs parts of batches for another one: `python -m lshdb.worker`.
 
-Threads would not do: parsing and SQLite's binding of rows hold the interpreter's lock in turns
-of microseconds, and each of the kernels' short numpy calls would have to wait for it.
-
-The parent starts `python -m lshdb.worker` and talks to it through pipes. A request is one header
-of int64 numbers, the number of documents and the length of each in bytes, then the documents in
-their stored form; a reply is the arrays of their signatures. There is no pickle in it, and a
-worker that dies costs no more than time: its batch is signed by the parent.
+A message has a length, a header in JSON and any number of byte strings, whose lengths the header
+tells. The first one gives the settings; then each asks for a part or brings it back. There is no
+pickle in them.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from lshdb.content import digest, from_stored
+from lshdb.acceleration import speed_up
+from lshdb.content import encoded, from_stored
 from lshdb.model import Construction, Settings, Shingling
-from lshdb.signing import Signed, sign
+from lshdb.parts import Part, SignedPart, sign_part
+from lshdb.records import Failure, Lines, RecordParser
+from lshdb.signing import Signed
 
 _DIGEST: Final = 16
-_PIPE_BYTES: Final = 1 << 20
-_MOST: Final = 3
-"""Workers that one writer to SQLite can keep busy."""
+_LENGTH: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class SignedBatch:
-    """Documents signed, with their digests, bytes each."""
-
-    signed: Signed
-    digests: list[bytes]
-
-    @classmethod
-    def joined(cls, parts: Sequence[SignedBatch]) -> SignedBatch:
-        """Batches one after the other as one; at least one."""
-        if len(parts) == 1:
-            return parts[0]
-        return cls(
-            Signed(
-                np.concatenate([part.signed.signatures for part in parts]),
-                np.concatenate([part.signed.shingles for part in parts]),
-                np.concatenate([part.signed.bucket_keys for part in parts]),
-            ),
-            [one for part in parts for one in part.digests],
-        )
+def send(pipe: BinaryIO, header: dict[str, object], data: Sequence[bytes] = ()) -> None:
+    """Write a message."""
+    start = json.dumps(header | {"sizes": [len(one) for one in data]}).encode()
+    pipe.write(len(start).to_bytes(_LENGTH, "little") + start)
+    for one in data:
+        pipe.write(one)
+    pipe.flush()
 
 
-def sign_here(stored: Sequence[str], settings: Settings) -> SignedBatch:
-    """Sign documents, given in their stored form, in this process."""
-    contents = [from_stored(one, settings.shingling) for one in stored]
-    return SignedBatch(sign(contents, settings), [digest(one.encode()) for one in stored])
-
-
-def default_workers() -> int:
-    """As many as there are processors besides this process's own, three at the most."""
-    return min(_MOST, len(os.sched_getaffinity(0)) - 1) if hasattr(os, "sched_getaffinity") else 1
-
-
-class Signers:
-    """Signs batches, in worker processes once there is enough to do. Use as a context manager.
-
-    Attributes:
-        workers: how many processes; 0 signs in this one.
-    """
-
-    def __init__(self, settings: Settings, workers: int) -> None:
-        self.workers = workers if _python_is_python() else 0
-        self._settings = settings
-        self._threads: list[ThreadPoolExecutor] = []
-        self._processes: list[_Process | None] = []
-        self._submitted = 0
-
-    def __enter__(self) -> Signers:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        # End the processes first: a thread may be waiting for its process's reply.
-        for process in self._processes:
-            if process is not None:
-                process.stop()
-        for thread in self._threads:
-            thread.shutdown(wait=True, cancel_futures=True)
-
-    def submit(self, stored: Sequence[str], *, alone: bool) -> Future[SignedBatch]:
-        """Sign a batch of documents in their stored form; `alone` says that no more will come."""
-        if not self._threads:
-            if not alone:
-                for _ in range(self.workers):
-                    self._threads.append(ThreadPoolExecutor(1, "lshdb-signer"))
-                    self._processes.append(_start(self._settings))
-            # The first one is done here while the others start.
-            done: Future[SignedBatch] = Future()
-            done.set_result(sign_here(stored, self._settings))
-            return done
-        place = self._submitted % self.workers
-        self._submitted += 1
-        return self._threads[place].submit(self._ask, place, stored)
-
-    def _ask(self, place: int, stored: Sequence[str]) -> SignedBatch:
-        process = self._processes[place]
-        if process is not None:
-            try:
-                return process.sign(stored)
-            except (OSError, EOFError):
-                self._processes[place] = None
-                process.stop()
-        return sign_here(stored, self._settings)
-
-
-class _Process:
-    """A worker process and the pipes to it."""
-
-    def __init__(self, process: subprocess.Popen[bytes], settings: Settings) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._process = process
-        self._requests: BinaryIO = process.stdin  # type: ignore[assignment]
-        self._replies: BinaryIO = process.stdout  # type: ignore[assignment]
-        self._settings = settings
-
-    def sign(self, stored: Sequence[str]) -> SignedBatch:
-        joined = "".join(stored)
-        parts = stored if joined.isascii() else [one.encode() for one in stored]
-        lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
-        self._requests.write(np.append(len(parts), lengths).astype(np.int64).tobytes())
-        self._requests.write(joined.encode())
-        self._requests.flush()
-        n, lanes = len(stored), self._settings.permutations
-        signatures = np.frombuffer(_read(self._replies, n * lanes * 4), np.uint32)
-        shingles = np.frombuffer(_read(self._replies, n * 8), np.int64)
-        bands = self._settings.construction.bands
-        bucket_keys = np.frombuffer(_read(self._replies, n * bands * 8), np.int64)
-        digests = _read(self._replies, n * _DIGEST)
-        signed = Signed(signatures.reshape(n, lanes), shingles, bucket_keys.reshape(n, bands))
-        return SignedBatch(
-            signed, [digests[i : i + _DIGEST] for i in range(0, len(digests), _DIGEST)]
-        )
-
-    def stop(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._requests, self._replies):
-            try:
-                pipe.close()
-            except OSError:
-                continue  # what was not sent has nobody to read it
-
-
-def _python_is_python() -> bool:
-    """Whether sys.executable can run a module: in a frozen program or a web server it may not."""
-    name = Path(sys.executable or "").name
-    return name.startswith(("python", "pypy")) and not getattr(sys, "frozen", False)
-
-
-def _start(settings: Settings) -> _Process | None:
-    """Start a worker; None if the system will not."""
-    package = str(Path(__file__).resolve().parent.parent)
-    path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "lshdb.worker", _settings_text(settings)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # numpy's BLAS, which nothing here uses, would keep a thread of its own spinning.
-            env=os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
-            # Pipes of 1 MB where the system has them: fewer turns for the same bytes.
-            pipesize=_PIPE_BYTES,
-            # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
-            process_group=0 if os.name == "posix" else None,
-        )
-    except OSError:
-        return None
-    return _Process(process, settings)
-
-
-def _settings_text(settings: Settings) -> str:
-    """What a worker needs of the settings, as one argument."""
-    return json.dumps(
-        {
-            "shingle": str(settings.shingling),
-            "permutations": settings.permutations,
-            "construction": str(settings.construction),
-            "sketch": settings.sketch,
-            "seed": settings.seed,
-        }
-    )
-
-
-def _settings_of(text: str) -> Settings:
-    fields = json.loads(text)
-    return Settings(
-        threshold=1.0,
-        recall=1.0,
-        shingling=Shingling.parse(fields["shingle"]),
-        permutations=fields["permutations"],
-        construction=Construction.parse(fields["construction"]),
-        sketch=fields["sketch"],
-        seed=fields["seed"],
-        content=True,
-    )
+def receive(pipe: BinaryIO) -> tuple[dict[str, Any], list[bytes]]:
+    """Read a message; EOFError if there is none, or not all of one."""
+    length = int.from_bytes(_read(pipe, _LENGTH), "little")
+    header = json.loads(_read(pipe, length))
+    return header, [_read(pipe, size) for size in header["sizes"]]
 
 
 def _read(pipe: BinaryIO, count: int) -> bytes:
@@ -225,29 +49,123 @@ def _read(pipe: BinaryIO, count: int) -> bytes:
     return data
 
 
-def _numbers(pipe: BinaryIO, count: int) -> npt.NDArray[np.int64]:
-    return np.frombuffer(_read(pipe, count * 8), dtype=np.int64)
+def send_settings(pipe: BinaryIO, settings: Settings, parser: RecordParser | None) -> None:
+    """What a worker must know before the first part."""
+    header: dict[str, object] = {
+        "shingle": str(settings.shingling),
+        "permutations": settings.permutations,
+        "construction": str(settings.construction),
+        "sketch": settings.sketch,
+        "seed": settings.seed,
+        "content": settings.content,
+    }
+    if parser is not None:
+        header["parser"] = parser.options()
+    send(pipe, header)
 
 
-def serve(requests: BinaryIO, replies: BinaryIO, settings: Settings) -> None:
+def _receive_settings(pipe: BinaryIO) -> tuple[Settings, RecordParser | None]:
+    fields, _ = receive(pipe)
+    settings = Settings(
+        threshold=1.0,
+        recall=1.0,
+        shingling=Shingling.parse(fields["shingle"]),
+        permutations=fields["permutations"],
+        construction=Construction.parse(fields["construction"]),
+        sketch=fields["sketch"],
+        seed=fields["seed"],
+        content=fields["content"],
+    )
+    parser = RecordParser(**fields["parser"]) if "parser" in fields else None
+    return settings, parser
+
+
+def send_part(pipe: BinaryIO, part: Part) -> None:
+    """Ask for a part."""
+    header: dict[str, object] = {"sign": part.sign}
+    if part.lines is not None:
+        header |= {"name": part.lines.name, "first": part.lines.first, "count": part.lines.count}
+        send(pipe, header, [part.lines.data])
+    else:
+        send(pipe, header, _packed([encoded(content) for _, content in part.documents]))
+
+
+def _receive_part(pipe: BinaryIO, settings: Settings) -> Part:
+    header, data = receive(pipe)
+    if "name" in header:
+        return Part(
+            (), Lines(header["name"], header["first"], header["count"], data[0]), header["sign"]
+        )
+    contents = [from_stored(one, settings.shingling) for one in _unpacked(data)]
+    return Part([("", content) for content in contents], None, header["sign"])
+
+
+def send_signed(pipe: BinaryIO, part: Part, signed: SignedPart) -> None:
+    """Bring a part back; the other side has the documents already unless they came as lines."""
+    data = [b"".join(signed.digests)]
+    if part.lines is not None:
+        data += _packed(signed.keys)
+        data += _packed(signed.stored)
+    if signed.signed is not None:
+        arrays = signed.signed.signatures, signed.signed.shingles, signed.signed.bucket_keys
+        data += [array.tobytes() for array in arrays]
+    failures = [[failure.where, failure.reason] for failure in signed.failures]
+    send(pipe, {"replaced": signed.replaced, "failures": failures}, data)
+
+
+def receive_signed(pipe: BinaryIO, part: Part, settings: Settings) -> SignedPart:
+    """The part, signed."""
+    header, data = receive(pipe)
+    digests = [data[0][i : i + _DIGEST] for i in range(0, len(data[0]), _DIGEST)]
+    rest = data[1:]
+    if part.lines is not None:
+        keys, stored = _unpacked(rest[:2]), _unpacked(rest[2:4])
+        rest = rest[4:]
+    else:
+        keys = [key for key, _ in part.documents]
+        wanted = settings.content or not part.sign
+        stored = [encoded(content) for _, content in part.documents] if wanted else []
+    signed = None
+    if part.sign:
+        n = len(digests)
+        signed = Signed(
+            np.frombuffer(rest[0], np.uint32).reshape(n, settings.permutations),
+            np.frombuffer(rest[1], np.int64),
+            np.frombuffer(rest[2], np.int64).reshape(n, settings.construction.bands),
+        )
+    failures = [Failure(where, reason) for where, reason in header["failures"]]
+    return SignedPart(keys, stored, digests, signed, failures, header["replaced"])
+
+
+def _packed(texts: Sequence[str]) -> list[bytes]:
+    """The lengths of texts and the texts, as bytes."""
+    joined = "".join(texts)
+    parts: Sequence[str | bytes] = texts if joined.isascii() else [one.encode() for one in texts]
+    lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+    return [lengths.tobytes(), joined.encode()]
+
+
+def _unpacked(data: Sequence[bytes]) -> list[str]:
+    lengths, joined = data
+    bounds = [0, *np.cumsum(np.frombuffer(lengths, np.int64)).tolist()]
+    if joined.isascii():
+        text = joined.decode("ascii")
+        return [text[start:end] for start, end in pairwise(bounds)]
+    return [joined[start:end].decode() for start, end in pairwise(bounds)]
+
+
+def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     """Answer requests until there are no more."""
-    while True:
-        try:
-            (count,) = _numbers(requests, 1).tolist()
-            bounds = [0, *np.cumsum(_numbers(requests, count)).tolist()]
-            documents = _read(requests, bounds[-1])
-        except EOFError:
-            return
-        view = memoryview(documents)
-        stored = [str(view[start:end], "utf-8") for start, end in pairwise(bounds)]
-        contents = [from_stored(one, settings.shingling) for one in stored]
-        signed = sign(contents, settings)
-        replies.write(signed.signatures.tobytes())
-        replies.write(signed.shingles.tobytes())
-        replies.write(signed.bucket_keys.tobytes())
-        replies.write(b"".join(digest(view[start:end]) for start, end in pairwise(bounds)))
-        replies.flush()
+    try:
+        settings, parser = _receive_settings(requests)
+        send(replies, {})  # all that is needed is loaded
+        while True:
+            part = _receive_part(requests, settings)
+            send_signed(replies, part, sign_part(part, settings, parser))
+    except EOFError:
+        return
 
 
 if __name__ == "__main__":
-    serve(sys.stdin.buffer, sys.stdout.buffer, _settings_of(sys.argv[1]))
+    speed_up()
+    serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -16,7 +17,7 @@ import pytest
 from neardup import set_families, text_families
 
 import lshdb
-from lshdb import ingest
+from lshdb import ingest, signers
 from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
 from lshdb.model import AddReport, Bucket, Content, Document
 from lshdb.store import Store
@@ -54,15 +55,21 @@ def open_sets(path: Path, **settings: Any) -> lshdb.Database:
     return lshdb.open(path, threshold=0.5, shingle="set", **settings)
 
 
-def in_batches_of(documents: int, *, size: int = 1 << 30, chunk: int = 1 << 30) -> Any:
-    """Make batches small, and the chunks that they are signed in."""
-    return mock.patch.multiple(
-        ingest,
-        _BATCH_DOCUMENTS=documents,
-        _BATCH_BYTES=size,
-        _BATCH_SHARE=1 << 30,
-        _CHUNK_BYTES=chunk,
-    )
+@contextmanager
+def in_batches_of(documents: int, *, size: int = 1 << 30, chunk: int = 1 << 30) -> Iterator[None]:
+    """Make batches small, and the parts that they are signed in; processes are waited for."""
+    with (
+        mock.patch.multiple(
+            ingest,
+            _BATCH_DOCUMENTS=documents,
+            _BATCH_BYTES=size,
+            _BATCH_SHARE=1 << 30,
+            _PART_BYTES=chunk,
+        ),
+        mock.patch.object(signers, "_ALONE", 0),
+        mock.patch.object(signers._Process, "is_ready", lambda process: process._ready.result()),
+    ):
+        yield
 
 
 def counts(report: AddReport) -> tuple[int, int, int]:
@@ -413,7 +420,7 @@ def test_any_size_of_batch_and_number_of_workers_gives_the_same_file(
 def test_batches_are_bounded_in_size_too(path: Path) -> None:
     reports: list[AddReport] = []
     texts = {f"d{i}": f"the fox and the {i} grapes" for i in range(10)}
-    with lshdb.open(path) as db, in_batches_of(1000, size=200):
+    with lshdb.open(path) as db, in_batches_of(1000, size=200, chunk=1):
         db.add_many(texts.items(), on_batch=reports.append, workers=0)
         assert 3 <= len(reports) <= 10
         assert stored(db) == texts

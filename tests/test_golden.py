@@ -21,6 +21,8 @@ from lshdb.minhash import make_sketch
 from lshdb.model import Content, Shingles, Shingling, SketchName
 from lshdb.shingling import shingle
 
+pytestmark = pytest.mark.usefixtures("both_kernels")
+
 ENGLISH = "It is a truth universally acknowledged, that a single man"
 MIXED = "Der Gr\xf6\xdfte \uff0c\u4f60\u597d\u4e16\u754c \uff76\uff9e\xbd \U0001f600 cafe\u0301!"
 SHORT = "f\xfcnf"

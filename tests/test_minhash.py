@@ -21,6 +21,8 @@ from lshdb.hashing import Hashes
 from lshdb.minhash import EMPTY, Signatures, estimates, make_sketch
 from lshdb.model import Shingles, SketchName
 
+pytestmark = pytest.mark.usefixtures("both_kernels")
+
 NAMES: tuple[SketchName, ...] = ("fast", "minhash")
 ORACLES = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
 SETS = st.sets(st.integers(0, (1 << 64) - 1), max_size=30)

@@ -16,11 +16,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lshdb import readers
+from lshdb import readers, records
 from lshdb.content import without_surrogates
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
-from lshdb.readers import Failure, Format, Reader, input_bytes, printable_path
+from lshdb.readers import Format, Reader, input_bytes, printable_path
+from lshdb.records import Failure
 
 BOM = b"\xef\xbb\xbf"
 
@@ -230,9 +231,11 @@ def test_lone_surrogates_are_replaced_in_texts_and_keys() -> None:
     ]
 
 
-def test_a_line_too_long_costs_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "LARGEST", 40)
-    monkeypatch.setattr(readers, "_SKIPPED_AT_ONCE", 7)
+@pytest.mark.parametrize("block", [1, 7, 40, 41, 64, 1 << 20])
+def test_a_line_too_long_costs_one_line(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(readers, "LARGEST", 39)
+    monkeypatch.setattr(records, "LARGEST", 39)
+    monkeypatch.setattr(readers, "_BLOCK", block)
     lines = [
         b'{"id": 1, "text": "just fits ........"}\n',
         b'{"id": 2, "text": "a character too long"}\n',
@@ -242,7 +245,7 @@ def test_a_line_too_long_costs_one_line(monkeypatch: pytest.MonkeyPatch) -> None
     ]
     assert len(lines[0]) == 40
     reader = Reader(of_sets=False)
-    reason = "longer than 40 bytes, the limit"
+    reason = "longer than 39 bytes, the limit"
     assert from_stdin(b"".join(lines), reader) == [
         Document("1", "just fits ........"),
         Failure("-:2", reason),

@@ -18,7 +18,7 @@ import lshdb
 from lshdb import ingest
 from lshdb.errors import Busy, DamagedFile, LshdbError, StoreError
 from lshdb.settings import SettingsRequest
-from lshdb.store import NewDocument, Store, checkpoint, statements, store
+from lshdb.store import Store, checkpoint, statements, store
 from lshdb.store.connection import connect, transaction
 
 SETTINGS = SettingsRequest(permutations=16, bands=8, rows=2, shingle="set", threshold=0.5).resolve()
@@ -118,7 +118,7 @@ def test_band_rows_with_any_int64_are_found_again(path: Path) -> None:
     signatures = np.arange(32, dtype=np.uint32).reshape(2, 16)
     keys = np.stack([INT64_KEYS, INT64_KEYS[::-1]])
     with opened.writing():
-        opened.insert([NewDocument(i, f"d{i}", 1, b"", "[]") for i in (1, 2)])
+        opened.insert([(i, f"d{i}", 1, b"", "[]") for i in (1, 2)])
         opened.insert_signatures(np.array([1, 2]), signatures)
         opened.insert_bands(np.array([1, 2]), keys)
     for doc_id, own in zip((1, 2), keys, strict=True):
@@ -142,7 +142,7 @@ def test_band_rows_are_whole_for_any_number_of_documents(path: Path, documents: 
     keys = np.arange(8 * documents).reshape(documents, 8)
     ids = np.arange(1, documents + 1)
     with opened.writing():
-        opened.insert([NewDocument(i, f"d{i}", 1, b"", "[]") for i in ids.tolist()])
+        opened.insert([(i, f"d{i}", 1, b"", "[]") for i in ids.tolist()])
         opened.insert_signatures(ids, signatures)
         opened.insert_bands(ids, keys)
     opened.close()

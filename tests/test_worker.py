@@ -5,74 +5,121 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lshdb
-from lshdb import worker
+from lshdb import signers as signers_module
+from lshdb.content import cleaned
+from lshdb.model import Content, Settings
+from lshdb.parts import Part, SignedPart, sign_part
+from lshdb.records import Failure, Lines, RecordParser
 from lshdb.settings import SettingsRequest
-from lshdb.worker import SignedBatch, Signers, sign_here
+from lshdb.signers import Signers
 
-TEXTS = [
+TEXTS: list[Content] = [
     "the fox and the grapes",
     "",
     "\u72d0\u72f8\u3068\u8461\u8404",
     "a" * 300,
     "na\u00efve fox",
 ]
-SETS = ['["a","b"]', "[]", "[1,2,-3]", '[5,"\u00e9"]']
+SETS: list[Content] = [["a", "b"], [], [2, 1, -3], [5, "\u00e9"]]
+LINES = b"""{"id": "a", "text": "the fox and the grapes"}
+
+{"id": "b\\u00e9", "text": ""}
+not JSON
+{"id": 7, "text": "na\\u00efve \xff fox"}
+{"text": "no key"}
+{"id": "z", "text": "\xe7\x8b\x90\xe7\x8b\xb8"}"""
+PARSER = RecordParser(False, "id", "text", "set", False, False)
 
 
-def same(one: SignedBatch, other: SignedBatch) -> bool:
-    return (
-        np.array_equal(one.signed.signatures, other.signed.signatures)
-        and np.array_equal(one.signed.shingles, other.signed.shingles)
-        and np.array_equal(one.signed.bucket_keys, other.signed.bucket_keys)
-        and one.digests == other.digests
-    )
+def same(one: SignedPart, other: SignedPart) -> bool:
+    if one.signed is None or other.signed is None:
+        assert one.signed is None
+        assert other.signed is None
+    else:
+        assert np.array_equal(one.signed.signatures, other.signed.signatures)
+        assert np.array_equal(one.signed.shingles, other.signed.shingles)
+        assert np.array_equal(one.signed.bucket_keys, other.signed.bucket_keys)
+    names = ("keys", "stored", "digests", "failures", "replaced")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def pids(signers: Signers) -> list[int]:
-    return [process._process.pid for process in signers._processes if process is not None]
+    return [process.pid for process in signers._processes]
+
+
+def wait_until_ready(signers: Signers, parts: int = 3) -> None:
+    """Start the processes, with empty parts, and wait for them."""
+    for _ in range(parts):
+        signers.submit(Part())
+    limit = time.monotonic() + 60
+    while not all(process.is_ready() for process in signers._processes):
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+def parts_of(settings: Settings, contents: list[Content]) -> list[Part]:
+    documents = [(f"k{i}", cleaned(c, settings.shingling)) for i, c in enumerate(contents)]
+    parts = [Part(documents), Part(documents[:1]), Part(), Part(documents, sign=False)]
+    if not settings.shingling.of_sets:
+        parts += [Part(lines=Lines("x.jsonl", 5, 7, LINES), sign=sign) for sign in (True, False)]
+    return parts
 
 
 @pytest.mark.parametrize(
-    ("request_", "stored"),
+    ("request_", "contents"),
     [
         (SettingsRequest(), TEXTS),
         (SettingsRequest(shingle="char:5", sketch="minhash", seed=7, permutations=100), TEXTS),
+        (SettingsRequest(content=False), TEXTS),
         (SettingsRequest(shingle="set", threshold=0.5), SETS),
     ],
 )
 @pytest.mark.parametrize("workers", [1, 2])
 def test_workers_sign_as_this_process_does(
-    request_: SettingsRequest, stored: list[str], workers: int
+    request_: SettingsRequest, contents: list[Content], workers: int
 ) -> None:
     settings = request_.resolve()
-    with Signers(settings, workers) as signers:
-        signers.submit([], alone=False)
-        futures = [signers.submit(part, alone=False) for part in (stored, stored[:1], [], stored)]
+    parts = parts_of(settings, contents)
+    with Signers(settings, PARSER, workers) as signers:
+        wait_until_ready(signers)
+        futures = [signers.submit(part) for part in parts]
         assert len(pids(signers)) == workers
-        for part, future in zip((stored, stored[:1], [], stored), futures, strict=True):
-            assert same(future.result(), sign_here(part, settings))
+        for part, future in zip(parts, futures, strict=True):
+            assert same(future.result(), sign_part(part, settings, PARSER))
+
+
+def test_lines_become_documents_and_failures() -> None:
+    part = sign_part(Part(lines=Lines("x.jsonl", 5, 7, LINES)), SettingsRequest().resolve(), PARSER)
+    assert part.keys == ["a", "b\u00e9", "7", "z"]
+    assert part.stored[2] == "na\u00efve \ufffd fox"
+    assert part.replaced == 1
+    assert [failure.where for failure in part.failures] == ["x.jsonl:8", "x.jsonl:10"]
+    assert PARSER.replaced == 0, "a parser may be at work in several threads"
 
 
 def test_processes_end_with_the_work() -> None:
-    with Signers(SettingsRequest().resolve(), 2) as signers:
-        signers.submit([], alone=False)
+    with Signers(SettingsRequest().resolve(), None, 2) as signers:
+        wait_until_ready(signers)
         started = pids(signers)
-        assert signers.submit(TEXTS, alone=False).result().digests
+        assert signers.submit(Part([("k", "text")])).result().digests
     for pid in started:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
 
 
-def test_one_batch_alone_starts_no_process() -> None:
-    with Signers(SettingsRequest().resolve(), 2) as signers:
-        signers.submit(TEXTS, alone=True)
+def test_a_small_job_starts_no_process() -> None:
+    with Signers(SettingsRequest().resolve(), None, 2) as signers:
+        for _ in range(2):
+            assert signers.submit(Part([("k", "text")])).done()
         assert not pids(signers)
 
 
@@ -80,26 +127,27 @@ def test_what_a_dead_worker_was_asked_is_signed_here(tmp_path: Path) -> None:
     """The worker is killed while documents are read, so that later ones find it gone."""
     documents = [(f"k{i}", f"the fox and {i} grapes " * 40) for i in range(12_000)]
     killed: list[int] = []
+    started: list[signers_module._Process] = []
 
     def stream() -> Iterator[tuple[str, str]]:
         for number, document in enumerate(documents):
+            if number == 5_000:
+                limit = time.monotonic() + 60
+                while not started[0].is_ready():
+                    assert time.monotonic() < limit
+                    time.sleep(0.01)
             if number == 9_000:
-                killed.extend(started)
-                for pid in started:
-                    os.kill(pid, signal.SIGKILL)
+                killed.append(started[0].pid)
+                os.kill(started[0].pid, signal.SIGKILL)
             yield document
 
-    started: list[int] = []
-    begin = worker._start
-
-    def noting(settings: lshdb.Settings) -> worker._Process | None:
-        process = begin(settings)
-        assert process is not None
-        started.append(process._process.pid)
-        return process
+    class Noting(signers_module._Process):
+        def __init__(self, settings: Settings, parser: RecordParser | None) -> None:
+            super().__init__(settings, parser)
+            started.append(self)
 
     with pytest.MonkeyPatch.context() as patch, lshdb.open(tmp_path / "killed.db") as db:
-        patch.setattr(worker, "_start", noting)
+        patch.setattr(signers_module, "_Process", Noting)
         assert db.add_many(stream(), workers=1).added == len(documents)
         assert killed
         got = list(db.sql("select * from bands order by 1, 2, 3")[1])
@@ -108,13 +156,40 @@ def test_what_a_dead_worker_was_asked_is_signed_here(tmp_path: Path) -> None:
         assert got == list(db.sql("select * from bands order by 1, 2, 3")[1])
 
 
+def test_what_cannot_be_asked_is_an_error_and_not_a_wait_without_end() -> None:
+    settings = SettingsRequest().resolve()
+    broken = Part(lines=Lines("x.jsonl", 5, object(), LINES))  # type: ignore[arg-type]
+    with Signers(settings, PARSER, 1) as signers:
+        wait_until_ready(signers)
+        future: Future[SignedPart] = signers.submit(broken)
+        with pytest.raises(TypeError):
+            future.result(timeout=60)
+
+
 @pytest.mark.parametrize("program", ["/usr/sbin/uwsgi", "", "/nowhere/python3"])
 def test_without_a_python_to_start_signing_is_done_here(
     program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = SettingsRequest().resolve()
     monkeypatch.setattr(sys, "executable", program)
-    with Signers(settings, 2) as signers:
-        signers.submit([], alone=False)
-        assert same(signers.submit(TEXTS, alone=False).result(), sign_here(TEXTS, settings))
+    part = Part([(f"k{i}", text) for i, text in enumerate(TEXTS)])
+    with Signers(settings, None, 2) as signers:
+        for _ in range(4):
+            assert same(signers.submit(part).result(), sign_part(part, settings, None))
         assert not pids(signers)
+
+
+def test_a_failure_stands_between_documents(tmp_path: Path) -> None:
+    """Files that cannot be read are told in their place and counted."""
+    (tmp_path / "a.jsonl").write_bytes(LINES)
+    told: list[Failure] = []
+    with lshdb.open(tmp_path / "x.db") as db:
+        paths = [str(tmp_path / "nosuch"), str(tmp_path / "a.jsonl"), str(tmp_path / "gone")]
+        report = db.add_files(paths, on_failure=told.append)
+    assert (report.added, report.failed, report.empty, report.replaced) == (4, 4, 1, 1)
+    assert [Path(failure.where).name for failure in told] == [
+        "nosuch",
+        "a.jsonl:4",
+        "a.jsonl:6",
+        "gone",
+    ]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,12 +12,11 @@ from lshdb.cli.output import json_line, message
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
 
 if TYPE_CHECKING:
-    from lshdb.cli.progress import Progress
-    from lshdb.model import AddReport, Document
+    from lshdb.model import AddReport
     from lshdb.readers import Reader
+from lshdb.records import Failure
 
 _FAILURES_SHOWN = 20
-_ITEMS_BETWEEN_UPDATES = 200
 
 
 def init(
@@ -166,56 +163,46 @@ def add(
             stdin=sys.stdin.buffer if sys.stdin else None,
             stdin_key=key,
         )
-        count = _Count(AddReport())
+        total = AddReport()
+        failures = _Failures()
         interrupted = False
         try:
             with progress_bar("adding", input_bytes(paths)) as progress:
-                documents = _good(reader, paths, count, progress)
-                database.add_many(documents, on_batch=count.add)
+
+                def written(report: AddReport) -> None:
+                    nonlocal total
+                    total += report
+                    progress(reader.bytes_read, total.documents)
+
+                database.add_files(paths, reader, on_batch=written, on_failure=failures.tell)
         except KeyboardInterrupt:
             interrupted = True
         finally:
             # Also where the disk is full: the batches before are in the file.
-            _report(count, reader, as_json)
+            _report(total, reader, as_json)
     if interrupted:
         raise failed("interrupted; what is counted above is in the file", INTERRUPTED)
-    if count.failed:
+    if total.failed:
         raise typer.Exit(FAILED)
 
 
-@dataclass
-class _Count:
-    """What became of the input so far: documents in the file, and failures."""
+class _Failures:
+    """Tells the first failures, each on a line."""
 
-    report: AddReport
-    failed: int = 0
+    def __init__(self) -> None:
+        self._told = 0
 
-    def add(self, report: AddReport) -> None:
-        """Count a batch that is in the file."""
-        self.report += report
-
-
-def _good(
-    reader: Reader, paths: list[str], count: _Count, progress: Progress
-) -> Iterator[Document]:
-    """The documents of the paths; failures are told and counted."""
-    from lshdb.readers import Failure
-
-    for number, item in enumerate(reader.read(paths)):
-        if number % _ITEMS_BETWEEN_UPDATES == 0:
-            progress(reader.bytes_read, count.report.documents)
-        if not isinstance(item, Failure):
-            yield item
-            continue
-        count.failed += 1
-        if count.failed <= _FAILURES_SHOWN:
-            message(f"lshdb: {item.where or repr('')}: {item.reason}")
-        elif count.failed == _FAILURES_SHOWN + 1:
+    def tell(self, failure: Failure) -> None:
+        """Tell one."""
+        self._told += 1
+        if self._told <= _FAILURES_SHOWN:
+            message(f"lshdb: {failure.where or repr('')}: {failure.reason}")
+        elif self._told == _FAILURES_SHOWN + 1:
             message("lshdb: further failures are counted only")
 
 
-def _report(count: _Count, reader: Reader, as_json: bool) -> None:
-    total = count.report
+def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
+    replaced = total.replaced + reader.replaced
     passed_over = {
         "hidden": reader.hidden,
         "binary": reader.binary,
@@ -229,9 +216,9 @@ def _report(count: _Count, reader: Reader, as_json: bool) -> None:
                 "updated": total.updated,
                 "unchanged": total.unchanged,
                 "skipped": 0,
-                "failed": count.failed,
+                "failed": total.failed,
                 "empty": total.empty,
-                "replaced": reader.replaced,
+                "replaced": replaced,
                 "passed_over": passed_over,
             }
         )
@@ -240,13 +227,13 @@ def _report(count: _Count, reader: Reader, as_json: bool) -> None:
         f"added {total.added:,}",
         f"updated {total.updated:,}",
         f"unchanged {total.unchanged:,}",
-        f"failed {count.failed:,}",
+        f"failed {total.failed:,}",
     ]
     message(", ".join(parts))
     if total.empty:
         message(f"empty: {total.empty:,} without a shingle, similar to nothing")
-    if reader.replaced:
-        message(f"not UTF-8: {reader.replaced:,}, bad bytes replaced (--strict refuses them)")
+    if replaced:
+        message(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
     over = [f"{amount:,} {kind}" for kind, amount in passed_over.items() if amount]
     if over:
         message(f"passed over: {', '.join(over)}")

@@ -2,15 +2,14 @@
 
 from lshdb.store.connection import FORMAT_VERSION, Mode
 from lshdb.store.readonly_sql import SqlValue
-from lshdb.store.store import DocumentRow, KnownDocument, NewDocument, Store, UpdatedDocument
+from lshdb.store.store import DocumentRow, DocumentValues, KnownDocument, Store
 
 __all__ = [
     "FORMAT_VERSION",
     "DocumentRow",
+    "DocumentValues",
     "KnownDocument",
     "Mode",
-    "NewDocument",
     "SqlValue",
     "Store",
-    "UpdatedDocument",
 ]

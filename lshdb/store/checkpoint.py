@@ -30,7 +30,8 @@ class Checkpointer:
         self._log = path.with_name(path.name + "-wal")
         self._timeout = timeout
         self._thread = ThreadPoolExecutor(1, "lshdb-checkpoint")
-        self._running: Future[None] | None = None
+        self._running: Future[int] | None = None
+        self._logged = 0  # bytes in the log when it was copied last
 
     def __enter__(self) -> Checkpointer:
         with translated_errors(self._path):
@@ -51,9 +52,11 @@ class Checkpointer:
 
     def before_begin(self) -> None:
         """Call before a transaction: it may wait for a log that has grown long."""
-        if self._size() > _WAIT:
+        if self._logged > _WAIT:
             self.after_commit()
             self._wait()
+            # All is copied, so the transaction begins the log anew; the file keeps its size.
+            self._logged = 0
 
     def before_commit(self) -> None:
         """Call before COMMIT: the batch before this one is on the disk afterwards."""
@@ -71,12 +74,15 @@ class Checkpointer:
         if self._running is not None:
             running, self._running = self._running, None
             with translated_errors(self._path):
-                running.result()
+                self._logged = running.result()
 
-    def _checkpoint(self) -> None:
+    def _checkpoint(self) -> int:
+        """Copy what is in the log, and tell how many bytes it had."""
         connection = connect(self._path, "write", self._timeout)
         try:
             # PASSIVE copies what no reader still needs, and waits for nobody.
-            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            row = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            (page_size,) = connection.execute("PRAGMA page_size").fetchone()
+            return max(0, int(row[1])) * int(page_size)
         finally:
             connection.close()

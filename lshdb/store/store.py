@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,23 +40,8 @@ class KnownDocument:
     digest: bytes
 
 
-class NewDocument(NamedTuple):
-    """The row of a document to insert, in the order of the statement's parameters."""
-
-    doc_id: int
-    key: str
-    shingles: int
-    digest: bytes
-    content: str | None
-
-
-class UpdatedDocument(NamedTuple):
-    """New values of a stored document, in the order of the statement's parameters."""
-
-    shingles: int
-    digest: bytes
-    content: str | None
-    doc_id: int
+DocumentValues: TypeAlias = tuple[int, str, int, bytes, str | None]
+"""What is written of a document: doc_id, key, shingles, digest, content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +151,11 @@ class Store:
         rows = self._rows(sql.KNOWN_DOCUMENTS, json.dumps(keys))
         return {str(key): KnownDocument(_integer(i), _blob(digest)) for key, i, digest in rows}
 
-    def insert(self, documents: Sequence[NewDocument]) -> None:
+    def insert(self, documents: Iterable[DocumentValues]) -> None:
         """Insert rows of documents; their signatures and bands are added apart."""
         self._run_many(sql.INSERT_DOCUMENT, documents)
 
-    def update(self, documents: Sequence[UpdatedDocument]) -> None:
+    def update(self, documents: Iterable[DocumentValues]) -> None:
         """Set new values of stored documents; their old signatures and bands are gone already."""
         self._run_many(sql.UPDATE_DOCUMENT, documents)
 

@@ -1,0 +1,81 @@
+"""Parts of a batch: documents, or lines of JSON, that are parsed, digested and signed in one go."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lshdb.content import cleaned, digest, encoded
+from lshdb.errors import ContentError
+from lshdb.model import Content, Settings
+from lshdb.records import Failure, Lines, RecordParser
+from lshdb.signing import Signed, sign
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is signed in one go: documents or lines.
+
+    Attributes:
+        documents: keys and documents, cleaned (see lshdb.content).
+        lines: a block of lines, not parsed yet.
+        sign: whether signatures are wanted; else only digests.
+    """
+
+    documents: Sequence[tuple[str, Content]] = ()
+    lines: Lines | None = None
+    sign: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SignedPart:
+    """What became of a part; n documents.
+
+    Attributes:
+        keys: their keys, in order, repeated as they are.
+        stored: their stored forms; none where the database keeps no content, unless they are
+            still to be signed.
+        digests: of the stored forms, 16 bytes each.
+        signed: their signatures; None if they were not wanted.
+        failures: lines that gave no document.
+        replaced: how many had bytes or code units that are not Unicode.
+    """
+
+    keys: list[str]
+    stored: list[str]
+    digests: list[bytes]
+    signed: Signed | None
+    failures: list[Failure]
+    replaced: int
+
+
+def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> SignedPart:
+    """Parse, digest and sign a part; the parser is for lines, and is not changed."""
+    failures: list[Failure] = []
+    keys: list[str] = []
+    contents: list[Content] = []
+    if part.lines is not None:
+        assert parser is not None
+        parser = dataclasses.replace(parser)  # counts for itself: others may be at work
+        for item in parser.documents(part.lines):
+            if isinstance(item, Failure):
+                failures.append(item)
+                continue
+            try:
+                content = cleaned(item.content, settings.shingling)
+            except ContentError as error:
+                failures.append(Failure(item.key, str(error)))
+                continue
+            keys.append(item.key)
+            contents.append(content)
+    else:
+        keys += [key for key, _ in part.documents]
+        contents += [content for _, content in part.documents]
+    signed = sign(contents, settings) if part.sign else None
+    stored = [encoded(content) for content in contents]
+    digests = [digest(one.encode()) for one in stored]
+    if part.sign and not settings.content:
+        stored = []
+    replaced = parser.replaced if part.lines is not None and parser is not None else 0
+    return SignedPart(keys, stored, digests, signed, failures, replaced)
