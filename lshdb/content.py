@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import Final, cast
 
 from lshdb.errors import ContentError, DamagedFile
@@ -61,6 +62,21 @@ def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:
     if not isinstance(elements, list) or not set(map(type, elements)) <= {str, int}:
         raise DamagedFile("a stored set is no JSON array of strings and integers")
     return tuple(elements)
+
+
+def many_from_stored(stored: Sequence[str], shingling: Shingling) -> Sequence[Content]:
+    """The documents of many stored forms; for sets many times as fast as one by one."""
+    if not shingling.of_sets:
+        return stored
+    try:
+        # No JSON string goes on over a newline: what is not whole does not become so here.
+        arrays = json.loads("[" + "\n,\n".join(stored) + "]")
+    except ValueError:
+        arrays = []
+    whole = len(arrays) == len(stored) and set(map(type, arrays)) <= {list}
+    if whole and set(map(type, chain.from_iterable(arrays))) <= {str, int}:
+        return cast(list[list[Element]], arrays)
+    return [from_stored(one, shingling) for one in stored]
 
 
 def without_surrogates(text: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from lshdb.candidates import buckets_of
 from lshdb.content import from_stored
 from lshdb.errors import UsageError
 from lshdb.ingest import add_documents, remove
@@ -20,7 +21,7 @@ from lshdb.model import (
     Settings,
     StoredDocument,
 )
-from lshdb.search import Query, buckets_of, row_of_key, search
+from lshdb.search import Query, row_of_key, search
 from lshdb.signing import distinct_shingles
 from lshdb.store import SqlValue, Store
 from lshdb.worker import default_workers
@@ -165,6 +166,7 @@ class Database:
         threshold: float | None = None,
         estimate: bool = False,
         exhaustive: bool = False,
+        containment: bool = False,
     ) -> list[Match]:
         """The stored documents similar to a document, best first.
 
@@ -179,7 +181,14 @@ class Database:
                 finds fewer of the similar documents (see lshdb.scurve).
             estimate: rank by the estimate even where content is kept: faster, less exact.
             exhaustive: compare with every signature rather than those that share a bucket.
-                Documents whose estimate is within 5 standard errors of the threshold are verified.
+            containment: rank by the share of the document's distinct shingles that a stored one
+                holds, and compare that with the threshold: for a quotation in a longer text. The
+                index finds by Jaccard similarity, which is low where the stored one is much
+                longer (see lshdb.jaccard.similarity_at).
+
+        Documents whose estimate is within 5 standard errors of what the threshold asks for are
+        verified. With `top`, of a bucket of more than 2,000 documents only some are compared; a
+        LimitWarning says so unless the result is certain all the same.
 
         Raises:
             UsageError: neither or both of content and key, or numbers out of range.
@@ -190,10 +199,12 @@ class Database:
         >>> with lshdb.open("fables.db") as db:
         ...     report = db.add("fox", "The fox and the grapes")
         ...     db.query("the FOX, and the grapes")
-        [Match(key='fox', similarity=1.0, exact=True, estimate=1.0, bands=16)]
+        [Match(key='fox', similarity=1.0, exact=True, estimate=1.0, bands=16, containment=None)]
         """
         least = self.settings.threshold if threshold is None else threshold
-        return search(self._store, Query(content, key, top, least, estimate, exhaustive))
+        return search(
+            self._store, Query(content, key, top, least, estimate, exhaustive, containment)
+        )
 
     # looking inside
 

@@ -31,7 +31,7 @@ LAYERS = (
         "signing",
     },
     {"readers", "records", "store"},
-    {"ingest", "search", "settings", "worker"},
+    {"candidates", "ingest", "overlap", "search", "settings", "worker"},
     {"database", "opening"},
     {"__init__"},
     {"cli", "__main__"},
