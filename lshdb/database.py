@@ -8,12 +8,14 @@ from types import TracebackType
 from typing import Final
 
 from lshdb.candidates import buckets_of
+from lshdb.comparing import compare
 from lshdb.content import from_stored
 from lshdb.errors import UsageError
 from lshdb.ingest import add_documents, remove
 from lshdb.model import (
     AddReport,
     Bucket,
+    Comparison,
     Content,
     Document,
     Info,
@@ -205,6 +207,36 @@ class Database:
         return search(
             self._store, Query(content, key, top, least, estimate, exhaustive, containment)
         )
+
+    def compare(self, a: str | Document, b: str | Document) -> Comparison:
+        """What two documents have in common, and whether a query for one would find the other.
+
+        Args:
+            a: the key of a stored document, or a Document, whose key is then only its name.
+            b: the other one.
+
+        Returns:
+            Sizes, exact similarity and containment, the estimate, the lanes and the buckets that
+            agree, and the passages (of sets: the elements) that both share. Without kept content
+            only what signatures tell.
+
+        Raises:
+            KeyNotFound: no document has the key.
+            ContentError: a text for a database of sets, or the other way round.
+
+        Passages are looked for in the first 4,000,000 characters, and 10,000 at the most are
+        told; a LimitWarning says so where there is more.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db", shingle="word:2") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     compared = db.compare("fox", lshdb.Document("new", "the wolf and the grapes"))
+        >>> compared.shared, compared.union, round(compared.similarity, 3)
+        (2, 6, 0.333)
+        >>> [compared.a_content[p.a_start : p.a_end] for p in compared.passages]
+        ['and the grapes']
+        """
+        return compare(self._store, a, b)
 
     # looking inside
 

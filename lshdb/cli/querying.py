@@ -180,12 +180,13 @@ def _tell_what_is_found(database: Database, containment: float) -> None:
     """How probable it is to find documents of several lengths that hold this share of a query."""
     from lshdb.scurve import candidate_probability
 
-    told = []
-    for times in (1, 2, 5, 10):
-        similarity = containment / (1 + times - containment)
-        found = candidate_probability(similarity, database.settings.construction)
-        told.append(f"{'as long' if times == 1 else f'{times} times as long'} {found:.1%}")
+    construction = database.settings.construction
+    found = [
+        candidate_probability(containment / (1 + times - containment), construction)
+        for times in (1, 2, 5, 10)
+    ]
     message(
-        f"of the documents that hold {containment:g} of the query's shingles the index finds, of "
-        f"those {', '.join(told)}; --exhaustive finds all"
+        f"a document that holds {containment:g} of the query's shingles is found with probability "
+        f"{found[0]:.1%} if it is as long as the query, {found[1]:.1%} if 2 times, {found[2]:.1%} "
+        f"if 5 times, {found[3]:.1%} if 10 times as long; --exhaustive finds all"
     )
