@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import Command
 from neardup import jaccard, set_families, text_families
 from oracles import word_shingles
 
@@ -131,3 +133,49 @@ def test_a_match_has_no_containment_unless_asked(filled: Path) -> None:
         matches = db.query(key="0/base")
         assert matches
         assert all(match.containment is None for match in matches)
+
+
+# the command
+
+
+def test_the_command_ranks_by_containment_and_tells_what_it_may_miss(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    command.done("init", "--shingle", "set", "--bands", "20", "--rows", "2", "--threshold", "0.6")
+    lines = [
+        {"id": "whole", "set": list(range(40))},
+        {"id": "most", "set": [*range(8), "x"]},
+        {"id": "none", "set": ["y"]},
+    ]
+    command.done("add", "-", stdin="\n".join(map(json.dumps, lines)))
+    asked = ("query", "-", "--containment")
+    query = json.dumps(list(range(10)))
+    exhaustive = command.done(*asked, "--exhaustive", stdin=query, says="")
+    assert exhaustive.out == "1.000000\t0.250000\texact\twhole\n0.800000\t0.727273\texact\tmost\n"
+    result = command.done(*asked, stdin=query)
+    similarities = [0.6 / (1 + times - 0.6) for times in (1, 2, 5, 10)]
+    found = [1 - (1 - s**2) ** 20 for s in similarities]
+    assert result.err == (
+        f"a document that holds 0.6 of the query's shingles is found with probability "
+        f"{found[0]:.1%} if it is as long as the query, {found[1]:.1%} if 2 times, {found[2]:.1%} "
+        f"if 5 times, {found[3]:.1%} if 10 times as long; --exhaustive finds all\n"
+    )
+    assert set(result.lines) <= set(exhaustive.lines)
+    records = command.done(*asked, "--exhaustive", "--json", "--top", "1", stdin=query).records
+    (record,) = records
+    assert list(record) == ["key", "containment", "similarity", "exact", "estimate", "bands"]
+    assert (record["key"], record["containment"], record["similarity"]) == ("whole", 1, 0.25)
+    (plain,) = command.done("query", "-", "--json", stdin=json.dumps([*range(8), "x"])).records
+    assert "containment" not in plain
+    nothing = command.done(*asked, "--exhaustive", stdin='["z"]')
+    assert nothing.err == "no document with containment 0.6 or more\n"
+    shown, _ = command.on_terminal(*asked, "--exhaustive", "--key", "most", stdin=b"")
+    assert "give one of" in shown
+    shown, _ = command.on_terminal("query", "--containment", "--exhaustive", "--key", "most")
+    heading, _, row = [line.split() for line in uncoloured(shown).splitlines() if line.strip()]
+    assert (heading, row) == (["containment", "similarity", "key"], ["0.8889", "0.1951", "whole"])
+
+
+def uncoloured(shown: str) -> str:
+    for code in ("\x1b[1m", "\x1b[0m"):
+        shown = shown.replace(code, "")
+    return shown

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import Command
 from neardup import jaccard, set_families
 
 import lshdb
@@ -130,3 +132,17 @@ def test_without_a_warning_the_top_are_the_best_of_all(
                     assert matches == everything[:top]
     assert cut > 0
     assert uncut > 0
+
+
+def test_the_command_tells_what_was_left_out(tmp_path: Path) -> None:
+    """With the limits as they are: more than 2,000 documents in a bucket."""
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.5, shingle="set") as db:
+        db.add_many(under_one_header(2_500).items())
+    command = Command(tmp_path)
+    query = json.dumps([*HEADER, 0])
+    result = command.done("query", "-", "--top", "2", "--json", stdin=query)
+    assert result.err.startswith("lshdb: ")
+    assert "buckets hold more than 2,000 documents each" in result.err
+    assert result.err.count("\n") == 1
+    assert len(result.records) == 2
+    assert len(command.done("query", "-", stdin=query, says="").lines) == 2_500
