@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.candidates import buckets_of
 from lshdb.content import from_stored, stored_form
 from lshdb.errors import LimitWarning
 from lshdb.hashing import Hashes
 from lshdb.jaccard import containment, intersections, similarity, standard_error
+from lshdb.lookup import buckets_of
 from lshdb.model import Comparison, Document, Element, Passage, SharedBucket, Shingles
 from lshdb.passages import Run, shared_runs
 from lshdb.positions import Positions, shingle_positions

@@ -7,11 +7,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from lshdb.candidates import buckets_of
 from lshdb.comparing import compare
 from lshdb.content import from_stored
 from lshdb.errors import UsageError
 from lshdb.ingest import add_documents, remove
+from lshdb.lookup import buckets_of
 from lshdb.model import (
     AddReport,
     Bucket,

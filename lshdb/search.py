@@ -9,17 +9,17 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.candidates import (
+from lshdb.content import from_stored, stored_form
+from lshdb.errors import KeyNotFound, LimitWarning, UsageError
+from lshdb.jaccard import containment, containment_at, least_estimate, similarity, similarity_at
+from lshdb.lookup import (
     Candidates,
     all_documents,
     all_in_buckets,
     best_in_buckets,
 )
-from lshdb.content import from_stored, stored_form
-from lshdb.errors import KeyNotFound, LimitWarning, UsageError
-from lshdb.jaccard import containment, containment_at, least_estimate, similarity, similarity_at
 from lshdb.model import Content, Match
-from lshdb.overlap import overlaps
+from lshdb.shared_shingles import overlaps
 from lshdb.signing import distinct_shingles, sign
 from lshdb.store import DocumentRow, Store
 

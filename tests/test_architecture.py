@@ -33,7 +33,7 @@ LAYERS = (
         "signing",
     },
     {"readers", "records", "store"},
-    {"candidates", "ingest", "overlap", "search", "settings", "worker"},
+    {"ingest", "lookup", "search", "settings", "shared_shingles", "worker"},
     {"comparing"},
     {"database", "opening"},
     {"__init__"},

@@ -13,7 +13,7 @@ from command import Command
 from neardup import jaccard, set_families
 
 import lshdb
-from lshdb import LimitWarning, candidates, search
+from lshdb import LimitWarning, lookup, search
 from lshdb.model import Match
 
 Sets = dict[str, list[int]]
@@ -23,8 +23,8 @@ HEADER = list(range(40))
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits so small that some dozen documents make a bucket large."""
-    monkeypatch.setattr(candidates, "FIRST_OF_BUCKET", 20)
-    monkeypatch.setattr(candidates, "BEST_OF_LARGE", 10)
+    monkeypatch.setattr(lookup, "FIRST_OF_BUCKET", 20)
+    monkeypatch.setattr(lookup, "BEST_OF_LARGE", 10)
     monkeypatch.setattr(search, "_VERIFIED_FIRST", 4)
 
 

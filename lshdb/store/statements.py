@@ -53,11 +53,6 @@ LARGEST_BUCKETS: Final = """
 DOCUMENT_OF_KEY: Final = """
     SELECT d.doc_id, d.key, d.shingles, d.content, s.signature
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id) WHERE d.key = ?"""
-DOCUMENTS: Final = """
-    SELECT d.doc_id, d.key, d.shingles, d.content, s.signature
-    FROM json_each(?) AS wanted
-    CROSS JOIN documents AS d ON d.doc_id = wanted.value
-    LEFT JOIN signatures AS s USING (doc_id)"""
 CONTENTS: Final = """
     SELECT coalesce(d.content, '')
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""

@@ -243,11 +243,6 @@ class Store:
             return None
         return self._document(rows[0]) if rows else None
 
-    def documents(self, doc_ids: Sequence[int]) -> list[DocumentRow]:
-        """The documents of these ids, in the order of the ids."""
-        rows = self._rows(sql.DOCUMENTS, json.dumps(list(doc_ids)))
-        return [self._document(row) for row in rows]
-
     def contents(self, doc_ids: npt.NDArray[np.int64]) -> Iterator[str]:
         """The stored contents of these documents, in this order, read as they are taken."""
         with translated_errors(self.path):
