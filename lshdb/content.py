@@ -69,11 +69,13 @@ def many_from_stored(stored: Sequence[str], shingling: Shingling) -> Sequence[Co
     if not shingling.of_sets:
         return stored
     try:
-        # No JSON string goes on over a newline: what is not whole does not become so here.
         arrays = json.loads("[" + "\n,\n".join(stored) + "]")
     except ValueError:
         arrays = []
+    # What is no array by itself does not become one beside others: no JSON string goes on over a
+    # newline, and each stored form must begin an array and end one.
     whole = len(arrays) == len(stored) and set(map(type, arrays)) <= {list}
+    whole = whole and all(one[:1] == "[" and one[-1:] == "]" for one in stored)
     if whole and set(map(type, chain.from_iterable(arrays))) <= {str, int}:
         return cast(list[list[Element]], arrays)
     return [from_stored(one, shingling) for one in stored]
