@@ -19,7 +19,7 @@ from lshdb.store import Store
 
 FIRST_OF_BUCKET: Final = 2_000
 """Documents of a bucket that are read where only the best matches are wanted."""
-BEST_OF_LARGE: Final = 1_000
+BEST_OF_LARGE: Final = 500
 """Documents that only larger buckets brought up, of which so many are ranked further."""
 _AT_ONCE: Final = 10_000
 """Signatures in memory at once."""
