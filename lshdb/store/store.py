@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -231,7 +232,7 @@ class Store:
 
         def read() -> npt.NDArray[np.int64]:
             cursor = self._connection.execute(statement, parameters)
-            return np.fromiter((row[0] for row in cursor), dtype=np.int64)
+            return np.fromiter(chain.from_iterable(cursor), dtype=np.int64)
 
         return self._run(read)
 
