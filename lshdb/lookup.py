@@ -61,9 +61,11 @@ def buckets_of(store: Store, signature: Signature) -> BucketKeys:
 def all_in_buckets(store: Store, signature: Signature) -> Candidates:
     """All documents that share a bucket."""
     found, bands = store.candidates(buckets_of(store, signature))
+    if len(found) <= _AT_ONCE:
+        return _with_estimates(store, signature, found, bands)
     parts = [
         (doc_ids, estimates(signature, signatures))
-        for start in range(0, max(len(found), 1), _AT_ONCE)
+        for start in range(0, len(found), _AT_ONCE)
         for doc_ids, signatures in [store.signatures(found[start : start + _AT_ONCE])]
     ]
     doc_ids = np.concatenate([part[0] for part in parts])

@@ -92,7 +92,8 @@ def search(store: Store, query: Query) -> list[Match]:
         if asked.signature is None:
             return []
         found = _candidates(store, query, asked.signature)
-        found = found.chosen(found.doc_ids != asked.doc_id)
+        if asked.doc_id >= 0:
+            found = found.chosen(found.doc_ids != asked.doc_id)
         scores = (_verified if exact else _estimated)(store, query, asked, found)
         scores = _best(found, scores, query)
         keys = store.keys_of(found.doc_ids[scores.places])

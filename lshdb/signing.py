@@ -83,6 +83,9 @@ def _distinct(shingles: Shingles) -> Shingles:
     sort of all (by document and hash) is no faster for documents of 5 shingles, and takes four
     times as long for those of 30 and more.
     """
+    if len(shingles) == 1:  # a query: the arrays below would take longer than the sorting
+        own = distinct(shingles.hashes)
+        return Shingles(own, np.array([0, len(own)]))
     hashes = shingles.hashes.copy()
     for start, end in pairwise(shingles.offsets.tolist()):
         hashes[start:end].sort()

@@ -13,7 +13,7 @@ from command import Command
 from neardup import jaccard, set_families
 
 import lshdb
-from lshdb import LimitWarning, lookup, search
+from lshdb import LimitWarning, lookup, search, shared_shingles
 from lshdb.model import Match
 
 Sets = dict[str, list[int]]
@@ -26,6 +26,9 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lookup, "FIRST_OF_BUCKET", 20)
     monkeypatch.setattr(lookup, "BEST_OF_LARGE", 10)
     monkeypatch.setattr(search, "_VERIFIED_FIRST", 4)
+    monkeypatch.setattr(search, "_AT_ONCE", 11)
+    monkeypatch.setattr(lookup, "_AT_ONCE", 7)
+    monkeypatch.setattr(shared_shingles, "_DOCUMENTS_AT_ONCE", 18)
 
 
 def under_one_header(count: int, seed: int = 1) -> Sets:
