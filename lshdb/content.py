@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import Final, TypeGuard, cast
 
 from lshdb.errors import ContentError, DamagedFile
@@ -15,7 +16,7 @@ LARGEST: Final = 900_000_000
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
-def cleaned(content: Content, shingling: Shingling) -> Content:
+def cleaned(content: Content, shingling: Shingling) -> str | tuple[Element, ...]:
     """The document as it is stored and shingled: equal for equal documents only.
 
     A text is without lone surrogates; a set has each element once, in a fixed order.
@@ -76,6 +77,23 @@ def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:
     if not isinstance(elements, list) or not set(map(type, elements)) <= {str, int}:
         raise DamagedFile("a stored set is no JSON array of strings and integers")
     return tuple(elements)
+
+
+def many_from_stored(stored: Sequence[str], shingling: Shingling) -> Sequence[Content]:
+    """The documents of many stored forms; for sets many times as fast as one by one."""
+    if not shingling.of_sets:
+        return stored
+    try:
+        arrays = json.loads("[" + "\n,\n".join(stored) + "]")
+    except ValueError:
+        arrays = []
+    # What is no array by itself does not become one beside others: no JSON string goes on over a
+    # newline, and each stored form must begin an array and end one.
+    whole = len(arrays) == len(stored) and set(map(type, arrays)) <= {list}
+    whole = whole and all(one[:1] == "[" and one[-1:] == "]" for one in stored)
+    if whole and set(map(type, chain.from_iterable(arrays))) <= {str, int}:
+        return cast(list[list[Element]], arrays)
+    return [from_stored(one, shingling) for one in stored]
 
 
 def without_surrogates(text: str) -> str:

@@ -7,12 +7,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from lshdb.comparing import compare
 from lshdb.content import from_stored
 from lshdb.errors import UsageError
 from lshdb.ingest import add_documents, remove
+from lshdb.lookup import buckets_of
 from lshdb.model import (
     AddReport,
     Bucket,
+    Comparison,
     Content,
     Document,
     Info,
@@ -22,7 +25,7 @@ from lshdb.model import (
 )
 from lshdb.readers import Reader
 from lshdb.records import Failure
-from lshdb.search import Query, buckets_of, row_of_key, search
+from lshdb.search import Query, row_of_key, search
 from lshdb.signers import default_workers
 from lshdb.signing import distinct_shingles
 from lshdb.store import SqlValue, Store
@@ -214,6 +217,7 @@ class Database:
         threshold: float | None = None,
         estimate: bool = False,
         exhaustive: bool = False,
+        containment: bool = False,
     ) -> list[Match]:
         """The stored documents similar to a document, best first.
 
@@ -228,7 +232,14 @@ class Database:
                 finds fewer of the similar documents (see lshdb.scurve).
             estimate: rank by the estimate even where content is kept: faster, less exact.
             exhaustive: compare with every signature rather than those that share a bucket.
-                Documents whose estimate is within 5 standard errors of the threshold are verified.
+            containment: rank by the share of the document's distinct shingles that a stored one
+                holds, and compare that with the threshold: for a quotation in a longer text. The
+                index finds by Jaccard similarity, which is low where the stored one is much
+                longer (see lshdb.jaccard.similarity_at).
+
+        Documents whose estimate is within 5 standard errors of what the threshold asks for are
+        verified. With `top`, of a bucket of more than 2,000 documents only some are compared; a
+        LimitWarning says so unless the result is certain all the same.
 
         Raises:
             UsageError: neither or both of content and key, or numbers out of range.
@@ -239,10 +250,42 @@ class Database:
         >>> with lshdb.open("fables.db") as db:
         ...     report = db.add("fox", "The fox and the grapes")
         ...     db.query("the FOX, and the grapes")
-        [Match(key='fox', similarity=1.0, exact=True, estimate=1.0, bands=16)]
+        [Match(key='fox', similarity=1.0, exact=True, estimate=1.0, bands=16, containment=None)]
         """
         least = self.settings.threshold if threshold is None else threshold
-        return search(self._store, Query(content, key, top, least, estimate, exhaustive))
+        return search(
+            self._store, Query(content, key, top, least, estimate, exhaustive, containment)
+        )
+
+    def compare(self, a: str | Document, b: str | Document) -> Comparison:
+        """What two documents have in common, and whether a query for one would find the other.
+
+        Args:
+            a: the key of a stored document, or a Document, whose key is then only its name.
+            b: the other one.
+
+        Returns:
+            Sizes, exact similarity and containment, the estimate, the lanes and the buckets that
+            agree, and the passages (of sets: the elements) that both share. Without kept content
+            only what signatures tell.
+
+        Raises:
+            KeyNotFound: no document has the key.
+            ContentError: a text for a database of sets, or the other way round.
+
+        Passages are looked for in the first 4,000,000 characters, and 10,000 at the most are
+        told; a LimitWarning says so where there is more.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db", shingle="word:2") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     compared = db.compare("fox", lshdb.Document("new", "the wolf and the grapes"))
+        >>> compared.shared, compared.union, round(compared.similarity, 3)
+        (2, 6, 0.333)
+        >>> [compared.a_content[p.a_start : p.a_end] for p in compared.passages]
+        ['and the grapes']
+        """
+        return compare(self._store, a, b)
 
     # looking inside
 

@@ -76,3 +76,7 @@ class ReadOnly(StoreError):
 
 class QueryError(StoreError):
     """SQL that is wrong, or that may not run here."""
+
+
+class LimitWarning(UserWarning):
+    """A result is not complete because a limit cut it; the text says what was cut."""

@@ -194,6 +194,8 @@ class Match:
         exact: whether `similarity` is exact.
         estimate: the share of the signatures' lanes that agree.
         bands: in how many bands the two share a bucket.
+        containment: the share of the query's distinct shingles that the document holds, exact
+            where `similarity` is; None unless the query asked for it.
     """
 
     key: str
@@ -201,6 +203,86 @@ class Match:
     exact: bool
     estimate: float
     bands: int
+    containment: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedBucket:
+    """A bucket that two documents share: the number of its band, and its key."""
+
+    band_no: int
+    bucket_key: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A run of shingles that two texts share, as offsets in code points into each.
+
+    Attributes:
+        a_start, a_end: where it is in the first text: text[a_start:a_end].
+        b_start, b_end: where it is in the second one.
+        shingles: how many consecutive shingles it is.
+    """
+
+    a_start: int
+    a_end: int
+    b_start: int
+    b_end: int
+    shingles: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What two documents A and B have in common; see Database.compare.
+
+    What needs the content of both is None where the database does not keep it.
+
+    Attributes:
+        a, b: their keys.
+        a_shingles, b_shingles: how many distinct shingles each has.
+        shared: how many of them both have.
+        union: how many at least one of them has.
+        similarity: shared / union, the exact Jaccard similarity; 0 for two empty documents.
+        a_in_b: shared / a_shingles, the share of A that B holds; 0 for an empty document.
+        b_in_a: shared / b_shingles, likewise.
+        estimate: the share of the signatures' lanes that agree, 0 with an empty document.
+        standard_error: of the estimate, sqrt(J (1 - J) / lanes), J exact where it is known.
+        agreeing_lanes: how many lanes agree.
+        lanes: of how many.
+        shared_buckets: the buckets that both are in; any makes them candidates.
+        bands: how many bands the index has.
+        candidate_probability: how probable it is that two documents of this similarity share a
+            bucket, the similarity exact where it is known, else the estimate.
+        passages: what two texts share, in the order of A; None for sets.
+        shared_elements: what two sets share, integers first; None for texts.
+        a_content, b_content: the documents.
+    """
+
+    a: str
+    b: str
+    a_shingles: int | None
+    b_shingles: int | None
+    shared: int | None
+    union: int | None
+    similarity: float | None
+    a_in_b: float | None
+    b_in_a: float | None
+    estimate: float
+    standard_error: float
+    agreeing_lanes: int
+    lanes: int
+    shared_buckets: tuple[SharedBucket, ...]
+    bands: int
+    candidate_probability: float
+    passages: tuple[Passage, ...] | None = field(repr=False)
+    shared_elements: tuple[Element, ...] | None = field(repr=False)
+    a_content: str | tuple[Element, ...] | None = field(repr=False)
+    b_content: str | tuple[Element, ...] | None = field(repr=False)
+
+    @property
+    def candidates(self) -> bool:
+        """Whether a query for one of them would find the other."""
+        return bool(self.shared_buckets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.banding import BucketKeys, bucket_keys
 from lshdb.content import cleaned, from_stored
-from lshdb.errors import KeyNotFound, UsageError
-from lshdb.jaccard import similarities
-from lshdb.minhash import estimates
+from lshdb.errors import KeyNotFound, LimitWarning, UsageError
+from lshdb.jaccard import containment, containment_at, least_estimate, similarity, similarity_at
+from lshdb.lookup import (
+    Candidates,
+    all_documents,
+    all_in_buckets,
+    best_in_buckets,
+)
 from lshdb.model import Content, Match
+from lshdb.shared_shingles import overlaps
 from lshdb.signing import distinct_shingles, sign
 from lshdb.store import DocumentRow, Store
 
-_VERIFY_AT_ONCE: Final = 4_000_000
-"""Characters of candidates verified at once."""
-_MARGIN: Final = 5.0
-"""Standard errors below the threshold at which an exhaustive query still verifies."""
+_VERIFIED_FIRST: Final = 64
+"""Documents verified before it is asked whether more can be among the best."""
+_AT_ONCE: Final = 10_000
+"""Sizes of documents read at once."""
+
+Shares: TypeAlias = npt.NDArray[np.float64]
+Places: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,7 @@ class Query:
     threshold: float
     estimate: bool
     exhaustive: bool
+    containment: bool = False
 
     def __post_init__(self) -> None:
         if (self.content is None) == (self.key is None):
@@ -45,40 +54,67 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidates:
-    """Documents to be ranked: doc_ids int64[c], bands int64[c], estimates float64[c]."""
+class _Asked:
+    """The document of a query.
 
-    doc_ids: npt.NDArray[np.int64]
-    bands: npt.NDArray[np.int64]
-    estimates: npt.NDArray[np.float64]
+    Attributes:
+        hashes: uint64[any], its distinct shingles, sorted; None where they are not needed.
+        signature: uint32[k]; None if it is empty.
+        size: how many distinct shingles it has, as far as is known.
+        doc_id: its own, or -1.
+    """
+
+    hashes: npt.NDArray[np.uint64] | None
+    signature: npt.NDArray[np.uint32] | None
+    size: int
+    doc_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """Scores of some of the candidates: their places int64[n], and float64[n] each."""
+
+    places: Places
+    similarities: Shares
+    containments: Shares | None
+
+    @property
+    def decisive(self) -> Shares:
+        """What the threshold is about."""
+        return self.similarities if self.containments is None else self.containments
 
 
 def search(store: Store, query: Query) -> list[Match]:
     """The matches of a query, best first."""
     exact = store.settings.content and not query.estimate
-    least = query.threshold
     with store.reading():
-        document, signature, own_id = _query_document(store, query, exact)
-        if signature is None:
+        asked = _document_of(store, query, exact)
+        if asked.signature is None:
             return []
-        compare = _compare_with_all if query.exhaustive else _compare_with_candidates
-        found = compare(store, signature)
-        chosen = found.doc_ids != own_id
-        if not exact:
-            chosen &= found.estimates >= least
-        elif query.exhaustive:
-            error = np.sqrt(least * (1 - least) / store.settings.permutations)
-            chosen &= found.estimates >= least - _MARGIN * error
-        found = _Candidates(found.doc_ids[chosen], found.bands[chosen], found.estimates[chosen])
-        scores = found.estimates
-        if document is not None:
-            scores = _verify(store, document, found.doc_ids)
-        order = np.lexsort((found.doc_ids, -found.estimates, -scores))
-        order = order[scores[order] >= least][: query.top]
-        rows = store.documents(found.doc_ids[order].tolist())
+        found = _candidates(store, query, asked.signature)
+        if asked.doc_id >= 0:
+            found = found.chosen(found.doc_ids != asked.doc_id)
+        scores = (_verified if exact else _estimated)(store, query, asked, found)
+        scores = _best(found, scores, query)
+        keys = store.keys_of(found.doc_ids[scores.places])
+    if found.cut and not _is_certain(scores, query.top):
+        # 2 lines up: where Database.query was called.
+        warnings.warn(_what_was_cut(found), LimitWarning, stacklevel=3)
+    found = found.chosen(scores.places)
+    contained: list[float | None] = [None] * len(keys)
+    if scores.containments is not None:
+        contained = [*scores.containments.tolist()]
+    rows = zip(
+        keys,
+        scores.similarities.tolist(),
+        found.estimates.tolist(),
+        found.bands.tolist(),
+        contained,
+        strict=True,
+    )
     return [
-        Match(row.key, float(scores[i]), exact, float(found.estimates[i]), int(found.bands[i]))
-        for row, i in zip(rows, order.tolist(), strict=True)
+        Match(key, similarity, exact, estimate, bands, share)
+        for key, similarity, estimate, bands, share in rows
     ]
 
 
@@ -90,79 +126,122 @@ def row_of_key(store: Store, key: str) -> DocumentRow:
     return row
 
 
-def buckets_of(store: Store, signature: npt.NDArray[np.uint32]) -> BucketKeys:
-    """The bucket keys int64[b] of a signature uint32[k]."""
-    keys: BucketKeys = _bucket_keys(store, signature[np.newaxis])[0]
-    return keys
-
-
-def _bucket_keys(store: Store, signatures: npt.NDArray[np.uint32]) -> BucketKeys:
-    return bucket_keys(signatures, store.settings.construction, store.settings.seed)
-
-
-def _query_document(
-    store: Store, query: Query, exact: bool
-) -> tuple[Content | None, npt.NDArray[np.uint32] | None, int]:
-    """The query's content (if verified), signature (if not empty) and doc_id (or -1)."""
+def _document_of(store: Store, query: Query, exact: bool) -> _Asked:
     shingling = store.settings.shingling
+    needed = exact or query.containment
     if query.key is not None:
         row = row_of_key(store, query.key)
-        stored = from_stored(row.content, shingling) if exact and row.content else None
-        return stored, row.signature, row.doc_id
+        hashes = None
+        if needed and row.content is not None:
+            hashes = _hashes(store, from_stored(row.content, shingling))
+        size = row.shingles if hashes is None else len(hashes)
+        return _Asked(hashes, row.signature, size, row.doc_id)
     assert query.content is not None
     document = cleaned(query.content, shingling)
     signed = sign([document], store.settings)
     signature = signed.signatures[0] if signed.shingles[0] else None
-    return (document if exact else None), signature, -1
+    hashes = _hashes(store, document) if needed else None
+    return _Asked(hashes, signature, 0 if hashes is None else len(hashes), -1)
 
 
-def _compare_with_candidates(store: Store, signature: npt.NDArray[np.uint32]) -> _Candidates:
-    """The documents that share a bucket."""
-    found, bands = store.candidates(buckets_of(store, signature))
-    doc_ids, signatures = store.signatures(found)
-    bands = bands[np.searchsorted(found, doc_ids)]
-    return _Candidates(doc_ids, bands, estimates(signature, signatures))
+def _hashes(store: Store, document: Content) -> npt.NDArray[np.uint64]:
+    return distinct_shingles([document], store.settings.shingling, store.settings.seed).hashes
 
 
-def _compare_with_all(store: Store, signature: npt.NDArray[np.uint32]) -> _Candidates:
-    """All documents that have a signature."""
-    own = buckets_of(store, signature)
-    doc_ids = [np.empty(0, dtype=np.int64)]
-    bands = [np.empty(0, dtype=np.int64)]
-    estimated = [np.empty(0)]
-    for some_ids, some in store.all_signatures():
-        doc_ids.append(some_ids)
-        bands.append((_bucket_keys(store, some) == own).sum(axis=1))
-        estimated.append(estimates(signature, some))
-    return _Candidates(np.concatenate(doc_ids), np.concatenate(bands), np.concatenate(estimated))
+def _candidates(store: Store, query: Query, signature: npt.NDArray[np.uint32]) -> Candidates:
+    if query.exhaustive:
+        return all_documents(store, signature)
+    if query.top is None:
+        return all_in_buckets(store, signature)
+    # One more, for a stored document is not among its own matches.
+    return best_in_buckets(store, signature, query.top + 1)
 
 
-def _verify(
-    store: Store, document: Content, doc_ids: npt.NDArray[np.int64]
-) -> npt.NDArray[np.float64]:
-    """Exact Jaccard similarity of a document to stored ones, float64[n]."""
-    shingling, seed = store.settings.shingling, store.settings.seed
-    query = distinct_shingles([document], shingling, seed).hashes
-    scores = [np.empty(0)]
-    scores += (
-        similarities(query, distinct_shingles(contents, shingling, seed))
-        for contents in _contents(store, doc_ids.tolist())
+def _estimated(store: Store, query: Query, asked: _Asked, found: Candidates) -> _Scores:
+    """The scores of all candidates that signatures tell."""
+    contained = None
+    if query.containment:
+        shingles = _shingle_counts(store, found)
+        contained = containment_at(found.estimates, asked.size, shingles)
+    return _Scores(np.arange(len(found.doc_ids)), found.estimates, contained)
+
+
+def _verified(store: Store, query: Query, asked: _Asked, found: Candidates) -> _Scores:
+    """The exact scores of the candidates that can be among the matches, judged by estimate.
+
+    They are verified in the order of their estimates, and with `top` only as long as one of the
+    rest can be better than the best so far.
+    """
+    assert asked.hashes is not None
+    lanes = store.settings.permutations
+    expected, shingles = found.estimates, None
+    if query.containment:
+        shingles = _shingle_counts(store, found)
+        expected = containment_at(expected, asked.size, shingles)
+    waiting = np.lexsort((found.doc_ids, -expected))
+    at_once = len(waiting) if query.top is None else max(_VERIFIED_FIRST, 2 * query.top)
+    shared, sizes = np.zeros((2, len(waiting)), dtype=np.int64)
+    level = query.threshold
+    done = waiting[:0]
+    while True:
+        possible = found.estimates >= least_estimate(level, lanes)
+        if shingles is not None:
+            # A document has no more distinct shingles than shingles.
+            implied = similarity_at(level, asked.size, shingles)
+            possible = found.estimates >= least_estimate(np.minimum(implied, 1), lanes)
+            possible &= shingles >= level * asked.size * (1 - 1e-9)
+        waiting = waiting[possible[waiting]]
+        now, waiting = waiting[:at_once], waiting[at_once:]
+        shared[now], sizes[now] = overlaps(store, asked.hashes, found.doc_ids[now])
+        done = np.concatenate([done, now])
+        scores = _Scores(
+            done,
+            similarity(shared[done], asked.size, sizes[done]),
+            containment(shared[done], asked.size) if query.containment else None,
+        )
+        if not len(waiting):
+            return scores
+        if query.top is not None and len(done) >= query.top:
+            level = max(level, float(np.sort(scores.decisive)[-query.top]))
+        if level == 1 and not query.containment:
+            # The rest of the equal documents were added later, and rank behind these.
+            return scores
+        at_once *= 4
+
+
+def _shingle_counts(store: Store, found: Candidates) -> Places:
+    """How many shingles the candidates have, repetitions counted, int64[n]."""
+    parts = [np.empty(0, dtype=np.int64)]
+    parts += (
+        store.sizes(found.doc_ids[start : start + _AT_ONCE])[0]
+        for start in range(0, len(found.doc_ids), _AT_ONCE)
     )
-    return np.concatenate(scores)
+    return np.concatenate(parts)
 
 
-def _contents(store: Store, doc_ids: list[int]) -> Iterator[list[Content]]:
-    """The contents of stored documents, in order, a bounded number of characters at once."""
-    at_once = 64
-    for start in range(0, len(doc_ids), at_once):
-        waiting: list[Content] = []
-        size = 0
-        for row in store.documents(doc_ids[start : start + at_once]):
-            stored = row.content or ""
-            waiting.append(from_stored(stored, store.settings.shingling))
-            size += len(stored)
-            if size > _VERIFY_AT_ONCE:
-                yield waiting
-                waiting, size = [], 0
-        if waiting:
-            yield waiting
+def _best(found: Candidates, scores: _Scores, query: Query) -> _Scores:
+    """The scores that reach the threshold, best first, at most `top`."""
+    doc_ids, estimates = found.doc_ids[scores.places], found.estimates[scores.places]
+    if scores.containments is None:
+        order = np.lexsort((doc_ids, -estimates, -scores.similarities))
+    else:
+        order = np.lexsort((doc_ids, -scores.similarities, -scores.containments))
+    order = order[scores.decisive[order] >= query.threshold][: query.top]
+    return _Scores(
+        scores.places[order],
+        scores.similarities[order],
+        None if scores.containments is None else scores.containments[order],
+    )
+
+
+def _is_certain(scores: _Scores, top: int | None) -> bool:
+    """Whether nothing that was not read can be better: these are equal, and were added first."""
+    return len(scores.places) == top and float(scores.similarities.min()) == 1
+
+
+def _what_was_cut(found: Candidates) -> str:
+    return (
+        f"{found.cut} of the query's buckets hold more than {found.read:,} documents each, and "
+        "only the most promising of the first of them were compared; there may be better matches: "
+        "a query for all matches, without top, compares with all"
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -64,18 +65,57 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
 
 def distinct_shingles(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
     """The distinct shingle hashes of a batch of n documents, each document's sorted."""
-    own: list[Hashes] = [np.empty(0, dtype=np.uint64)] * len(contents)
+    parts: list[Shingles] = []
+    order: list[int] = []
     for group in groups(contents, shingling):
         first = contents[group[0]]
         if isinstance(first, str) and is_large(first, shingling):
-            own[group[0]] = _distinct_of_pieces(pieces(first, shingling, seed))
+            own = _distinct_of_pieces(pieces(first, shingling, seed))
+            parts.append(Shingles(own, np.array([0, len(own)])))
         else:
-            shingles = shingle_group([contents[i] for i in group], shingling, seed)
-            for place, i in enumerate(group):
-                own[i] = distinct(shingles.of(place))
-    offsets = np.zeros(len(contents) + 1, dtype=np.int64)
-    np.cumsum([len(hashes) for hashes in own], out=offsets[1:])
-    return Shingles(np.concatenate([np.empty(0, np.uint64), *own]), offsets)
+            parts.append(_distinct(shingle_group([contents[i] for i in group], shingling, seed)))
+        order += group
+    if len(parts) == 1 and order == list(range(len(order))):
+        return parts[0]
+    return _in_order(parts, np.array(order, dtype=np.int64))
+
+
+def _distinct(shingles: Shingles) -> Shingles:
+    """The distinct hashes of each of n documents, sorted.
+
+    Sorting in place, document by document, takes 0.3 us a document and what its hashes take; one
+    sort of all (by document and hash) is no faster for documents of 5 shingles, and takes four
+    times as long for those of 30 and more.
+    """
+    if len(shingles) == 1:  # a query: the arrays below would take longer than the sorting
+        own = distinct(shingles.hashes)
+        return Shingles(own, np.array([0, len(own)]))
+    hashes = shingles.hashes.copy()
+    for start, end in pairwise(shingles.offsets.tolist()):
+        hashes[start:end].sort()
+    first = np.empty(len(hashes), dtype=np.bool_)
+    first[:1] = True
+    np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
+    starts = shingles.offsets[:-1]
+    first[starts[np.diff(shingles.offsets) > 0]] = True
+    running = np.zeros(len(hashes) + 1, dtype=np.int64)
+    np.cumsum(first, out=running[1:])
+    return Shingles(hashes[first], running[shingles.offsets])
+
+
+def _in_order(parts: Sequence[Shingles], order: npt.NDArray[np.int64]) -> Shingles:
+    """The documents of all parts as one batch; order[i] is the place of the i-th in it."""
+    if not parts:
+        return Shingles(np.empty(0, dtype=np.uint64), np.zeros(1, dtype=np.int64))
+    hashes = np.concatenate([part.hashes for part in parts])
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+    begins = np.cumsum(lengths) - lengths
+    back = np.argsort(order)
+    offsets = np.zeros(len(order) + 1, dtype=np.int64)
+    np.cumsum(lengths[back], out=offsets[1:])
+    gather = np.repeat(begins[back] - offsets[:-1], lengths[back])
+    gather += np.arange(len(hashes))
+    return Shingles(hashes[gather], offsets)
 
 
 def _distinct_of_pieces(stream: Iterable[Hashes]) -> Hashes:

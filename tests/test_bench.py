@@ -133,6 +133,9 @@ def test_lshdb_is_measured(directory: Path) -> None:
     if processes.PROC.is_dir():
         assert 10 < ingest["peak MB"] < 2000
     assert measured(run("query", directory), "lshdb")["found %"] >= 90
+    cases = {one["case"] for one in run("query", directory)["figures"]}
+    hot = [case for case in cases if "top 10" in case]
+    assert sorted(case.rpartition(f"{DOCUMENTS} ")[2] for case in hot) == sorted(corpora.HOT)
     startup = {one["case"]: one for one in run("startup", directory)["figures"]}
     assert {"lshdb query FILE", "lshdb --help"} == startup.keys()
     assert all(len(one["runs"]) == 5 for one in startup.values())

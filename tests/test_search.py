@@ -11,7 +11,7 @@ import pytest
 from neardup import jaccard, set_families, text_families
 
 import lshdb
-from lshdb import search
+from lshdb import shared_shingles
 from lshdb.errors import ContentError, KeyNotFound, UsageError
 from lshdb.model import Match
 
@@ -167,7 +167,7 @@ def test_many_large_candidates_are_verified_piece_by_piece(
         expected = db.query(key="0/base", exhaustive=exhaustive)
         assert len(expected) > 130
         for characters in (1, 1_000, 20_000):
-            monkeypatch.setattr(search, "_VERIFY_AT_ONCE", characters)
+            monkeypatch.setattr(shared_shingles, "_CHARACTERS_AT_ONCE", characters)
             assert db.query(key="0/base", exhaustive=exhaustive) == expected
 
 

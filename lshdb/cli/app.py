@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from lshdb.cli import adding, looking, querying
+from lshdb.cli import adding, comparing, looking, querying
 from lshdb.cli.running import command, open_streams
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ for function in (
     adding.add,
     querying.query,
     adding.remove,
+    comparing.compare,
     looking.show,
     looking.buckets,
     looking.sql,

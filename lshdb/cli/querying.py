@@ -13,7 +13,7 @@ from lshdb.cli.output import json_line, message, on_terminal, rows
 
 if TYPE_CHECKING:
     from lshdb.database import Database
-    from lshdb.model import Content
+    from lshdb.model import Content, Match
 
 
 def query(
@@ -54,6 +54,14 @@ def query(
             "--exhaustive", help="Slower: compare with all documents, not only those in a bucket."
         ),
     ] = False,
+    containment: Annotated[
+        bool,
+        typer.Option(
+            "--containment",
+            help="Rank by the share of the document's shingles that a stored one holds, and mean "
+            "that share with --threshold: to find a quotation in a longer text.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the stored documents similar to a document.
@@ -61,7 +69,15 @@ def query(
     Similarities are exact where the database keeps contents, else estimates. For a database of
     sets the document is a JSON array, or an object with the array as "set".
 
-    A match is a line: its similarity, whether that is exact or an estimate, its key.
+    A match is a line: its similarity, whether that is exact or an estimate, its key; with
+    --containment the line begins with the containment.
+
+    The index finds by Jaccard similarity. A document k times as long as the query that holds the
+    share c of its shingles has similarity c / (1 + k - c), which is low for a large k: how
+    probably such documents are found is told on standard error. --exhaustive finds them all.
+
+    With --top, only some documents of a bucket of more than 2,000 are compared; it is told where
+    that may have cost a match.
 
     Example: lshdb query -d code.db suspicious.py --top 5
     """
@@ -82,32 +98,51 @@ def query(
             threshold=threshold,
             estimate=estimate,
             exhaustive=exhaustive,
+            containment=containment,
         )
-        if least < database.settings.threshold and not exhaustive:
+        if containment and not exhaustive:
+            _tell_what_is_found(database, least)
+        elif least < database.settings.threshold and not exhaustive:
             _warn(database, least)
     if as_json:
         for match in matches:
-            json_line(
-                {
-                    "key": match.key,
-                    "similarity": match.similarity,
-                    "exact": match.exact,
-                    "estimate": match.estimate,
-                    "bands": match.bands,
-                }
-            )
-        return
-    if not matches:
-        message(f"no document with similarity {least:g} or more")
-        return
-    kind = "similarity" if matches[0].exact else "estimate"
-    if on_terminal():
-        rows((kind, "key"), [(f"{m.similarity:.4f}", m.key) for m in matches])
+            _print_json(match)
+    elif matches:
+        _print(matches)
     else:
-        rows(
-            ("similarity", "kind", "key"),
-            [(f"{m.similarity:.6f}", "exact" if m.exact else "estimate", m.key) for m in matches],
-        )
+        name = "containment" if containment else "similarity"
+        message(f"no document with {name} {least:g} or more")
+
+
+def _print_json(match: Match) -> None:
+    contained = {} if match.containment is None else {"containment": match.containment}
+    json_line(
+        {
+            "key": match.key,
+            **contained,
+            "similarity": match.similarity,
+            "exact": match.exact,
+            "estimate": match.estimate,
+            "bands": match.bands,
+        }
+    )
+
+
+def _print(matches: list[Match]) -> None:
+    exact = matches[0].exact
+    digits = 4 if on_terminal() else 6
+    names = ["containment"] if matches[0].containment is not None else []
+    names += ["similarity" if exact else "estimate"]
+    table: list[list[str]] = []
+    for match in matches:
+        shares = [match.similarity]
+        if match.containment is not None:
+            shares.insert(0, match.containment)
+        table.append([f"{share:.{digits}f}" for share in shares])
+        if not on_terminal():
+            table[-1].append("exact" if exact else "estimate")
+        table[-1].append(match.key)
+    rows((*names, "key"), table)
 
 
 def _content(database: Database, file: str | None, text: str | None) -> Content:
@@ -138,4 +173,20 @@ def _warn(database: Database, threshold: float) -> None:
     message(
         f"the index is made for similarity {settings.threshold:g}: of the documents at "
         f"{threshold:g} it finds about {recall:.1%}; --exhaustive finds all"
+    )
+
+
+def _tell_what_is_found(database: Database, containment: float) -> None:
+    """How probable it is to find documents of several lengths that hold this share of a query."""
+    from lshdb.scurve import candidate_probability
+
+    construction = database.settings.construction
+    found = [
+        candidate_probability(containment / (1 + times - containment), construction)
+        for times in (1, 2, 5, 10)
+    ]
+    message(
+        f"a document that holds {containment:g} of the query's shingles is found with probability "
+        f"{found[0]:.1%} if it is as long as the query, {found[1]:.1%} if 2 times, {found[2]:.1%} "
+        f"if 5 times, {found[3]:.1%} if 10 times as long; --exhaustive finds all"
     )

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
 import typer
 
-from lshdb.cli.output import discard, message
+from lshdb.cli.output import discard
+from lshdb.cli.output import message as tell
 from lshdb.errors import LshdbError, UsageError
 
 FAILED = 1
@@ -26,6 +28,8 @@ def command(function: Callable[_P, None]) -> Callable[_P, None]:
 
     @wraps(function)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        # Of a warning the text is told; where in the library it arose is no matter.
+        warnings.showwarning = lambda message, *_, **__: tell(f"lshdb: {message}")
         try:
             function(*args, **kwargs)
             # Here and not at the interpreter's end, where a full disk could only be complained of.
@@ -51,7 +55,7 @@ def command(function: Callable[_P, None]) -> Callable[_P, None]:
 
 def failed(reason: str, status: int = FAILED) -> typer.Exit:
     """Print a reason on standard error; the exception that ends the command."""
-    message(f"lshdb: {reason}")
+    tell(f"lshdb: {reason}")
     return typer.Exit(status)
 
 

@@ -32,11 +32,14 @@ INSERT_BAND: Final = "INSERT INTO bands (band_no, bucket_key, doc_id) VALUES (?,
 INSERT_BANDS: Final = INSERT_BAND + ", (?, ?, ?)" * (BANDS_AT_ONCE - 1)
 DELETE_BAND: Final = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"
 
+# Counted by the caller: GROUP BY takes as long again, and many times that on large buckets.
 CANDIDATES: Final = """
-    SELECT b.doc_id, count(*)
+    SELECT b.doc_id
     FROM json_each(?) AS query
     CROSS JOIN bands AS b ON b.band_no = query.key AND b.bucket_key = query.value
-    GROUP BY b.doc_id"""
+    LIMIT ?"""
+FIRST_OF_BUCKET: Final = """
+    SELECT doc_id FROM bands WHERE band_no = ? AND bucket_key = ? ORDER BY doc_id LIMIT ?"""
 BUCKETS_OF_DOCUMENT: Final = """
     SELECT query.key, query.value, count(b.doc_id)
     FROM json_each(?) AS query
@@ -50,11 +53,15 @@ LARGEST_BUCKETS: Final = """
 DOCUMENT_OF_KEY: Final = """
     SELECT d.doc_id, d.key, d.shingles, d.content, s.signature
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id) WHERE d.key = ?"""
-DOCUMENTS: Final = """
-    SELECT d.doc_id, d.key, d.shingles, d.content, s.signature
-    FROM json_each(?) AS wanted
-    CROSS JOIN documents AS d ON d.doc_id = wanted.value
-    LEFT JOIN signatures AS s USING (doc_id)"""
+CONTENTS: Final = """
+    SELECT coalesce(d.content, '')
+    FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
+SIZES: Final = """
+    SELECT d.shingles, d.digest
+    FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
+KEYS_OF: Final = """
+    SELECT d.key
+    FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 SIGNATURES: Final = """
     SELECT s.doc_id, s.signature
     FROM json_each(?) AS wanted CROSS JOIN signatures AS s ON s.doc_id = wanted.value"""

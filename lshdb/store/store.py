@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
@@ -197,9 +198,28 @@ class Store:
         self, bucket_keys: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Documents that share a bucket with keys int64[b]: doc_ids int64[c], bands int64[c]."""
-        rows = self._rows(sql.CANDIDATES, json.dumps(bucket_keys.tolist()))
-        table = np.array(rows, dtype=np.int64).reshape(-1, 2)
-        return table[:, 0], table[:, 1]
+        doc_ids, bands = np.unique(self.members(bucket_keys), return_counts=True)
+        return doc_ids, bands
+
+    def members(
+        self, bucket_keys: npt.NDArray[np.int64], most: int | None = None
+    ) -> npt.NDArray[np.int64]:
+        """The documents in the buckets int64[b], one of each band, repeated; the first `most`."""
+        limit = -1 if most is None else most
+        return self._integers(sql.CANDIDATES, json.dumps(bucket_keys.tolist()), limit)
+
+    def first_members(self, band_no: int, bucket_key: int, most: int) -> npt.NDArray[np.int64]:
+        """The `most` documents of a bucket that were added first, their ids in order."""
+        return self._integers(sql.FIRST_OF_BUCKET, band_no, bucket_key, most)
+
+    def _integers(self, statement: str, *parameters: SqlValue) -> npt.NDArray[np.int64]:
+        """The one column of a result, int64[any], without a list of all its rows."""
+
+        def read() -> npt.NDArray[np.int64]:
+            cursor = self._connection.execute(statement, parameters)
+            return np.fromiter(chain.from_iterable(cursor), dtype=np.int64)
+
+        return self._run(read)
 
     def document(self, key: str) -> DocumentRow | None:
         """The document of a key, None where there is none."""
@@ -209,10 +229,24 @@ class Store:
             return None
         return self._document(rows[0]) if rows else None
 
-    def documents(self, doc_ids: Sequence[int]) -> list[DocumentRow]:
-        """The documents of these ids, in the order of the ids."""
-        rows = self._rows(sql.DOCUMENTS, json.dumps(list(doc_ids)))
-        return [self._document(row) for row in rows]
+    def contents(self, doc_ids: npt.NDArray[np.int64]) -> Iterator[str]:
+        """The stored contents of these documents, in this order, read as they are taken."""
+        with translated_errors(self.path):
+            for (content,) in self._connection.execute(
+                sql.CONTENTS, (json.dumps(doc_ids.tolist()),)
+            ):
+                yield str(content)
+
+    def sizes(self, doc_ids: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], list[bytes]]:
+        """Shingles of these documents, repetitions counted, int64[n], and their digests."""
+        rows = self._rows(sql.SIZES, json.dumps(doc_ids.tolist()))
+        shingles = np.array([row[0] for row in rows], dtype=np.int64)
+        return shingles, [_blob(row[1]) for row in rows]
+
+    def keys_of(self, doc_ids: npt.NDArray[np.int64]) -> list[str]:
+        """The keys of these documents, in this order."""
+        rows = self._rows(sql.KEYS_OF, json.dumps(doc_ids.tolist()))
+        return [str(key) for (key,) in rows]
 
     def signatures(
         self, doc_ids: npt.NDArray[np.int64]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from corpora import HOT
 from figures import OWN, P50, P99, Aim, Figure, collect
-from lab import SIZE, Lab, Options, with_peak
+from lab import SIZE, Lab, Options, size_name, with_peak
 
 NAME: Final = "query"
 _FULL: Final = (10_000, 100_000)
@@ -44,7 +45,34 @@ def run(lab: Lab) -> list[Figure]:
             found += collect(NAME, _case(options, corpus.documents), engine, corpus.documents, runs)
         if own is not None:
             own.unlink()
+    if OWN in options.engines:
+        for kind in HOT:
+            found += _hot(lab, kind)
     return found
+
+
+def _hot(lab: Lab, kind: str) -> list[Figure]:
+    """The ten best of a bucket that holds all documents."""
+    options = lab.options
+    count = _counts(options)[-1]
+    lab.say(f"query: the 10 best, among {count:,} {kind}")
+    corpus = lab.hot_corpus(kind, count, options.size or SIZE)
+    database = lab.database(corpus, options.shingle or "word:3")
+
+    def measured(_: str) -> dict[str, float]:
+        repeat = 10 if options.quick else 50
+        done = lab.run(task="hot", database=database, path=corpus.path, repeat=repeat)
+        return with_peak(done.result, done.measured)
+
+    runs = lab.alternate([OWN], measured)[OWN]
+    database.unlink()
+    return collect(NAME, _hot_case(options, kind), OWN, count, runs)
+
+
+def _hot_case(options: Options, kind: str) -> str:
+    size = size_name(options.size or SIZE)
+    shingle = options.shingle or "word:3"
+    return f"{shingle}, {size}, top 10, among {_counts(options)[-1]:,} {kind}"
 
 
 def _counts(options: Options) -> tuple[int, ...]:
@@ -64,4 +92,5 @@ def aims(options: Options) -> list[Aim]:
     cases = [_case(options, count) for count in _counts(options)]
     found = [Aim(NAME, case, P50, 1) for case in cases]
     found += [Aim(NAME, case, P99, 5) for case in cases]
+    found += [Aim(NAME, _hot_case(options, kind), P50, 50) for kind in HOT]
     return [*found, Aim(NAME, cases[-1], P50, 2)]

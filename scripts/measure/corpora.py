@@ -19,6 +19,10 @@ from generate import sets, texts
 SIMILARITY: Final = 0.9
 """About the Jaccard similarity, by words, of a query to the document it was made from."""
 
+COPIES: Final = "copies of one document"
+HOT: Final = (COPIES, "documents with one header")
+"""Collections in which some buckets hold a large part of the documents."""
+
 _ACCENTED: Final = str.maketrans("aeiouncszy", "áéíóúñčšžý")
 _CYRILLIC: Final = str.maketrans("abcdefghijklmnopqrstuvwxyz", "абсдефгхийклмнопярстувшчыз")
 _IDEOGRAPHS: Final = range(0x4E00, 0x9F00)
@@ -81,6 +85,18 @@ def write_generated(path: Path, documents: int, size: int, alphabet: str = "ASCI
     )
     whole = (" ".join(itertools.islice(made, parts)) for _ in range(documents))
     return _write(path, (written_in(text, alphabet) for text in whole))
+
+
+def write_hot(path: Path, kind: str, documents: int, size: int) -> Corpus:
+    """Write documents that share their buckets: copies, or documents under one header.
+
+    The header is nine tenths of a document, the rest of each is its own.
+    """
+    header = size if kind == COPIES else round(0.9 * size)
+    ((_, shared),) = texts(1, header)
+    own = (text for _, text in texts(documents, max(1, size - header), seed=2, duplicates=0))
+    whole = (shared if kind == COPIES else f"{shared} {text}" for text in own)
+    return _write(path, whole)
 
 
 def write_copy(path: Path, source: Path, limit: int) -> Corpus:

@@ -104,6 +104,13 @@ class Lab:
             flush(path)
         return self._corpora[name]
 
+    def hot_corpus(self, kind: str, documents: int, size: int) -> Corpus:
+        """A corpus of documents that share their buckets, of one of the kinds of corpora.HOT."""
+        path = self.fresh(".jsonl")
+        corpus = corpora.write_hot(path, kind, documents, size)
+        flush(path)
+        return corpus
+
     def queries(self, corpus: Corpus, count: int) -> Path:
         """Queries to a corpus, half of them near duplicates of its documents."""
         path = self.fresh(".queries.jsonl")

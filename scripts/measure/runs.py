@@ -12,6 +12,7 @@ import json
 import statistics
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -83,6 +84,22 @@ def query(
     }
 
 
+def hot(database: str, path: str, repeat: int) -> dict[str, float]:
+    """Milliseconds that the ten best of a large bucket take, for documents of the collection."""
+    import lshdb
+
+    asked = read_texts(Path(path), repeat)
+    taken: list[float] = []
+    with lshdb.open(database, mode="read") as db, warnings.catch_warnings():
+        warnings.simplefilter("ignore", lshdb.LimitWarning)
+        db.query(asked[0], top=10)
+        for text in asked:
+            begun = time.perf_counter()
+            db.query(text, top=10)
+            taken.append(time.perf_counter() - begun)
+    return {"p50 ms": 1000 * _percentile(taken, 50), "p99 ms": 1000 * _percentile(taken, 99)}
+
+
 def join(
     engine: str, shingle: str, path: str, limit: int, database: str | None
 ) -> dict[str, float]:
@@ -147,6 +164,7 @@ _TASKS: Final[dict[str, Callable[..., dict[str, Any]]]] = {
     "kernels": kernels,
     "index": index,
     "query": query,
+    "hot": hot,
     "join": join,
     "add": add,
 }

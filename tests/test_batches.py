@@ -1,0 +1,90 @@
+"""Batches of stored documents: read and shingled together as one by one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from unittest import mock
+
+import inspection
+import oracles
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import lshdb
+from lshdb import shingling
+from lshdb.content import cleaned, encoded, from_stored, many_from_stored
+from lshdb.errors import DamagedFile
+from lshdb.model import Content, Shingling
+from lshdb.signing import distinct_shingles
+
+SETS = Shingling("set")
+ELEMENTS = (
+    st.integers(-(1 << 70), 1 << 70) | st.text(max_size=5) | st.sampled_from(["],[", '"', "\n"])
+)
+TEXTS = st.text(oracles.ASCII_NASTY, max_size=30) | st.text(oracles.NASTY, max_size=30)
+
+
+def distinct(contents: list[Content], kind: Shingling) -> list[list[int]]:
+    found = distinct_shingles(contents, kind, 1)
+    assert found.offsets[0] == 0
+    assert found.offsets[-1] == len(found.hashes)
+    return [found.of(i).tolist() for i in range(len(found))]
+
+
+@given(st.lists(TEXTS, max_size=8), st.sampled_from(["word", "char"]), st.integers(1, 3))
+@example([], "word", 1)
+@example(["", "a", "", "\xe9 b", "", "a a a a a a a a a a a a", "\u4e00", ""], "word", 1)
+def test_distinct_shingles_are_those_of_each_document(
+    texts: list[Content], kind: str, size: int
+) -> None:
+    """Also where some are ASCII and some are not, and some so large that they stand alone."""
+    for block in (1 << 15, 20):
+        with mock.patch.dict(shingling.BLOCK, {"char": block, "word": block}):
+            found = distinct(texts, Shingling("word" if kind == "word" else "char", size))
+        assert found == [sorted(set(oracles.shingle_hashes(t, kind, size, 1))) for t in texts]
+
+
+@given(st.lists(st.frozensets(ELEMENTS, max_size=6), max_size=6))
+def test_stored_sets_are_read_alike_together_and_alone(sets: list[frozenset[str | int]]) -> None:
+    stored = [encoded(cleaned(elements, SETS)) for elements in sets]
+    together = many_from_stored(stored, SETS)
+    assert [tuple(elements) for elements in together] == [from_stored(s, SETS) for s in stored]
+    expected = [sorted(set(oracles.shingle_hashes(s, "set", 1, 1))) for s in sets]
+    assert distinct(list(together), SETS) == expected
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        ["[1", "2]"],
+        ["[1],[2", "3]"],
+        ["[1],[[2]", "[3]]"],
+        ['["a', 'b"]'],
+        ["[1]", "{}"],
+        ["[1]", "[1.5]"],
+        ["[1]", "[true]"],
+        ["", "[1]"],
+        ["[1]", "[1],[2]"],
+        ["[[1]]", "[2]"],
+    ],
+    ids=str,
+)
+def test_broken_sets_do_not_become_whole_side_by_side(broken: list[str], path: Path) -> None:
+    with pytest.raises(DamagedFile, match="no JSON array"):
+        many_from_stored(broken, SETS)
+    with lshdb.open(path, shingle="set", threshold=0.5) as db:
+        db.add_many((str(i), [1, 2, 3]) for i in range(2))
+    with inspection.sqlite(path) as connection:
+        for doc_id, content in enumerate(broken, 1):
+            connection.execute(
+                "UPDATE documents SET content = ? WHERE doc_id = ?", (content, doc_id)
+            )
+    with lshdb.open(path) as db, pytest.raises(DamagedFile, match="no JSON array"):
+        db.query([1, 2, 3])
+
+
+def test_texts_are_as_they_are_stored() -> None:
+    texts = ["a", "", json.dumps(["x"])]
+    assert many_from_stored(texts, Shingling("word", 3)) == texts

@@ -1,0 +1,111 @@
+"""Offsets of shingles: as many as there are shingles, and each slice holds its shingle."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from oracles import ASCII_NASTY, NASTY, collapsed, fold
+
+from lshdb.model import Shingling
+from lshdb.positions import never_combines, shingle_positions
+from lshdb.shingling import shingle
+
+SEED = 1
+SHINGLINGS = st.builds(Shingling, st.sampled_from(["word", "char"]), st.integers(1, 6))
+ANY_TEXT = st.text(st.characters(), max_size=60)
+NASTY_TEXT = st.text(st.sampled_from(NASTY), max_size=60)
+TEXTS = ANY_TEXT | NASTY_TEXT | st.text(max_size=60)
+
+
+def hashes(text: str, shingling: Shingling) -> list[int]:
+    found: list[int] = shingle([text], shingling, SEED).hashes.tolist()
+    return found
+
+
+def slices(text: str, shingling: Shingling) -> list[str]:
+    """The stretch of a text of each of its shingles."""
+    at = shingle_positions(text, shingling)
+    return [text[i:j] for i, j in zip(at.starts.tolist(), at.ends.tolist(), strict=True)]
+
+
+@given(TEXTS, SHINGLINGS)
+@example("", Shingling("char", 1))
+@example(" \u3000", Shingling("char", 1))
+@example("\u0301", Shingling("word", 1))
+@example("e\u0301a\u0308\u0323", Shingling("char", 1))
+@example("\u1112\u1161\u11ab\u1112", Shingling("char", 2))
+@example("\ufdfa", Shingling("word", 1))
+@example("\uff76\uff9e", Shingling("word", 1))
+@example("\xb4\xb4", Shingling("char", 1))
+def test_there_is_a_stretch_for_every_shingle(text: str, shingling: Shingling) -> None:
+    at = shingle_positions(text, shingling)
+    starts, ends = at.starts.tolist(), at.ends.tolist()
+    assert len(starts) == len(ends) == len(hashes(text, shingling))
+    assert starts == sorted(starts)
+    assert ends == sorted(ends)
+    assert all(0 <= start < end <= len(text) for start, end in zip(starts, ends, strict=True))
+
+
+@given(TEXTS, SHINGLINGS)
+@example("Stra\xdfe \ufb01 \u3392 x\u0301\u0323y", Shingling("char", 3))
+@example("\xbd\u0e33\u0e01 \u1fb3\u0345", Shingling("char", 2))
+def test_a_stretch_holds_its_shingle(text: str, shingling: Shingling) -> None:
+    """And more only where a character of the text folds to several."""
+    for stretch, own in zip(slices(text, shingling), hashes(text, shingling), strict=True):
+        found = hashes(stretch, shingling)
+        if own not in found:
+            # Stretches are folded without the blanks at their ends.
+            assert shingling.kind == "char"
+            assert collapsed("|" + stretch + "|")[1:-1] != collapsed(stretch)
+
+
+@given(st.text(st.sampled_from(ASCII_NASTY)) | TEXTS.map(fold), SHINGLINGS)
+def test_where_folding_keeps_lengths_a_stretch_is_its_shingle(
+    text: str, shingling: Shingling
+) -> None:
+    if fold(text) != text and not text.isascii():
+        return
+    for stretch, own in zip(slices(text, shingling), hashes(text, shingling), strict=True):
+        if shingling.kind == "char" and (stretch[0].isspace() or stretch[-1].isspace()):
+            continue  # blanks at the ends of a text are no part of a shingle
+        if text.isascii() or fold(stretch) == stretch:
+            assert hashes(stretch, shingling) == [own]
+
+
+def test_offsets_of_a_text_that_changes_its_length() -> None:
+    assert slices("Gro\xdfe \ufb01sche, e\u0301te\u0301!", Shingling("word", 1)) == [
+        "Gro\xdfe",
+        "\ufb01sche",
+        "e\u0301te\u0301",
+    ]
+    assert slices("a \t b\xdf", Shingling("char", 2)) == ["a \t ", " \t b", "b\xdf", "\xdf"]
+    assert slices("  one  ", Shingling("char", 9)) == ["one"]
+    assert slices("東京 tower", Shingling("word", 2)) == ["東京", "京 tower"]
+
+
+@pytest.mark.parametrize("shingling", ["word:3", "char:5"])
+def test_offsets_in_a_text_that_is_shingled_in_pieces(shingling: str) -> None:
+    text = "Stra\xdfe e\u0301 \u3000\uff21bc 東 fine words; " * 8_000
+    kind = Shingling.parse(shingling)
+    at, own = shingle_positions(text, kind), hashes(text, kind)
+    assert len(at) == len(own) > 20_000
+    for i in range(0, len(own), 997):
+        stretch = text[at.starts[i] : at.ends[i]]
+        assert own[i] in hashes(stretch, kind) or stretch != stretch.strip()
+
+
+def test_what_composes_with_a_character_before_it_is_known() -> None:
+    """By Unicode's own data: the second characters of all canonical compositions."""
+    seconds: set[str] = set()
+    for code in range(sys.maxunicode + 1):
+        parts = unicodedata.normalize("NFD", chr(code))
+        if unicodedata.normalize("NFC", parts) == chr(code):
+            seconds.update(parts[1:])
+    assert len(seconds) > 100
+    assert not [hex(ord(second)) for second in seconds if never_combines(second)]
+    letters = "a\xdfß東あ가\u05d0\u0627\U0001f600 1"
+    assert all(map(never_combines, letters))
