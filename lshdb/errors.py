@@ -74,5 +74,9 @@ class ReadOnly(StoreError):
     """The file is opened or mounted read-only."""
 
 
+class LimitWarning(UserWarning):
+    """A result is not complete because a limit cut it; the text says what was cut."""
+
+
 class QueryError(StoreError):
     """SQL that is wrong, or that may not run here."""

@@ -1,12 +1,14 @@
 """The database file. Nothing outside this package imports sqlite3."""
 
 from lshdb.store.connection import FORMAT_VERSION, Mode
+from lshdb.store.joins import JoinReader
 from lshdb.store.readonly_sql import SqlValue
 from lshdb.store.store import DocumentRow, KnownDocument, NewDocument, Store, UpdatedDocument
 
 __all__ = [
     "FORMAT_VERSION",
     "DocumentRow",
+    "JoinReader",
     "KnownDocument",
     "Mode",
     "NewDocument",

@@ -1,0 +1,228 @@
+"""All similar pairs of a database, and the clusters that they make."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.candidates import Limit, Numbers, SharedBuckets
+from lshdb.clustering import Components, take_greedily
+from lshdb.errors import LimitWarning, UsageError
+from lshdb.model import Cluster, Keep, Pair
+from lshdb.store import JoinReader, Store
+from lshdb.verifying import Estimates, Exact, Scorer
+
+_LIMIT: Final = Limit(first=64, others=512)
+"""What clusters compare in one bucket: all pairs of up to 577 documents."""
+_ROWS: Final = 10_000
+"""Pairs, or members of clusters, made into objects in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What `Database.pairs` or `Database.clusters` was asked; illegal ones raise UsageError."""
+
+    threshold: float
+    estimate: bool
+    keep: Keep = "first"
+    star: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.threshold <= 1:
+            raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
+        if self.keep not in get_args(Keep):
+            raise UsageError(f"keep {self.keep!r} is not {', '.join(get_args(Keep))}")
+
+
+class _Join:
+    """One reading of the documents that share buckets.
+
+    Attributes:
+        doc_ids: int64[m], ascending; a document's number is its place here.
+        same: int64[m], for each document the first one with the same content.
+        buckets: all buckets of two documents or more.
+        scorer: tells similarities, exact or not.
+        estimates: tells estimates.
+    """
+
+    def __init__(self, store: Store, reader: JoinReader, request: Request) -> None:
+        self._reader = reader
+        self.exact = store.settings.content and not request.estimate
+        self.doc_ids, self.buckets = SharedBuckets.collect(reader.shared_buckets())
+        digests, shingles = reader.digests(self.doc_ids)
+        _, first, of_document = np.unique(digests, return_index=True, return_inverse=True)
+        self.same: Numbers = first[of_document]
+        del digests, of_document
+        self.estimates = Estimates(reader, self.doc_ids, self.same)
+        self.scorer: Scorer = self.estimates
+        if self.exact:
+            self.scorer = Exact(reader, self.doc_ids, self.same, shingles, store.settings)
+
+    def __len__(self) -> int:
+        return len(self.doc_ids)
+
+    def keys(self, documents: Numbers) -> list[str]:
+        """The keys of documents, int64[n]."""
+        some, place = np.unique(documents, return_inverse=True)
+        keys = self._reader.keys(self.doc_ids[some])
+        return [keys[i] for i in place.tolist()]
+
+    def order(self, keep: Keep) -> Numbers:
+        """int64[m]: the documents, those to be kept rather than others first."""
+        if keep == "last":
+            return np.arange(len(self))[::-1].copy()
+        if keep == "longest":
+            return np.argsort(-self._reader.lengths(self.doc_ids), kind="stable")
+        return np.arange(len(self))
+
+
+def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
+    """All pairs of candidates that are similar, in the order of addition."""
+    with store.join_reader() as reader:
+        join = _Join(store, reader, request)
+        for a, b in join.buckets.pairs(len(join)):
+            scores = join.scorer.scores(a, b, request.threshold)
+            similar = scores >= request.threshold
+            a, b, scores = a[similar], b[similar], scores[similar]
+            for start in range(0, len(a), _ROWS):
+                part = slice(start, start + _ROWS)
+                yield from _pairs(join, a[part], b[part], scores[part])
+
+
+def _pairs(
+    join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64]
+) -> Iterator[Pair]:
+    estimates = join.estimates.scores(a, b, 0) if join.exact else scores
+    keys = join.keys(np.concatenate([a, b]))
+    exact = join.exact
+    for one, other, score, estimate in zip(
+        keys[: len(a)], keys[len(a) :], scores.tolist(), estimates.tolist(), strict=True
+    ):
+        yield Pair(one, other, score, exact, estimate)
+
+
+def all_clusters(store: Store, request: Request) -> Iterator[Cluster]:
+    """The clusters of two documents or more, in the order of their first documents."""
+    with store.join_reader() as reader:
+        join = _Join(store, reader, request)
+        order = join.order(request.keep)
+        find = _stars if request.star else _components
+        keeper, scores = find(join, order, request.threshold)
+        size = np.bincount(keeper, minlength=len(join))[keeper]
+        # Clusters in the order of their first members, in each the members in theirs.
+        first = np.full(len(join), len(join))
+        np.minimum.at(first, keeper, np.arange(len(join)))
+        members = np.flatnonzero(size > 1)
+        members = members[np.argsort(first[keeper[members]], kind="stable")]
+        yield from _clusters(join, members, keeper[members], scores[members], request.threshold)
+
+
+def _clusters(
+    join: _Join,
+    members: Numbers,
+    keepers: Numbers,
+    scores: npt.NDArray[np.float64],
+    threshold: float,
+) -> Iterator[Cluster]:
+    """Clusters of members int64[n], cluster by cluster, with the kept one of each."""
+    begins = np.flatnonzero(np.diff(keepers, prepend=-1))
+    ends = np.append(begins[1:], len(members))
+    place = 0
+    while place < len(begins):
+        last = max(place + 1, int(np.searchsorted(ends, begins[place] + _ROWS, side="right")))
+        start = begins[place]
+        keys = join.keys(members[start : ends[last - 1]])
+        for number in range(place, last):
+            begin, end = int(begins[number]), int(ends[number])
+            own = keys[begin - start : end - start]
+            kept = int(np.flatnonzero(members[begin:end] == keepers[begin])[0])
+            similarities = scores[begin:end]
+            others = np.delete(similarities, kept)
+            yield Cluster(
+                cluster=number + 1,
+                keep=own[kept],
+                members=tuple(own),
+                similarities=tuple(similarities.tolist()),
+                lowest=float(others.min()),
+                mean=float(others.mean()),
+                below=int((others < threshold).sum()),
+                exact=join.exact,
+            )
+        place = last
+
+
+def _components(
+    join: _Join, order: Numbers, threshold: float
+) -> tuple[Numbers, npt.NDArray[np.float64]]:
+    """Connected components: for each document the one kept, and the similarity to it.
+
+    Equal documents count as one. The members of a bucket are first compared with its first one,
+    which is all that most buckets need; then with others, as long as they are not connected.
+    """
+    components = Components(len(join))
+    buckets = join.buckets.only(join.same == np.arange(len(join)))
+    scorer = join.scorer
+    for limit in (Limit(1, 0), _LIMIT):
+        for a, b in buckets.pairs(len(join), limit):
+            apart = components.apart(a, b)
+            a, b = a[apart], b[apart]
+            similar = scorer.scores(a, b, threshold) >= threshold
+            components.join(a[similar], b[similar])
+        buckets = buckets.mixed(components.labels)
+    _warn(buckets, components.labels, np.ones(len(join), dtype=np.bool_))
+    label = components.labels[join.same]
+    # The first of each component in the order wanted.
+    keeper = np.empty(len(join), dtype=np.int64)
+    keeper[label[order[::-1]]] = order[::-1]
+    keeper = keeper[label]
+    scores = np.ones(len(join))
+    other = np.flatnonzero(keeper != np.arange(len(join)))
+    other = other[np.argsort(keeper[other], kind="stable")]
+    for start in range(0, len(other), _ROWS):
+        some = other[start : start + _ROWS]
+        scores[some] = scorer.scores(keeper[some], some, 0)
+    return keeper, scores
+
+
+def _stars(
+    join: _Join, order: Numbers, threshold: float
+) -> tuple[Numbers, npt.NDArray[np.float64]]:
+    """Stars: documents in an order each take those that are similar, unless they are taken.
+
+    Documents are renumbered by their place in the order; of equal ones, the first stands for all.
+    """
+    count = len(join)
+    number = np.empty(count, dtype=np.int64)
+    number[order] = np.arange(count)
+    first = np.full(count, count)
+    np.minimum.at(first, join.same, number)
+    own = first[join.same]  # the number that stands for each document
+    buckets = join.buckets.only(own == number).renumbered(number)
+    taken = np.full(count, -1)
+    scores = np.ones(count)
+    free = np.ones(count, dtype=np.bool_)
+    for a, b in buckets.pairs(count, _LIMIT, free):
+        found = join.scorer.scores(order[a], order[b], threshold)
+        similar = found >= threshold
+        take_greedily(a[similar], b[similar], found[similar], taken, scores)
+        np.less(taken, 0, out=free)
+    taker = np.where(free, np.arange(count), taken)
+    _warn(buckets, taker, free)
+    return order[taker[own]], scores[own]
+
+
+def _warn(buckets: SharedBuckets, labels: Numbers, asking: npt.NDArray[np.bool_]) -> None:
+    cut, pairs = buckets.left_out(_LIMIT, labels, asking)
+    if cut:
+        warnings.warn(
+            f"{cut:,} buckets have more than {_LIMIT.first + _LIMIT.others + 1:,} documents that "
+            f"are not similar: {pairs:,} of their candidate pairs were not compared, and clusters "
+            "that only these would join are apart",
+            LimitWarning,
+            stacklevel=2,
+        )
