@@ -31,10 +31,12 @@ class Limit:
     """With how many that follow it in a bucket a document is compared.
 
     Attributes:
-        first: the first so many documents of a bucket are compared with all that follow.
+        whole: in buckets of at most so many documents, with all.
+        first: in larger ones, the first so many documents are compared with all that follow.
         others: each of the others with so many.
     """
 
+    whole: int
     first: int
     others: int
 
@@ -91,7 +93,9 @@ class SharedBuckets:
             return self
         own = labels[self.members]
         other = own != np.repeat(own[self.offsets[:-1]], self.sizes)
-        return self._of_rows(np.repeat(np.logical_or.reduceat(other, self.offsets[:-1]), self.sizes))
+        return self._of_rows(
+            np.repeat(np.logical_or.reduceat(other, self.offsets[:-1]), self.sizes)
+        )
 
     def renumbered(self, numbers: Numbers) -> SharedBuckets:
         """The same buckets where document i has the number numbers[i], int64[m]."""
@@ -128,7 +132,9 @@ class SharedBuckets:
         later = (np.repeat(self.offsets[1:], self.sizes) - 1 - place).astype(np.int32)
         if limit is not None:
             place -= np.repeat(self.offsets[:-1], self.sizes)
-            np.minimum(later, limit.others, out=later, where=place >= limit.first)
+            cut = (place >= limit.first) & np.repeat(self.sizes > limit.whole, self.sizes)
+            np.minimum(later, limit.others, out=later, where=cut)
+            del cut
         del place
         order = np.argsort(self.members, kind="stable")
         first = _bounds(np.bincount(self.members, minlength=documents))
@@ -194,7 +200,7 @@ class SharedBuckets:
             counts in each such bucket.
         """
         bucket = np.repeat(np.arange(len(self.offsets) - 1), self.sizes)
-        rows = np.flatnonzero((self.sizes - 1 - limit.first > limit.others)[bucket])
+        rows = np.flatnonzero((self.sizes > limit.whole)[bucket])
         bucket, own = bucket[rows], labels[self.members[rows]]
         order = np.lexsort((rows, own, bucket))
         rows, bucket, own = rows[order], bucket[order], own[order]

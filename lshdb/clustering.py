@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.overlaps import runs
+
 
 class Components:
     """A partition of the numbers 0 to n - 1 that grows coarser with every edge.
@@ -58,13 +60,14 @@ def take_greedily(
     """Let documents take those that are similar to them, unless they are taken themselves.
 
     Args:
-        one, other, similarity: int64[c], int64[c], float64[c]: similar documents one[i] < other[i]
-            in the order of one. All pairs of a smaller one are here or were given before.
+        one: int64[c], ascending.
+        other: int64[c]: other[i] is similar to one[i], and larger. All pairs of a smaller one are
+            here or were given before.
+        similarity: float64[c], of these pairs.
         taken: int64[n], by which document each is taken, -1 by none yet; changed in place.
         similarities: float64[n], the similarity to that document; changed in place.
     """
-    begins = np.flatnonzero(np.diff(one, prepend=-1))
-    ends = np.append(begins[1:], len(one))
+    begins, ends = runs(one)
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         taker = int(one[begin])
         if taken[taker] >= 0:

@@ -14,11 +14,13 @@ from lshdb.candidates import Limit, Numbers, SharedBuckets
 from lshdb.clustering import Components, take_greedily
 from lshdb.errors import LimitWarning, UsageError
 from lshdb.model import Cluster, Keep, Pair
+from lshdb.overlaps import runs
 from lshdb.store import JoinReader, Store
 from lshdb.verifying import Estimates, Exact, Scorer
 
-_LIMIT: Final = Limit(first=64, others=512)
-"""What clusters compare in one bucket: all pairs of up to 577 documents."""
+_LIMIT: Final = Limit(whole=2000, first=64, others=512)
+"""What clusters compare in one bucket: that much stays linear in the number of documents."""
+_STAR: Final = Limit(whole=0, first=1, others=0)
 _ROWS: Final = 10_000
 """Pairs, or members of clusters, made into objects in one go."""
 
@@ -52,16 +54,17 @@ class _Join:
 
     def __init__(self, store: Store, reader: JoinReader, request: Request) -> None:
         self._reader = reader
+        self._settings = store.settings
         self.exact = store.settings.content and not request.estimate
         self.doc_ids, self.buckets = SharedBuckets.collect(reader.shared_buckets())
-        digests, shingles = reader.digests(self.doc_ids)
+        digests, self._shingles = reader.digests(self.doc_ids)
         _, first, of_document = np.unique(digests, return_index=True, return_inverse=True)
         self.same: Numbers = first[of_document]
         del digests, of_document
         self.estimates = Estimates(reader, self.doc_ids, self.same)
         self.scorer: Scorer = self.estimates
         if self.exact:
-            self.scorer = Exact(reader, self.doc_ids, self.same, shingles, store.settings)
+            self.scorer = Exact(reader, self.doc_ids, self.same, self._shingles, store.settings)
 
     def __len__(self) -> int:
         return len(self.doc_ids)
@@ -77,7 +80,10 @@ class _Join:
         if keep == "last":
             return np.arange(len(self))[::-1].copy()
         if keep == "longest":
-            return np.argsort(-self._reader.lengths(self.doc_ids), kind="stable")
+            # The elements of a set, not the characters of its JSON.
+            of_sets = self._settings.shingling.of_sets
+            lengths = self._shingles if of_sets else self._reader.lengths(self.doc_ids)
+            return np.argsort(-lengths, kind="stable")
         return np.arange(len(self))
 
 
@@ -94,9 +100,7 @@ def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
                 yield from _pairs(join, a[part], b[part], scores[part])
 
 
-def _pairs(
-    join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64]
-) -> Iterator[Pair]:
+def _pairs(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64]) -> Iterator[Pair]:
     estimates = join.estimates.scores(a, b, 0) if join.exact else scores
     keys = join.keys(np.concatenate([a, b]))
     exact = join.exact
@@ -130,8 +134,7 @@ def _clusters(
     threshold: float,
 ) -> Iterator[Cluster]:
     """Clusters of members int64[n], cluster by cluster, with the kept one of each."""
-    begins = np.flatnonzero(np.diff(keepers, prepend=-1))
-    ends = np.append(begins[1:], len(members))
+    begins, ends = runs(keepers)
     place = 0
     while place < len(begins):
         last = max(place + 1, int(np.searchsorted(ends, begins[place] + _ROWS, side="right")))
@@ -167,7 +170,7 @@ def _components(
     components = Components(len(join))
     buckets = join.buckets.only(join.same == np.arange(len(join)))
     scorer = join.scorer
-    for limit in (Limit(1, 0), _LIMIT):
+    for limit in (_STAR, _LIMIT):
         for a, b in buckets.pairs(len(join), limit):
             apart = components.apart(a, b)
             a, b = a[apart], b[apart]
@@ -220,9 +223,9 @@ def _warn(buckets: SharedBuckets, labels: Numbers, asking: npt.NDArray[np.bool_]
     cut, pairs = buckets.left_out(_LIMIT, labels, asking)
     if cut:
         warnings.warn(
-            f"{cut:,} buckets have more than {_LIMIT.first + _LIMIT.others + 1:,} documents that "
-            f"are not similar: {pairs:,} of their candidate pairs were not compared, and clusters "
-            "that only these would join are apart",
+            f"{cut:,} buckets have more than {_LIMIT.whole:,} documents, not all similar: "
+            f"{pairs:,} of their candidate pairs were not compared, and clusters that only these "
+            "would join are apart; lshdb pairs compares all",
             LimitWarning,
             stacklevel=2,
         )

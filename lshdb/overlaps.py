@@ -69,7 +69,8 @@ def most_shared(sizes: Counts, table: Parities, one: Counts, other: Counts) -> C
     Args:
         sizes: int64[m], of all sets.
         table: uint64[m, w], their parities.
-        one, other: int64[c], the pairs.
+        one: int64[c], the one of each pair.
+        other: int64[c], the other.
 
     Returns:
         int64[c].
@@ -84,6 +85,12 @@ def most_shared(sizes: Counts, table: Parities, one: Counts, other: Counts) -> C
     return np.minimum(bound, both, out=bound)
 
 
+def runs(numbers: Counts) -> tuple[Counts, Counts]:
+    """Where runs of equal numbers, int64[n] and none below 0, begin and end: int64[r] both."""
+    begins = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return begins, np.append(begins, len(numbers))[1:]
+
+
 def shared(hashes: Hashes, starts: Counts, sizes: Counts, one: Counts, other: Counts) -> Counts:
     """How many hashes pairs of sets share.
 
@@ -91,14 +98,14 @@ def shared(hashes: Hashes, starts: Counts, sizes: Counts, one: Counts, other: Co
         hashes: uint64[any], the hashes of all sets, sorted and distinct in each.
         starts: int64[m], where each set begins.
         sizes: int64[m], how many hashes it has.
-        one, other: int64[c], the pairs; pairs with the same `one` stand together.
+        one: int64[c], the one of each pair; pairs with the same stand together.
+        other: int64[c], the other.
 
     Returns:
         int64[c].
     """
     counts = np.zeros(len(one), dtype=np.int64)
-    begins = np.flatnonzero(np.diff(one, prepend=-1))
-    ends = np.append(begins[1:], len(one))
+    begins, ends = runs(one)
     table = _EMPTY.copy()
     firsts = one[begins]
     spans = zip(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from lshdb.candidates import Numbers
 from lshdb.content import from_stored
-from lshdb.model import Settings, Shingles
+from lshdb.model import Settings
 from lshdb.overlaps import most_shared, parities, shared
 from lshdb.signing import distinct_shingles
 from lshdb.store import JoinReader
