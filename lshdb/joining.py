@@ -223,7 +223,7 @@ def _warn(buckets: SharedBuckets, labels: Numbers, asking: npt.NDArray[np.bool_]
     cut, pairs = buckets.left_out(_LIMIT, labels, asking)
     if cut:
         warnings.warn(
-            f"{cut:,} buckets have more than {_LIMIT.whole:,} documents, not all similar: "
+            f"buckets with more than {_LIMIT.whole:,} documents, not all similar: {cut:,}; "
             f"{pairs:,} of their candidate pairs were not compared, and clusters that only these "
             "would join are apart; lshdb pairs compares all",
             LimitWarning,
