@@ -75,14 +75,15 @@ def most_shared(sizes: Counts, table: Parities, one: Counts, other: Counts) -> C
     Returns:
         int64[c].
     """
-    bound = np.minimum(sizes[one], sizes[other])
+    bound: Counts = np.minimum(sizes[one], sizes[other])
     both = sizes[one] + sizes[other]
     for start in range(0, len(one), _PAIRS):
         part = slice(start, start + _PAIRS)
         differ = np.bitwise_count(table[one[part]] ^ table[other[part]])
         both[part] -= differ.sum(axis=1, dtype=np.int64)
     both >>= 1
-    return np.minimum(bound, both, out=bound)
+    np.minimum(bound, both, out=bound)
+    return bound
 
 
 def runs(numbers: Counts) -> tuple[Counts, Counts]:
@@ -123,11 +124,7 @@ def shared(hashes: Hashes, starts: Counts, sizes: Counts, one: Counts, other: Co
         if end - begin < _FEW or len(own) > _LARGE or largest > _AT_ONCE:
             for place in range(begin, end):
                 start = starts[other[place]]
-                its = hashes[start : start + sizes[other[place]]]
-                if len(its) <= len(own):
-                    counts[place] = _both(own, its)
-                else:
-                    counts[place] = _both(its, own)
+                counts[place] = _both(own, hashes[start : start + sizes[other[place]]])
         else:
             its = other[begin:end]
             counts[begin:end] = _shared_with_one(own, hashes, starts[its], sizes[its], table)
@@ -135,6 +132,8 @@ def shared(hashes: Hashes, starts: Counts, sizes: Counts, one: Counts, other: Co
 
 
 def _both(larger: Hashes, smaller: Hashes) -> int:
+    if len(larger) < len(smaller):
+        larger, smaller = smaller, larger
     place = larger.searchsorted(smaller)
     return int(np.count_nonzero(larger.take(place, mode="clip") == smaller))
 

@@ -24,7 +24,8 @@ TEXTS: Mapping[str, Content] = text_families(32, families=40, copies=4, words=90
 
 def made(path: Path, documents: Mapping[str, Content], **settings: Any) -> Path:
     """A database of documents, of sets at threshold 0.5 unless told otherwise."""
-    with lshdb.open(path, **({"threshold": 0.5, "shingle": "set"} | settings)) as db:
+    wanted: dict[str, Any] = {"threshold": 0.5, "shingle": "set"} | settings
+    with lshdb.open(path, **wanted) as db:
         db.add_many(documents.items())
     return path
 
