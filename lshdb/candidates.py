@@ -85,17 +85,25 @@ class SharedBuckets:
     def only(self, documents: Mask) -> SharedBuckets:
         """The buckets with only these documents, bool[m]; those with fewer than two go."""
         kept = documents[self.members]
-        return self._of_rows(kept)
+        return self.of_rows(kept)
+
+    def have_several(self, labels: Numbers) -> Mask:
+        """Which of the buckets have members with different labels, int64[m]: bool[B]."""
+        if not len(self.members):
+            return np.zeros(0, dtype=np.bool_)
+        own = labels[self.members]
+        other = own != np.repeat(own[self.offsets[:-1]], self.sizes)
+        several: Mask = np.logical_or.reduceat(other, self.offsets[:-1])
+        return several
 
     def mixed(self, labels: Numbers) -> SharedBuckets:
         """Those of the buckets whose members' labels, int64[m], are not all the same."""
-        if not len(self.members):
-            return self
-        own = labels[self.members]
-        other = own != np.repeat(own[self.offsets[:-1]], self.sizes)
-        return self._of_rows(
-            np.repeat(np.logical_or.reduceat(other, self.offsets[:-1]), self.sizes)
-        )
+        return self.of_rows(np.repeat(self.have_several(labels), self.sizes))
+
+    def joined(self, others: SharedBuckets) -> SharedBuckets:
+        """These buckets and others of the same documents."""
+        offsets = [self.offsets, others.offsets[1:] + len(self.members)]
+        return SharedBuckets(np.append(self.members, others.members), np.concatenate(offsets))
 
     def renumbered(self, numbers: Numbers) -> SharedBuckets:
         """The same buckets where document i has the number numbers[i], int64[m]."""
@@ -103,8 +111,8 @@ class SharedBuckets:
         keys = np.sort(bucket << _32 | numbers[self.members])
         return SharedBuckets((keys & _LOW).astype(np.int32), self.offsets)
 
-    def _of_rows(self, rows: Mask) -> SharedBuckets:
-        """Some of the members, bool[R]; buckets of fewer than two go."""
+    def of_rows(self, rows: Mask) -> SharedBuckets:
+        """The buckets with only some of their members, bool[R]; those of fewer than two go."""
         if not len(self.members):
             return self
         sizes = np.add.reduceat(rows, self.offsets[:-1], dtype=np.int64)

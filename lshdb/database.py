@@ -236,7 +236,8 @@ class Database:
 
         A cluster is all documents that similar pairs connect; `star` makes each similar to the
         kept one itself. Clusters come in the order of their first members, when all are found.
-        Unlike for `pairs`, not all candidates of a very large bucket are compared.
+        Unlike for `pairs`, there is a limit on what is compared in one bucket; with exact
+        similarities, few files reach it (see lshdb.thinning).
 
         Args:
             threshold: as for `pairs`.

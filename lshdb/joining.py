@@ -16,6 +16,7 @@ from lshdb.errors import LimitWarning, UsageError
 from lshdb.model import Cluster, Keep, Pair
 from lshdb.overlaps import runs
 from lshdb.store import JoinReader, Store
+from lshdb.thinning import thinned
 from lshdb.verifying import Estimates, Exact, Scorer
 
 _LIMIT: Final = Limit(whole=2000, first=64, others=512)
@@ -55,6 +56,7 @@ class _Join:
     def __init__(self, store: Store, reader: JoinReader, request: Request) -> None:
         self._reader = reader
         self._settings = store.settings
+        self._thinned = False
         self.exact = store.settings.content and not request.estimate
         self.doc_ids, self.buckets = SharedBuckets.collect(reader.shared_buckets())
         digests, self._shingles = reader.digests(self.doc_ids)
@@ -68,6 +70,27 @@ class _Join:
 
     def __len__(self) -> int:
         return len(self.doc_ids)
+
+    def thin(self, buckets: SharedBuckets, labels: Numbers, threshold: float) -> SharedBuckets:
+        """Fewer candidates instead of those of hot buckets, if similarities are exact."""
+        if isinstance(self.scorer, Exact):
+            fewer = thinned(buckets, self.scorer, labels, threshold, _LIMIT.whole)
+            self._thinned |= fewer is not None
+            return buckets if fewer is None else fewer
+        return buckets
+
+    def similar(
+        self, one: Numbers, other: Numbers, threshold: float
+    ) -> tuple[Numbers, Numbers, npt.NDArray[np.float64]]:
+        """Those of the pairs int64[c] that are similar, and their similarities."""
+        scores = self.scorer.scores(one, other, threshold)
+        similar = scores >= threshold
+        one, other, scores = one[similar], other[similar], scores[similar]
+        if self._thinned:
+            # Some were paired by a shingle, and share no bucket: by chance the index lacks them.
+            shared = self.estimates.share_bucket(one, other, self._settings.construction)
+            one, other, scores = one[shared], other[shared], scores[shared]
+        return one, other, scores
 
     def keys(self, documents: Numbers) -> list[str]:
         """The keys of documents, int64[n]."""
@@ -91,10 +114,9 @@ def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
     """All pairs of candidates that are similar, in the order of addition."""
     with store.join_reader() as reader:
         join = _Join(store, reader, request)
-        for a, b in join.buckets.pairs(len(join)):
-            scores = join.scorer.scores(a, b, request.threshold)
-            similar = scores >= request.threshold
-            a, b, scores = a[similar], b[similar], scores[similar]
+        buckets = join.thin(join.buckets, join.same, request.threshold)
+        for candidates in buckets.pairs(len(join)):
+            a, b, scores = join.similar(*candidates, request.threshold)
             for start in range(0, len(a), _ROWS):
                 part = slice(start, start + _ROWS)
                 yield from _pairs(join, a[part], b[part], scores[part])
@@ -173,10 +195,11 @@ def _components(
     for limit in (_STAR, _LIMIT):
         for a, b in buckets.pairs(len(join), limit):
             apart = components.apart(a, b)
-            a, b = a[apart], b[apart]
-            similar = scorer.scores(a, b, threshold) >= threshold
-            components.join(a[similar], b[similar])
+            one, other, _ = join.similar(a[apart], b[apart], threshold)
+            components.join(one, other)
         buckets = buckets.mixed(components.labels)
+        if limit is _STAR:
+            buckets = join.thin(buckets, components.labels, threshold)
     _warn(buckets, components.labels, np.ones(len(join), dtype=np.bool_))
     label = components.labels[join.same]
     # The first of each component in the order wanted.
@@ -205,14 +228,14 @@ def _stars(
     first = np.full(count, count)
     np.minimum.at(first, join.same, number)
     own = first[join.same]  # the number that stands for each document
-    buckets = join.buckets.only(own == number).renumbered(number)
+    buckets = join.thin(join.buckets.only(own == number), join.same, threshold)
+    buckets = buckets.renumbered(number)
     taken = np.full(count, -1)
     scores = np.ones(count)
     free = np.ones(count, dtype=np.bool_)
     for a, b in buckets.pairs(count, _LIMIT, free):
-        found = join.scorer.scores(order[a], order[b], threshold)
-        similar = found >= threshold
-        take_greedily(a[similar], b[similar], found[similar], taken, scores)
+        one, other, found = join.similar(order[a], order[b], threshold)
+        take_greedily(number[one], number[other], found, taken, scores)
         np.less(taken, 0, out=free)
     taker = np.where(free, np.arange(count), taken)
     _warn(buckets, taker, free)

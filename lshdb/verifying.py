@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from lshdb.candidates import Numbers
 from lshdb.content import from_stored
-from lshdb.model import Settings
+from lshdb.model import Construction, Settings, Shingles
 from lshdb.overlaps import most_shared, parities, shared
 from lshdb.signing import distinct_shingles
 from lshdb.store import JoinReader
@@ -50,6 +50,10 @@ class Exact:
 
     Documents with the same content are told by their digests. A pair of others is first bounded
     by sizes and parities (lshdb.overlaps), and only if it may reach `least` are sets compared.
+
+    Attributes:
+        sizes: int64[m], how many distinct shingles each document has, or before it was read, a
+            number that is not less.
     """
 
     def __init__(
@@ -65,8 +69,7 @@ class Exact:
         self._doc_ids = doc_ids
         self._same = same
         self._settings = settings
-        # A document has no more distinct shingles than it has; how many is known when it was read.
-        self._sizes = shingles.copy()
+        self.sizes = shingles.copy()
         self._read = np.zeros(len(doc_ids), dtype=np.bool_)
         self._parities = np.zeros((len(doc_ids), _words(shingles)), dtype=np.uint64)
         self._hashes = np.empty(_HASHES, dtype=np.uint64)  # takes memory as it is filled
@@ -80,17 +83,27 @@ class Exact:
         different = np.flatnonzero(found == 0)
         a, b = one[different], other[different]
         self._read_unread(a, b)
-        possible = most_shared(self._sizes, self._parities, a, b)
+        possible = most_shared(self.sizes, self._parities, a, b)
         chosen = self._jaccard(possible, a, b) >= least
         different, a, b = different[chosen], a[chosen], b[chosen]
-        for part, documents in _fitting(a, b, self._sizes, _HASHES):
+        for part, documents in _fitting(a, b, self.sizes, _HASHES):
             self._keep(documents)
-            both = shared(self._hashes, self._starts, self._sizes, a[part], b[part])
+            both = shared(self._hashes, self._starts, self.sizes, a[part], b[part])
             found[different[part]] = self._jaccard(both, a[part], b[part])
         return found
 
+    def sets(self, documents: Numbers) -> Iterator[tuple[Numbers, Shingles]]:
+        """The distinct shingle hashes of documents int64[n], some at a time, with their numbers."""
+        for some in _batches(documents, self.sizes):
+            self._keep(some)
+            sizes = self.sizes[some]
+            ends = np.cumsum(sizes)
+            at = np.repeat(self._starts[some] - ends + sizes, sizes)
+            at += np.arange(len(at))
+            yield some, Shingles(self._hashes[at], np.append(0, ends))
+
     def _jaccard(self, both: Numbers, one: Numbers, other: Numbers) -> Scores:
-        union = self._sizes[one] + self._sizes[other] - both
+        union = self.sizes[one] + self.sizes[other] - both
         similarity: Scores = both / np.maximum(union, 1)
         return similarity
 
@@ -98,17 +111,17 @@ class Exact:
         """Read all documents that were never read."""
         wanted = ~self._read
         documents = _marked(one, other, len(self._doc_ids))
-        for some in _batches(documents[wanted[documents]], self._sizes):
-            self._make_room(int(self._sizes[some].sum()))
+        for some in _batches(documents[wanted[documents]], self.sizes):
+            self._make_room(int(self.sizes[some].sum()))
             self._take(some)
 
     def _keep(self, documents: Numbers) -> None:
         """Have the hashes of these documents, which fit, in memory at once."""
         missing = documents[self._starts[documents] < 0]
-        if self._used + self._sizes[missing].sum() > len(self._hashes):
-            self._make_room(int(self._sizes[documents].sum()))
+        if self._used + self.sizes[missing].sum() > len(self._hashes):
+            self._make_room(int(self.sizes[documents].sum()))
             missing = documents[self._starts[documents] < 0]
-        for some in _batches(missing, self._sizes):
+        for some in _batches(missing, self.sizes):
             self._take(some)
 
     def _make_room(self, count: int) -> None:
@@ -129,7 +142,7 @@ class Exact:
         own = distinct_shingles(contents, shingling, self._settings.seed)
         fresh = ~self._read[documents]
         if fresh.any():
-            self._sizes[documents] = np.diff(own.offsets)
+            self.sizes[documents] = np.diff(own.offsets)
             self._parities[documents] = parities(own, self._parities.shape[1])
             self._read[documents] = True
         self._hashes[self._used : self._used + len(own.hashes)] = own.hashes
@@ -146,6 +159,7 @@ class Estimates:
         self._doc_ids = doc_ids
         self._same = same
         self._rows = np.full(len(doc_ids), -1)
+        self._ones = np.ones(len(doc_ids), dtype=np.int64)
         self._lanes = reader.lanes
         most = max(2, min(len(doc_ids), _SIGNATURES // (4 * self._lanes)))
         self._signatures = np.empty((most, self._lanes), dtype=np.uint32)
@@ -156,10 +170,31 @@ class Estimates:
         found = np.ones(len(one))
         different = np.flatnonzero(self._same[one] != self._same[other])
         a, b = one[different], other[different]
-        for part, documents in _fitting(a, b, np.ones(len(self._rows)), len(self._signatures)):
+        for part, documents in self._parts(a, b):
             self._keep(documents)
-            found[different[part]] = self._compare(self._rows[a[part]], self._rows[b[part]])
+            same = self._signatures[self._rows[a[part]]] == self._signatures[self._rows[b[part]]]
+            found[different[part]] = same.sum(axis=1, dtype=np.uint16) / self._lanes
         return found
+
+    def share_bucket(
+        self, one: Numbers, other: Numbers, construction: Construction
+    ) -> npt.NDArray[np.bool_]:
+        """Whether pairs int64[c] agree in all lanes of one band at least, bool[c]."""
+        found = np.zeros(len(one), dtype=np.bool_)
+        shape = (-1, construction.bands, construction.rows)
+        for part, documents in self._parts(one, other):
+            self._keep(documents)
+            same = (
+                self._signatures[self._rows[one[part]]] == self._signatures[self._rows[other[part]]]
+            )
+            found[part] = same[:, : construction.lanes].reshape(shape).all(axis=2).any(axis=1)
+        return found
+
+    def _parts(self, one: Numbers, other: Numbers) -> Iterator[tuple[slice, Numbers]]:
+        for start in range(0, len(one), _PAIRS):
+            a, b = one[start : start + _PAIRS], other[start : start + _PAIRS]
+            for part, documents in _fitting(a, b, self._ones, len(self._signatures)):
+                yield slice(start + part.start, start + part.stop), documents
 
     def _keep(self, documents: Numbers) -> None:
         missing = documents[self._rows[documents] < 0]
@@ -172,15 +207,6 @@ class Estimates:
             self._signatures[rows] = self._reader.signatures(self._doc_ids[some])
             self._rows[some] = rows
             self._used += len(some)
-
-    def _compare(self, one: Numbers, other: Numbers) -> Scores:
-        agree = np.empty(len(one))
-        for start in range(0, len(one), _PAIRS):
-            part = slice(start, start + _PAIRS)
-            same = self._signatures[one[part]] == self._signatures[other[part]]
-            agree[part] = same.sum(axis=1, dtype=np.uint16)
-        agree /= self._lanes
-        return agree
 
 
 def _words(shingles: npt.NDArray[np.int64]) -> int:
@@ -212,7 +238,7 @@ def _batches(documents: Numbers, sizes: npt.NDArray[np.int64]) -> Iterator[Numbe
 
 
 def _fitting(
-    one: Numbers, other: Numbers, sizes: npt.NDArray[np.int64] | Scores, room: int
+    one: Numbers, other: Numbers, sizes: npt.NDArray[np.int64], room: int
 ) -> Iterator[tuple[slice, Numbers]]:
     """Cut pairs into parts whose documents have no more than the room, or are one pair alone."""
     waiting = [(0, len(one))] if len(one) else []

@@ -34,7 +34,7 @@ LAYERS = (
         "signing",
     },
     {"readers", "records", "store"},
-    {"ingest", "joining", "search", "settings", "verifying", "worker"},
+    {"ingest", "joining", "search", "settings", "thinning", "verifying", "worker"},
     {"database", "opening"},
     {"__init__"},
     {"cli", "__main__"},

@@ -12,7 +12,7 @@ import pytest
 from neardup import jaccard, set_families
 
 import lshdb
-from lshdb import joining
+from lshdb import joining, thinning
 from lshdb.candidates import Limit
 from lshdb.errors import LimitWarning, UsageError
 from lshdb.model import Cluster, Content, Keep, Pair
@@ -164,22 +164,76 @@ def test_an_unknown_keep_is_wrong_usage(path: Path) -> None:
         db.clusters(keep=wanted)
 
 
+ONE_SHARED: dict[str, Content] = {
+    **{f"{i}": [0, *range(10 * i, 10 * i + 9)] for i in range(1, 39)},
+    "39": [0, 1, *range(50, 59)],
+    "40": [0, *range(50, 59)],
+}
+"""Documents that share one element, which is a bucket of its own; three of them are similar."""
+
+
 @pytest.mark.parametrize("star", [False, True])
 def test_what_a_limit_cuts_is_told(path: Path, monkeypatch: pytest.MonkeyPatch, star: bool) -> None:
-    """Documents that share one element, which is a bucket of its own; two of them are similar."""
-    documents: dict[str, Content] = {f"{i}": [0, *range(10 * i, 10 * i + 9)] for i in range(1, 41)}
-    documents["40"] = documents["5"]
-    documents["39"] = [*documents["5"], 1]
     with lshdb.open(path, threshold=0.8, bands=128, rows=1, shingle="set") as db:
-        db.add_many(documents.items())
-        (one,) = db.clusters(star=star)
+        db.add_many(ONE_SHARED.items())
+        (one,) = db.clusters(star=star, estimate=True)
         assert one.members == ("5", "39", "40")
         monkeypatch.setattr(joining, "_LIMIT", Limit(whole=39, first=2, others=3))
-        assert [c.members for c in db.clusters(star=star)] == [one.members], "39 are all compared"
+        assert list(db.clusters(star=star, estimate=True)) == [one], "39 are all compared"
         monkeypatch.setattr(joining, "_LIMIT", Limit(whole=38, first=2, others=3))
         with pytest.warns(LimitWarning, match=r"^buckets with more than 38 .*: \d+; [\d,]+ of"):
-            clusters = list(db.clusters(star=star))
-        assert [c.members for c in clusters] == [("5", "39", "40")], "other buckets have them too"
+            assert list(db.clusters(star=star, estimate=True)) == [one], "other buckets help"
+        exact = list(db.clusters(star=star))
+        assert [c.members for c in exact] == [one.members], "nothing is cut where sets are known"
+
+
+@pytest.mark.parametrize("rare", [1, 3, 32])
+@pytest.mark.parametrize("threshold", [0.4, 0.5, 0.8])
+def test_hot_buckets_are_thinned_without_loss(
+    filled: Path, monkeypatch: pytest.MonkeyPatch, rare: int, threshold: float
+) -> None:
+    def everything() -> list[object]:
+        with lshdb.open(filled) as db:
+            pairs = list(db.pairs(threshold=threshold))
+            stars = list(db.clusters(threshold=threshold, star=True, keep="last"))
+            return [pairs, list(db.clusters(threshold=threshold)), stars]
+
+    expected = everything()
+    calls = []
+
+    def counted(*arguments: Any) -> Any:
+        fewer = thinning.thinned(*arguments)
+        calls.append(fewer)
+        return fewer
+
+    monkeypatch.setattr(joining, "_LIMIT", Limit(whole=2, first=99, others=99))
+    monkeypatch.setattr(thinning, "RARE", rare)
+    monkeypatch.setattr(joining, "thinned", counted)
+    assert everything() == expected
+    assert any(fewer is not None for fewer in calls)
+
+
+def test_thinning_leaves_few_candidates(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 300 documents with one header: only those with something of their own in common."""
+    documents = {f"{i}": [*range(70), *range(1000 + 29 * i, 1030 + 29 * i)] for i in range(300)}
+    candidates: list[tuple[int, int]] = []
+
+    def counted(*arguments: Any) -> Any:
+        fewer = thinning.thinned(*arguments)
+        assert fewer is not None
+        before, after = (sum(len(a) for a, _ in b.pairs(300)) for b in (arguments[0], fewer))
+        candidates.append((before, after))
+        return fewer
+
+    monkeypatch.setattr(joining, "_LIMIT", Limit(whole=10, first=1, others=1))
+    monkeypatch.setattr(joining, "thinned", counted)
+    with lshdb.open(path, threshold=0.8, shingle="set") as db:
+        db.add_many(documents.items())
+        assert list(db.pairs()) == []
+        assert list(db.clusters()) == []
+    ((before, after), _) = candidates
+    assert before > 5_000
+    assert after < 400
 
 
 @pytest.mark.parametrize("star", [False, True])
