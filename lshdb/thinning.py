@@ -53,7 +53,8 @@ def thinned(
     of_hot = np.repeat(hot, buckets.sizes)
     documents = np.unique(buckets.members[of_hot]).astype(np.int64)
     counts = _count(exact, documents)
-    if counts[(counts > 1) & (counts <= RARE)].sum() > _MOST:
+    held = counts[(counts > 1) & (counts <= RARE)].astype(np.int64)
+    if held.sum() > _MOST or _pairs(held) > _pairs(buckets.sizes[hot]):
         return None
     least = exact.sizes[documents].min()
     frequent = np.zeros(len(exact.sizes), dtype=np.bool_)
@@ -70,6 +71,10 @@ def thinned(
         holders.append(np.repeat(some, sizes)[rare].astype(np.int32))
     rare_buckets = _buckets(np.concatenate(hashes), np.concatenate(holders))
     return buckets.of_rows(~of_hot | frequent[buckets.members]).joined(rare_buckets)
+
+
+def _pairs(sizes: npt.NDArray[np.int64]) -> int:
+    return int((sizes * (sizes - 1) // 2).sum())
 
 
 def _count(exact: Exact, documents: Numbers) -> npt.NDArray[np.uint32]:

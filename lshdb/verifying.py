@@ -168,33 +168,33 @@ class Estimates:
     def scores(self, one: Numbers, other: Numbers, least: float) -> Scores:  # noqa: ARG002
         """See Scorer.scores; an estimate costs the same whatever the least is."""
         found = np.ones(len(one))
-        different = np.flatnonzero(self._same[one] != self._same[other])
-        a, b = one[different], other[different]
-        for part, documents in self._parts(a, b):
-            self._keep(documents)
-            same = self._signatures[self._rows[a[part]]] == self._signatures[self._rows[b[part]]]
-            found[different[part]] = same.sum(axis=1, dtype=np.uint16) / self._lanes
+        for part, agree in self._agreement(one, other):
+            found[part] = agree.sum(axis=1, dtype=np.uint16) / self._lanes
         return found
 
     def share_bucket(
         self, one: Numbers, other: Numbers, construction: Construction
     ) -> npt.NDArray[np.bool_]:
         """Whether pairs int64[c] agree in all lanes of one band at least, bool[c]."""
-        found = np.zeros(len(one), dtype=np.bool_)
+        found = np.ones(len(one), dtype=np.bool_)
         shape = (-1, construction.bands, construction.rows)
-        for part, documents in self._parts(one, other):
-            self._keep(documents)
-            same = (
-                self._signatures[self._rows[one[part]]] == self._signatures[self._rows[other[part]]]
-            )
-            found[part] = same[:, : construction.lanes].reshape(shape).all(axis=2).any(axis=1)
+        for part, agree in self._agreement(one, other):
+            bands = agree[:, : construction.lanes].reshape(shape).all(axis=2)
+            found[part] = np.logical_or.reduce(bands, axis=1)
         return found
 
-    def _parts(self, one: Numbers, other: Numbers) -> Iterator[tuple[slice, Numbers]]:
-        for start in range(0, len(one), _PAIRS):
-            a, b = one[start : start + _PAIRS], other[start : start + _PAIRS]
+    def _agreement(
+        self, one: Numbers, other: Numbers
+    ) -> Iterator[tuple[Numbers, npt.NDArray[np.bool_]]]:
+        """Which lanes agree, bool[p, k], of pairs at places int64[p]; of all but equal ones."""
+        different = np.flatnonzero(self._same[one] != self._same[other])
+        for start in range(0, len(different), _PAIRS):
+            places = different[start : start + _PAIRS]
+            a, b = one[places], other[places]
             for part, documents in _fitting(a, b, self._ones, len(self._signatures)):
-                yield slice(start + part.start, start + part.stop), documents
+                self._keep(documents)
+                rows = self._rows[a[part]], self._rows[b[part]]
+                yield places[part], self._signatures[rows[0]] == self._signatures[rows[1]]
 
     def _keep(self, documents: Numbers) -> None:
         missing = documents[self._rows[documents] < 0]

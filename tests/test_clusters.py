@@ -187,7 +187,7 @@ def test_what_a_limit_cuts_is_told(path: Path, monkeypatch: pytest.MonkeyPatch, 
         assert [c.members for c in exact] == [one.members], "nothing is cut where sets are known"
 
 
-@pytest.mark.parametrize("rare", [1, 3, 32])
+@pytest.mark.parametrize("rare", [1, 2, 3])
 @pytest.mark.parametrize("threshold", [0.4, 0.5, 0.8])
 def test_hot_buckets_are_thinned_without_loss(
     filled: Path, monkeypatch: pytest.MonkeyPatch, rare: int, threshold: float
