@@ -12,7 +12,7 @@ import pytest
 from neardup import jaccard, set_families
 
 import lshdb
-from lshdb import joining, thinning
+from lshdb import joining, thinning, verifying
 from lshdb.candidates import Limit
 from lshdb.errors import LimitWarning, UsageError
 from lshdb.model import Cluster, Content, Keep, Pair
@@ -208,6 +208,9 @@ def test_hot_buckets_are_thinned_without_loss(
 
     monkeypatch.setattr(joining, "_LIMIT", Limit(whole=2, first=99, others=99))
     monkeypatch.setattr(thinning, "RARE", rare)
+    if rare == 2:
+        monkeypatch.setattr(verifying, "_HASHES", 500)
+        monkeypatch.setattr(verifying, "_READ", 100)
     monkeypatch.setattr(joining, "thinned", counted)
     assert everything() == expected
     assert any(fewer is not None for fewer in calls)
