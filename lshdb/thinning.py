@@ -5,11 +5,11 @@ two of them, of which next to none is similar. There, documents are paired by th
 few of them have, by the reasoning of prefix filters (Chaudhuri, Ganti, Kaushik, ICDE 2006; Bayardo,
 Ma, Srikant, WWW 2007): similar sets share so much that rare shingles must be among it.
 
-Let a shingle be rare if at most RARE of the documents of hot buckets have it. Two sets A and B of
-Jaccard similarity t or more share at least t / (1 + t) (|A| + |B|) shingles. If none of these is
-rare, then each of the two has so many that are frequent. So a similar pair either shares a rare
-shingle, or both are documents made of frequent shingles to that extent: only these are still
-paired by their buckets.
+Order all shingles by how many documents of hot buckets have them. Two sets A and B of Jaccard
+similarity t or more share at least t / (1 + t) (|A| + |B|) shingles; were none of these among the
+first |A| - that + 1 of A, too few would be left. So both have a shingle in common among their
+first ones. Documents are paired by those; only where one of the first has more than RARE holders,
+a document is still paired by its buckets.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from lshdb.overlaps import runs
 from lshdb.verifying import Exact
 
 RARE: Final = 32
+"""Documents that have a shingle by which documents are paired, at the most."""
 _SLOT_BITS: Final = 24
 _MOST: Final = 16_000_000
-"""Rare shingles of all documents together, beyond which the buckets stay as they are."""
+"""Documents by rare shingles, beyond which the buckets stay as they are."""
 _ROUNDING: Final = 1e-6
 
 
@@ -53,23 +54,31 @@ def thinned(
     of_hot = np.repeat(hot, buckets.sizes)
     documents = np.unique(buckets.members[of_hot]).astype(np.int64)
     counts = _count(exact, documents)
-    held = counts[(counts > 1) & (counts <= RARE)].astype(np.int64)
-    if held.sum() > _MOST or _pairs(held) > _pairs(buckets.sizes[hot]):
-        return None
     least = exact.sizes[documents].min()
     frequent = np.zeros(len(exact.sizes), dtype=np.bool_)
     hashes, holders = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
+    rows = 0
     for some, sets in exact.sets(documents):
         count = counts[_slots(sets.hashes)]
-        running = np.zeros(len(count) + 1, dtype=np.int64)
-        np.cumsum(count > RARE, out=running[1:])
         sizes = np.diff(sets.offsets)
-        needed = threshold / (1 + threshold) * (sizes + np.maximum(least, threshold * sizes))
-        frequent[some] = np.diff(running[sets.offsets]) >= needed - _ROUNDING
+        shared = threshold / (1 + threshold) * (sizes + np.maximum(least, threshold * sizes))
+        length = sizes + 1 - np.ceil(shared - _ROUNDING).astype(np.int64)
+        of_set = np.repeat(np.arange(len(some)), sizes)
+        # Hashes are sorted, so that those with equal counts stay in an order that is everyone's.
+        order = np.argsort(of_set << 32 | count, kind="stable")
+        inside = np.arange(len(order)) - sets.offsets[of_set] < length[of_set]
+        first, holder = order[inside], some[of_set[inside]]
+        count = count[first]
+        frequent[holder[count > RARE]] = True
         rare = (count > 1) & (count <= RARE)
-        hashes.append(sets.hashes[rare])
-        holders.append(np.repeat(some, sizes)[rare].astype(np.int32))
+        hashes.append(sets.hashes[first[rare]])
+        holders.append(holder[rare].astype(np.int32))
+        rows += len(hashes[-1])
+        if rows > _MOST:
+            return None
     rare_buckets = _buckets(np.concatenate(hashes), np.concatenate(holders))
+    if _pairs(rare_buckets.sizes) > _pairs(buckets.sizes[hot]):
+        return None
     return buckets.of_rows(~of_hot | frequent[buckets.members]).joined(rare_buckets)
 
 
