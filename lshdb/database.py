@@ -11,15 +11,19 @@ from lshdb.comparing import compare
 from lshdb.content import from_stored
 from lshdb.errors import UsageError
 from lshdb.ingest import add_documents, remove
+from lshdb.joining import Request, all_clusters, all_pairs
 from lshdb.lookup import buckets_of
 from lshdb.model import (
     AddReport,
     Bucket,
+    Cluster,
     Comparison,
     Content,
     Document,
     Info,
+    Keep,
     Match,
+    Pair,
     Settings,
     StoredDocument,
 )
@@ -252,7 +256,7 @@ class Database:
         ...     db.query("the FOX, and the grapes")
         [Match(key='fox', similarity=1.0, exact=True, estimate=1.0, bands=16, containment=None)]
         """
-        least = self.settings.threshold if threshold is None else threshold
+        least = self._least(threshold)
         return search(
             self._store, Query(content, key, top, least, estimate, exhaustive, containment)
         )
@@ -286,6 +290,72 @@ class Database:
         ['and the grapes']
         """
         return compare(self._store, a, b)
+
+    def pairs(self, *, threshold: float | None = None, estimate: bool = False) -> Iterator[Pair]:
+        """All pairs of similar documents, each once, in the order of addition.
+
+        Pairs share a bucket. Where content is kept their similarities are exact. They come as
+        they are found, of the database as it was when the first was asked for: it may be written
+        meanwhile.
+
+        Args:
+            threshold: the least similarity; None for the database's own. Below it the index
+                finds fewer of the similar pairs (see lshdb.scurve).
+            estimate: tell estimates even where content is kept: faster, less exact.
+
+        Raises:
+            UsageError: a threshold out of range.
+            StoreError: while iterating, the file cannot be read.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The FOX, the ant")])
+        ...     report += db.add("c", "the fox and the grapes!")
+        ...     list(db.pairs())
+        [Pair(a='a', b='c', similarity=1.0, exact=True, estimate=1.0)]
+        """
+        return all_pairs(self._store, Request(self._least(threshold), estimate))
+
+    def clusters(
+        self,
+        *,
+        threshold: float | None = None,
+        keep: Keep = "first",
+        star: bool = False,
+        estimate: bool = False,
+    ) -> Iterator[Cluster]:
+        """The documents that belong together, cluster by cluster, and which of them to keep.
+
+        A cluster is all documents that similar pairs connect; `star` makes each similar to the
+        kept one itself. Clusters come in the order of their first members, when all are found.
+        Unlike for `pairs`, there is a limit on what is compared in one bucket; with exact
+        similarities, few files reach it (see lshdb.thinning).
+
+        Args:
+            threshold: as for `pairs`.
+            keep: which member to keep, the `first` or `last` added or the `longest`.
+            star: documents in the order of `keep` each take those that are similar to them and
+                not yet taken.
+            estimate: as for `pairs`.
+
+        Raises:
+            UsageError: a threshold out of range, or an unknown `keep`.
+            StoreError: while iterating, the file cannot be read.
+
+        Warns:
+            LimitWarning: candidates were not compared that would change the clusters if similar.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The FOX, the ant")])
+        ...     report += db.add("c", "the fox and the grapes!")
+        ...     [(cluster.keep, cluster.members) for cluster in db.clusters(keep="longest")]
+        [('c', ('a', 'c'))]
+        """
+        return all_clusters(self._store, Request(self._least(threshold), estimate, keep, star))
+
+    def _least(self, threshold: float | None) -> float:
+        return self.settings.threshold if threshold is None else threshold
 
     # looking inside
 

@@ -18,6 +18,8 @@ Content: TypeAlias = str | Collection[Element]
 """What a document holds: a text, or a set of elements."""
 ShinglingKind: TypeAlias = Literal["word", "char", "set"]
 SketchName: TypeAlias = Literal["fast", "minhash"]
+Keep: TypeAlias = Literal["first", "longest", "last"]
+"""Which document of a cluster is kept."""
 
 FEWEST_LANES: Final = 16
 MOST_LANES: Final = 4096
@@ -283,6 +285,51 @@ class Comparison:
     def candidates(self) -> bool:
         """Whether a query for one of them would find the other."""
         return bool(self.shared_buckets)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two similar documents.
+
+    Attributes:
+        a: the key of the one added first.
+        b: the key of the other.
+        similarity: Jaccard similarity, exact or estimated, in [0, 1].
+        exact: whether `similarity` is exact.
+        estimate: the share of the signatures' lanes that agree.
+    """
+
+    a: str
+    b: str
+    similarity: float
+    exact: bool
+    estimate: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Documents that belong together, and the one of them to keep.
+
+    Attributes:
+        cluster: its number, from 1 on.
+        keep: the key of the document to keep.
+        members: the keys of all documents, in the order of addition.
+        similarities: the Jaccard similarity of each member to the kept one (its own is 1).
+        lowest: the least similarity of another member to the kept one.
+        mean: the mean similarity of the other members to the kept one.
+        below: how many members are less similar to the kept one than the threshold: similar
+            documents are chained, and the ends of a chain need not be.
+        exact: whether similarities are exact.
+    """
+
+    cluster: int
+    keep: str
+    members: tuple[str, ...]
+    similarities: tuple[float, ...] = field(repr=False)
+    lowest: float
+    mean: float
+    below: int
+    exact: bool
 
 
 @dataclass(frozen=True, slots=True)

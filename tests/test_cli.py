@@ -25,6 +25,8 @@ FLAGS = {
         *("--strict", "--json"),
     ),
     "query": ("--text", "--key", "--top", "--threshold", "--estimate", "--exhaustive", "--json"),
+    "pairs": ("--threshold", "--estimate", "--json", "--csv"),
+    "clusters": ("--threshold", "--keep", "--star", "--estimate", "--json", "--csv"),
     "remove": (),
     "show": ("--json",),
     "buckets": ("--top", "--key", "--json"),

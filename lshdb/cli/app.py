@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from lshdb.cli import adding, comparing, looking, querying
+from lshdb.cli import adding, comparing, joining, looking, querying
 from lshdb.cli.running import command, open_streams
 
 app = typer.Typer(
@@ -21,6 +21,8 @@ for function in (
     adding.init,
     adding.add,
     querying.query,
+    joining.pairs,
+    joining.clusters,
     adding.remove,
     comparing.compare,
     looking.show,

@@ -10,6 +10,7 @@ import typer
 
 from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath, key_given
 from lshdb.cli.output import json_line, message, on_terminal, rows
+from lshdb.cli.telling import tell_recall
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -103,7 +104,7 @@ def query(
         if containment and not exhaustive:
             _tell_what_is_found(database, least)
         elif least < database.settings.threshold and not exhaustive:
-            _warn(database, least)
+            tell_recall(database.settings, least, "; --exhaustive finds all")
     if as_json:
         for match in matches:
             _print_json(match)
@@ -163,17 +164,6 @@ def _content(database: Database, file: str | None, text: str | None) -> Content:
     if reader.replaced:
         message(f"{file} is not UTF-8; bad bytes are replaced")
     return content
-
-
-def _warn(database: Database, threshold: float) -> None:
-    from lshdb.scurve import candidate_probability
-
-    settings = database.settings
-    recall = candidate_probability(threshold, settings.construction)
-    message(
-        f"the index is made for similarity {settings.threshold:g}: of the documents at "
-        f"{threshold:g} it finds about {recall:.1%}; --exhaustive finds all"
-    )
 
 
 def _tell_what_is_found(database: Database, containment: float) -> None:

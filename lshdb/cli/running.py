@@ -14,7 +14,7 @@ import typer
 
 from lshdb.cli.output import discard
 from lshdb.cli.output import message as tell
-from lshdb.errors import LshdbError, UsageError
+from lshdb.errors import LimitWarning, LshdbError, UsageError
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -29,6 +29,7 @@ def command(function: Callable[_P, None]) -> Callable[_P, None]:
     @wraps(function)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
         # Of a warning the text is told; where in the library it arose is no matter.
+        warnings.simplefilter("always", LimitWarning)
         warnings.showwarning = lambda message, *_, **__: tell(f"lshdb: {message}")
         try:
             function(*args, **kwargs)

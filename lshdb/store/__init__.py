@@ -1,6 +1,7 @@
 """The database file. Nothing outside this package imports sqlite3."""
 
 from lshdb.store.connection import FORMAT_VERSION, Mode
+from lshdb.store.joins import JoinReader
 from lshdb.store.readonly_sql import SqlValue
 from lshdb.store.store import DocumentRow, DocumentValues, KnownDocument, Store
 
@@ -8,6 +9,7 @@ __all__ = [
     "FORMAT_VERSION",
     "DocumentRow",
     "DocumentValues",
+    "JoinReader",
     "KnownDocument",
     "Mode",
     "SqlValue",

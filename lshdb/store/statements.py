@@ -69,5 +69,19 @@ SIGNATURES_AFTER: Final = """
     SELECT doc_id, signature FROM signatures WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
 KEYS: Final = "SELECT key FROM documents ORDER BY doc_id"
 
+# The table is walked once in the order of its key, and shared buckets are looked up at once: 3.2 s
+# for 16 million rows. group_concat takes 5.0 s; reading all rows, which takes no SQL, 7 s.
+SHARED_BUCKETS: Final = """
+    SELECT shared.documents, b.doc_id
+    FROM (SELECT band_no, bucket_key, count(*) AS documents FROM bands
+          GROUP BY band_no, bucket_key HAVING count(*) > 1) AS shared
+    CROSS JOIN bands AS b USING (band_no, bucket_key)"""
+DIGESTS: Final = """
+    SELECT d.doc_id, d.shingles, d.digest
+    FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
+LENGTHS: Final = """
+    SELECT coalesce(length(d.content), d.shingles)
+    FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
+
 COUNT_DOCUMENTS: Final = "SELECT count(*) FROM documents"
 COUNT_EMPTY: Final = "SELECT count(*) FROM documents WHERE shingles = 0"

@@ -26,6 +26,7 @@ from lshdb.store.connection import (
     transaction,
     translated_errors,
 )
+from lshdb.store.joins import JoinReader
 from lshdb.store.readonly_sql import SqlValue, run_readonly
 
 _T = TypeVar("_T")
@@ -97,6 +98,10 @@ class Store:
     def reading(self) -> AbstractContextManager[None]:
         """A transaction in which everything read is of one moment."""
         return self._transaction("read")
+
+    def join_reader(self) -> JoinReader:
+        """A connection of its own that reads what joins need, all of one moment."""
+        return JoinReader(self.path, self._timeout, self.settings.permutations)
 
     def checkpoints(self) -> Checkpointer:
         """Checkpoints beside the writing of many large batches."""

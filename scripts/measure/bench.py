@@ -17,9 +17,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+import bench_hot
 import bench_ingest
 import bench_join
 import bench_kernels
+import bench_pairs
 import bench_query
 import bench_scale
 import bench_startup
@@ -36,6 +38,8 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
     "ingest": bench_ingest,
     "query": bench_query,
     "join": bench_join,
+    "pairs": bench_pairs,
+    "hot": bench_hot,
     "scale": bench_scale,
     "startup": bench_startup,
 }

@@ -72,17 +72,20 @@ def _in_chinese(words: list[str]) -> Iterator[str]:
             yield "，"
 
 
-def write_generated(path: Path, documents: int, size: int, alphabet: str = "ASCII") -> Corpus:
-    """Write generated documents of about `size` bytes each.
+def write_generated(
+    path: Path, documents: int, size: int, alphabet: str = "ASCII", duplicates: float = 0.1
+) -> Corpus:
+    """Write generated documents of about `size` bytes each, a share of them near duplicates.
 
     Large ones are made of smaller ones, and so without near duplicates: the generator makes a
     thousand at once.
     """
     characters = max(1, round(size / ALPHABETS[alphabet]))
     parts = -(-characters // _LARGE)
-    made = (
-        text for _, text in texts(documents * parts, characters // parts, similarity=SIMILARITY)
+    generated = texts(
+        documents * parts, characters // parts, duplicates=duplicates, similarity=SIMILARITY
     )
+    made = (text for _, text in generated)
     whole = (" ".join(itertools.islice(made, parts)) for _ in range(documents))
     return _write(path, (written_in(text, alphabet) for text in whole))
 
@@ -97,6 +100,14 @@ def write_hot(path: Path, kind: str, documents: int, size: int) -> Corpus:
     own = (text for _, text in texts(documents, max(1, size - header), seed=2, duplicates=0))
     whole = (shared if kind == COPIES else f"{shared} {text}" for text in own)
     return _write(path, whole)
+
+
+def write_hot_halves(path: Path, documents: int, words: int, share: float) -> Corpus:
+    """Write so many copies of one document, then as many others of which a share is one header."""
+    made = (text.split()[:words] for _, text in texts(documents + 2, 12 * words, duplicates=0))
+    copy, head = next(made), next(made)[: round(share * words)]
+    others = (" ".join([*head, *own[len(head) :]]) for own in made)
+    return _write(path, itertools.chain(itertools.repeat(" ".join(copy), documents), others))
 
 
 def write_copy(path: Path, source: Path, limit: int) -> Corpus:

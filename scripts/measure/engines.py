@@ -109,23 +109,14 @@ class Lshdb:
         assert self._db is not None
         return [int(match.key) for match in self._db.query(text)]
 
-    def pairs(self, texts: Sequence[str]) -> set[tuple[int, int]]:
+    def pairs(self, texts: Sequence[str]) -> set[tuple[int, int]]:  # noqa: ARG002
         assert self._db is not None
-        all_pairs = getattr(self._db, "pairs", None)
-        if all_pairs is not None:
-            return {_ordered(int(pair.a), int(pair.b)) for pair in all_pairs()}
-        found: set[tuple[int, int]] = set()
-        for place in range(len(texts)):
-            found |= _pairs(place, [int(match.key) for match in self._db.query(key=str(place))])
-        return found
+        # Documents are numbered in the order of addition, which is that of a pair.
+        return {(int(pair.a), int(pair.b)) for pair in self._db.pairs()}
 
     def close(self) -> None:
         if self._db is not None:
             self._db.close()
-
-
-def _ordered(one: int, other: int) -> tuple[int, int]:
-    return min(one, other), max(one, other)
 
 
 class Datasketch:

@@ -20,6 +20,7 @@ _README: Final = (
     ("query", P50, "query, median, ms: {case}"),
     ("query", P99, "query, 99th percentile, ms: {case}"),
     ("join", SECONDS, "all pairs, s: {case}"),
+    ("pairs", SECONDS, "{case}, s"),
     ("scale", RATE, "`lshdb add`, documents/s: {case}"),
     ("scale", P50, "query, median, ms: {case}"),
     ("startup", SECONDS, "`{case}`, s"),

@@ -103,8 +103,11 @@ def hot(database: str, path: str, repeat: int) -> dict[str, float]:
 def join(
     engine: str, shingle: str, path: str, limit: int, database: str | None
 ) -> dict[str, float]:
-    """How long all pairs take, once the documents are indexed, and how many there are."""
-    texts = read_texts(Path(path), limit)
+    """How long all pairs take, once the documents are indexed, and how many there are.
+
+    lshdb's file is `database`, made before; the others index the documents first.
+    """
+    texts = read_texts(Path(path), limit) if database is None else []
     made = _indexed(engine, shingle, texts, database)
     pairs: set[tuple[int, int]] = set()
     taken = _seconds(lambda: pairs.update(made.pairs(texts)))
