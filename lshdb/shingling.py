@@ -39,6 +39,8 @@ from lshdb.model import Content, Element, Shingles, Shingling
 BLOCK: Final = {"char": 1 << 15, "word": 1 << 17, "set": 1 << 15}
 """Characters (or elements) in a block; a word takes about six characters."""
 
+_OTHER_BLANKS: Final = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"
+"""White space that folding leaves as it is."""
 _SEPARATOR: Final = "\0"
 _START: Final = np.zeros(1, dtype=np.int64)
 _INT64: Final = range(-(1 << 63), 1 << 63)
@@ -185,7 +187,7 @@ def _char_group(texts: list[str], size: int, seed: int) -> Shingles:
         octets, starts, lengths = _collapse_ascii(joined, _bounds(_lengths(texts)))
         collapsed = octets.tobytes().decode("ascii")
     else:
-        texts = [" ".join(text.split()) for text in _fold_group(texts)]
+        texts = [_collapsed(text) for text in _fold_group(texts)]
         lengths = _lengths(texts)
         starts = _bounds(lengths)[:-1]
         collapsed = "".join(texts)
@@ -216,6 +218,15 @@ def _char_windows(text: str, starts: Offsets, lengths: Offsets, size: int, seed:
     before = offsets[short] - np.arange(len(short))
     hashes = np.insert(hashes, before, hasher.spans(buffer, first, end - first))
     return Shingles(hashes, offsets)
+
+
+def _collapsed(folded: str) -> str:
+    """A folded text in which each white-space run is one blank, and none is at its ends."""
+    for blank in _OTHER_BLANKS:
+        if blank in folded:
+            folded = folded.replace(blank, " ")
+    # Splitting takes longer than all the rest of shingling.
+    return " ".join(folded.split()) if "  " in folded else folded.strip(" ")
 
 
 def _collapse_ascii(text: str, bounds: Offsets) -> tuple[npt.NDArray[np.uint8], Offsets, Offsets]:
@@ -249,7 +260,7 @@ def _char_pieces(text: str, size: int, seed: int) -> Iterator[Hashes]:
             body = body.rstrip(" ")
         else:
             folded = fold(piece)
-            body = " ".join(folded.split())
+            body = _collapsed(folded)
         if not body:
             blank = True
             continue

@@ -27,7 +27,7 @@ def run(lab: Lab) -> list[Figure]:
     names = [kind for name in lab.options.engines for kind in engines.sketchers(name)]
 
     def measured(engine: str) -> dict[str, float]:
-        share = 1.0 if engine in (OWN, "gaoya") else _SLOW
+        share = 1.0 if engine in (OWN, "lshdb numpy", "gaoya") else _SLOW
         own: list[dict[str, Any]] = [
             {**case, "limit": max(1, round(case["documents"] * share))}
             for case in cases

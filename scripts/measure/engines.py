@@ -96,9 +96,12 @@ class Lshdb:
         self._db = lshdb.open(path, shingle=shingle) if path is not None else None
 
     def sketch(self, texts: Sequence[str]) -> None:
+        from lshdb import acceleration
         from lshdb.settings import SettingsRequest
         from lshdb.signing import sign
 
+        # As in a long job: with what there is of the extra `speed`.
+        acceleration.speed_up()
         sign(texts, SettingsRequest(shingle=self._shingle).resolve())
 
     def index(self, texts: Sequence[str]) -> None:
@@ -117,6 +120,16 @@ class Lshdb:
     def close(self) -> None:
         if self._db is not None:
             self._db.close()
+
+
+class LshdbNumpy(Lshdb):
+    """lshdb without its extra `speed`."""
+
+    def sketch(self, texts: Sequence[str]) -> None:
+        from lshdb.settings import SettingsRequest
+        from lshdb.signing import sign
+
+        sign(texts, SettingsRequest(shingle=self._shingle).resolve())
 
 
 class Datasketch:
@@ -283,6 +296,7 @@ class FastSketchLSH:
 
 _CLASSES: Final[dict[str, Callable[[str, int, Path | None], Engine]]] = {
     "lshdb": Lshdb,
+    "lshdb numpy": LshdbNumpy,
     "datasketch": Datasketch,
     "rensa": Rensa,
     "rensa C": RensaC,
@@ -310,7 +324,7 @@ def make(name: str, shingle: str, *, threads: int = 0, path: Path | None = None)
 
 def sketchers(name: str) -> list[str]:
     """The kinds of sketch that an engine has, as names for `make`."""
-    return ["rensa", "rensa C"] if name == "rensa" else [name]
+    return {"rensa": ["rensa", "rensa C"], "lshdb": ["lshdb", "lshdb numpy"]}.get(name, [name])
 
 
 def installed(name: str) -> str | None:
