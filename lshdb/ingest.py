@@ -38,7 +38,7 @@ Item: TypeAlias = Document | tuple[str, Content] | Lines | Failure
 _BATCH_DOCUMENTS: Final = 4_000
 _BATCH_SHARE: Final = 8
 """A batch takes at least one document for so many that the file has."""
-_BATCH_BYTES: Final = 48_000_000
+_BATCH_BYTES: Final = 44_000_000
 """Memory that the documents of a batch take at the most; two batches are under way at once."""
 _BATCH_SECONDS: Final = 5.0
 """How long a document of a slow stream waits at the most for others, when one more comes."""

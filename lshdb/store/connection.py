@@ -29,7 +29,7 @@ FORMAT_VERSION: Final = 1
 """The version of the tables and hashes, in the header's user_version."""
 
 _PAGE_SIZE: Final = 16384
-_CACHE_KIB: Final = 32768
+_CACHE_KIB: Final = 8192
 _SCHEMA: Final = frozenset(
     ["settings", "documents", "signatures", "bands", "buckets", "bucket_members", "candidate_pairs"]
 )

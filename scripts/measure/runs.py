@@ -121,7 +121,7 @@ def add(database: str, path: str, shingle: str, content: bool) -> dict[str, Any]
     Returns the curve: how many documents were in the file after so many seconds.
     """
     import lshdb
-    from lshdb.model import AddReport, Document
+    from lshdb.model import AddReport
     from lshdb.readers import Reader
 
     curve: list[tuple[int, float]] = []
@@ -132,9 +132,8 @@ def add(database: str, path: str, shingle: str, content: bool) -> dict[str, Any]
             done = curve[-1][0] if curve else 0
             curve.append((done + report.documents, time.perf_counter() - begun))
 
-        read = Reader(of_sets=shingle == "set", format="jsonl").read([path])
-        documents = (item for item in read if isinstance(item, Document))
-        db.add_many(documents, on_batch=stamp)
+        reader = Reader(of_sets=shingle == "set", format="jsonl")
+        db.add_files([path], reader, on_batch=stamp)
     # The last transaction is done when the file is closed.
     if curve:
         curve[-1] = (curve[-1][0], time.perf_counter() - begun)
