@@ -23,6 +23,8 @@ from lshdb.model import Content, Document
 from lshdb.readers import Format, Reader, input_bytes, printable_path
 from lshdb.records import Failure
 
+pytestmark = pytest.mark.usefixtures("both_kernels")
+
 BOM = b"\xef\xbb\xbf"
 
 
