@@ -360,12 +360,22 @@ def _set_group(group: Sequence[Content], seed: int) -> Shingles:
     kinds = set(map(type, elements))
     if kinds <= {str}:
         hashes = _string_hashes(elements, span_hash(seed, "string"))
+    elif kinds == {int}:
+        hashes = _integer_hashes(elements, seed)
     elif kinds <= {str, int}:
         hashes = _mixed_hashes(elements, seed)
     else:
         strange = min(kind.__name__ for kind in kinds - {str, int})
         raise TypeError(f"a set's elements are strings and integers, not {strange}")
     return Shingles(hashes, _bounds(sizes))
+
+
+def _integer_hashes(elements: list[Element], seed: int) -> Hashes:
+    try:
+        values = np.array(elements, dtype=np.int64)
+    except OverflowError:
+        return _mixed_hashes(elements, seed)
+    return span_hash(seed, "integer").integers(values)
 
 
 def _mixed_hashes(elements: list[Element], seed: int) -> Hashes:
