@@ -38,6 +38,7 @@ LAYERS = (
     {"readers", "records", "store"},
     {"lookup", "parts", "search", "settings", "shared_shingles", "thinning", "verifying", "worker"},
     {"comparing", "ingest", "joining", "signers"},
+    {"reading"},
     {"database", "opening"},
     {"__init__"},
     {"cli", "__main__"},
@@ -165,6 +166,29 @@ def test_the_library_never_imports_the_command_line(tmp_path: Path) -> None:
         "print('numpy' in sys.modules, [n for n in ('typer', 'rich') if n in sys.modules])"
     )
     assert in_fresh_python(code, tmp_path).strip() == "True []"
+
+
+def test_a_query_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from lshdb.cli.app import main\n"
+        "sys.argv = ['lshdb', 'query', '--text', 'the fox and the grapes']\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(*sys.modules)"
+    )
+    loaded = set(in_fresh_python(code, tmp_path).split())
+    assert "lshdb.search" in loaded
+    assert not loaded & {
+        "concurrent.futures",
+        "hashlib",
+        "lshdb.comparing",
+        "lshdb.ingest",
+        "lshdb.joining",
+        "numba",
+        "orjson",
+        "rich",
+    }
 
 
 def test_the_root_module_only_reexports() -> None:

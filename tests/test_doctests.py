@@ -49,4 +49,4 @@ def test_there_are_examples() -> None:
         for test in doctest.DocTestFinder().find(importlib.import_module(name))
         if test.examples
     ]
-    assert {"lshdb.database.Database.query", "lshdb.opening.open_database"} <= set(found)
+    assert {"lshdb.reading.Reading.query", "lshdb.opening.open_database"} <= set(found)

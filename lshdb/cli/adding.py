@@ -14,7 +14,7 @@ from lshdb.cli.running import FAILED, INTERRUPTED, failed
 if TYPE_CHECKING:
     from lshdb.model import AddReport
     from lshdb.readers import Reader
-from lshdb.records import Failure
+    from lshdb.records import Failure
 
 _FAILURES_SHOWN = 20
 

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,6 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile, LshdbError, QueryError
 from lshdb.model import Bucket, Construction, Settings, Shingling
 from lshdb.store import statements as sql
-from lshdb.store.checkpoint import Checkpointer
 from lshdb.store.connection import (
     Mode,
     connect,
@@ -28,6 +27,9 @@ from lshdb.store.connection import (
 )
 from lshdb.store.joins import JoinReader
 from lshdb.store.readonly_sql import SqlValue, run_readonly
+
+if TYPE_CHECKING:
+    from lshdb.store.checkpoint import Checkpointer
 
 _T = TypeVar("_T")
 _AT_ONCE: Final = 10_000
@@ -105,6 +107,9 @@ class Store:
 
     def checkpoints(self) -> Checkpointer:
         """Checkpoints beside the writing of many large batches."""
+        # It starts threads: what they need takes longer to import than a query takes.
+        from lshdb.store.checkpoint import Checkpointer
+
         return Checkpointer(self._connection, self.path, self._timeout)
 
     def writing(self) -> AbstractContextManager[None]:
