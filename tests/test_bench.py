@@ -183,10 +183,20 @@ def test_all_runs_every_benchmark(
     assert told == set(BENCHMARKS) - {"query"}, "one that fails does not take the others with it"
 
 
+def test_the_table_of_the_readme_is_that_of_the_results() -> None:
+    """Whoever measures anew prints the table anew."""
+    results = sorted((MEASURE / "results").glob("*.json"))
+    assert results
+    table = report.markdown([json.loads(path.read_text("utf-8")) for path in results])
+    readme = (MEASURE.parents[1] / "README.md").read_text("utf-8")
+    shown = readme.partition("<!-- table -->\n")[2].partition("\n<!-- end of the table -->")[0]
+    assert shown == table
+
+
 def test_the_table_is_made_of_the_figures(directory: Path) -> None:
     results = run("ingest", directory)
     table = bench_command("table", directory / "ingest.json").stdout
-    assert table == report.markdown(results) + "\n"
+    assert table == report.markdown([results]) + "\n"
     head, rule, *rows = table.splitlines()[2:]
     assert head == "| | " + " | ".join(INSTALLED) + " |"
     assert rule == "|---|" + "---:|" * len(INSTALLED)

@@ -48,7 +48,8 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     if given.command == "table":
-        print(report.markdown(json.loads(given.results.read_text("utf-8"))))
+        runs = [json.loads(path.read_text("utf-8")) for path in given.results]
+        print(report.markdown(runs))
         return 0
     options = _options(given)
     names = list(BENCHMARKS) if given.command == "all" else [given.command]
@@ -93,8 +94,8 @@ def _parser() -> argparse.ArgumentParser:
         if name == "scale":
             _add_sets(own)
     _add_sets(commands.add_parser("all", parents=[common], help="every benchmark"))
-    table = commands.add_parser("table", help="print the README's table from the JSON of a run")
-    table.add_argument("results", type=Path, metavar="RESULTS.json")
+    table = commands.add_parser("table", help="print the README's table from the JSON of runs")
+    table.add_argument("results", type=Path, metavar="RESULTS.json", nargs="+")
     return parser
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from engines import NAMES, NOTES
@@ -22,7 +22,10 @@ _README: Final = (
     ("join", SECONDS, "all pairs, s: {case}"),
     ("pairs", SECONDS, "{case}, s"),
     ("scale", RATE, "`lshdb add`, documents/s: {case}"),
+    ("scale", PEAK, "peak memory of that, MB: {case}"),
     ("scale", P50, "query, median, ms: {case}"),
+    ("scale", "hours, slowing as it slowed", "{case}, hours"),
+    ("scale", "disk GB", "{case}, GB on disk"),
     ("startup", SECONDS, "`{case}`, s"),
 )
 """The rows of the README's table: benchmark, measure, what it is called."""
@@ -99,10 +102,10 @@ def _ratios(results: Record) -> dict[tuple[str, str, str, str], float]:
     }
 
 
-def markdown(results: Record) -> str:
-    """The README's performance table."""
-    figures = results["figures"]
-    machine = results["machine"]
+def markdown(runs: Sequence[Record]) -> str:
+    """The README's performance table, of runs on one machine."""
+    figures = [figure for run in runs for figure in run["figures"]]
+    machine = runs[0]["machine"]
     rows: list[tuple[str, dict[str, float]]] = []
     used: set[str] = set()
     for benchmark, measure, label in _README:
