@@ -3,49 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import get_args
 
 from lshdb.comparing import compare
-from lshdb.content import from_stored
 from lshdb.errors import UsageError
-from lshdb.ingest import add_documents, remove
+from lshdb.ingest import Selection, add_documents, deduplicated_lines, remove
+from lshdb.inside import Inside
 from lshdb.joining import Request, all_clusters, all_pairs
-from lshdb.lookup import buckets_of
 from lshdb.model import (
     AddReport,
-    Bucket,
     Cluster,
     Comparison,
     Content,
     Document,
-    Info,
     Keep,
     Match,
     Pair,
-    Settings,
-    StoredDocument,
 )
+from lshdb.outcomes import Line, OnSimilar, Skipped
 from lshdb.readers import Reader
 from lshdb.records import Failure
-from lshdb.search import Query, row_of_key, search
+from lshdb.screening import Screening
+from lshdb.search import Query, search
 from lshdb.signers import default_workers
-from lshdb.signing import distinct_shingles
-from lshdb.store import SqlValue, Store
-
-_MOST_ROWS: Final = (1 << 63) - 1
 
 
-class Database:
+class Database(Inside):
     """An open lshdb file: documents, their signatures, and the buckets that find similar ones.
 
     Made by `lshdb.open`. Use it as a context manager, or call `close`. An object belongs to the
     thread that opened it; other threads and processes open the file themselves.
     """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def __enter__(self) -> Database:
         return self
@@ -61,16 +50,6 @@ class Database:
     def close(self) -> None:
         """Close the file; safe to call twice."""
         self._store.close()
-
-    @property
-    def settings(self) -> Settings:
-        """What the database was made with."""
-        return self._store.settings
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self._store.path
 
     # documents in and out
 
@@ -98,6 +77,8 @@ class Database:
         *,
         on_batch: Callable[[AddReport], None] | None = None,
         workers: int | None = None,
+        on_similar: OnSimilar = "keep",
+        on_skip: Callable[[Skipped], None] | None = None,
     ) -> AddReport:
         """Add documents in batches, each written in one transaction, whole or not at all.
 
@@ -109,9 +90,15 @@ class Database:
             on_batch: called with the report of each batch when it is safely in the file.
             workers: processes that sign documents beside this one, once there is more than a
                 batch; None for as many as there are processors to spare. The result is the same.
+            on_similar: `skip` leaves out each document that shares a bucket with one that is
+                stored, or was added before it, and is similar to it. The old version of a
+                document is no reason to leave out the new one; if another one is, the old
+                version stays.
+            on_skip: called with each document left out, when its batch is in the file.
 
         Returns:
-            How many were added, updated and unchanged, and how many of the first two were empty.
+            How many were added, updated, unchanged and skipped, and how many of the first two
+            were empty.
 
         Raises:
             ContentError: a document that the database cannot take; the batches before its own
@@ -121,11 +108,16 @@ class Database:
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
         ...     db.add_many([("a", "The fox and the grapes"), ("b", "The fox and the grapes!")])
-        AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0)
+        AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0, skipped=0)
         """
-        if workers is None:
-            workers = default_workers()
-        return add_documents(self._store, documents, on_batch or _ignore, workers)
+        return add_documents(
+            self._store,
+            documents,
+            on_batch or _ignore,
+            default_workers() if workers is None else workers,
+            screening=self._screening(on_similar),
+            on_skip=on_skip or _ignore,
+        )
 
     def add_files(
         self,
@@ -135,6 +127,8 @@ class Database:
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
+        on_similar: OnSimilar = "keep",
+        on_skip: Callable[[Skipped], None] | None = None,
     ) -> AddReport:
         """Add the documents of text files, directories and JSON lines, as `lshdb add` does.
 
@@ -147,6 +141,8 @@ class Database:
             on_failure: called with each file and line that gives no document; the others are
                 added, and these counted.
             workers: as for `add_many`.
+            on_similar: as for `add_many`.
+            on_skip: as for `add_many`.
 
         Raises:
             StoreError: writing failed; the batches before stay.
@@ -158,8 +154,6 @@ class Database:
         ...     db.add_files(["fables.jsonl"]).added
         1
         """
-        if workers is None:
-            workers = default_workers()
         if reader is None:
             reader = Reader(of_sets=self.settings.shingling.of_sets)
         before = reader.replaced
@@ -167,12 +161,81 @@ class Database:
             self._store,
             reader.items(paths),
             on_batch or _ignore,
-            workers,
+            default_workers() if workers is None else workers,
             reader.parser,
             on_failure or _ignore,
+            self._screening(on_similar),
+            on_skip or _ignore,
         )
         # Text files are decoded by the reader itself.
         return report + AddReport(replaced=reader.replaced - before)
+
+    def dedup(
+        self,
+        paths: Iterable[str],
+        reader: Reader | None = None,
+        *,
+        threshold: float | None = None,
+        estimate: bool = False,
+        numbered: bool = False,
+        on_batch: Callable[[AddReport], None] | None = None,
+        on_failure: Callable[[Failure], None] | None = None,
+        workers: int | None = None,
+    ) -> Iterator[Line]:
+        r"""Go through lines of JSON, and add the documents that are similar to none before them.
+
+        A line is kept if its document shares a bucket with none that is stored, or was kept
+        before it, and is similar to it. So no two of those kept are similar, as far as the index
+        tells. A document that is stored already, key and content, is not kept either.
+
+        Args:
+            paths: files of JSON lines; `-` is the reader's standard input.
+            reader: how they are read; None for what `lshdb dedup` does without options.
+            threshold: the similarity from which on a line is not kept; None for the database's.
+            estimate: decide by estimates even where content is kept: less exact.
+            numbered: keys may be repeated: they are stored with a number before them, for a
+                database that is thrown away. Else a document replaces the one with its key, as
+                in `add_many`.
+            on_batch: as for `add_many`; called when the lines of the batch were taken.
+            on_failure: as for `add_files`.
+            workers: as for `add_many`.
+
+        Yields:
+            Each line that is a document, in order, when it is safely in the file if it is kept.
+
+        Raises:
+            UsageError: a threshold out of range.
+            StoreError: while iterating, writing failed; the batches before stay.
+
+        Warns:
+            LimitWarning: kept documents were compared with a part of a large bucket only.
+
+        >>> import lshdb
+        >>> from pathlib import Path
+        >>> _ = Path("news.jsonl").write_text(
+        ...     '{"id": 1, "text": "The fox and the grapes"}\n'
+        ...     '{"id": 2, "text": "The FOX and the grapes!"}\n'
+        ... )
+        >>> with lshdb.open("seen.db") as db:
+        ...     [line.key for line in db.dedup(["news.jsonl"]) if line.skipped is None]
+        ['1']
+        """
+        if reader is None:
+            reader = Reader(of_sets=self.settings.shingling.of_sets, format="jsonl")
+        return deduplicated_lines(
+            self._store,
+            reader.items(paths),
+            on_batch or _ignore,
+            default_workers() if workers is None else workers,
+            reader.parser,
+            on_failure or _ignore,
+            Selection(Screening(self._least(threshold), estimate), numbered, keep_lines=True),
+        )
+
+    def _screening(self, on_similar: OnSimilar) -> Screening | None:
+        if on_similar not in get_args(OnSimilar):
+            raise UsageError(f"on_similar {on_similar!r} is not {' or '.join(get_args(OnSimilar))}")
+        return Screening(self.settings.threshold) if on_similar == "skip" else None
 
     def remove(self, key: str) -> None:
         """Remove a document; KeyNotFound if no document has the key."""
@@ -181,34 +244,6 @@ class Database:
     def remove_many(self, keys: Sequence[str]) -> None:
         """Remove documents, all or (if a key is not there) none: KeyNotFound."""
         remove(self._store, keys)
-
-    def get(self, key: str) -> StoredDocument:
-        """The document of a key; KeyNotFound if there is none.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add("fox", "The fox and the grapes")
-        ...     db.get("fox").content
-        'The fox and the grapes'
-        """
-        row = row_of_key(self._store, key)
-        keys = None
-        if row.signature is not None:
-            keys = buckets_of(self._store, row.signature)
-        content = None
-        if row.content is not None:
-            content = from_stored(row.content, self.settings.shingling)
-        return StoredDocument(row.doc_id, row.key, content, row.shingles, row.signature, keys)
-
-    def __contains__(self, key: str) -> bool:
-        return self._store.document(key) is not None
-
-    def __len__(self) -> int:
-        return self._store.count()[0]
-
-    def keys(self) -> list[str]:
-        """All keys, in the order of first addition."""
-        return self._store.keys()
 
     # similar documents
 
@@ -356,43 +391,6 @@ class Database:
 
     def _least(self, threshold: float | None) -> float:
         return self.settings.threshold if threshold is None else threshold
-
-    # looking inside
-
-    def info(self) -> Info:
-        """Settings, numbers of documents, size of the file."""
-        with self._store.reading():
-            documents, empty = self._store.count()
-        return Info(self.settings, documents, empty, self._store.bytes())
-
-    def buckets(self, top: int = 10) -> list[Bucket]:
-        """The buckets with the most documents, largest first; UsageError if top is below 1."""
-        if top < 1:
-            raise UsageError(f"top {top} is not at least 1")
-        return self._store.largest_buckets(min(top, _MOST_ROWS))
-
-    def buckets_of(self, key: str) -> list[Bucket]:
-        """The buckets that a document is in, one of each band; KeyNotFound without one."""
-        with self._store.reading():
-            row = row_of_key(self._store, key)
-            if row.signature is None:
-                return []
-            return self._store.bucket_sizes(buckets_of(self._store, row.signature))
-
-    def count_distinct(self, document: StoredDocument) -> int | None:
-        """How many distinct shingles a document has; None where content is not kept."""
-        if document.content is None:
-            return None
-        settings = self.settings
-        return len(distinct_shingles([document.content], settings.shingling, settings.seed).hashes)
-
-    def sql(self, statement: str) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
-        """Run a SELECT on the file's tables and views: column names, and rows as they come.
-
-        Raises:
-            QueryError: the SQL is wrong, or would do anything but read.
-        """
-        return self._store.sql(statement)
 
 
 def _ignore(_: object) -> None:
