@@ -5,10 +5,8 @@ The oracle asks the database for each document by itself, and adds it or not.
 
 from __future__ import annotations
 
-import json
 import random
 import warnings
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +14,10 @@ import inspection
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neardup import jaccard, set_families, text_families
+from neardup import set_families, text_families
 
 import lshdb
-from lshdb import AddReport, LimitWarning, Line, Skipped, UsageError, ingest, listing, screening
+from lshdb import LimitWarning, Skipped, ingest, listing, screening
 from lshdb.model import Content
 
 Documents = list[tuple[str, Content]]
