@@ -79,7 +79,7 @@ def test_standard_input_and_output_and_gzip(command: Command) -> None:
     result = command("dedup", "cut.jsonl.gz", "-o", "cut.out")
     assert result.status == 1
     assert "cut.jsonl.gz: not gzip, or not all of it" in result.err
-    assert command.done("add", "in.jsonl.gz", "--auto-key").err.startswith("added 4, updated 1")
+    assert command.done("add", "in.jsonl.gz", "--auto-key").err.startswith("added 5, updated 2")
 
 
 def test_a_newline_is_added_only_between_files(command: Command) -> None:
