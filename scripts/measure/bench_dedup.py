@@ -8,8 +8,8 @@ from typing import Final
 import corpora
 from bench_hot import with_seconds
 from corpora import Corpus
-from figures import OWN, PEAK, SECONDS, RATE, Aim, Figure, collect
-from lab import Lab, Options, with_peak
+from figures import OWN, PEAK, RATE, SECONDS, Aim, Figure, collect
+from lab import Lab, Options
 from processes import lshdb_command, measure
 
 NAME: Final = "dedup"
