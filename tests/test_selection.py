@@ -14,7 +14,7 @@ import inspection
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neardup import set_families, text_families
+from neardup import jaccard, set_families, text_families
 
 import lshdb
 from lshdb import LimitWarning, Skipped, ingest, listing, screening
@@ -153,3 +153,78 @@ def test_any_sequence_is_decided_on_alike_however_it_is_cut(
         if listed == 128:
             with lshdb.open(directory / "oracle.db", shingle="set", threshold=0.4) as db:
                 assert (one_by_one(db, given_sets), inspection.contents(db.path)) == results[0]
+
+
+def under_one_header(count: int, seed: int = 1) -> dict[str, list[int]]:
+    """Sets that share 40 elements and have ten others each; every fifth is like the one before."""
+    rng = random.Random(seed)
+    sets: dict[str, list[int]] = {}
+    own: list[int] = []
+    for i in range(count):
+        own = [*own[1:], -i - 1] if i % 5 == 4 else rng.sample(range(100, 10_000), 10)
+        sets[f"d{i}"] = [*range(40), *own]
+    return sets
+
+
+@pytest.mark.usefixtures("cut")
+def test_of_a_large_bucket_the_first_kept_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oracle keeps a list for each bucket, of as many as there may be."""
+    monkeypatch.setattr(listing, "LISTED", 6)
+    monkeypatch.setattr(screening, "LISTED", 6)
+    monkeypatch.setattr(ingest, "LISTED", 6)
+    sets = under_one_header(150)
+    sets |= {f"copy {i}": [*range(1_000, 1_020)] for i in range(100)}
+    with lshdb.open(tmp_path / "all.db", shingle="set", threshold=0.8) as everything:
+        everything.add_many(sets.items())
+        buckets = {
+            key: [(b.band_no, b.bucket_key) for b in everything.buckets_of(key)] for key in sets
+        }
+    lists: dict[tuple[int, int], list[str]] = {}
+    expected: list[tuple[str, str, float]] = []
+    cut = 0
+    for key, content in sets.items():
+        candidates = {k for bucket in buckets[key] for k in lists.get(bucket, [])[:6]}
+        scores = {k: jaccard(set(content), set(sets[k])) for k in candidates}
+        order = [*sets]
+        best = max(scores, key=lambda k: (scores[k], -order.index(k)), default=None)
+        if best is not None and scores[best] >= 0.8:
+            expected.append((key, best, scores[best]))
+            continue
+        cut += any(len(lists.get(bucket, [])) > 6 for bucket in buckets[key])
+        for bucket in buckets[key]:
+            lists.setdefault(bucket, []).append(key)
+    with (
+        lshdb.open(tmp_path / "lsh.db", shingle="set", threshold=0.8) as db,
+        pytest.warns(LimitWarning, match=f"^{cut} documents were kept that share a bucket"),
+    ):
+        told, _ = selected(db, [*sets.items()])
+    assert [(key, kept, similarity) for key, kept, similarity, _ in told] == expected
+    assert len(expected) > 115
+    assert cut > 50
+
+
+def test_copies_fill_no_bucket(path: Path) -> None:
+    """Only the first is kept, so that nothing is cut and nothing is said."""
+    with lshdb.open(path, shingle="set") as db:
+        copies: Documents = [(f"copy {i}", [1, 2, 3]) for i in range(3_000)]
+        told, counts = selected(db, copies)
+        assert counts == {"added": 1, "updated": 0, "unchanged": 0, "skipped": 2_999}
+        assert {one[1:] for one in told} == {("copy 0", 1.0, True)}
+
+
+def test_workers_change_nothing(tmp_path: Path) -> None:
+    texts = text_families(seed=5, families=60, copies=4, words=400, most_edits=40)
+    documents = shuffled(texts, 5)
+    results = []
+    for workers in (0, 2):
+        with lshdb.open(tmp_path / f"{workers}.db") as db:
+            results.append((selected(db, documents, workers), inspection.contents(db.path)))
+    assert results[0] == results[1]
+    assert len(results[0][0][0]) > 20
+
+
+def test_what_is_left_out_is_told_when_it_is_asked_wrongly(path: Path) -> None:
+    with lshdb.open(path) as db, pytest.raises(lshdb.UsageError, match="on_similar"):
+        db.add_many([("a", "x")], on_similar="drop")  # type: ignore[arg-type]
