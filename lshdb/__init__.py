@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         StoredDocument,
     )
     from lshdb.opening import open_database as open  # noqa: A004
+    from lshdb.outcomes import Line, Skipped
 
 __version__ = "0.1.0"
 
@@ -65,6 +66,7 @@ __all__ = [
     "InputError",
     "KeyNotFound",
     "LimitWarning",
+    "Line",
     "LshdbError",
     "Match",
     "NewerFormat",
@@ -78,6 +80,7 @@ __all__ = [
     "SettingsMismatch",
     "SharedBucket",
     "Shingling",
+    "Skipped",
     "StoreError",
     "StoredDocument",
     "UsageError",
@@ -90,7 +93,13 @@ def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'lshdb' has no attribute {name!r}")
     source = "open_database" if name == "open" else name
-    for module in ("lshdb.errors", "lshdb.model", "lshdb.database", "lshdb.opening"):
+    for module in (
+        "lshdb.errors",
+        "lshdb.model",
+        "lshdb.outcomes",
+        "lshdb.database",
+        "lshdb.opening",
+    ):
         value = getattr(importlib.import_module(module), source, None)
         if value is not None:
             globals()[name] = value

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, get_args
 
+from lshdb.errors import UsageError
 from lshdb.model import AddReport, Content, Document
 from lshdb.reading import Reading
 
 if TYPE_CHECKING:
+    from lshdb.outcomes import Line, OnSimilar, Skipped
     from lshdb.readers import Reader
     from lshdb.records import Failure
+    from lshdb.screening import Screening
 
 
 class Database(Reading):
@@ -19,8 +22,6 @@ class Database(Reading):
     Made by `lshdb.open`. Use it as a context manager, or call `close`. An object belongs to the
     thread that opened it; other threads and processes open the file themselves.
     """
-
-    # documents in and out
 
     def add(self, key: str, content: Content) -> AddReport:
         """Add a document, or replace the one that has this key.
@@ -46,6 +47,8 @@ class Database(Reading):
         *,
         on_batch: Callable[[AddReport], None] | None = None,
         workers: int | None = None,
+        on_similar: OnSimilar = "keep",
+        on_skip: Callable[[Skipped], None] | None = None,
     ) -> AddReport:
         """Add documents in batches, each written in one transaction, whole or not at all.
 
@@ -57,9 +60,15 @@ class Database(Reading):
             on_batch: called with the report of each batch when it is safely in the file.
             workers: processes that sign documents beside this one, once there is more than a
                 batch; None for as many as there are processors to spare. The result is the same.
+            on_similar: `skip` leaves out each document that shares a bucket with one that is
+                stored, or was added before it, and is similar to it. The old version of a
+                document is no reason to leave out the new one; if another one is, the old
+                version stays.
+            on_skip: called with each document left out, when its batch is in the file.
 
         Returns:
-            How many were added, updated and unchanged, and how many of the first two were empty.
+            How many were added, updated, unchanged and skipped, and how many of the first two
+            were empty.
 
         Raises:
             ContentError: a document that the database cannot take; the batches before its own
@@ -69,14 +78,19 @@ class Database(Reading):
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
         ...     db.add_many([("a", "The fox and the grapes"), ("b", "The fox and the grapes!")])
-        AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0)
+        AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0, skipped=0)
         """
         from lshdb.ingest import add_documents
         from lshdb.signers import default_workers
 
-        if workers is None:
-            workers = default_workers()
-        return add_documents(self._store, documents, on_batch or _ignore, workers)
+        return add_documents(
+            self._store,
+            documents,
+            on_batch or _ignore,
+            default_workers() if workers is None else workers,
+            screening=self._screening(on_similar),
+            on_skip=on_skip or _ignore,
+        )
 
     def add_files(
         self,
@@ -86,6 +100,8 @@ class Database(Reading):
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
+        on_similar: OnSimilar = "keep",
+        on_skip: Callable[[Skipped], None] | None = None,
     ) -> AddReport:
         """Add the documents of text files, directories and JSON lines, as `lshdb add` does.
 
@@ -98,6 +114,8 @@ class Database(Reading):
             on_failure: called with each file and line that gives no document; the others are
                 added, and these counted.
             workers: as for `add_many`.
+            on_similar: as for `add_many`.
+            on_skip: as for `add_many`.
 
         Raises:
             StoreError: writing failed; the batches before stay.
@@ -113,8 +131,6 @@ class Database(Reading):
         from lshdb.readers import Reader
         from lshdb.signers import default_workers
 
-        if workers is None:
-            workers = default_workers()
         if reader is None:
             reader = Reader(of_sets=self.settings.shingling.of_sets)
         before = reader.replaced
@@ -122,12 +138,91 @@ class Database(Reading):
             self._store,
             reader.items(paths),
             on_batch or _ignore,
-            workers,
+            default_workers() if workers is None else workers,
             reader.parser,
             on_failure or _ignore,
+            self._screening(on_similar),
+            on_skip or _ignore,
         )
         # Text files are decoded by the reader itself.
         return report + AddReport(replaced=reader.replaced - before)
+
+    def dedup(
+        self,
+        paths: Iterable[str],
+        reader: Reader | None = None,
+        *,
+        threshold: float | None = None,
+        estimate: bool = False,
+        numbered: bool = False,
+        on_batch: Callable[[AddReport], None] | None = None,
+        on_failure: Callable[[Failure], None] | None = None,
+        workers: int | None = None,
+    ) -> Iterator[Line]:
+        r"""Go through lines of JSON, and add the documents that are similar to none before them.
+
+        A line is kept if its document shares a bucket with none that is stored, or was kept
+        before it, and is similar to it. So no two of those kept are similar, as far as the index
+        tells. A document that is stored already, key and content, is not kept either.
+
+        Args:
+            paths: files of JSON lines; `-` is the reader's standard input.
+            reader: how they are read; None for what `lshdb dedup` does without options.
+            threshold: the similarity from which on a line is not kept; None for the database's.
+            estimate: decide by estimates even where content is kept: less exact.
+            numbered: keys may be repeated: they are stored with a number before them, for a
+                database that is thrown away. Else a document replaces the one with its key, as
+                in `add_many`.
+            on_batch: as for `add_many`; called when the lines of the batch were taken.
+            on_failure: as for `add_files`.
+            workers: as for `add_many`.
+
+        Yields:
+            Each line that is a document, in order, when it is safely in the file if it is kept.
+
+        Raises:
+            UsageError: a threshold out of range.
+            StoreError: while iterating, writing failed; the batches before stay.
+
+        Warns:
+            LimitWarning: kept documents were compared with a part of a large bucket only.
+
+        >>> import lshdb
+        >>> from pathlib import Path
+        >>> _ = Path("news.jsonl").write_text(
+        ...     '{"id": 1, "text": "The fox and the grapes"}\n'
+        ...     '{"id": 2, "text": "The FOX and the grapes!"}\n'
+        ... )
+        >>> with lshdb.open("seen.db") as db:
+        ...     [line.key for line in db.dedup(["news.jsonl"]) if line.skipped is None]
+        ['1']
+        """
+        from lshdb.ingest import Selection, deduplicated_lines
+        from lshdb.readers import Reader
+        from lshdb.screening import Screening
+        from lshdb.signers import default_workers
+
+        if reader is None:
+            reader = Reader(of_sets=self.settings.shingling.of_sets, format="jsonl")
+        return deduplicated_lines(
+            self._store,
+            reader.items(paths),
+            on_batch or _ignore,
+            default_workers() if workers is None else workers,
+            reader.parser,
+            on_failure or _ignore,
+            Selection(Screening(self._least(threshold), estimate), numbered, keep_lines=True),
+        )
+
+    def _screening(self, on_similar: OnSimilar) -> Screening | None:
+        from lshdb import outcomes
+        from lshdb.screening import Screening
+
+        if on_similar not in get_args(outcomes.OnSimilar):
+            raise UsageError(
+                f"on_similar {on_similar!r} is not {' or '.join(get_args(outcomes.OnSimilar))}"
+            )
+        return Screening(self.settings.threshold) if on_similar == "skip" else None
 
     def remove(self, key: str) -> None:
         """Remove a document; KeyNotFound if no document has the key."""

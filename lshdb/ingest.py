@@ -1,4 +1,4 @@
-"""Writing documents: a batch is signed, compared with what is stored, and written whole.
+"""Adding documents: a batch is signed, compared with what is stored, and written whole.
 
 Batches are read and written by the caller's thread, in parts; these are parsed and signed by
 other processes (lshdb.signers), so that one batch is signed while the next is read and the one
@@ -12,25 +12,26 @@ the batch, the fewer times. Batches therefore grow with the file, as far as memo
 from __future__ import annotations
 
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
-from lshdb.banding import bucket_keys
-from lshdb.content import cleaned, from_stored
-from lshdb.errors import ContentError, KeyNotFound
+from lshdb.content import cleaned
+from lshdb.errors import ContentError, KeyNotFound, LimitWarning
 from lshdb.hashing import reuse_freed_memory
+from lshdb.listing import LISTED
 from lshdb.model import AddReport, Content, Document, Settings
+from lshdb.outcomes import Line, Skipped
 from lshdb.parts import Part, SignedPart
 from lshdb.records import Failure, Lines, RecordParser
+from lshdb.screening import Screening
+from lshdb.selecting import SelectiveWriter
 from lshdb.signers import Signers
-from lshdb.signing import Signed, sign
-from lshdb.store import DocumentValues, KnownDocument, Store
+from lshdb.store import Store
+from lshdb.writing import Writer, unindex
 
 Item: TypeAlias = Document | tuple[str, Content] | Lines | Failure
 """What is added: documents, also as pairs of key and content, or lines; failures are counted."""
@@ -50,7 +51,7 @@ _PART_BYTES: Final = 1_000_000
 class _Batch:
     """Parts that are written together, signed or being signed."""
 
-    parts: deque[Future[SignedPart]] = field(default_factory=deque)
+    parts: deque[tuple[Lines | None, Future[SignedPart]]] = field(default_factory=deque)
     documents: int = 0
     size: int = 0
     begun: float = field(default_factory=time.monotonic)
@@ -64,6 +65,96 @@ class _Batch:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """That only documents are added which are similar to none that is kept.
+
+    Attributes:
+        screening: what decides.
+        numbered: whether keys may be repeated; see SelectiveWriter.
+        keep_lines: whether the outcomes shall have the lines.
+    """
+
+    screening: Screening
+    numbered: bool = False
+    keep_lines: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of the documents of a part.
+
+    Attributes:
+        lines: what they were made of, where that is wanted.
+        part: the documents.
+        skipped: why each is not kept; None for those that are.
+    """
+
+    lines: Lines | None
+    part: SignedPart
+    skipped: list[Skipped | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A batch that is in the file; the outcomes of a selection."""
+
+    report: AddReport
+    outcomes: list[Outcome]
+
+
+def write_documents(
+    store: Store,
+    items: Iterable[Item],
+    workers: int,
+    parser: RecordParser | None = None,
+    on_failure: Callable[[Failure], None] = lambda _: None,
+    selection: Selection | None = None,
+) -> Iterator[Written]:
+    """Add documents in batches; each is told when it is in the file."""
+    reuse_freed_memory()
+    cut = 0
+    with (
+        Signers(store.settings, parser, workers) as signers,
+        store.checkpoints() as checkpoints,
+    ):
+        keep_lines = selection is not None and selection.keep_lines
+        stream = _Stream(store, items, signers, keep_lines)
+        count = 0
+        while (batch := next(stream, None)) is not None:
+            if selection is None:
+                checkpoints.before_begin()
+                with store.writing():
+                    written = Written(_write(store, batch, on_failure), [])
+                    checkpoints.before_commit()
+            else:
+                parts = [(lines, future.result()) for lines, future in batch.parts]
+                batch.parts.clear()
+                for _, part in parts:
+                    for failure in part.failures:
+                        on_failure(failure)
+                checkpoints.before_begin()
+                with store.writing():
+                    first = count if selection.numbered else None
+                    writer = SelectiveWriter(store, selection.screening, first)
+                    skipped = writer.write([part for _, part in parts])
+                    outcomes = [Outcome(*one, s) for one, s in zip(parts, skipped, strict=True)]
+                    written = Written(writer.report, outcomes)
+                    cut += writer.cut
+                    checkpoints.before_commit()
+                del parts
+            checkpoints.after_commit()
+            report = written.report
+            count += report.documents
+            stream.sign = report.unchanged < report.documents or not report.documents
+            yield written
+            del written
+    if cut:
+        warnings.warn(_what_was_cut(cut), LimitWarning, stacklevel=2)
+    if stream.error is not None:
+        raise stream.error
+
+
 def add_documents(
     store: Store,
     items: Iterable[Item],
@@ -71,35 +162,66 @@ def add_documents(
     workers: int,
     parser: RecordParser | None = None,
     on_failure: Callable[[Failure], None] = lambda _: None,
+    screening: Screening | None = None,
+    on_skip: Callable[[Skipped], None] = lambda _: None,
 ) -> AddReport:
     """Add documents in batches; see Database.add_many and add_files."""
     total = AddReport()
-    reuse_freed_memory()
-    with (
-        Signers(store.settings, parser, workers) as signers,
-        store.checkpoints() as checkpoints,
-    ):
-        stream = _Stream(store, items, signers)
-        while (batch := next(stream, None)) is not None:
-            checkpoints.before_begin()
-            with store.writing():
-                writer = _Writer(store)
-                # The first parts are written while the last ones are still being signed.
-                while batch.parts:
-                    part = batch.parts.popleft().result()
-                    for failure in part.failures:
-                        on_failure(failure)
-                    writer.write(part)
-                writer.finish()
-                checkpoints.before_commit()
-            checkpoints.after_commit()
-            report = writer.report
-            stream.sign = report.unchanged < report.documents or not report.documents
-            total += report
-            on_batch(report)
-    if stream.error is not None:
-        raise stream.error
+    selection = None if screening is None else Selection(screening)
+    for written in write_documents(store, items, workers, parser, on_failure, selection):
+        total += written.report
+        for outcome in written.outcomes:
+            for skipped in outcome.skipped:
+                if skipped is not None and skipped.kept != skipped.key:
+                    on_skip(skipped)
+        on_batch(written.report)
     return total
+
+
+def deduplicated_lines(
+    store: Store,
+    items: Iterable[Item],
+    on_batch: Callable[[AddReport], None],
+    workers: int,
+    parser: RecordParser,
+    on_failure: Callable[[Failure], None],
+    selection: Selection,
+) -> Iterator[Line]:
+    """The lines among the items, and which are kept; see Database.dedup."""
+    for written in write_documents(store, items, workers, parser, on_failure, selection):
+        for outcome in written.outcomes:
+            if outcome.lines is not None:
+                yield from _lines(outcome.lines, outcome)
+        on_batch(written.report)
+
+
+def _lines(block: Lines, outcome: Outcome) -> Iterator[Line]:
+    data = block.data.split(b"\n")
+    last = len(data) - 1
+    rows = zip(outcome.part.keys, outcome.part.lines, outcome.skipped, strict=True)
+    for key, place, skipped in rows:
+        line = data[place] + b"\n" if place < last else data[place]
+        yield Line(key, block.name, block.first + place, line, skipped)
+
+
+def _write(store: Store, batch: _Batch, on_failure: Callable[[Failure], None]) -> AddReport:
+    writer = Writer(store)
+    # The first parts are written while the last ones are still being signed.
+    while batch.parts:
+        part = batch.parts.popleft()[1].result()
+        for failure in part.failures:
+            on_failure(failure)
+        writer.write(part)
+    writer.finish()
+    return writer.report
+
+
+def _what_was_cut(documents: int) -> str:
+    return (
+        f"{documents:,} documents were kept that share a bucket with more than {LISTED} kept "
+        f"before them; they were compared with the first {LISTED} of it and with what is in their "
+        "smaller buckets, and may be similar to others"
+    )
 
 
 class _Stream:
@@ -113,10 +235,13 @@ class _Stream:
             they are stored already.
     """
 
-    def __init__(self, store: Store, items: Iterable[Item], signers: Signers) -> None:
+    def __init__(
+        self, store: Store, items: Iterable[Item], signers: Signers, keep_lines: bool
+    ) -> None:
         self.error: BaseException | None = None
         self.sign = True
         self._signers = signers
+        self._keep_lines = keep_lines
         self._stored = store.last_doc_id()
         self._source = _parts(items, store.settings)
         self._next: tuple[Part | Failure, int, int] | None = None
@@ -150,9 +275,10 @@ class _Stream:
             if isinstance(part, Failure):
                 done: Future[SignedPart] = Future()
                 done.set_result(SignedPart([], [], [], None, [part], 0))
-                batch.parts.append(done)
+                batch.parts.append((None, done))
             else:
-                batch.parts.append(self._signers.submit(replace(part, sign=self.sign)))
+                lines = part.lines if self._keep_lines else None
+                batch.parts.append((lines, self._signers.submit(replace(part, sign=self.sign))))
             batch.documents += documents
             batch.size += size
             if batch.is_full(self._stored):
@@ -189,18 +315,6 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
         yield Part(documents), len(documents), size
 
 
-def remove(store: Store, keys: Sequence[str]) -> None:
-    """Remove documents in one transaction; KeyNotFound, and none removed, if a key is not there."""
-    with store.writing():
-        known = store.known(keys)
-        for key in keys:
-            if key not in known:
-                raise KeyNotFound(f"no document has the key {key!r}")
-        doc_ids = sorted({document.doc_id for document in known.values()})
-        _unindex(store, doc_ids)
-        store.delete(doc_ids)
-
-
 def _memory(content: Content) -> int:
     """About how many bytes a document takes, an element of a set counted as 100."""
     return content.__sizeof__() if isinstance(content, str) else 100 * len(content)
@@ -221,104 +335,13 @@ def _checked(document: Document, settings: Settings) -> tuple[str, Content]:
         raise ContentError(f"{key!r}: {error}") from error
 
 
-class _Writer:
-    """Writes the parts of a batch, within the transaction that the caller has begun.
-
-    Attributes:
-        report: what became of the documents so far.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self.report = AddReport()
-        self._store = store
-        self._next_id = store.last_doc_id() + 1
-        self._first_id = self._next_id
-        self._updated: set[int] = set()
-        self._doc_ids: list[npt.NDArray[np.int64]] = []
-        self._bucket_keys: list[npt.NDArray[np.int64]] = []
-
-    def write(self, part: SignedPart) -> None:
-        """Write documents and signatures; their band rows wait for those of the other parts."""
-        store = self._store
-        latest = {key: place for place, key in enumerate(part.keys)}
-        known = store.known(list(latest))
-        added, updated, unchanged = _count(part, known)
-        places = [
-            place
-            for key, place in latest.items()
-            if key not in known or known[key].digest != part.digests[place]
-        ]
-        old = [known[key].doc_id for key in (part.keys[place] for place in places) if key in known]
-        if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old):
-            self.finish()  # a key that an earlier part has: its band rows are to go again
-        _unindex(store, old)
-        empty = self._write(part, places, known)
-        self._updated.update(old)
-        self.report += AddReport(
-            added, updated, unchanged, len(part.failures), empty, part.replaced
-        )
-
-    def finish(self) -> None:
-        """Write the band rows."""
-        if self._doc_ids:
-            doc_ids, keys = np.concatenate(self._doc_ids), np.concatenate(self._bucket_keys)
-            self._doc_ids, self._bucket_keys = [], []
-            self._store.insert_bands(doc_ids, keys)
-
-    def _write(self, part: SignedPart, places: list[int], known: dict[str, KnownDocument]) -> int:
-        """Write the documents at some places of a part; how many have no shingle."""
-        signed = _signatures(part, places, self._store.settings)
-        shingles = signed.shingles.tolist()
-        stored = part.stored if self._store.settings.content else [None] * len(part.keys)
-        new: list[DocumentValues] = []
-        updates: list[DocumentValues] = []
-        doc_ids: list[int] = []
-        for row, place in enumerate(places):
-            key = part.keys[place]
-            if key in known:
-                rows, doc_id = updates, known[key].doc_id
-            else:
-                rows, doc_id = new, self._next_id
-                self._next_id += 1
-            rows.append((doc_id, key, shingles[row], part.digests[place], stored[place]))
-            doc_ids.append(doc_id)
-        self._store.insert(new)
-        self._store.update(updates)
-        filled = np.flatnonzero(signed.shingles)
-        filled_ids = np.array(doc_ids, dtype=np.int64)[filled]
-        self._store.insert_signatures(filled_ids, signed.signatures[filled])
-        self._doc_ids.append(filled_ids)
-        self._bucket_keys.append(signed.bucket_keys[filled])
-        return len(places) - len(filled)
-
-
-def _signatures(part: SignedPart, places: list[int], settings: Settings) -> Signed:
-    """The signatures of the documents at some places, made now if they were not wanted before."""
-    if part.signed is None:
-        return sign([from_stored(part.stored[i], settings.shingling) for i in places], settings)
-    if len(places) == len(part.keys):
-        return part.signed
-    return part.signed.take(np.array(places, dtype=np.int64))
-
-
-def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int, int]:
-    """How many are added, updated and unchanged, as if they came one by one."""
-    now = {key: document.digest for key, document in known.items()}
-    added = updated = unchanged = 0
-    for key, digest in zip(part.keys, part.digests, strict=True):
-        before = now.get(key)
-        if before is None:
-            added += 1
-        elif before == digest:
-            unchanged += 1
-        else:
-            updated += 1
-        now[key] = digest
-    return added, updated, unchanged
-
-
-def _unindex(store: Store, doc_ids: Sequence[int]) -> None:
-    """Delete the signatures and band rows of documents, found again from the signatures."""
-    with_signature, signatures = store.signatures(np.array(doc_ids, dtype=np.int64))
-    keys = bucket_keys(signatures, store.settings.construction, store.settings.seed)
-    store.unindex(with_signature, keys)
+def remove(store: Store, keys: Sequence[str]) -> None:
+    """Remove documents in one transaction; KeyNotFound, and none removed, if a key is not there."""
+    with store.writing():
+        known = store.known(keys)
+        for key in keys:
+            if key not in known:
+                raise KeyNotFound(f"no document has the key {key!r}")
+        doc_ids = sorted({document.doc_id for document in known.values()})
+        unindex(store, doc_ids)
+        store.delete(doc_ids)

@@ -341,6 +341,7 @@ class AddReport:
         failed: lines and files that could not be read.
         empty: of the documents written, those without a shingle: similar to nothing.
         replaced: of the documents read from files, those with bytes that are not Unicode.
+        skipped: those left out because they are similar to a document that is kept.
     """
 
     added: int = 0
@@ -349,6 +350,7 @@ class AddReport:
     failed: int = 0
     empty: int = 0
     replaced: int = 0
+    skipped: int = 0
 
     def __add__(self, other: AddReport) -> AddReport:
         return AddReport(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
@@ -356,7 +358,7 @@ class AddReport:
     @property
     def documents(self) -> int:
         """How many documents were given."""
-        return self.added + self.updated + self.unchanged
+        return self.added + self.updated + self.unchanged + self.skipped
 
 
 @dataclass(frozen=True, slots=True)

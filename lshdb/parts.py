@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lshdb.content import cleaned, digest, encoded
 from lshdb.errors import ContentError
@@ -40,6 +40,7 @@ class SignedPart:
         signed: their signatures; None if they were not wanted.
         failures: lines that gave no document.
         replaced: how many had bytes or code units that are not Unicode.
+        lines: where they came as lines, the place of each one's line in its block, from 0.
     """
 
     keys: list[str]
@@ -48,6 +49,7 @@ class SignedPart:
     signed: Signed | None
     failures: list[Failure]
     replaced: int
+    lines: list[int] = field(default_factory=list)
 
 
 def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> SignedPart:
@@ -55,10 +57,11 @@ def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> Si
     failures: list[Failure] = []
     keys: list[str] = []
     contents: list[Content] = []
+    lines: list[int] = []
     if part.lines is not None:
         assert parser is not None
         parser = dataclasses.replace(parser)  # counts for itself: others may be at work
-        for item in parser.documents(part.lines):
+        for place, item in parser.numbered(part.lines):
             if isinstance(item, Failure):
                 failures.append(item)
                 continue
@@ -69,6 +72,7 @@ def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> Si
                 continue
             keys.append(item.key)
             contents.append(content)
+            lines.append(place)
     else:
         keys += [key for key, _ in part.documents]
         contents += [content for _, content in part.documents]
@@ -78,4 +82,4 @@ def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> Si
     if part.sign and not settings.content:
         stored = []
     replaced = parser.replaced if part.lines is not None and parser is not None else 0
-    return SignedPart(keys, stored, digests, signed, failures, replaced)
+    return SignedPart(keys, stored, digests, signed, failures, replaced, lines)

@@ -6,8 +6,10 @@ lines come in blocks, for whoever adds documents to parse them where it is best 
 
 from __future__ import annotations
 
+import gzip
 import os
 import stat
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +29,7 @@ Item: TypeAlias = Document | Failure | Lines
 STDIN: Final = "-"
 
 _JSONL_SUFFIXES: Final = (".jsonl", ".ndjson")
+_GZIP_SUFFIX: Final = ".gz"
 _SQLITE_SUFFIXES: Final = ("-wal", "-shm", "-journal")
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _BINARY_PROBE: Final = 8192
@@ -177,11 +180,18 @@ class Reader:
             return
         with open(path, "rb", buffering=_BUFFER) as file:
             _check_end(file)
-            yield file
+            if not (_is_gzip(path) and self._is_jsonl(path)):
+                yield file
+                return
+            try:
+                with gzip.open(file) as unpacked:
+                    yield unpacked  # type: ignore[misc]  # all of BinaryIO that is used
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise InputError("not gzip, or not all of it") from error
 
     def _is_jsonl(self, path: str) -> bool:
         if self.format == "auto":
-            return path.lower().endswith(_JSONL_SUFFIXES)
+            return path.lower().removesuffix(_GZIP_SUFFIX).endswith(_JSONL_SUFFIXES)
         return self.format == "jsonl"
 
     def _stdin(self, file: BinaryIO) -> Iterator[Item]:
@@ -269,10 +279,14 @@ def input_bytes(paths: Iterable[str]) -> int | None:
             status = os.stat(path)
         except OSError:
             continue
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(status.st_mode) or _is_gzip(path):
             return None
         total += status.st_size
     return total
+
+
+def _is_gzip(path: str) -> bool:
+    return path.lower().endswith(_GZIP_SUFFIX)
 
 
 def printable_path(path: str) -> str:

@@ -101,15 +101,19 @@ class RecordParser:
 
     def documents(self, lines: Lines) -> Iterator[Document | Failure]:
         """The documents of a block of lines, and a Failure for each line that is none."""
-        for number, line in enumerate(lines.data.split(b"\n"), lines.first):
-            where = f"{lines.name}:{number}"
+        return (item for _, item in self.numbered(lines))
+
+    def numbered(self, lines: Lines) -> Iterator[tuple[int, Document | Failure]]:
+        """The same, each with the place of its line in the block, from 0."""
+        for place, line in enumerate(lines.data.split(b"\n")):
+            where = f"{lines.name}:{lines.first + place}"
             if len(line) > LARGEST:
-                yield too_long(where)
+                yield place, too_long(where)
             elif not is_blank(line):
                 try:
-                    yield self.document(line, where)
+                    yield place, self.document(line, where)
                 except InputError as error:
-                    yield Failure(where, str(error))
+                    yield place, Failure(where, str(error))
 
     def document(self, line: bytes, where: str) -> Document:
         """The document of a line of JSON; `where` names the line."""

@@ -18,7 +18,6 @@ from lshdb.content import from_stored
 from lshdb.model import Construction, Settings, Shingles
 from lshdb.overlaps import most_shared, parities, shared
 from lshdb.signing import distinct_shingles
-from lshdb.store import JoinReader
 
 Scores = npt.NDArray[np.float64]
 
@@ -45,6 +44,18 @@ class Scorer(Protocol):
         """
 
 
+class Reader(Protocol):
+    """Reads documents, by numbers of its own; these are told in ascending order."""
+
+    lanes: int
+
+    def contents(self, doc_ids: Numbers, /) -> list[str]:
+        """The stored contents of documents int64[n]."""
+
+    def signatures(self, doc_ids: Numbers, /) -> npt.NDArray[np.uint32]:
+        """The signatures uint32[n, lanes] of documents int64[n]."""
+
+
 class Exact:
     """Exact similarities, of documents whose contents are kept.
 
@@ -58,7 +69,7 @@ class Exact:
 
     def __init__(
         self,
-        reader: JoinReader,
+        reader: Reader,
         doc_ids: npt.NDArray[np.int64],
         same: Numbers,
         shingles: npt.NDArray[np.int64],
@@ -153,7 +164,7 @@ class Exact:
 class Estimates:
     """Estimated similarities, from signatures."""
 
-    def __init__(self, reader: JoinReader, doc_ids: npt.NDArray[np.int64], same: Numbers) -> None:
+    def __init__(self, reader: Reader, doc_ids: npt.NDArray[np.int64], same: Numbers) -> None:
         """`same` int64[m] has one number for equal documents, whose signatures are equal."""
         self._reader = reader
         self._doc_ids = doc_ids

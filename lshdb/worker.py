@@ -106,6 +106,7 @@ def send_signed(pipe: BinaryIO, part: Part, signed: SignedPart) -> None:
     if part.lines is not None:
         data += _packed(signed.keys)
         data += _packed(signed.stored)
+        data.append(np.array(signed.lines, dtype=np.int64).tobytes())
     if signed.signed is not None:
         arrays = signed.signed.signatures, signed.signed.shingles, signed.signed.bucket_keys
         data += [array.tobytes() for array in arrays]
@@ -118,9 +119,11 @@ def receive_signed(pipe: BinaryIO, part: Part, settings: Settings) -> SignedPart
     header, data = receive(pipe)
     digests = [data[0][i : i + _DIGEST] for i in range(0, len(data[0]), _DIGEST)]
     rest = data[1:]
+    lines: list[int] = []
     if part.lines is not None:
         keys, stored = _unpacked(rest[:2]), _unpacked(rest[2:4])
-        rest = rest[4:]
+        lines = np.frombuffer(rest[4], np.int64).tolist()
+        rest = rest[5:]
     else:
         keys = [key for key, _ in part.documents]
         wanted = settings.content or not part.sign
@@ -134,7 +137,7 @@ def receive_signed(pipe: BinaryIO, part: Part, settings: Settings) -> SignedPart
             np.frombuffer(rest[2], np.int64).reshape(n, settings.construction.bands),
         )
     failures = [Failure(where, reason) for where, reason in header["failures"]]
-    return SignedPart(keys, stored, digests, signed, failures, header["replaced"])
+    return SignedPart(keys, stored, digests, signed, failures, header["replaced"], lines)
 
 
 def _packed(texts: Sequence[str]) -> list[bytes]:

@@ -18,7 +18,7 @@ import lshdb
 
 PACKAGE = Path(lshdb.__file__).parent
 LAYERS = (
-    {"acceleration", "compiled", "errors", "model"},
+    {"acceleration", "compiled", "errors", "model", "outcomes"},
     {
         "banding",
         "candidates",
@@ -27,6 +27,7 @@ LAYERS = (
         "folding",
         "hashing",
         "jaccard",
+        "listing",
         "minhash",
         "overlaps",
         "passages",
@@ -37,8 +38,9 @@ LAYERS = (
     },
     {"readers", "records", "store"},
     {"lookup", "parts", "search", "settings", "shared_shingles", "thinning", "verifying", "worker"},
-    {"comparing", "ingest", "joining", "signers"},
-    {"reading"},
+    {"comparing", "joining", "screening", "signers", "writing"},
+    {"selecting"},
+    {"ingest", "reading"},
     {"database", "opening"},
     {"__init__"},
     {"cli", "__main__"},

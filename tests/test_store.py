@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
@@ -70,7 +71,10 @@ def fill(path: Path, documents: int = 60) -> None:
 
 def plan(connection: sqlite3.Connection, sql: str) -> list[str]:
     """How SQLite will run a statement, line by line."""
-    rows = connection.execute(f"EXPLAIN QUERY PLAN {sql}", [None] * sql.count("?"))
+    rows = connection.execute(
+        f"EXPLAIN QUERY PLAN {sql}",
+        [None] * (len(set(re.findall(r"[?][0-9]+", sql))) or sql.count("?")),
+    )
     return [detail for *_, detail in rows]
 
 

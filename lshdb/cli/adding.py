@@ -3,60 +3,52 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath, key_given
-from lshdb.cli.output import json_line, message
+from lshdb.cli.options import (
+    DEFAULT_PATH,
+    AsJson,
+    Bands,
+    Construction,
+    DatabasePath,
+    KeyField,
+    Permutations,
+    Recall,
+    Rows,
+    Seed,
+    SetField,
+    Shingle,
+    Sketch,
+    Strict,
+    TextField,
+    Threshold,
+    key_given,
+)
+from lshdb.cli.output import escaped, json_line, message
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
+from lshdb.cli.telling import Failures
 
 if TYPE_CHECKING:
     from lshdb.model import AddReport
+    from lshdb.outcomes import Skipped
     from lshdb.readers import Reader
-    from lshdb.records import Failure
-
-_FAILURES_SHOWN = 20
 
 
 def init(
     db: DatabasePath = DEFAULT_PATH,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            help="Jaccard similarity, 0 to 1, from which documents count as similar. [default: 0.8]"
-        ),
-    ] = None,
-    recall: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of the pairs at the threshold that the index finds. [default: 0.99]"
-        ),
-    ] = None,
-    shingle: Annotated[
-        str | None,
-        typer.Option(
-            metavar="word:W|char:K|set",
-            help="What is compared: runs of W words, runs of K characters, or sets of elements. "
-            "[default: word:3]",
-        ),
-    ] = None,
-    permutations: Annotated[
-        int | None, typer.Option(help="Lanes of a signature, 16 to 4096. [default: 128]")
-    ] = None,
-    bands: Annotated[
-        int | None,
-        typer.Option(help="Bands of the index, with --rows, instead of those for the recall."),
-    ] = None,
-    rows: Annotated[int | None, typer.Option(help="Rows of a band, with --bands.")] = None,
-    construction: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help='Bands and rows as one text: "and ROWS, or BANDS".'),
-    ] = None,
-    sketch: Annotated[
-        str | None, typer.Option(metavar="fast|minhash", help="Kind of signature. [default: fast]")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of all hashes. [default: 1]")] = None,
+    threshold: Threshold = None,
+    recall: Recall = None,
+    shingle: Shingle = None,
+    permutations: Permutations = None,
+    bands: Bands = None,
+    rows: Rows = None,
+    construction: Construction = None,
+    sketch: Sketch = None,
+    seed: Seed = None,
     no_content: Annotated[
         bool,
         typer.Option(
@@ -108,15 +100,9 @@ def add(
         str,
         typer.Option(metavar="auto|text|jsonl", help="What the files are; auto: by their suffix."),
     ] = "auto",
-    key_field: Annotated[
-        str, typer.Option(metavar="NAME", help="The key's field in a JSON line.")
-    ] = "id",
-    text_field: Annotated[
-        str, typer.Option(metavar="NAME", help="The text's field in a JSON line.")
-    ] = "text",
-    set_field: Annotated[
-        str, typer.Option(metavar="NAME", help="The set's field in a JSON line.")
-    ] = "set",
+    key_field: KeyField = "id",
+    text_field: TextField = "text",
+    set_field: SetField = "set",
     key: Annotated[
         str | None,
         typer.Option(metavar="KEY", parser=key_given, help="Read - as one text with this key."),
@@ -124,9 +110,14 @@ def add(
     auto_key: Annotated[
         bool, typer.Option("--auto-key", help="Give a JSON line without a key the key FILE:LINE.")
     ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse what is not UTF-8 instead of replacing it.")
-    ] = False,
+    strict: Strict = False,
+    on_similar: Annotated[
+        str,
+        typer.Option(
+            metavar="keep|skip",
+            help="skip: leave out a document similar to one that is stored, and tell it.",
+        ),
+    ] = "keep",
     as_json: AsJson = False,
 ) -> None:
     """Add documents.
@@ -138,6 +129,11 @@ def add(
     Adding a key again replaces the document; the same content changes nothing. What cannot be
     read is told and counted, the rest is added, and the exit status is 1.
 
+    With --on-similar skip a document is left out if it is similar to one that is stored, or was
+    added before it. It is then a line: the similarity, whether that is exact or an estimate, its
+    key, and the key of the document that it resembles most. The old version of a document is no
+    reason to leave out the new one.
+
     Example: lshdb add -d code.db src/
     """
     import lshdb
@@ -147,6 +143,8 @@ def add(
 
     if format not in ("auto", "text", "jsonl"):
         raise lshdb.UsageError(f"--format {format} is not auto, text or jsonl")
+    if on_similar not in ("keep", "skip"):
+        raise lshdb.UsageError(f"--on-similar {on_similar} is not keep or skip")
     if key is not None and (paths != [STDIN] or format == "jsonl"):
         raise lshdb.UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
@@ -164,7 +162,7 @@ def add(
             stdin_key=key,
         )
         total = AddReport()
-        failures = _Failures()
+        failures = Failures()
         interrupted = False
         try:
             with progress_bar("adding", input_bytes(paths)) as progress:
@@ -174,7 +172,14 @@ def add(
                     total += report
                     progress(reader.bytes_read, total.documents)
 
-                database.add_files(paths, reader, on_batch=written, on_failure=failures.tell)
+                database.add_files(
+                    paths,
+                    reader,
+                    on_batch=written,
+                    on_failure=failures.tell,
+                    on_similar=on_similar,  # type: ignore[arg-type]  # checked there
+                    on_skip=partial(_tell_skipped, as_json=as_json),
+                )
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -186,19 +191,13 @@ def add(
         raise typer.Exit(FAILED)
 
 
-class _Failures:
-    """Tells the first failures, each on a line."""
-
-    def __init__(self) -> None:
-        self._told = 0
-
-    def tell(self, failure: Failure) -> None:
-        """Tell one."""
-        self._told += 1
-        if self._told <= _FAILURES_SHOWN:
-            message(f"lshdb: {failure.where or repr('')}: {failure.reason}")
-        elif self._told == _FAILURES_SHOWN + 1:
-            message("lshdb: further failures are counted only")
+def _tell_skipped(skipped: Skipped, *, as_json: bool) -> None:
+    if as_json:
+        json_line(asdict(skipped))
+    else:
+        kind = "exact" if skipped.exact else "estimate"
+        cells = (f"{skipped.similarity:.6f}", kind, skipped.key, skipped.kept)
+        print("\t".join(map(escaped, cells)))
 
 
 def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
@@ -215,7 +214,7 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
                 "added": total.added,
                 "updated": total.updated,
                 "unchanged": total.unchanged,
-                "skipped": 0,
+                "skipped": total.skipped,
                 "failed": total.failed,
                 "empty": total.empty,
                 "replaced": replaced,
@@ -229,6 +228,8 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
         f"unchanged {total.unchanged:,}",
         f"failed {total.failed:,}",
     ]
+    if total.skipped:
+        parts.insert(3, f"skipped {total.skipped:,}")
     message(", ".join(parts))
     if total.empty:
         message(f"empty: {total.empty:,} without a shingle, similar to nothing")

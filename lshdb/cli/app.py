@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from lshdb.cli import adding, comparing, joining, looking, querying
+from lshdb.cli import adding, comparing, deduplicating, joining, looking, querying
 from lshdb.cli.running import command, open_streams
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ for function in (
     querying.query,
     joining.pairs,
     joining.clusters,
+    deduplicating.dedup,
     adding.remove,
     comparing.compare,
     looking.show,

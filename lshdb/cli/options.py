@@ -21,6 +21,58 @@ DatabasePath: TypeAlias = Annotated[
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")]
 AsCsv: TypeAlias = Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")]
 
+# what a new file is made with
+
+Threshold: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        help="Jaccard similarity, 0 to 1, from which documents count as similar. [default: 0.8]"
+    ),
+]
+Recall: TypeAlias = Annotated[
+    float | None,
+    typer.Option(help="Share of the pairs at the threshold that the index finds. [default: 0.99]"),
+]
+Shingle: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="word:W|char:K|set",
+        help="What is compared: runs of W words, runs of K characters, or sets of elements. "
+        "[default: word:3]",
+    ),
+]
+Permutations: TypeAlias = Annotated[
+    int | None, typer.Option(help="Lanes of a signature, 16 to 4096. [default: 128]")
+]
+Bands: TypeAlias = Annotated[
+    int | None,
+    typer.Option(help="Bands of the index, with --rows, instead of those for the recall."),
+]
+Rows: TypeAlias = Annotated[int | None, typer.Option(help="Rows of a band, with --bands.")]
+Construction: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help='Bands and rows as one text: "and ROWS, or BANDS".'),
+]
+Sketch: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="fast|minhash", help="Kind of signature. [default: fast]")
+]
+Seed: TypeAlias = Annotated[int | None, typer.Option(help="Seed of all hashes. [default: 1]")]
+
+# how JSON lines are read
+
+KeyField: TypeAlias = Annotated[
+    str, typer.Option(metavar="NAME", help="The key's field in a JSON line.")
+]
+TextField: TypeAlias = Annotated[
+    str, typer.Option(metavar="NAME", help="The text's field in a JSON line.")
+]
+SetField: TypeAlias = Annotated[
+    str, typer.Option(metavar="NAME", help="The set's field in a JSON line.")
+]
+Strict: TypeAlias = Annotated[
+    bool, typer.Option("--strict", help="Refuse what is not UTF-8 instead of replacing it.")
+]
+
 DEFAULT_PATH = Path("lsh.db")
 
 

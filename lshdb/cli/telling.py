@@ -1,4 +1,4 @@
-"""What several commands tell on standard error about how complete their results are."""
+"""What several commands tell on standard error about what was read and how complete results are."""
 
 from __future__ import annotations
 
@@ -8,6 +8,24 @@ from lshdb.cli.output import message
 
 if TYPE_CHECKING:
     from lshdb.model import Settings
+    from lshdb.records import Failure
+
+_FAILURES_SHOWN = 20
+
+
+class Failures:
+    """Tells the first failures, each on a line."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def tell(self, failure: Failure) -> None:
+        """Tell one."""
+        self.count += 1
+        if self.count <= _FAILURES_SHOWN:
+            message(f"lshdb: {failure.where or repr('')}: {failure.reason}")
+        elif self.count == _FAILURES_SHOWN + 1:
+            message("lshdb: further failures are counted only")
 
 
 def tell_recall(settings: Settings, threshold: float, advice: str = "") -> None:

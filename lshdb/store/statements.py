@@ -40,6 +40,15 @@ CANDIDATES: Final = """
     LIMIT ?"""
 FIRST_OF_BUCKET: Final = """
     SELECT doc_id FROM bands WHERE band_no = ? AND bucket_key = ? ORDER BY doc_id LIMIT ?"""
+# The inner SELECT is an index lookup for each bucket; a window function would read all members.
+FIRST_OF_BUCKETS: Final = """
+    SELECT wanted.key, b.doc_id
+    FROM json_each(?1) AS wanted
+    CROSS JOIN bands AS b ON b.band_no = ?2 AND b.bucket_key = wanted.value
+        AND b.doc_id <= coalesce(
+            (SELECT doc_id FROM bands WHERE band_no = ?2 AND bucket_key = wanted.value
+             ORDER BY doc_id LIMIT 1 OFFSET ?3 - 1),
+            9223372036854775807)"""
 BUCKETS_OF_DOCUMENT: Final = """
     SELECT query.key, query.value, count(b.doc_id)
     FROM json_each(?) AS query

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _AT_ONCE: Final = 10_000
-"""Signatures read in one go when all are wanted."""
+"""Signatures read in one go when all are wanted, and buckets when many are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +222,25 @@ class Store:
         """The `most` documents of a bucket that were added first, their ids in order."""
         return self._integers(sql.FIRST_OF_BUCKET, band_no, bucket_key, most)
 
+    def first_of_buckets(
+        self, band_no: int, bucket_keys: npt.NDArray[np.int64], most: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The first documents of some buckets int64[n] of a band, at most so many of each.
+
+        Returns:
+            int64[r], the places of the buckets, and int64[r], doc_ids; ordered by both.
+        """
+        parts = [np.empty((0, 2), dtype=np.int64)]
+        for start in range(0, len(bucket_keys), _AT_ONCE):
+            some = json.dumps(bucket_keys[start : start + _AT_ONCE].tolist())
+            found = self._integers(sql.FIRST_OF_BUCKETS, some, band_no, most).reshape(-1, 2)
+            found[:, 0] += start
+            parts.append(found)
+        table = np.concatenate(parts)
+        return table[:, 0], table[:, 1]
+
     def _integers(self, statement: str, *parameters: SqlValue) -> npt.NDArray[np.int64]:
-        """The one column of a result, int64[any], without a list of all its rows."""
+        """The values of a result, row by row, int64[any], without a list of all its rows."""
 
         def read() -> npt.NDArray[np.int64]:
             cursor = self._connection.execute(statement, parameters)

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+import bench_dedup
 import bench_hot
 import bench_ingest
 import bench_join
@@ -40,6 +41,7 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
     "join": bench_join,
     "pairs": bench_pairs,
     "hot": bench_hot,
+    "dedup": bench_dedup,
     "scale": bench_scale,
     "startup": bench_startup,
 }

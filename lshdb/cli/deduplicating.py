@@ -1,0 +1,277 @@
+"""The command dedup: like uniq, for near duplicates among lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lshdb.cli.options import (
+    AsJson,
+    Bands,
+    Construction,
+    KeyField,
+    Permutations,
+    Recall,
+    Rows,
+    Seed,
+    SetField,
+    Shingle,
+    Sketch,
+    Strict,
+    TextField,
+    Threshold,
+)
+from lshdb.cli.output import json_line, message
+from lshdb.cli.running import FAILED
+from lshdb.cli.telling import Failures, tell_recall
+
+if TYPE_CHECKING:
+    from lshdb.cli.files import Output
+    from lshdb.outcomes import Line, Skipped
+
+
+def dedup(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INPUT...", help="Files of JSON lines, also .gz, or - for standard input."
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FILE", help="Where the kept lines go; also .gz."),
+    ] = "-",
+    dropped: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Tell each dropped line, as a line of JSON; also .gz."),
+    ] = None,
+    db: Annotated[
+        Path | None,
+        typer.Option(
+            "--db",
+            "-d",
+            metavar="FILE",
+            help="Compare also with what this database has, and add what is kept.",
+            readable=False,
+        ),
+    ] = None,
+    threshold: Threshold = None,
+    recall: Recall = None,
+    shingle: Shingle = None,
+    permutations: Permutations = None,
+    bands: Bands = None,
+    rows: Rows = None,
+    construction: Construction = None,
+    sketch: Sketch = None,
+    seed: Seed = None,
+    estimate: Annotated[
+        bool,
+        typer.Option("--estimate", help="Decide by what signatures tell, and store no contents."),
+    ] = False,
+    key_field: KeyField = "id",
+    text_field: TextField = "text",
+    set_field: SetField = "set",
+    auto_key: Annotated[
+        bool,
+        typer.Option(
+            "--auto-key", help="With -d: give a line without a key the key FILE:LINE, as without."
+        ),
+    ] = False,
+    strict: Strict = False,
+    as_json: AsJson = False,
+) -> None:
+    """Drop lines of JSON that are similar to a line before them.
+
+    Like uniq for near duplicates: lines stay as they are and in order, and each is compared with
+    all that were kept before it. A dropped line is told as {"key", "line", "file", "kept",
+    "similarity", "exact"}: the kept one that it resembles most. Blank lines go; lines that cannot
+    be read are told, go, and make the exit status 1.
+
+    With -d it is also compared with the documents of a database, to which the kept ones are added
+    as by add: what is stored already is dropped, and a key with new content that is similar to no
+    other document replaces the old one. Without -d keys may be repeated or missing.
+
+    OUTPUT gets its name when all is done. Settings are those of init; for a database that exists
+    --threshold is only for this run.
+
+    Example: lshdb dedup crawl.jsonl -o unique.jsonl --dropped dropped.jsonl
+    """
+    import lshdb
+    from lshdb.cli.files import STDOUT, check_distinct
+    from lshdb.cli.progress import progress_bar
+    from lshdb.readers import Reader, input_bytes
+
+    if dropped == STDOUT and output == STDOUT:
+        raise lshdb.UsageError("only one of --output and --dropped can be standard output")
+    _check_inputs(inputs)
+    outputs = [output, *([dropped] if dropped else []), *([str(db)] if db else [])]
+    check_distinct(inputs, outputs)
+    exists = db is not None and db.exists() and db.stat().st_size > 0
+    settings = {
+        "recall": recall,
+        "shingle": shingle,
+        "permutations": permutations,
+        "bands": bands,
+        "rows": rows,
+        "construction": construction,
+        "sketch": sketch,
+        "seed": seed,
+        "threshold": None if exists else threshold,
+        # Without -d contents are kept while the command runs: exact similarities need them.
+        "content": False if estimate and db is None else None,
+    }
+    failures = Failures()
+    counts = _Counts()
+    with ExitStack() as stack:
+        kept = stack.enter_context(_output(output, keep=db is not None))
+        told = stack.enter_context(_output(dropped)) if dropped is not None else None
+        where = db or stack.enter_context(_temporary(output))
+        database = stack.enter_context(lshdb.open(where, **settings))  # type: ignore[arg-type]
+        if threshold is not None and threshold < database.settings.threshold:
+            tell_recall(database.settings, threshold)
+        reader = Reader(
+            of_sets=database.settings.shingling.of_sets,
+            format="jsonl",
+            key_field=key_field,
+            text_field=text_field,
+            set_field=set_field,
+            strict=strict,
+            auto_key=auto_key or db is None,
+            stdin=sys.stdin.buffer if sys.stdin else None,
+        )
+        progress = stack.enter_context(progress_bar("dedup", input_bytes(inputs)))
+
+        def written(report: lshdb.AddReport) -> None:
+            counts.empty += report.empty
+            counts.replaced += report.replaced
+            progress(reader.bytes_read, counts.kept + counts.dropped)
+            kept.flush()
+            if told is not None:
+                told.flush()
+
+        lines = database.dedup(
+            inputs,
+            reader,
+            threshold=threshold,
+            estimate=estimate,
+            numbered=db is None,
+            on_batch=written,
+            on_failure=failures.tell,
+        )
+        for line in stack.enter_context(closing(lines)):  # type: ignore[type-var]
+            if line.skipped is None:
+                counts.kept += 1
+                kept.write_line(line.data)
+                continue
+            counts.dropped += 1
+            counts.stored += db is not None and line.skipped.kept == line.key
+            if told is not None:
+                told.write_line(_record(line, line.skipped))
+    counts.failed = failures.count
+    _report(counts, as_json=as_json, to_stderr=STDOUT in (output, dropped))
+    if counts.failed:
+        raise typer.Exit(FAILED)
+
+
+@dataclass(slots=True)
+class _Counts:
+    """What became of the lines."""
+
+    kept: int = 0
+    dropped: int = 0
+    stored: int = 0
+    failed: int = 0
+    empty: int = 0
+    replaced: int = 0
+
+
+def _record(line: Line, skipped: Skipped) -> bytes:
+    fields = {
+        "key": line.key,
+        "line": line.number,
+        "file": line.file,
+        "kept": skipped.kept,
+        "similarity": skipped.similarity,
+        "exact": skipped.exact,
+    }
+    return json.dumps(fields).encode() + b"\n"
+
+
+def _check_inputs(inputs: Sequence[str]) -> None:
+    """An error for what cannot be read, before anything is made."""
+    from lshdb.errors import InputError
+
+    for path in inputs:
+        if path == "-":
+            continue
+        if os.path.isdir(path):
+            raise InputError(f"{path}: is a directory: dedup reads files of JSON lines")
+        if os.path.isfile(path):
+            with open(path, "rb"):
+                pass
+        else:
+            os.stat(path)
+
+
+@contextmanager
+def _temporary(output: str) -> Iterator[Path]:
+    """A place for a database that is deleted at the end.
+
+    It may take as much room as the input: beside the output there is likely enough of it.
+    """
+    from lshdb.cli.files import directory_beside
+
+    beside = None if os.environ.get("TMPDIR") else directory_beside(output)
+    with tempfile.TemporaryDirectory(prefix=".lshdb-dedup-", dir=beside) as directory:
+        yield Path(directory) / "dedup.db"
+
+
+@contextmanager
+def _output(path: str, *, keep: bool = False) -> Iterator[Output]:
+    """A file to be written.
+
+    With `keep` the lines written before a failure stay, and it is told where: the database has
+    their documents, so that another run would drop them.
+    """
+    from lshdb.cli.files import Output
+
+    output = Output(path, keep=keep)
+    try:
+        with output:
+            yield output
+    except BaseException:
+        if output.partial is not None:
+            message(f"lshdb: the lines kept so far, now in the database: {output.partial}")
+        raise
+
+
+def _report(counts: _Counts, *, as_json: bool, to_stderr: bool) -> None:
+    if as_json:
+        fields = {
+            "kept": counts.kept,
+            "dropped": counts.dropped,
+            "stored": counts.stored,
+            "failed": counts.failed,
+            "empty": counts.empty,
+            "replaced": counts.replaced,
+        }
+        if to_stderr:
+            message(json.dumps(fields))
+        else:
+            json_line(fields)
+        return
+    before = f" ({counts.stored:,} stored before)" if counts.stored else ""
+    message(f"kept {counts.kept:,}, dropped {counts.dropped:,}{before}, failed {counts.failed:,}")
+    if counts.empty:
+        message(f"empty: {counts.empty:,} without a shingle, similar to nothing")
+    if counts.replaced:
+        message(f"not UTF-8: {counts.replaced:,}, bad bytes replaced (--strict refuses them)")

@@ -1,0 +1,160 @@
+"""Files that a command writes: whole under their names, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import stat
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Final, cast
+
+from lshdb.errors import UsageError
+
+STDOUT: Final = "-"
+_PARTIAL: Final = ".partial"
+_BUFFER: Final = 1 << 20
+
+
+class Output:
+    """A file to be written, or standard output. Use as a context manager.
+
+    What is written goes to a file beside it, NAME.N.partial, which takes its name at the end: an
+    interrupted command leaves no file that looks complete. A device or a pipe is written at once.
+
+    Attributes:
+        path: the file's path, or `-`.
+        keep: whether the other file stays if the command fails and lines were written.
+    """
+
+    def __init__(self, path: str, *, keep: bool = False) -> None:
+        self.path = path
+        self.keep = keep
+        self._partial: str | None = None
+        self._last = b"\n"
+        self._lines = False
+        # A link stays one, and the file that it leads to is replaced.
+        self._target = os.path.realpath(path)
+        if path == STDOUT:
+            self._file: BinaryIO = sys.stdout.buffer
+        elif os.path.exists(path) and not os.path.isfile(path):
+            self._file = open(path, "wb")  # noqa: SIM115  # closed by __exit__
+        else:
+            if os.path.exists(path) and not os.access(path, os.W_OK):
+                raise PermissionError(13, "permission denied", path)
+            self._partial = f"{self._target}.{os.getpid()}{_PARTIAL}"
+            with self._named():
+                self._file = open(self._partial, "xb", buffering=_BUFFER)  # noqa: SIM115
+        self._raw = self._file
+        if path.lower().endswith(".gz"):
+            # Without name and time, so that equal lines make equal files.
+            packed = gzip.GzipFile("", "wb", fileobj=self._raw, mtime=0)
+            self._file = cast(BinaryIO, packed)
+
+    def __enter__(self) -> Output:
+        return self
+
+    def write_line(self, line: bytes) -> None:
+        """Write a line; one without a newline gets it when another line follows."""
+        with self._named():
+            if not self._last.endswith(b"\n"):
+                self._file.write(b"\n")
+            self._file.write(line)
+        self._last = line
+        self._lines = True
+
+    def flush(self) -> None:
+        """Give what is written to the system; a compressed file is left as it is."""
+        if self._file is self._raw:
+            with self._named():
+                self._file.flush()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            with self._named():
+                if self._file is not self._raw:
+                    self._file.close()
+                if self.path != STDOUT:
+                    self._raw.close()
+                if self._partial is not None and kind is None:
+                    if os.path.exists(self._target):
+                        os.chmod(self._partial, stat.S_IMODE(os.stat(self._target).st_mode))
+                    os.replace(self._partial, self._target)
+        except OSError:
+            self._discard()
+            if kind is None:
+                raise
+        else:
+            if kind is not None:
+                self._discard()
+
+    @property
+    def partial(self) -> str | None:
+        """Where the lines are if the command failed and they stay."""
+        return self._partial if self.keep and self._lines else None
+
+    def _discard(self) -> None:
+        if self._partial is not None and self.partial is None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._partial)
+
+    def _named(self) -> _Named:
+        return _Named(self.path)
+
+
+class _Named:
+    """Names the file in what the system complains of."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(error, OSError) and self._path != STDOUT:
+            error.filename = self._path
+
+
+def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
+    """UsageError if one file is to be read and written, or written twice."""
+    seen: dict[tuple[int, int] | str, str] = {}
+    for path in inputs:
+        if (identity := _identity(path, 0)) is not None:
+            seen[identity] = path
+    for path in outputs:
+        found = _identity(path, 1) or (None if path == STDOUT else os.path.realpath(path))
+        if found is None or found == os.path.realpath(os.devnull):
+            continue
+        if found in seen:
+            raise UsageError(f"{path} is the same file as {seen[found]}: name different ones")
+        seen[found] = path
+
+
+def _identity(path: str, stream: int) -> tuple[int, int] | None:
+    """What tells files apart; None for what is no file, or not there yet."""
+    try:
+        status = os.fstat(stream) if path == STDOUT else os.stat(path)
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+
+
+def directory_beside(path: str) -> Path | None:
+    """The directory of a file to be written; None for what is no file in one."""
+    if path == STDOUT or (os.path.exists(path) and not os.path.isfile(path)):
+        return None
+    return Path(os.path.realpath(path)).parent

@@ -1,0 +1,130 @@
+"""Writing signed documents, within the transaction that the caller has begun."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.banding import bucket_keys
+from lshdb.content import from_stored
+from lshdb.model import AddReport, Settings
+from lshdb.parts import SignedPart
+from lshdb.signing import Signed, sign
+from lshdb.store import DocumentValues, KnownDocument, Store
+
+
+class Writer:
+    """Writes the parts of a batch.
+
+    Attributes:
+        report: what became of the documents so far.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.report = AddReport()
+        self._store = store
+        self._next_id = store.last_doc_id() + 1
+        self._first_id = self._next_id
+        self._updated: set[int] = set()
+        self._doc_ids: list[npt.NDArray[np.int64]] = []
+        self._bucket_keys: list[npt.NDArray[np.int64]] = []
+
+    def write(self, part: SignedPart) -> None:
+        """Write documents and signatures; their band rows wait for those of the other parts."""
+        store = self._store
+        latest = {key: place for place, key in enumerate(part.keys)}
+        known = store.known(list(latest))
+        added, updated, unchanged = _count(part, known)
+        places = [
+            place
+            for key, place in latest.items()
+            if key not in known or known[key].digest != part.digests[place]
+        ]
+        old = [known[key].doc_id for key in (part.keys[place] for place in places) if key in known]
+        if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old):
+            self.finish()  # a key that an earlier part has: its band rows are to go again
+        unindex(store, old)
+        signed = signatures_of(part, places, store.settings)
+        stored = part.stored if store.settings.content else [None] * len(part.keys)
+        keys, digests = [part.keys[i] for i in places], [part.digests[i] for i in places]
+        self.put(keys, digests, [stored[i] for i in places], signed, known)
+        self._updated.update(old)
+        empty = len(places) - int(np.count_nonzero(signed.shingles))
+        self.report += AddReport(
+            added, updated, unchanged, len(part.failures), empty, part.replaced
+        )
+
+    def finish(self) -> None:
+        """Write the band rows."""
+        if self._doc_ids:
+            doc_ids, keys = np.concatenate(self._doc_ids), np.concatenate(self._bucket_keys)
+            self._doc_ids, self._bucket_keys = [], []
+            self._store.insert_bands(doc_ids, keys)
+
+    def put(
+        self,
+        keys: Sequence[str],
+        digests: Sequence[bytes],
+        stored: Sequence[str | None],
+        signed: Signed,
+        known: Mapping[str, KnownDocument],
+    ) -> list[int]:
+        """Write n documents with distinct keys; the known ones are no longer in any bucket.
+
+        Returns:
+            Their doc_ids.
+        """
+        shingles = signed.shingles.tolist()
+        new: list[DocumentValues] = []
+        updates: list[DocumentValues] = []
+        doc_ids: list[int] = []
+        for row, key in enumerate(keys):
+            if key in known:
+                rows, doc_id = updates, known[key].doc_id
+            else:
+                rows, doc_id = new, self._next_id
+                self._next_id += 1
+            rows.append((doc_id, key, shingles[row], digests[row], stored[row]))
+            doc_ids.append(doc_id)
+        self._store.insert(new)
+        self._store.update(updates)
+        filled = np.flatnonzero(signed.shingles)
+        filled_ids = np.array(doc_ids, dtype=np.int64)[filled]
+        self._store.insert_signatures(filled_ids, signed.signatures[filled])
+        self._doc_ids.append(filled_ids)
+        self._bucket_keys.append(signed.bucket_keys[filled])
+        return doc_ids
+
+
+def signatures_of(part: SignedPart, places: list[int], settings: Settings) -> Signed:
+    """The signatures of the documents at some places, made now if they were not wanted before."""
+    if part.signed is None:
+        return sign([from_stored(part.stored[i], settings.shingling) for i in places], settings)
+    if len(places) == len(part.keys):
+        return part.signed
+    return part.signed.take(np.array(places, dtype=np.int64))
+
+
+def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int, int]:
+    """How many are added, updated and unchanged, as if they came one by one."""
+    now = {key: document.digest for key, document in known.items()}
+    added = updated = unchanged = 0
+    for key, digest in zip(part.keys, part.digests, strict=True):
+        before = now.get(key)
+        if before is None:
+            added += 1
+        elif before == digest:
+            unchanged += 1
+        else:
+            updated += 1
+        now[key] = digest
+    return added, updated, unchanged
+
+
+def unindex(store: Store, doc_ids: Sequence[int]) -> None:
+    """Delete the signatures and band rows of documents, found again from the signatures."""
+    with_signature, signatures = store.signatures(np.array(doc_ids, dtype=np.int64))
+    keys = bucket_keys(signatures, store.settings.construction, store.settings.seed)
+    store.unindex(with_signature, keys)
