@@ -23,6 +23,15 @@ from lshdb.parts import Part, SignedPart, sign_part
 from lshdb.records import RecordParser
 from lshdb.worker import receive, receive_signed, send_part, send_settings
 
+_START: Final = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import lshdb
+del sys.path[0]
+from lshdb.worker import main
+main()
+"""
+"""Imports this very lshdb, wherever it is, and nothing from the current directory (-P)."""
 _PIPE_BYTES: Final = 1 << 20
 _MOST: Final = 3
 """Workers that one writer to SQLite can keep busy."""
@@ -91,13 +100,14 @@ class _Process:
         self._parser = parser
         self.waiting = 0
         package = str(Path(__file__).resolve().parent.parent)
-        path = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "lshdb.worker"],
+            [sys.executable, "-P", "-c", _START, package],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            # What fails there is done here, and then told once.
+            stderr=subprocess.DEVNULL,
             # numpy's BLAS, which nothing here uses, would keep a thread of its own spinning.
-            env=os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
             # Pipes of 1 MB where the system has them: fewer turns for the same bytes.
             pipesize=_PIPE_BYTES,
             # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.

@@ -1,4 +1,4 @@
-"""A process that signs parts of batches for another one: `python -m lshdb.worker`.
+"""A process that signs parts of batches for another one (lshdb.signers), which starts it.
 
 A message has a length, a header in JSON and any number of byte strings, whose lengths the header
 tells. The first one gives the settings; then each asks for a part or brings it back. There is no
@@ -169,6 +169,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         return
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Serve the process that started this one."""
     speed_up()
     serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -116,6 +116,18 @@ def test_processes_end_with_the_work() -> None:
             os.kill(pid, 0)
 
 
+def test_modules_of_the_current_directory_are_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("lshdb.py", "numpy.py", "json.py", "sitecustomize.py"):
+        (tmp_path / name).write_text("open('run', 'w')")
+    monkeypatch.chdir(tmp_path)
+    with Signers(SettingsRequest().resolve(), None, 1) as signers:
+        wait_until_ready(signers)
+        assert signers.submit(Part([("k", "text")])).result().digests
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_small_job_starts_no_process() -> None:
     with Signers(SettingsRequest().resolve(), None, 2) as signers:
         for _ in range(2):
