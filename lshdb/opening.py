@@ -40,10 +40,11 @@ def open_database(
         threshold: the similarity from which documents count as similar, in (0, 1]; 0.8.
         recall: the share of pairs at the threshold that the index shall find; 0.99.
         shingle: `word:w`, `char:k` or `set`; `word:3`.
-        permutations: lanes of a signature, 16 to 4096; 128.
+        permutations: lanes of a signature, 16 to 4096; 128, or what the shape takes.
         bands: with rows, the shape of the index, instead of the one that reaches the recall.
         rows: of a band.
-        construction: the same as text, "and ROWS, or BANDS".
+        construction: the same as text, "and ROWS, or BANDS", or a cascade of levels, innermost
+            first: "and 4, or 4, and 4, or 4" (see lshdb.Construction).
         sketch: `fast` (the default) or `minhash`.
         seed: of all hashes, 0 to 2^63 - 1; 1.
         content: whether to keep the documents, so that similarities are exact; True.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, TypeVar, cast
 
 from lshdb.errors import SettingsError, SettingsMismatch
-from lshdb.model import Construction, Settings, Shingling, SketchName
+from lshdb.model import MOST_LANES, Construction, Settings, Shingling, SketchName
 from lshdb.scurve import candidate_probability, choose_construction
 
 THRESHOLD: Final = 0.8
@@ -39,8 +39,9 @@ class SettingsRequest:
         """The settings of a new file; SettingsError if they are impossible."""
         threshold = _or(self.threshold, THRESHOLD)
         recall = _or(self.recall, RECALL)
-        permutations = _or(self.permutations, PERMUTATIONS)
         construction = self._given_construction()
+        lanes = 0 if construction is None else construction.lanes
+        permutations = _or(self.permutations, max(PERMUTATIONS, lanes))
         # Checked before a construction is sought: the search needs numbers that make sense.
         settings = Settings(
             threshold=threshold,
@@ -58,8 +59,11 @@ class SettingsRequest:
             # The shape decides; the file tells the recall that it gives.
             recall = round(candidate_probability(threshold, construction), 6)
         elif candidate_probability(threshold, construction) < recall:
+            shape = f"{construction.bands} bands of {construction.rows} rows have"
+            if construction.higher:
+                shape = f"{construction} has"
             raise SettingsError(
-                f"{construction.bands} bands of {construction.rows} rows have recall "
+                f"{shape} recall "
                 f"{candidate_probability(threshold, construction):.4g} at threshold "
                 f"{threshold:g}, not {recall:g}: give either the shape or the recall"
             )
@@ -78,6 +82,11 @@ class SettingsRequest:
             return None
         if self.bands < 1 or self.rows < 1:
             raise SettingsError(f"{self.bands} bands of {self.rows} rows: give at least 1 of each")
+        if self.bands * self.rows > MOST_LANES:
+            raise SettingsError(
+                f"{self.bands} bands of {self.rows} rows take {self.bands * self.rows} lanes, and "
+                f"{MOST_LANES} are the most"
+            )
         return Construction(self.rows, self.bands)
 
     def check_against(self, actual: Settings, path: Path) -> None:

@@ -18,10 +18,11 @@ import lshdb
 
 PACKAGE = Path(lshdb.__file__).parent
 LAYERS = (
-    {"acceleration", "compiled", "errors", "model"},
+    {"acceleration", "compiled", "construction", "errors", "model"},
     {
         "banding",
         "candidates",
+        "cascade",
         "clustering",
         "content",
         "folding",

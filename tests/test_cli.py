@@ -195,7 +195,7 @@ def test_init_takes_a_shape_in_either_form(command: Command) -> None:
         ["--threshold", "nan"],
         ["--permutations", "9" * 30],
         ["--bands", "4"],
-        ["--construction", "or 4, and 4"],
+        ["--construction", "or 4, and x"],
         ["--seed", "-1"],
     ],
     ids=" ".join,

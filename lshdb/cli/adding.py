@@ -42,7 +42,10 @@ def init(
         ),
     ] = None,
     permutations: Annotated[
-        int | None, typer.Option(help="Lanes of a signature, 16 to 4096. [default: 128]")
+        int | None,
+        typer.Option(
+            help="Lanes of a signature, 16 to 4096. [default: 128, or what the bands take]"
+        ),
     ] = None,
     bands: Annotated[
         int | None,
@@ -51,7 +54,11 @@ def init(
     rows: Annotated[int | None, typer.Option(help="Rows of a band, with --bands.")] = None,
     construction: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help='Bands and rows as one text: "and ROWS, or BANDS".'),
+        typer.Option(
+            metavar="TEXT",
+            help='Bands and rows as one text, "and ROWS, or BANDS", or a cascade of levels, '
+            'innermost first: "and 4, or 4, and 4, or 4".',
+        ),
     ] = None,
     sketch: Annotated[
         str | None, typer.Option(metavar="fast|minhash", help="Kind of signature. [default: fast]")
@@ -89,9 +96,11 @@ def init(
     ) as database:
         s = database.settings
         done = "exists already" if existed else "made"
+        cascade = f" ({s.construction})" if s.construction.higher else ""
         message(
             f"{db} {done}: shingle {s.shingling}, threshold {s.threshold:g}, "
-            f"{s.construction.bands} bands of {s.construction.rows} rows, recall {s.recall:g}"
+            f"{s.construction.bands} bands of {s.construction.rows} rows{cascade}, "
+            f"recall {s.recall:g}"
         )
 
 
