@@ -20,6 +20,7 @@ PACKAGE = Path(lshdb.__file__).parent
 LAYERS = (
     {"acceleration", "compiled", "construction", "errors", "model"},
     {
+        "analysis",
         "banding",
         "candidates",
         "cascade",
@@ -35,9 +36,20 @@ LAYERS = (
         "scurve",
         "shingling",
         "signing",
+        "tuning",
     },
     {"readers", "records", "store"},
-    {"lookup", "parts", "search", "settings", "shared_shingles", "thinning", "verifying", "worker"},
+    {
+        "lookup",
+        "parts",
+        "sampling",
+        "search",
+        "settings",
+        "shared_shingles",
+        "thinning",
+        "verifying",
+        "worker",
+    },
     {"comparing", "ingest", "joining", "signers"},
     {"database", "opening"},
     {"__init__"},
@@ -138,7 +150,7 @@ def test_dependencies_are_those_imported() -> None:
     pyproject = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
     required = {line.split(">")[0] for line in pyproject["project"]["dependencies"]}
     assert required == {"numpy", "xxhash", "typer"}
-    extras = {"compiled": {"numba"}}
+    extras = {"compiled": {"numba"}, "cli.plotting": {"matplotlib"}}
     used = {name: foreign_imports(tree) for name, tree in MODULES.items()}
     for module, own in extras.items():
         assert own <= used[module]
