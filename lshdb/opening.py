@@ -28,6 +28,7 @@ def open_database(
     sketch: str | None = None,
     seed: int | None = None,
     content: bool | None = None,
+    purpose: str | None = None,
     mode: Mode = "create",
     timeout: float = TIMEOUT,
 ) -> Database:
@@ -48,6 +49,8 @@ def open_database(
         sketch: `fast` (the default) or `minhash`.
         seed: of all hashes, 0 to 2^63 - 1; 1.
         content: whether to keep the documents, so that similarities are exact; True.
+        purpose: `short-text`, `documents`, `code` or `baskets`: shingle and threshold that suit
+            it, where they are not given.
         mode: `create` makes the file if need be, `write` and `read` need it to be there.
         timeout: seconds to wait while another process writes.
 
@@ -72,6 +75,7 @@ def open_database(
         sketch=sketch,
         seed=seed,
         content=content,
+        purpose=purpose,
     )
     if mode not in get_args(Mode):
         raise UsageError(f"mode {mode!r} is not create, write or read")

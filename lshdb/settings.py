@@ -17,6 +17,14 @@ PERMUTATIONS: Final = 128
 SKETCH: Final = "fast"
 SEED: Final = 1
 
+PURPOSES: Final = {
+    "short-text": ("char:5", 0.8),
+    "documents": ("char:9", 0.8),
+    "code": ("word:3", 0.8),
+    "baskets": ("set", 0.2),
+}
+"""Shingle and threshold by what is compared; the textbook's rules of thumb."""
+
 _T = TypeVar("_T")
 
 
@@ -34,10 +42,16 @@ class SettingsRequest:
     sketch: str | None = None
     seed: int | None = None
     content: bool | None = None
+    purpose: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.purpose is not None and self.purpose not in PURPOSES:
+            raise SettingsError(f"{self.purpose!r} is not {', '.join(PURPOSES)}")
 
     def resolve(self) -> Settings:
         """The settings of a new file; SettingsError if they are impossible."""
-        threshold = _or(self.threshold, THRESHOLD)
+        usual_shingle, usual_threshold = PURPOSES.get(self.purpose or "", (SHINGLE, THRESHOLD))
+        threshold = _or(self.threshold, usual_threshold)
         recall = _or(self.recall, RECALL)
         construction = self._given_construction()
         lanes = 0 if construction is None else construction.lanes
@@ -46,7 +60,7 @@ class SettingsRequest:
         settings = Settings(
             threshold=threshold,
             recall=recall,
-            shingling=Shingling.parse(_or(self.shingle, SHINGLE)),
+            shingling=Shingling.parse(_or(self.shingle, usual_shingle)),
             permutations=permutations,
             construction=construction or Construction(1, 1),
             sketch=cast(SketchName, _or(self.sketch, SKETCH)),
@@ -92,10 +106,12 @@ class SettingsRequest:
     def check_against(self, actual: Settings, path: Path) -> None:
         """Raise SettingsMismatch where a file has other settings than those given."""
         construction = self._given_construction()
+        # Of a purpose, what is not given otherwise.
+        shingle, threshold = PURPOSES.get(self.purpose or "", (None, None))
         comparisons = [
-            ("threshold", self.threshold, actual.threshold),
+            ("threshold", _or(self.threshold, threshold), actual.threshold),
             ("recall", self.recall, actual.recall),
-            ("shingle", self.shingle, str(actual.shingling)),
+            ("shingle", _or(self.shingle, shingle), str(actual.shingling)),
             ("permutations", self.permutations, actual.permutations),
             ("construction", construction and str(construction), str(actual.construction)),
             ("sketch", self.sketch, actual.sketch),

@@ -41,6 +41,14 @@ def init(
             "[default: word:3]",
         ),
     ] = None,
+    purpose: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="short-text|documents|code|baskets",
+            help="What is compared: sets shingle and threshold, where they are not given.",
+        ),
+    ] = None,
     permutations: Annotated[
         int | None,
         typer.Option(
@@ -93,6 +101,7 @@ def init(
         sketch=sketch,
         seed=seed,
         content=False if no_content else None,
+        purpose=purpose,
     ) as database:
         s = database.settings
         done = "exists already" if existed else "made"
