@@ -120,7 +120,11 @@ class SharedBuckets:
         return SharedBuckets(self.members[rows], _bounds(sizes[sizes > 1]))
 
     def pairs(
-        self, documents: int, limit: Limit | None = None, waiting: Mask | None = None
+        self,
+        documents: int,
+        limit: Limit | None = None,
+        waiting: Mask | None = None,
+        shared: int = 1,
     ) -> Iterator[tuple[Numbers, Numbers]]:
         """The candidate pairs among m documents, in order, in chunks.
 
@@ -132,6 +136,7 @@ class SharedBuckets:
             limit: how many pairs of a bucket are wanted.
             waiting: bool[m], which documents still want to be compared; the caller may change it
                 from chunk to chunk.
+            shared: in how many buckets a pair must be; more than 1 only without a limit.
 
         Yields:
             int64[c] and int64[c]: pairs (a, b) with a < b, sorted by a, then by b.
@@ -155,15 +160,16 @@ class SharedBuckets:
             if waiting is not None:
                 rows = rows[waiting[self.members[rows]]]
             if end == a + 1 and work[a] - done > _CHUNK:
-                yield from self._pairs_of_one(a, rows, later[rows], waiting, documents)
+                yield from self._pairs_of_one(a, rows, later[rows], waiting, documents, shared)
             else:
-                one, other = self._pairs_of_some(rows, later[rows].astype(np.int64), waiting)
+                some = later[rows].astype(np.int64)
+                one, other = self._pairs_of_some(rows, some, waiting, shared)
                 if len(one):
                     yield one, other
             a, size = end, min(2 * size, _CHUNK)
 
     def _pairs_of_some(
-        self, rows: Numbers, later: npt.NDArray[np.int64], waiting: Mask | None
+        self, rows: Numbers, later: npt.NDArray[np.int64], waiting: Mask | None, shared: int
     ) -> tuple[Numbers, Numbers]:
         """The pairs of the members at some places with so many that follow them."""
         ends = np.cumsum(later)
@@ -173,7 +179,7 @@ class SharedBuckets:
         keys |= self.members[at]
         if waiting is not None:
             keys = keys[waiting[keys & _LOW]]
-        keys = _distinct(keys)
+        keys = _distinct(keys, shared)
         return keys >> _32, keys & _LOW
 
     def _pairs_of_one(
@@ -183,14 +189,15 @@ class SharedBuckets:
         later: npt.NDArray[np.int32],
         waiting: Mask | None,
         documents: int,
+        shared: int,
     ) -> Iterator[tuple[Numbers, Numbers]]:
         """The same for one document whose candidates would make too large a chunk."""
-        seen = np.zeros(documents, dtype=np.bool_)
+        seen = np.zeros(documents, dtype=np.uint16)
         for row, count in zip(rows.tolist(), later.tolist(), strict=True):
-            seen[self.members[row + 1 : row + 1 + count]] = True
+            seen[self.members[row + 1 : row + 1 + count]] += 1
         if waiting is not None:
-            seen &= waiting
-        others = np.flatnonzero(seen)
+            seen *= waiting
+        others = np.flatnonzero(seen >= shared)
         for start in range(0, len(others), _CHUNK):
             some = others[start : start + _CHUNK]
             yield np.full(len(some), a), some
@@ -243,9 +250,12 @@ def _bounds(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return bounds
 
 
-def _distinct(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The distinct keys, sorted."""
+def _distinct(keys: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.int64]:
+    """The distinct keys that come at least so many times, sorted."""
     keys = np.sort(keys)
     new = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    if least > 1:
+        new[len(keys) - least + 1 :] = False
+        new[: len(keys) - least + 1] &= keys[: len(keys) - least + 1] == keys[least - 1 :]
     return keys[new]

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.cascade import evaluate
 from lshdb.content import cleaned, from_stored
 from lshdb.errors import LimitWarning
 from lshdb.hashing import Hashes
@@ -45,10 +46,13 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
     lanes = settings.permutations
     agreeing = 0
     buckets: tuple[SharedBucket, ...] = ()
+    candidates = False
     if one.signature is not None and other.signature is not None:
         agreeing = int((one.signature == other.signature).sum())
         own = buckets_of(store, one.signature)
-        same = np.flatnonzero(own == buckets_of(store, other.signature))
+        collided = own == buckets_of(store, other.signature)
+        candidates = bool(evaluate(collided[np.newaxis], settings.construction)[0])
+        same = np.flatnonzero(collided)
         pairs = zip(same.tolist(), own[same].tolist(), strict=True)
         buckets = tuple(SharedBucket(band_no, key) for band_no, key in pairs)
     sizes = _sizes(store, one, other)
@@ -73,6 +77,7 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         lanes=lanes,
         shared_buckets=buckets,
         bands=settings.construction.bands,
+        candidates=candidates,
         candidate_probability=candidate_probability(likely, settings.construction) or 0.0,
         passages=_passages(store, one.content, other.content),
         shared_elements=_shared_elements(one.content, other.content),

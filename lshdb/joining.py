@@ -51,12 +51,13 @@ class _Join:
         buckets: all buckets of two documents or more.
         scorer: tells similarities, exact or not.
         estimates: tells estimates.
+        thinned: whether there are fewer candidates than the buckets have.
     """
 
     def __init__(self, store: Store, reader: JoinReader, request: Request) -> None:
         self._reader = reader
         self._settings = store.settings
-        self._thinned = False
+        self.thinned = False
         self.exact = store.settings.content and not request.estimate
         self.doc_ids, self.buckets = SharedBuckets.collect(reader.shared_buckets())
         digests, self._shingles = reader.digests(self.doc_ids)
@@ -75,7 +76,7 @@ class _Join:
         """Fewer candidates instead of those of hot buckets, if similarities are exact."""
         if isinstance(self.scorer, Exact):
             fewer = thinned(buckets, self.scorer, labels, threshold, _LIMIT.whole)
-            self._thinned |= fewer is not None
+            self.thinned |= fewer is not None
             return buckets if fewer is None else fewer
         return buckets
 
@@ -86,9 +87,11 @@ class _Join:
         scores = self.scorer.scores(one, other, threshold)
         similar = scores >= threshold
         one, other, scores = one[similar], other[similar], scores[similar]
-        if self._thinned:
-            # Some were paired by a shingle, and share no bucket: by chance the index lacks them.
-            shared = self.estimates.share_bucket(one, other, self._settings.construction)
+        construction = self._settings.construction
+        if self.thinned or construction.higher:
+            # Some were paired by a shingle, and share no bucket; others share one, but not those
+            # that make the cascade true. Few pairs are similar, so these are asked last.
+            shared = self.estimates.share_bucket(one, other, construction)
             one, other, scores = one[shared], other[shared], scores[shared]
         return one, other, scores
 
@@ -115,7 +118,9 @@ def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
     with store.join_reader() as reader:
         join = _Join(store, reader, request)
         buckets = join.thin(join.buckets, join.same, request.threshold)
-        for candidates in buckets.pairs(len(join)):
+        # Buckets that were thinned have not all that a pair shares.
+        shared = 1 if join.thinned else store.settings.construction.least_bands
+        for candidates in buckets.pairs(len(join), shared=shared):
             a, b, scores = join.similar(*candidates, request.threshold)
             for start in range(0, len(a), _ROWS):
                 part = slice(start, start + _ROWS)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.banding import BucketKeys, bucket_keys
+from lshdb.cascade import candidates_among, evaluate
 from lshdb.minhash import estimates
 from lshdb.store import Store
 
@@ -59,8 +60,12 @@ def buckets_of(store: Store, signature: Signature) -> BucketKeys:
 
 
 def all_in_buckets(store: Store, signature: Signature) -> Candidates:
-    """All documents that share a bucket."""
-    found, bands = store.candidates(buckets_of(store, signature))
+    """All candidates: documents that share a bucket, in a cascade those that make it true."""
+    keys, construction = buckets_of(store, signature), store.settings.construction
+    if construction.higher:
+        found, bands = candidates_among(*store.members_by_band(keys), construction)
+    else:
+        found, bands = store.candidates(keys)
     if len(found) <= _AT_ONCE:
         return _with_estimates(store, signature, found, bands)
     parts = [
@@ -74,32 +79,48 @@ def all_in_buckets(store: Store, signature: Signature) -> Candidates:
 
 
 def best_in_buckets(store: Store, signature: Signature, top: int) -> Candidates:
-    """The documents that share a bucket, but of buckets that are too large only some.
+    """The candidates, but of buckets that are too large only some.
 
     Of a bucket of more than FIRST_OF_BUCKET (or `top`) documents those added first are read. Of
     the documents in no smaller bucket, those that are in most of the larger ones are compared by
     signature, and the BEST_OF_LARGE (or `top`) by estimate are kept. Documents equal to the
     query are all in the same buckets, so of these the first `top` are always kept.
     """
-    keys = buckets_of(store, signature)
+    keys, construction = buckets_of(store, signature), store.settings.construction
     most = max(FIRST_OF_BUCKET, top)
-    rows = store.members(keys, most + 1)
+    if construction.higher:
+        band_nos, rows = store.members_by_band(keys, most + 1)
+    else:
+        rows = store.members(keys, most + 1)
     if len(rows) <= most:
-        doc_ids, bands = np.unique(rows, return_counts=True)
+        if construction.higher:
+            doc_ids, bands = candidates_among(band_nos, rows, construction)
+        else:
+            doc_ids, bands = np.unique(rows, return_counts=True)
         return _with_estimates(store, signature, doc_ids, bands)
-    whole: list[DocIds] = [np.empty(0, dtype=np.int64)]
-    firsts: list[DocIds] = [np.empty(0, dtype=np.int64)]
-    for band_no, bucket_key in enumerate(keys.tolist()):
-        members = store.first_members(band_no, bucket_key, most + 1)
-        (firsts if len(members) > most else whole).append(members[:most])
-    sure = np.unique(np.concatenate(whole))
-    others, shared = np.unique(np.concatenate(firsts), return_counts=True)
+    members = [store.first_members(i, key, most + 1) for i, key in enumerate(keys.tolist())]
+    sizes = np.array([len(own) for own in members])
+    large = sizes > most
+    rows = np.concatenate([own[:most] for own in members])
+    of_large = np.repeat(large, np.minimum(sizes, most))
+    if construction.higher:
+        band_nos = np.repeat(np.arange(len(keys)), np.minimum(sizes, most))
+        possible, _ = candidates_among(band_nos, rows, construction, unknown=large)
+        may_be = np.isin(rows, possible)
+        rows, of_large = rows[may_be], of_large[may_be]
+    sure = np.unique(rows[~of_large])
+    others, shared = np.unique(rows[of_large], return_counts=True)
     also = ~np.isin(others, sure, assume_unique=True)
     others, shared = others[also], shared[also]
     others = others[np.lexsort((others, -shared))[:most]]
     doc_ids, signatures = store.signatures(np.sort(np.concatenate([sure, others])))
-    bands = (_bucket_keys(store, signatures) == keys).sum(axis=1)
-    found = Candidates(doc_ids, bands, estimates(signature, signatures), len(firsts) - 1, most)
+    collided = _bucket_keys(store, signatures) == keys
+    found = Candidates(
+        doc_ids, collided.sum(axis=1), estimates(signature, signatures), int(large.sum()), most
+    )
+    if construction.higher:
+        found = found.chosen(evaluate(collided, construction))
+        doc_ids = found.doc_ids
     is_sure = np.isin(doc_ids, sure, assume_unique=True)
     order = np.lexsort((doc_ids, -found.estimates, is_sure))
     kept = order[: max(BEST_OF_LARGE, top)]

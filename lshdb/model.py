@@ -10,6 +10,8 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.construction import MOST_LANES as MOST_LANES
+from lshdb.construction import Construction as Construction
 from lshdb.errors import SettingsError
 
 Element: TypeAlias = str | int
@@ -22,7 +24,6 @@ Keep: TypeAlias = Literal["first", "longest", "last"]
 """Which document of a cluster is kept."""
 
 FEWEST_LANES: Final = 16
-MOST_LANES: Final = 4096
 LONGEST_SHINGLE: Final = 64
 LARGEST_SEED: Final = (1 << 63) - 1
 
@@ -60,36 +61,6 @@ class Shingling:
 
     def __str__(self) -> str:
         return "set" if self.kind == "set" else f"{self.kind}:{self.size}"
-
-
-@dataclass(frozen=True, slots=True)
-class Construction:
-    """The shape of the index: `and r, or b`, b bands of r rows.
-
-    >>> Construction.parse("and 6, or 16")
-    Construction(rows=6, bands=16)
-    >>> Construction(6, 16).lanes
-    96
-    """
-
-    rows: int
-    bands: int
-
-    @classmethod
-    def parse(cls, text: str) -> Construction:
-        """Read `and r, or b`; SettingsError if it is not that."""
-        match = re.fullmatch(r"and ([0-9]{1,4}), or ([0-9]{1,4})", text)
-        if match is None or int(match[1]) < 1 or int(match[2]) < 1:
-            raise SettingsError(f'construction {text!r} is not "and ROWS, or BANDS"')
-        return cls(int(match[1]), int(match[2]))
-
-    @property
-    def lanes(self) -> int:
-        """How many lanes of a signature it uses."""
-        return self.rows * self.bands
-
-    def __str__(self) -> str:
-        return f"and {self.rows}, or {self.bands}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +222,12 @@ class Comparison:
         standard_error: of the estimate, sqrt(J (1 - J) / lanes), J exact where it is known.
         agreeing_lanes: how many lanes agree.
         lanes: of how many.
-        shared_buckets: the buckets that both are in; any makes them candidates.
+        shared_buckets: the buckets that both are in.
         bands: how many bands the index has.
-        candidate_probability: how probable it is that two documents of this similarity share a
-            bucket, the similarity exact where it is known, else the estimate.
+        candidates: whether a query for one of them would find the other: they share a bucket, or
+            where the construction is a cascade, those that make it true.
+        candidate_probability: how probable it is that two documents of this similarity are
+            candidates, the similarity exact where it is known, else the estimate.
         passages: what two texts share, in the order of A; None for sets.
         shared_elements: what two sets share, integers first; None for texts.
         a_content, b_content: the documents.
@@ -275,16 +248,12 @@ class Comparison:
     lanes: int
     shared_buckets: tuple[SharedBucket, ...]
     bands: int
+    candidates: bool
     candidate_probability: float
     passages: tuple[Passage, ...] | None = field(repr=False)
     shared_elements: tuple[Element, ...] | None = field(repr=False)
     a_content: str | tuple[Element, ...] | None = field(repr=False)
     b_content: str | tuple[Element, ...] | None = field(repr=False)
-
-    @property
-    def candidates(self) -> bool:
-        """Whether a query for one of them would find the other."""
-        return bool(self.shared_buckets)
 
 
 @dataclass(frozen=True, slots=True)

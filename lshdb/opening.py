@@ -28,6 +28,7 @@ def open_database(
     sketch: str | None = None,
     seed: int | None = None,
     content: bool | None = None,
+    purpose: str | None = None,
     mode: Mode = "create",
     timeout: float = TIMEOUT,
 ) -> Database:
@@ -40,13 +41,16 @@ def open_database(
         threshold: the similarity from which documents count as similar, in (0, 1]; 0.8.
         recall: the share of pairs at the threshold that the index shall find; 0.99.
         shingle: `word:w`, `char:k` or `set`; `word:3`.
-        permutations: lanes of a signature, 16 to 4096; 128.
+        permutations: lanes of a signature, 16 to 4096; 128, or what the shape takes.
         bands: with rows, the shape of the index, instead of the one that reaches the recall.
         rows: of a band.
-        construction: the same as text, "and ROWS, or BANDS".
+        construction: the same as text, "and ROWS, or BANDS", or a cascade of levels, innermost
+            first: "and 4, or 4, and 4, or 4" (see lshdb.Construction).
         sketch: `fast` (the default) or `minhash`.
         seed: of all hashes, 0 to 2^63 - 1; 1.
         content: whether to keep the documents, so that similarities are exact; True.
+        purpose: `short-text`, `documents`, `code` or `baskets`: shingle and threshold that suit
+            it, where they are not given.
         mode: `create` makes the file if need be, `write` and `read` need it to be there.
         timeout: seconds to wait while another process writes.
 
@@ -71,6 +75,7 @@ def open_database(
         sketch=sketch,
         seed=seed,
         content=content,
+        purpose=purpose,
     )
     if mode not in get_args(Mode):
         raise UsageError(f"mode {mode!r} is not create, write or read")

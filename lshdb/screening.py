@@ -134,6 +134,11 @@ class _Decider:
             self._own[there] = place[there] + n
         self._gone = np.zeros(n + len(listing.doc_ids), dtype=np.bool_)
         reader = _Reader(store, new, listing.doc_ids)
+        self._construction = store.settings.construction
+        # The buckets tell candidates by themselves only where there is no level above them.
+        self._cascade: Estimates | None = None
+        if self._construction.higher:
+            self._cascade = Estimates(reader, np.arange(len(self._same)), self._same)
         self.exact = store.settings.content and not asked.estimate
         self._scorer: Scorer
         if self.exact:
@@ -167,8 +172,12 @@ class _Decider:
         # Copies are compared once.
         keys = self._same[one] << _32 | self._same[other]
         pairs, of_pair = np.unique(keys, return_inverse=True)
-        scores = self._scorer.scores(pairs >> _32, pairs & _LOW, self._least)[of_pair]
-        similar = scores >= self._least
+        scores = self._scorer.scores(pairs >> _32, pairs & _LOW, self._least)
+        enough = scores >= self._least
+        if self._cascade is not None:
+            a, b = pairs[enough] >> _32, pairs[enough] & _LOW
+            enough[enough] = self._cascade.share_bucket(a, b, self._construction)
+        similar, scores = enough[of_pair], scores[of_pair]
         one, other, scores = one[similar], other[similar], scores[similar]
         order = np.lexsort((self._order[other], -scores, one))
         return one[order], other[order], scores[order]

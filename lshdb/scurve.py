@@ -12,16 +12,39 @@ from lshdb.model import Construction
 
 
 def candidate_probability(similarity: float, construction: Construction) -> float:
-    """The probability that a pair of this Jaccard similarity shares a bucket: 1 - (1 - s^r)^b.
+    """The probability that a pair of this Jaccard similarity is a candidate.
+
+    A level makes p^r of a probability p where it is AND r, and 1 - (1 - p)^b where it is OR b: for
+    b bands of r rows 1 - (1 - s^r)^b.
 
     >>> round(candidate_probability(0.8, Construction(rows=6, bands=16)), 4)
     0.9923
+    >>> round(candidate_probability(0.8, Construction.parse("or 4, and 4")), 4)
+    0.9936
     """
-    collision = similarity**construction.rows
-    if collision >= 1:
+    return candidate_probabilities(similarity, construction)[0]
+
+
+def candidate_probabilities(similarity: float, construction: Construction) -> tuple[float, float]:
+    """The probabilities that a pair of this similarity is a candidate, and that it is not.
+
+    Both have all their digits, where 1 minus the other would lose them.
+    """
+    true = float(similarity**construction.rows)
+    false = _any(1 - similarity, construction.rows)
+    for kind, size in construction.levels:
+        if kind == "or":
+            true, false = _any(true, size), false**size
+        else:
+            true, false = true**size, _any(false, size)
+    return true, false
+
+
+def _any(probability: float, count: int) -> float:
+    """1 - (1 - p)^n: the probability that any of n happens, to the last digit also of small p."""
+    if probability >= 1:
         return 1.0
-    # The textbook's expression loses all digits where s^r is small.
-    return -math.expm1(construction.bands * math.log1p(-collision))
+    return -math.expm1(count * math.log1p(-probability)) or 0.0
 
 
 def choose_construction(threshold: float, recall: float, lanes: int) -> Construction:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, TypeVar, cast
 
 from lshdb.errors import SettingsError, SettingsMismatch
-from lshdb.model import Construction, Settings, Shingling, SketchName
+from lshdb.model import MOST_LANES, Construction, Settings, Shingling, SketchName
 from lshdb.scurve import candidate_probability, choose_construction
 
 THRESHOLD: Final = 0.8
@@ -16,6 +16,14 @@ SHINGLE: Final = "word:3"
 PERMUTATIONS: Final = 128
 SKETCH: Final = "fast"
 SEED: Final = 1
+
+PURPOSES: Final = {
+    "short-text": ("char:5", 0.8),
+    "documents": ("char:9", 0.8),
+    "code": ("word:3", 0.8),
+    "baskets": ("set", 0.2),
+}
+"""Shingle and threshold by what is compared; the textbook's rules of thumb."""
 
 _T = TypeVar("_T")
 
@@ -34,18 +42,25 @@ class SettingsRequest:
     sketch: str | None = None
     seed: int | None = None
     content: bool | None = None
+    purpose: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.purpose is not None and self.purpose not in PURPOSES:
+            raise SettingsError(f"{self.purpose!r} is not {', '.join(PURPOSES)}")
 
     def resolve(self) -> Settings:
         """The settings of a new file; SettingsError if they are impossible."""
-        threshold = _or(self.threshold, THRESHOLD)
+        usual_shingle, usual_threshold = PURPOSES.get(self.purpose or "", (SHINGLE, THRESHOLD))
+        threshold = _or(self.threshold, usual_threshold)
         recall = _or(self.recall, RECALL)
-        permutations = _or(self.permutations, PERMUTATIONS)
         construction = self._given_construction()
+        lanes = 0 if construction is None else construction.lanes
+        permutations = _or(self.permutations, max(PERMUTATIONS, lanes))
         # Checked before a construction is sought: the search needs numbers that make sense.
         settings = Settings(
             threshold=threshold,
             recall=recall,
-            shingling=Shingling.parse(_or(self.shingle, SHINGLE)),
+            shingling=Shingling.parse(_or(self.shingle, usual_shingle)),
             permutations=permutations,
             construction=construction or Construction(1, 1),
             sketch=cast(SketchName, _or(self.sketch, SKETCH)),
@@ -58,8 +73,11 @@ class SettingsRequest:
             # The shape decides; the file tells the recall that it gives.
             recall = round(candidate_probability(threshold, construction), 6)
         elif candidate_probability(threshold, construction) < recall:
+            shape = f"{construction.bands} bands of {construction.rows} rows have"
+            if construction.higher:
+                shape = f"{construction} has"
             raise SettingsError(
-                f"{construction.bands} bands of {construction.rows} rows have recall "
+                f"{shape} recall "
                 f"{candidate_probability(threshold, construction):.4g} at threshold "
                 f"{threshold:g}, not {recall:g}: give either the shape or the recall"
             )
@@ -78,15 +96,22 @@ class SettingsRequest:
             return None
         if self.bands < 1 or self.rows < 1:
             raise SettingsError(f"{self.bands} bands of {self.rows} rows: give at least 1 of each")
+        if self.bands * self.rows > MOST_LANES:
+            raise SettingsError(
+                f"{self.bands} bands of {self.rows} rows take {self.bands * self.rows} lanes, and "
+                f"{MOST_LANES} are the most"
+            )
         return Construction(self.rows, self.bands)
 
     def check_against(self, actual: Settings, path: Path) -> None:
         """Raise SettingsMismatch where a file has other settings than those given."""
         construction = self._given_construction()
+        # Of a purpose, what is not given otherwise.
+        shingle, threshold = PURPOSES.get(self.purpose or "", (None, None))
         comparisons = [
-            ("threshold", self.threshold, actual.threshold),
+            ("threshold", _or(self.threshold, threshold), actual.threshold),
             ("recall", self.recall, actual.recall),
-            ("shingle", self.shingle, str(actual.shingling)),
+            ("shingle", _or(self.shingle, shingle), str(actual.shingling)),
             ("permutations", self.permutations, actual.permutations),
             ("construction", construction and str(construction), str(actual.construction)),
             ("sketch", self.sketch, actual.sketch),

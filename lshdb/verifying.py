@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.candidates import Numbers
+from lshdb.cascade import evaluate
 from lshdb.content import from_stored
 from lshdb.model import Construction, Settings, Shingles
 from lshdb.overlaps import most_shared, parities, shared
@@ -186,12 +187,13 @@ class Estimates:
     def share_bucket(
         self, one: Numbers, other: Numbers, construction: Construction
     ) -> npt.NDArray[np.bool_]:
-        """Whether pairs int64[c] agree in all lanes of one band at least, bool[c]."""
+        """Whether pairs int64[c] share a bucket, or those that make a cascade true, bool[c]."""
         found = np.ones(len(one), dtype=np.bool_)
         shape = (-1, construction.bands, construction.rows)
         for part, agree in self._agreement(one, other):
-            bands = agree[:, : construction.lanes].reshape(shape).all(axis=2)
-            found[part] = np.logical_or.reduce(bands, axis=1)
+            lanes = agree[:, : construction.lanes].reshape(shape)
+            bands: npt.NDArray[np.bool_] = np.logical_and.reduce(lanes, axis=2)
+            found[part] = evaluate(bands, construction)
         return found
 
     def _agreement(

@@ -18,10 +18,12 @@ import lshdb
 
 PACKAGE = Path(lshdb.__file__).parent
 LAYERS = (
-    {"acceleration", "compiled", "errors", "model", "outcomes"},
+    {"acceleration", "compiled", "construction", "errors", "model", "outcomes"},
     {
+        "analysis",
         "banding",
         "candidates",
+        "cascade",
         "clustering",
         "content",
         "folding",
@@ -35,9 +37,20 @@ LAYERS = (
         "scurve",
         "shingling",
         "signing",
+        "tuning",
     },
     {"readers", "records", "store"},
-    {"lookup", "parts", "search", "settings", "shared_shingles", "thinning", "verifying", "worker"},
+    {
+        "lookup",
+        "parts",
+        "sampling",
+        "search",
+        "settings",
+        "shared_shingles",
+        "thinning",
+        "verifying",
+        "worker",
+    },
     {"comparing", "joining", "screening", "signers", "writing"},
     {"selecting"},
     {"ingest", "reading"},
@@ -140,7 +153,7 @@ def test_dependencies_are_those_imported() -> None:
     pyproject = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
     required = {line.split(">")[0] for line in pyproject["project"]["dependencies"]}
     assert required == {"numpy", "xxhash", "typer"}
-    extras = {"compiled": {"numba"}}
+    extras = {"compiled": {"numba"}, "cli.plotting": {"matplotlib"}}
     used = {name: foreign_imports(tree) for name, tree in MODULES.items()}
     for module, own in extras.items():
         assert own <= used[module]

@@ -18,7 +18,7 @@ import lshdb
 FLAGS = {
     "init": (
         *("--threshold", "--recall", "--shingle", "--permutations", "--bands", "--rows"),
-        *("--construction", "--sketch", "--seed", "--no-content"),
+        *("--construction", "--sketch", "--seed", "--no-content", "--for"),
     ),
     "add": (
         *("--format", "--key-field", "--text-field", "--set-field", "--key", "--auto-key"),
@@ -27,6 +27,10 @@ FLAGS = {
     "query": ("--text", "--key", "--top", "--threshold", "--estimate", "--exhaustive", "--json"),
     "pairs": ("--threshold", "--estimate", "--json", "--csv"),
     "clusters": ("--threshold", "--keep", "--star", "--estimate", "--json", "--csv"),
+    "tune": (
+        *("--threshold", "--recall", "--permutations", "--documents", "--top", "--plot"),
+        "--json",
+    ),
     "remove": (),
     "show": ("--json",),
     "buckets": ("--top", "--key", "--json"),
@@ -179,6 +183,12 @@ def test_init_makes_what_is_asked_for_and_info_tells_it(command: Command) -> Non
     assert reason.startswith("lsh.db has shingle char:5, not set")
 
 
+def test_init_for_a_purpose(command: Command) -> None:
+    made = command.done("init", "--for", "baskets")
+    assert "shingle set, threshold 0.2," in made.err
+    assert "'music' is not" in command.fails("init", "-d", "b.db", "--for", "music", status=2)
+
+
 def test_init_takes_a_shape_in_either_form(command: Command) -> None:
     command.done("init", "-d", "a.db", "--bands", "20", "--rows", "5")
     command.done("init", "-d", "b.db", "--construction", "and 5, or 20")
@@ -195,7 +205,7 @@ def test_init_takes_a_shape_in_either_form(command: Command) -> None:
         ["--threshold", "nan"],
         ["--permutations", "9" * 30],
         ["--bands", "4"],
-        ["--construction", "or 4, and 4"],
+        ["--construction", "or 4, and x"],
         ["--seed", "-1"],
     ],
     ids=" ".join,

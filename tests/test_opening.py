@@ -235,19 +235,25 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     ({"permutations": -1}, "-1 permutations"),
     ({"permutations": 15}, "15 permutations"),
     ({"permutations": 4097}, "4097 permutations"),
-    ({"rows": 10, "bands": 13}, "130 lanes"),
-    ({"construction": "and 10, or 13"}, "130 lanes"),
+    ({"rows": 10, "bands": 13, "permutations": 128}, "130 lanes"),
+    ({"construction": "and 10, or 13", "permutations": 128}, "130 lanes"),
+    ({"rows": 64, "bands": 65}, "4160 lanes"),
+    ({"construction": "and 4, or 4, and 4, or 65"}, "4160 lanes"),
     ({"rows": 0, "bands": 5}, "0 rows"),
     ({"rows": 5, "bands": -5}, "-5 bands"),
     ({"rows": 5}, "together"),
     ({"bands": 5}, "together"),
     ({"rows": 5, "bands": 5, "construction": "and 5, or 6"}, "either"),
     ({"construction": "and 0, or 5"}, "and 0, or 5"),
-    ({"construction": "or 5, and 5"}, "or 5, and 5"),
+    ({"construction": "or 5, and 0"}, "or 5, and 0"),
+    ({"construction": "and 4, or 4, xor 2"}, "xor 2"),
+    ({"construction": "and 4, or 4,"}, "and 4, or 4,"),
+    ({"construction": "and 4, or 4, and 4", "recall": 0.99}, "and 4, or 4, and 4 has recall"),
     ({"construction": ""}, "construction ''"),
     ({"rows": 13, "bands": 9, "recall": 0.99}, "have recall 0.3988"),
     ({"threshold": 0.01}, "cannot be reached"),
     ({"threshold": 0.3, "permutations": 16, "recall": 0.999}, "cannot be reached"),
+    ({"purpose": "music"}, "'music' is not short-text"),
     ({"shingle": "word:0"}, "word:0"),
     ({"shingle": "char:65"}, "char:65"),
     ({"shingle": "char"}, "'char'"),
@@ -331,6 +337,29 @@ def test_part_of_a_files_settings_is_enough_to_open_it(path: Path) -> None:
     lshdb.open(other, rows=5, bands=50, permutations=256).close()
     with lshdb.open(other, rows=5, bands=50) as db:
         assert db.settings.construction == Construction(rows=5, bands=50)
+
+
+@pytest.mark.parametrize(
+    ("purpose", "shingle", "threshold"),
+    [
+        ("short-text", "char:5", 0.8),
+        ("documents", "char:9", 0.8),
+        ("code", "word:3", 0.8),
+        ("baskets", "set", 0.2),
+    ],
+)
+def test_a_purpose_sets_shingle_and_threshold(
+    path: Path, purpose: str, shingle: str, threshold: float
+) -> None:
+    for _ in range(2):
+        with lshdb.open(path, purpose=purpose) as db:
+            assert (str(db.settings.shingling), db.settings.threshold) == (shingle, threshold)
+    other = path.with_name("other.db")
+    for _ in range(2):
+        with lshdb.open(other, purpose=purpose, threshold=0.6) as db:
+            assert (str(db.settings.shingling), db.settings.threshold) == (shingle, 0.6)
+    with pytest.raises(SettingsMismatch, match=r"has threshold 0\.6, not"):
+        lshdb.open(other, purpose=purpose)
 
 
 @pytest.mark.parametrize("mode", MODES)

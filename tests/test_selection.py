@@ -108,6 +108,25 @@ def test_texts_are_decided_on_as_one_by_one(tmp_path: Path, content: bool) -> No
         assert min(similarity for *_, similarity, _ in told) >= 0.7
 
 
+@pytest.mark.parametrize("content", [True, False])
+def test_a_cascade_decides_who_is_a_candidate(tmp_path: Path, content: bool) -> None:
+    """With far fewer candidates than its buckets bring up."""
+    documents = shuffled(set_families(seed=2, families=30, copies=5, size=20), 2)
+    kept = {}
+    for construction in ("and 2, or 4, and 16", "and 2, or 64"):
+        (tmp_path / construction).mkdir()
+        told = same(
+            tmp_path / construction,
+            documents,
+            shingle="set",
+            threshold=0.3,
+            content=content,
+            construction=construction,
+        )
+        kept[construction] = len(documents) - len(told)
+    assert kept["and 2, or 4, and 16"] > kept["and 2, or 64"] + 10
+
+
 @pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("keys", [None, 30, 3])
 def test_sets_and_keys_given_again_are_decided_on_as_one_by_one(

@@ -43,6 +43,14 @@ def init(
     threshold: Threshold = None,
     recall: Recall = None,
     shingle: Shingle = None,
+    purpose: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="short-text|documents|code|baskets",
+            help="What is compared: sets shingle and threshold, where they are not given.",
+        ),
+    ] = None,
     permutations: Permutations = None,
     bands: Bands = None,
     rows: Rows = None,
@@ -78,12 +86,15 @@ def init(
         sketch=sketch,
         seed=seed,
         content=False if no_content else None,
+        purpose=purpose,
     ) as database:
         s = database.settings
         done = "exists already" if existed else "made"
+        cascade = f" ({s.construction})" if s.construction.higher else ""
         message(
             f"{db} {done}: shingle {s.shingling}, threshold {s.threshold:g}, "
-            f"{s.construction.bands} bands of {s.construction.rows} rows, recall {s.recall:g}"
+            f"{s.construction.bands} bands of {s.construction.rows} rows{cascade}, "
+            f"recall {s.recall:g}"
         )
 
 

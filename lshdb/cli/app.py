@@ -6,7 +6,7 @@ import os
 
 import typer
 
-from lshdb.cli import adding, comparing, deduplicating, joining, looking, querying
+from lshdb.cli import adding, comparing, deduplicating, joining, looking, querying, tuning
 from lshdb.cli.running import command, open_streams
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ for function in (
     looking.buckets,
     looking.sql,
     looking.info,
+    tuning.tune,
 ):
     app.command()(command(function))
 

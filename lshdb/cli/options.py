@@ -42,7 +42,8 @@ Shingle: TypeAlias = Annotated[
     ),
 ]
 Permutations: TypeAlias = Annotated[
-    int | None, typer.Option(help="Lanes of a signature, 16 to 4096. [default: 128]")
+    int | None,
+    typer.Option(help="Lanes of a signature, 16 to 4096. [default: 128, or what the bands take]"),
 ]
 Bands: TypeAlias = Annotated[
     int | None,
@@ -51,7 +52,11 @@ Bands: TypeAlias = Annotated[
 Rows: TypeAlias = Annotated[int | None, typer.Option(help="Rows of a band, with --bands.")]
 Construction: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="TEXT", help='Bands and rows as one text: "and ROWS, or BANDS".'),
+    typer.Option(
+        metavar="TEXT",
+        help='Bands and rows as one text, "and ROWS, or BANDS", or a cascade of levels, '
+        'innermost first: "and 4, or 4, and 4, or 4".',
+    ),
 ]
 Sketch: TypeAlias = Annotated[
     str | None, typer.Option(metavar="fast|minhash", help="Kind of signature. [default: fast]")

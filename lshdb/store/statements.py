@@ -38,6 +38,11 @@ CANDIDATES: Final = """
     FROM json_each(?) AS query
     CROSS JOIN bands AS b ON b.band_no = query.key AND b.bucket_key = query.value
     LIMIT ?"""
+CANDIDATES_BY_BAND: Final = """
+    SELECT query.key, b.doc_id
+    FROM json_each(?) AS query
+    CROSS JOIN bands AS b ON b.band_no = query.key AND b.bucket_key = query.value
+    LIMIT ?"""
 FIRST_OF_BUCKET: Final = """
     SELECT doc_id FROM bands WHERE band_no = ? AND bucket_key = ? ORDER BY doc_id LIMIT ?"""
 # The inner SELECT is an index lookup for each bucket; a window function would read all members.

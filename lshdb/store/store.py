@@ -218,6 +218,15 @@ class Store:
         limit = -1 if most is None else most
         return self._integers(sql.CANDIDATES, json.dumps(bucket_keys.tolist()), limit)
 
+    def members_by_band(
+        self, bucket_keys: npt.NDArray[np.int64], most: int | None = None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The same with the numbers of their bands: int64[n] and doc_ids int64[n]."""
+        limit = -1 if most is None else most
+        keys = json.dumps(bucket_keys.tolist())
+        table = self._integers(sql.CANDIDATES_BY_BAND, keys, limit).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
+
     def first_members(self, band_no: int, bucket_key: int, most: int) -> npt.NDArray[np.int64]:
         """The `most` documents of a bucket that were added first, their ids in order."""
         return self._integers(sql.FIRST_OF_BUCKET, band_no, bucket_key, most)

@@ -1,0 +1,163 @@
+"""The command tune: what constructions will do, before anything is indexed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath
+from lshdb.cli.output import Cell, json_line, message, on_terminal, rows
+from lshdb.errors import LshdbError, UsageError
+
+if TYPE_CHECKING:
+    from lshdb.construction import Construction
+    from lshdb.tuning import Tuned
+
+_PICTURES = (".png", ".pdf", ".svg")
+_WIDTH = 60
+_HEIGHT = 10
+
+
+def tune(
+    db: DatabasePath = DEFAULT_PATH,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Similarity that matters. [default: the database's, or 0.8]"),
+    ] = None,
+    recall: Annotated[
+        float | None,
+        typer.Option(help="Share of pairs at it to be found. [default: the database's, or 0.99]"),
+    ] = None,
+    permutations: Annotated[
+        int | None,
+        typer.Option(help="Lanes of a signature. [default: the database's, or 128]"),
+    ] = None,
+    documents: Annotated[
+        int | None,
+        typer.Option(min=0, help="Candidates for a collection of so many. [default: its size]"),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="How many constructions.")] = 10,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.png", help="Draw the curve; needs the extra lshdb[plot]."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show which bands and rows, or cascades, suit a threshold and a recall, best first.
+
+    Each line: * for the best, the construction, the recall at the threshold, how probably pairs
+    of similarity 0.1 to 0.9 become candidates, rows and bytes that a document takes in the index,
+    and the candidates that a query will have. These need a database (lsh.db if it is there): its
+    documents tell, by a sample, how similar documents are.
+
+    Example: lshdb tune --threshold 0.7 --permutations 256
+    """
+    from lshdb import settings, tuning
+
+    if plot is not None and plot.suffix not in _PICTURES:
+        raise UsageError(f"{plot} is not a name that ends in {', '.join(_PICTURES)}")
+    given = None
+    if db != DEFAULT_PATH or db.exists():
+        from lshdb.sampling import similarity_distribution
+
+        given, own, distribution = similarity_distribution(db)
+        threshold = given.threshold if threshold is None else threshold
+        recall = given.recall if recall is None else recall
+        permutations = given.permutations if permutations is None else permutations
+        documents = own if documents is None else documents
+    elif documents is not None:
+        raise UsageError("--documents needs a database, which tells how similar documents are")
+    threshold = settings.THRESHOLD if threshold is None else threshold
+    recall = settings.RECALL if recall is None else recall
+    permutations = settings.PERMUTATIONS if permutations is None else permutations
+    if given is None:
+        found = tuning.tune(threshold, recall, permutations)
+    else:
+        found = tuning.tune(threshold, recall, permutations, distribution, documents or 0)
+    _print(found[:top], as_json)
+    best = found[0].construction
+    picture = plot is not None and _plot(plot, best, threshold)
+    if not as_json and not picture and (on_terminal() or plot is not None):
+        print("\n".join(drawn(best, threshold)))
+    if plot is not None and not picture:
+        raise LshdbError("--plot needs matplotlib: pip install 'lshdb[plot]'")
+
+
+def _print(found: list[Tuned], as_json: bool) -> None:
+    from lshdb.tuning import SIMILARITIES
+
+    if as_json:
+        for tuned in found:
+            json_line(
+                {
+                    "construction": str(tuned.construction),
+                    "lanes": tuned.construction.lanes,
+                    "bands": tuned.construction.bands,
+                    "rows": tuned.construction.rows,
+                    "recall": tuned.recall,
+                    "curve": dict(zip(map(str, SIMILARITIES), tuned.curve, strict=True)),
+                    "bytes": tuned.bytes,
+                    "candidates": tuned.candidates,
+                    "chosen": tuned.chosen,
+                }
+            )
+        return
+    names = ["", "construction", "recall", *map(str, SIMILARITIES), "rows", "bytes", "candidates"]
+    table: list[list[Cell]] = [
+        [
+            "*" if tuned.chosen else "",
+            str(tuned.construction),
+            f"{tuned.recall:.4f}",
+            *(f"{p:.2g}" for p in tuned.curve),
+            tuned.construction.bands,
+            tuned.bytes,
+            "" if tuned.candidates is None else f"{tuned.candidates:.4g}",
+        ]
+        for tuned in found
+    ]
+    rows(names, table)
+
+
+def drawn(construction: Construction, threshold: float) -> list[str]:
+    """The curve of a construction in characters, with a line at the threshold.
+
+    >>> from lshdb.construction import Construction
+    >>> for line in drawn(Construction(6, 16), 0.8)[3:6]:
+    ...     print(line.rstrip())
+    0.8 |                                        ##      |
+    0.7 |                                      ##        |
+    0.6 |                                     #          |
+    """
+    from lshdb.scurve import candidate_probability
+
+    level = [
+        round(candidate_probability(x / _WIDTH, construction) * _HEIGHT) for x in range(_WIDTH + 1)
+    ]
+    place = round(threshold * _WIDTH)
+    lines = [f"probability that a pair is a candidate: {construction}"]
+    for row in range(_HEIGHT, -1, -1):
+        cells = [" "] * (_WIDTH + 1)
+        cells[place] = "|"
+        for x in range(_WIDTH + 1):
+            low = min(level[x], level[x - 1] + 1) if x else level[x]
+            if low <= row <= level[x]:
+                cells[x] = "#"
+        lines.append(f"{row / _HEIGHT:.1f} |{''.join(cells)}".rstrip())
+    lines.append("    +" + "-" * (_WIDTH + 1))
+    lines.append("     0" + f"threshold {threshold:g}".center(_WIDTH - 1) + "1")
+    return lines
+
+
+def _plot(path: Path, construction: Construction, threshold: float) -> bool:
+    """Draw a picture; whether there is what draws it."""
+    try:
+        from lshdb.cli.plotting import save
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("matplotlib"):
+            raise
+        return False
+    save(path, construction, threshold)
+    message(f"{path} drawn")
+    return True
