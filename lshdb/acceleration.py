@@ -36,18 +36,25 @@ def fast_json() -> Callable[[bytes], object] | None:
     return _loads
 
 
+def use_fast_json() -> None:
+    """Use orjson from now on, where it is installed: a quick load."""
+    global _loads
+    if os.environ.get(_SWITCH) != "0":
+        try:
+            _loads = import_module("orjson").loads
+        except ImportError:
+            _loads = None
+
+
 def speed_up() -> bool:
     """Use what there is of the extra from now on; whether the kernels are there.
 
     Safe to call from another thread while signatures are made.
     """
-    global _kernels, _loads
+    global _kernels
     if os.environ.get(_SWITCH) == "0":
         return False
-    try:
-        _loads = import_module("orjson").loads
-    except ImportError:
-        _loads = None
+    use_fast_json()
     if _kernels is None and find_spec("numba"):
         try:
             _kernels = import_module("lshdb.compiled")

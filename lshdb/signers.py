@@ -21,7 +21,7 @@ from lshdb.acceleration import speed_up
 from lshdb.model import Settings
 from lshdb.parts import Part, SignedPart, sign_part
 from lshdb.records import RecordParser
-from lshdb.worker import receive, receive_signed, send_part, send_settings
+from lshdb.worker import PARTS_BEFORE_KERNELS, receive, receive_signed, send_part, send_settings
 
 _START: Final = """
 import sys
@@ -77,6 +77,8 @@ class Signers:
         self._submitted += 1
         if self._submitted == _ALONE + 1:
             self._start()
+        if self._submitted == PARTS_BEFORE_KERNELS and not self._processes:
+            speed_up()
         ready = [process for process in self._processes if process.is_ready()]
         if ready:
             return min(ready, key=lambda process: process.waiting).submit(part)
@@ -88,8 +90,6 @@ class Signers:
         with suppress(OSError):  # the system will not: what is started is enough
             for _ in range(self.workers):
                 self._processes.append(_Process(self._settings, self._parser))
-        if not self._processes:
-            speed_up()
 
 
 class _Process:

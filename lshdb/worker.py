@@ -7,6 +7,7 @@ pickle in them.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Sequence
@@ -15,13 +16,15 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 
-from lshdb.acceleration import speed_up
+from lshdb.acceleration import speed_up, use_fast_json
 from lshdb.content import encoded, from_stored
 from lshdb.model import Construction, Settings, Shingling
 from lshdb.parts import Part, SignedPart, sign_part
 from lshdb.records import Failure, Lines, RecordParser
 from lshdb.signing import Signed
 
+PARTS_BEFORE_KERNELS: Final = 60
+"""A job of fewer parts would not gain from compiled kernels what they take to load."""
 _DIGEST: Final = 16
 _LENGTH: Final = 8
 
@@ -162,7 +165,9 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     try:
         settings, parser = _receive_settings(requests)
         send(replies, {})  # all that is needed is loaded
-        while True:
+        for number in itertools.count():
+            if number == PARTS_BEFORE_KERNELS:
+                speed_up()  # in a thread beside the work it would take twice as long
             part = _receive_part(requests, settings)
             send_signed(replies, part, sign_part(part, settings, parser))
     except EOFError:
@@ -171,5 +176,5 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
 
 def main() -> None:
     """Serve the process that started this one."""
-    speed_up()
+    use_fast_json()
     serve(sys.stdin.buffer, sys.stdout.buffer)
