@@ -19,7 +19,7 @@ import lshdb
 from lshdb import ingest
 from lshdb.errors import Busy, DamagedFile, LshdbError, StoreError
 from lshdb.settings import SettingsRequest
-from lshdb.store import Store, checkpoint, statements, store
+from lshdb.store import Store, checkpoint, lookups, statements
 from lshdb.store.connection import connect, transaction
 
 SETTINGS = SettingsRequest(permutations=16, bands=8, rows=2, shingle="set", threshold=0.5).resolve()
@@ -174,7 +174,7 @@ def test_all_signatures_come_page_by_page(path: Path, monkeypatch: pytest.Monkey
         db.remove("d7")
     opened = open_store(path)
     ((whole_ids, whole),) = opened.all_signatures()
-    monkeypatch.setattr(store, "_AT_ONCE", 3)
+    monkeypatch.setattr(lookups, "_AT_ONCE", 3)
     pages = list(opened.all_signatures())
     opened.close()
     assert len(whole_ids) == 19

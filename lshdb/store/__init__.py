@@ -2,8 +2,9 @@
 
 from lshdb.store.connection import FORMAT_VERSION, Mode
 from lshdb.store.joins import JoinReader
+from lshdb.store.lookups import DocumentRow
 from lshdb.store.readonly_sql import SqlValue
-from lshdb.store.store import DocumentRow, DocumentValues, KnownDocument, Store
+from lshdb.store.store import DocumentValues, KnownDocument, Store
 
 __all__ = [
     "FORMAT_VERSION",
