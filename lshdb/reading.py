@@ -93,6 +93,18 @@ class Reading:
         """All keys, in the order of first addition."""
         return self._store.keys()
 
+    def keys_with_prefix(self, prefix: str, most: int = 100) -> list[str]:
+        """The first keys that begin with this text, at most so many, in the order of their bytes.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     _ = db.add_many([("fable/1", "The fox"), ("fable/2", "The crow"), ("poem", "O!")])
+        ...     db.keys_with_prefix("fable/")
+        ['fable/1', 'fable/2']
+        """
+        found = self._store.keys_from(prefix, most)
+        return [key for key in found if key.startswith(prefix)]
+
     # similar documents
 
     def query(

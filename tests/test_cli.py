@@ -90,8 +90,6 @@ def test_help_tells_the_flags_and_an_example(name: str, command: Command) -> Non
 def test_help_of_all_names_the_commands(command: Command) -> None:
     help = command.done("-h", says="").out
     assert all(f"\n  {name} " in help for name in FLAGS)
-    nothing = command()
-    assert all(name in nothing.out + nothing.err for name in FLAGS)
 
 
 def test_version_also_of_the_module(command: Command) -> None:

@@ -26,9 +26,10 @@ from lshdb.cli.options import (
     Strict,
     TextField,
     Threshold,
+    completed_keys,
     key_given,
 )
-from lshdb.cli.output import escaped, json_line, message
+from lshdb.cli.output import escaped, json_line, message, tell
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
 from lshdb.cli.telling import Failures
 
@@ -245,7 +246,7 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
     if total.empty:
         message(f"empty: {total.empty:,} without a shingle, similar to nothing")
     if replaced:
-        message(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
+        tell(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
     over = [f"{amount:,} {kind}" for kind, amount in passed_over.items() if amount]
     if over:
         message(f"passed over: {', '.join(over)}")
@@ -254,7 +255,12 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
 def remove(
     keys: Annotated[
         list[str],
-        typer.Argument(metavar="KEY...", parser=key_given, help="Keys of documents."),
+        typer.Argument(
+            metavar="KEY...",
+            parser=key_given,
+            autocompletion=completed_keys,
+            help="Keys of documents.",
+        ),
     ],
     db: DatabasePath = DEFAULT_PATH,
 ) -> None:

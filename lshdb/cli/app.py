@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import os
+from typing import Final
 
 import typer
 
 from lshdb.cli import adding, comparing, deduplicating, joining, looking, querying, tuning
+from lshdb.cli.options import Quiet
+from lshdb.cli.output import be_quiet
 from lshdb.cli.running import command, open_streams
+
+_FIRST_STEPS: Final = """\
+lshdb finds near duplicates, with a database in one file.
+
+  lshdb add DIRECTORY      take in its text files, or FILE.jsonl
+  lshdb query FILE         which stored documents are similar to this one?
+  lshdb pairs              which of them are similar to each other?
+  lshdb compare A B        why are these two similar, or why not?
+  lshdb dedup IN.jsonl -o OUT.jsonl
+                           lines without near duplicates, no database needed
+
+lshdb --help names all commands, lshdb COMMAND --help tells one with an example."""
 
 app = typer.Typer(
     name="lshdb",
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
@@ -45,9 +60,11 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _common(
-    version: bool = typer.Option(
+    context: typer.Context,
+    _: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
+    quiet: Quiet = False,
 ) -> None:
     """Find near duplicates with a database in one file.
 
@@ -56,6 +73,10 @@ def _common(
 
     Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
     """
+    if quiet:
+        be_quiet()
+    if context.invoked_subcommand is None:
+        typer.echo(_FIRST_STEPS)
 
 
 def main() -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath
-from lshdb.cli.output import Cell, escaped, json_line, message, on_terminal, pairs, rows
+from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath, completed_keys
+from lshdb.cli.output import Cell, escaped, json_line, message, on_terminal, pairs, rows, tell
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -26,9 +26,19 @@ _LONGEST: Final = 160
 
 def compare(
     a: Annotated[
-        str, typer.Argument(metavar="A", help="The key of a stored document, a file, or -.")
+        str,
+        typer.Argument(
+            metavar="A",
+            autocompletion=completed_keys,
+            help="The key of a stored document, a file, or -.",
+        ),
     ],
-    b: Annotated[str, typer.Argument(metavar="B", help="Likewise; - is standard input.")],
+    b: Annotated[
+        str,
+        typer.Argument(
+            metavar="B", autocompletion=completed_keys, help="Likewise; - is standard input."
+        ),
+    ],
     db: DatabasePath = DEFAULT_PATH,
     as_json: AsJson = False,
 ) -> None:
@@ -88,7 +98,7 @@ def _document(database: Database, name: str) -> str | Document:
     reader = Reader(of_sets=database.settings.shingling.of_sets, stdin=stdin)
     content = reader.read_one(name)
     if reader.replaced:
-        message(f"{key} is not UTF-8; bad bytes are replaced")
+        tell(f"{key} is not UTF-8; bad bytes are replaced")
     return Document(key, content)
 
 

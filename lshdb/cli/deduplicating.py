@@ -30,7 +30,7 @@ from lshdb.cli.options import (
     TextField,
     Threshold,
 )
-from lshdb.cli.output import json_line, message
+from lshdb.cli.output import json_line, message, tell
 from lshdb.cli.running import FAILED
 from lshdb.cli.telling import Failures, tell_recall
 
@@ -250,7 +250,7 @@ def _output(path: str, *, keep: bool = False) -> Iterator[Output]:
             yield output
     except BaseException:
         if output.partial is not None:
-            message(f"lshdb: the lines kept so far, now in the database: {output.partial}")
+            tell(f"lshdb: the lines kept so far, now in the database: {output.partial}")
         raise
 
 
@@ -265,7 +265,7 @@ def _report(counts: _Counts, *, as_json: bool, to_stderr: bool) -> None:
             "replaced": counts.replaced,
         }
         if to_stderr:
-            message(json.dumps(fields))
+            tell(json.dumps(fields))
         else:
             json_line(fields)
         return

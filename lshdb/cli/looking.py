@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, AsCsv, AsJson, DatabasePath, key_given
+from lshdb.cli.options import DEFAULT_PATH, AsCsv, AsJson, DatabasePath, completed_keys, key_given
 from lshdb.cli.output import Cell, csv_rows, json_line, pairs, rows
 from lshdb.cli.running import end_on_interrupt
 
@@ -17,7 +17,13 @@ _LANES_SHOWN = 8
 
 def show(
     key: Annotated[
-        str, typer.Argument(metavar="KEY", parser=key_given, help="The document's key.")
+        str,
+        typer.Argument(
+            metavar="KEY",
+            parser=key_given,
+            autocompletion=completed_keys,
+            help="The document's key.",
+        ),
     ],
     db: DatabasePath = DEFAULT_PATH,
     as_json: AsJson = False,
@@ -77,7 +83,10 @@ def buckets(
     key: Annotated[
         str | None,
         typer.Option(
-            metavar="KEY", parser=key_given, help="Rather all the buckets of this document."
+            metavar="KEY",
+            parser=key_given,
+            autocompletion=completed_keys,
+            help="Rather all the buckets of this document.",
         ),
     ] = None,
     as_json: AsJson = False,

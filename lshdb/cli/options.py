@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -20,6 +21,12 @@ DatabasePath: TypeAlias = Annotated[
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")]
 AsCsv: TypeAlias = Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")]
+Quiet: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="Print results, warnings and errors only: no notes, no progress."
+    ),
+]
 
 # what a new file is made with
 
@@ -79,6 +86,23 @@ Strict: TypeAlias = Annotated[
 ]
 
 DEFAULT_PATH = Path("lsh.db")
+_KEYS_OFFERED = 100
+
+
+def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
+    """The database's keys that begin like this, for the shell; none where it cannot be read.
+
+    A key that is not printable is not offered: the shell would show it as it is.
+    """
+    import lshdb
+
+    path = context.params.get("db") or os.environ.get("LSHDB_PATH") or DEFAULT_PATH
+    try:
+        with lshdb.open(path, mode="read", timeout=0) as database:
+            keys = database.keys_with_prefix(incomplete, _KEYS_OFFERED)
+    except lshdb.LshdbError:
+        return []
+    return [key for key in keys if key.isprintable()]
 
 
 def key_given(text: str) -> str:

@@ -19,6 +19,11 @@ from typing import Final, TextIO, TypeAlias
 Cell: TypeAlias = str | int | float | bytes | None
 
 _LONGEST_CELL: Final = 100
+_LEAST_CELL: Final = 10
+"""What a text keeps, in columns of the screen, however narrow that is."""
+_GAP: Final = 3
+"""Columns of the screen between two columns of a table."""
+_quiet = False
 
 
 def escaped(text: str) -> str:
@@ -32,8 +37,25 @@ def escaped(text: str) -> str:
     return "".join(c if _is_harmless(c) else ascii(c)[1:-1] for c in text)
 
 
+def be_quiet() -> None:
+    """Print no more notes and no progress."""
+    global _quiet
+    _quiet = True
+
+
+def is_quiet() -> bool:
+    """Whether only results, warnings and errors are wanted."""
+    return _quiet
+
+
 def message(text: str) -> None:
-    """Print a line to standard error."""
+    """Print a note to standard error, which --quiet leaves out."""
+    if not _quiet:
+        tell(text)
+
+
+def tell(text: str) -> None:
+    """Print a warning or an error to standard error."""
     try:
         print(escaped(text), file=sys.stderr)
     except OSError:
@@ -68,17 +90,25 @@ def rows(names: Sequence[str], table: Iterable[Sequence[Cell]], separator: str =
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(highlight=False)
+    headings = [escaped(name) for name in names]
+    table = list(table)
+    kinds = [[_is_text(cell) for cell in row] for row in table]
+    cells = [[escaped(plain(cell)) for cell in row] for row in table]
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in names:
-        drawn.add_column(Text(escaped(name)), overflow="fold")
-    for row in table:
+    for name in headings:
+        drawn.add_column(Text(name), no_wrap=True)
+    room = _room(headings, cells, kinds, console.width)
+    for row, texts in zip(cells, kinds, strict=True):
         drawn.add_row(
             *(
-                Text(_shortened(escaped(plain(c))), justify="left" if _is_text(c) else "right")
-                for c in row
+                Text(_shortened(cell, most), justify="left")
+                if text
+                else Text(cell, justify="right")
+                for cell, text, most in zip(row, texts, room, strict=True)
             )
         )
-    Console(highlight=False).print(drawn)
+    console.print(drawn)
 
 
 def csv_rows(names: Sequence[str], table: Iterable[Sequence[Cell]]) -> None:
@@ -119,11 +149,48 @@ def plain(cell: Cell) -> str:
     return str(cell)
 
 
-def _shortened(text: str) -> str:
-    if len(text) <= _LONGEST_CELL:
+def _room(
+    names: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    kinds: Sequence[Sequence[bool]],
+    width: int,
+) -> list[int]:
+    """Columns of the screen for each column of a table: numbers whole, texts share the rest.
+
+    Short texts leave what they do not need to the long ones.
+    """
+    from rich.cells import cell_len
+
+    room = [cell_len(name) for name in names]
+    long: dict[int, int] = {}
+    for row, texts in zip(cells, kinds, strict=True):
+        for place, (cell, text) in enumerate(zip(row, texts, strict=True)):
+            needed = min(cell_len(cell[:_LONGEST_CELL]), _LONGEST_CELL) if text else len(cell)
+            room[place] = max(room[place], needed)
+            if text:
+                long[place] = 0
+    left = (
+        width
+        - _GAP * len(names)
+        - sum(size for place, size in enumerate(room) if place not in long)
+    )
+    for done, place in enumerate(sorted(long, key=room.__getitem__)):
+        room[place] = min(room[place], max(left // (len(long) - done), _LEAST_CELL))
+        left -= room[place]
+    return room
+
+
+def _shortened(text: str, most: int) -> str:
+    """The text in so many columns of the screen: of a longer one its beginning and its end."""
+    from rich.cells import cell_len, set_cell_size
+
+    if len(text) <= _LONGEST_CELL and cell_len(text) <= most:
         return text
-    half = (_LONGEST_CELL - 1) // 2
-    return f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
+    end = (most - 1) // 2
+    ending = text[-end:]
+    while cell_len(ending) > end:
+        ending = ending[1:]
+    return f"{set_cell_size(text[:most], most - 1 - end)}\N{HORIZONTAL ELLIPSIS}{ending}"
 
 
 def _is_text(cell: Cell) -> bool:

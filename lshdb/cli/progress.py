@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from lshdb.cli.output import is_quiet
+
 
 class Progress(Protocol):
     """Told how far a job has come."""
@@ -23,7 +25,7 @@ def progress_bar(label: str, total: int | None) -> Iterator[Progress]:
         label: what is being done.
         total: bytes of input, None where it is not known.
     """
-    if not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield lambda _done, _documents: None
         return
     from rich.console import Console

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath, key_given
-from lshdb.cli.output import json_line, message, on_terminal, rows
+from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath, completed_keys, key_given
+from lshdb.cli.output import json_line, message, on_terminal, rows, tell
 from lshdb.cli.telling import tell_recall
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def query(
         typer.Option(
             metavar="KEY",
             parser=key_given,
+            autocompletion=completed_keys,
             help="A stored document, by its key; it is not among its own matches.",
         ),
     ] = None,
@@ -162,7 +163,7 @@ def _content(database: Database, file: str | None, text: str | None) -> Content:
         raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
     content = reader.read_one(file)
     if reader.replaced:
-        message(f"{file} is not UTF-8; bad bytes are replaced")
+        tell(f"{file} is not UTF-8; bad bytes are replaced")
     return content
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import sys
@@ -12,8 +13,8 @@ from typing import ParamSpec
 
 import typer
 
-from lshdb.cli.output import discard
-from lshdb.cli.output import message as tell
+from lshdb.cli.options import Quiet
+from lshdb.cli.output import be_quiet, discard, tell
 from lshdb.errors import LimitWarning, LshdbError, UsageError
 
 FAILED = 1
@@ -23,11 +24,16 @@ INTERRUPTED = 130
 _P = ParamSpec("_P")
 
 
-def command(function: Callable[_P, None]) -> Callable[_P, None]:
-    """Make a function a command: what goes wrong in it is told in one line, with no traceback."""
+def command(function: Callable[_P, None]) -> Callable[..., None]:
+    """Make a function a command: what goes wrong in it is told in one line, with no traceback.
+
+    The command has the option --quiet besides its own.
+    """
 
     @wraps(function)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
+        if kwargs.pop("quiet", False):
+            be_quiet()
         # Of a warning the text is told; where in the library it arose is no matter.
         warnings.simplefilter("always", LimitWarning)
         warnings.showwarning = lambda message, *_, **__: tell(f"lshdb: {message}")
@@ -51,6 +57,13 @@ def command(function: Callable[_P, None]) -> Callable[_P, None]:
         except KeyboardInterrupt:
             raise failed("interrupted", INTERRUPTED) from None
 
+    quiet = inspect.Parameter(
+        "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
+    )
+    own = inspect.signature(function, eval_str=True)
+    run.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[*own.parameters.values(), quiet]
+    )
     return run
 
 

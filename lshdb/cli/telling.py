@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lshdb.cli.output import message
+from lshdb.cli.output import message, tell
 
 if TYPE_CHECKING:
     from lshdb.model import Settings
@@ -23,9 +23,9 @@ class Failures:
         """Tell one."""
         self.count += 1
         if self.count <= _FAILURES_SHOWN:
-            message(f"lshdb: {failure.where or repr('')}: {failure.reason}")
+            tell(f"lshdb: {failure.where or repr('')}: {failure.reason}")
         elif self.count == _FAILURES_SHOWN + 1:
-            message("lshdb: further failures are counted only")
+            tell("lshdb: further failures are counted only")
 
 
 def tell_recall(settings: Settings, threshold: float, advice: str = "") -> None:

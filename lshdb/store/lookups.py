@@ -158,6 +158,10 @@ class StoreReader:
         """All keys, in the order of first addition."""
         return [str(key) for (key,) in self._rows(sql.KEYS)]
 
+    def keys_from(self, first: str, most: int) -> list[str]:
+        """At most so many keys from this text on, in the order of their UTF-8 bytes."""
+        return [str(key) for (key,) in self._rows(sql.KEYS_FROM, first, most)]
+
     def bytes(self) -> int:
         """The size of the file with its write-ahead log, in bytes."""
         files = (self.path, self.path.with_name(self.path.name + "-wal"))
