@@ -1,4 +1,4 @@
-"""The examples in README.md and in the docstrings, run in an empty directory."""
+"""The examples in the docstrings, run in an empty directory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 import lshdb
 
-README = Path(__file__).resolve().parent.parent / "README.md"
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(lshdb.__path__, "lshdb.")
@@ -33,13 +32,6 @@ def test_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for number, test in enumerate(doctest.DocTestFinder().find(module)):
         if test.examples:
             run(test, tmp_path / str(number), monkeypatch)
-
-
-def test_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = README.read_text("utf-8")
-    test = doctest.DocTestParser().get_doctest(text, {}, "README.md", str(README), 0)
-    assert len(test.examples) >= 2
-    run(test, tmp_path / "readme", monkeypatch)
 
 
 def test_there_are_examples() -> None:
