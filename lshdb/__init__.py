@@ -12,6 +12,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from lshdb.checking import check
     from lshdb.database import Database
     from lshdb.errors import (
         Busy,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         StoreError,
         UsageError,
     )
+    from lshdb.findings import CheckReport, Problem, Repair
     from lshdb.model import (
         AddReport,
         Bucket,
@@ -55,6 +57,7 @@ __all__ = [
     "AddReport",
     "Bucket",
     "Busy",
+    "CheckReport",
     "Cluster",
     "Comparison",
     "Construction",
@@ -73,8 +76,10 @@ __all__ = [
     "NotADatabase",
     "Pair",
     "Passage",
+    "Problem",
     "QueryError",
     "ReadOnly",
+    "Repair",
     "Settings",
     "SettingsError",
     "SettingsMismatch",
@@ -84,6 +89,7 @@ __all__ = [
     "StoreError",
     "StoredDocument",
     "UsageError",
+    "check",
     "open",
 ]
 
@@ -97,8 +103,10 @@ def __getattr__(name: str) -> object:
         "lshdb.errors",
         "lshdb.model",
         "lshdb.outcomes",
+        "lshdb.findings",
         "lshdb.database",
         "lshdb.opening",
+        "lshdb.checking",
     ):
         value = getattr(importlib.import_module(module), source, None)
         if value is not None:

@@ -10,6 +10,8 @@ from lshdb.model import AddReport, Content, Document
 from lshdb.reading import Reading
 
 if TYPE_CHECKING:
+    from lshdb.examining import OnProgress
+    from lshdb.findings import CheckReport
     from lshdb.outcomes import Line, OnSimilar, Skipped
     from lshdb.readers import Reader
     from lshdb.records import Failure
@@ -233,6 +235,39 @@ class Database(Reading):
         from lshdb.ingest import remove
 
         remove(self._store, keys)
+
+    def check(
+        self,
+        *,
+        deep: bool = False,
+        repair: bool = False,
+        on_progress: OnProgress | None = None,
+    ) -> CheckReport:
+        """See whether the file is whole, and with `repair` put right what can be derived.
+
+        The arguments are those of `lshdb.check`, which also looks at a file that cannot be opened.
+
+        Raises:
+            StoreError: with `repair`, the file cannot be written.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     db.check().problems
+        ()
+        """
+        from lshdb.checking import check
+
+        if repair:
+            with self._store.writing():
+                pass  # a database that was opened for reading is not written
+        return check(
+            self.path,
+            deep=deep,
+            repair=repair,
+            on_progress=on_progress,
+            timeout=self._store.timeout,
+        )
 
 
 def _ignore(_: object) -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final, get_args
+from typing import get_args
 
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.settings import SettingsRequest
-from lshdb.store import Mode, Store
-
-TIMEOUT: Final = 30.0
-"""Seconds to wait for another process's write before giving up."""
+from lshdb.store import TIMEOUT, Mode, Store
 
 
 def open_database(

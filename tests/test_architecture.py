@@ -18,9 +18,10 @@ import lshdb
 
 PACKAGE = Path(lshdb.__file__).parent
 LAYERS = (
-    {"acceleration", "compiled", "construction", "errors", "model", "outcomes"},
+    {"acceleration", "compiled", "construction", "errors", "findings", "model", "outcomes"},
     {
         "analysis",
+        "band_sums",
         "banding",
         "candidates",
         "cascade",
@@ -41,6 +42,7 @@ LAYERS = (
     },
     {"readers", "records", "store"},
     {
+        "examining",
         "lookup",
         "parts",
         "sampling",
@@ -51,8 +53,8 @@ LAYERS = (
         "verifying",
         "worker",
     },
-    {"comparing", "joining", "screening", "signers", "writing"},
-    {"selecting"},
+    {"comparing", "joining", "mending", "screening", "signers", "writing"},
+    {"checking", "selecting"},
     {"ingest", "reading"},
     {"database", "opening"},
     {"__init__"},

@@ -1,6 +1,6 @@
 """The database file. Nothing outside this package imports sqlite3."""
 
-from lshdb.store.connection import FORMAT_VERSION, Mode
+from lshdb.store.connection import FORMAT_VERSION, TIMEOUT, Mode
 from lshdb.store.joins import JoinReader
 from lshdb.store.lookups import DocumentRow
 from lshdb.store.readonly_sql import SqlValue
@@ -8,6 +8,7 @@ from lshdb.store.store import DocumentValues, KnownDocument, Store
 
 __all__ = [
     "FORMAT_VERSION",
+    "TIMEOUT",
     "DocumentRow",
     "DocumentValues",
     "JoinReader",

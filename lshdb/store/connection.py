@@ -20,13 +20,17 @@ from lshdb.errors import (
     StoreError,
     UsageError,
 )
+from lshdb.store.migrations import make_readable, migrate, newest_format
 
 Mode: TypeAlias = Literal["create", "write", "read"]
 
 APPLICATION_ID: Final = 0x6C736864
 """The mark of an lshdb file in SQLite's header: the bytes `lshd`."""
-FORMAT_VERSION: Final = 1
+FORMAT_VERSION: Final = newest_format()
 """The version of the tables and hashes, in the header's user_version."""
+
+TIMEOUT: Final = 30.0
+"""Seconds to wait for another process's write before giving up, unless told otherwise."""
 
 _PAGE_SIZE: Final = 16384
 _CACHE_KIB: Final = 8192
@@ -44,11 +48,16 @@ _ADVICE: Final = {
 }
 
 
-def connect(path: Path, mode: Mode, timeout: float, *, sealed: bool = False) -> sqlite3.Connection:
+def connect(
+    path: Path, mode: Mode, timeout: float, *, sealed: bool = False, whole: bool = True
+) -> sqlite3.Connection:
     """Open the file and see that it is lshdb's, or (mode `create`) new and still without tables.
 
+    A file of an older format is brought up to date, in mode `read` for this connection only.
+
     `sealed` opens it read-only for SQLite itself, below anything that SQL can reach; such a
-    connection belongs beside another that outlives it.
+    connection belongs beside another that outlives it. Where tables may be missing, because that
+    is what is to be found out, `whole` is false.
 
     Raises:
         StoreError: and its kinds; the file is as it was.
@@ -65,31 +74,39 @@ def connect(path: Path, mode: Mode, timeout: float, *, sealed: bool = False) -> 
             cached_statements=64,
         )
         try:
-            _configure(connection, path, mode, timeout)
+            _configure(connection, path, mode, timeout, whole)
         except BaseException:
             connection.close()
             raise
     return connection
 
 
-def _configure(connection: sqlite3.Connection, path: Path, mode: Mode, timeout: float) -> None:
+def _configure(
+    connection: sqlite3.Connection, path: Path, mode: Mode, timeout: float, whole: bool
+) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")
     # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     # Takes effect only where the file has no page yet.
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
-    new = is_new(connection)
-    if not new:
-        _check_format(connection, path)
+    version = newest_format()
+    if not is_new(connection):
+        version = _check_format(connection, path, whole)
     elif mode != "create":
         raise NotADatabase(f"{path} is empty: make a database with lshdb init")
+    old = 1 <= version < newest_format()
     if mode == "read":
+        if old:
+            make_readable(connection, version)
         connection.execute("PRAGMA query_only = ON")
     else:
         _use_wal(connection, timeout)
         # With WAL, NORMAL loses at most the last batches in a power cut, and never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
+        if old:
+            with transaction(connection, "write"):
+                migrate(connection, _pragma(connection, "user_version"))
 
 
 def _use_wal(connection: sqlite3.Connection, timeout: float) -> None:
@@ -113,32 +130,42 @@ def is_new(connection: sqlite3.Connection) -> bool:
 
 def create_tables(connection: sqlite3.Connection) -> None:
     """Run schema.sql and mark the file, within the caller's transaction."""
+    # Not executescript: it would commit the caller's transaction.
+    for statement in schema_statements():
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {newest_format()}")
+
+
+def schema_statements() -> Iterator[str]:
+    """The statements of schema.sql, one by one."""
     schema = Path(__file__).parents[1].joinpath("schema.sql").read_text("utf-8")
     statement = ""
-    # Not executescript: it would commit the caller's transaction.
     for line in schema.splitlines(keepends=True):
         statement += line
         if line.rstrip().endswith(";") and sqlite3.complete_statement(statement):
-            connection.execute(statement)
+            yield statement
             statement = ""
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
 
 
-def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> int:
+    """The format of the file, which this lshdb reads."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
     version = _pragma(connection, "user_version")
-    if version > FORMAT_VERSION:
+    if version > newest_format():
         raise NewerFormat(
-            f"{path} has format {version}, and this lshdb reads up to {FORMAT_VERSION}: "
+            f"{path} has format {version}, and this lshdb reads up to {newest_format()}: "
             "upgrade lshdb"
         )
+    if not whole:
+        return version
     if version < 1:
         raise DamagedFile(f"{path} has format {version}, which never was")
     present = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     if missing := sorted(_SCHEMA - present):
         raise DamagedFile(f"{path} lacks {', '.join(missing)}: restore it from a copy")
+    return version
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import DamagedFile, LshdbError, QueryError
-from lshdb.model import Construction, Settings, Shingling
+from lshdb.errors import DamagedFile, QueryError
+from lshdb.model import Settings
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
     Mode,
@@ -27,6 +27,7 @@ from lshdb.store.connection import (
 from lshdb.store.joins import JoinReader
 from lshdb.store.lookups import StoreReader, blob, integer
 from lshdb.store.readonly_sql import SqlValue
+from lshdb.store.settings_row import settings_of
 
 if TYPE_CHECKING:
     from lshdb.store.checkpoint import Checkpointer
@@ -80,6 +81,11 @@ class Store(StoreReader):
             connection.close()
             raise
 
+    @property
+    def timeout(self) -> float:
+        """Seconds to wait while another process writes."""
+        return self._timeout
+
     def close(self) -> None:
         """Close the file; safe to call twice."""
         self._connection.close()
@@ -116,20 +122,7 @@ class Store(StoreReader):
 
     def _read_settings(self) -> Settings:
         row = self._connection.execute(sql.SELECT_SETTINGS).fetchone()
-        try:
-            threshold, recall, shingle, permutations, construction, sketch, seed, content = row
-            return Settings(
-                threshold,
-                recall,
-                Shingling.parse(shingle),
-                permutations,
-                Construction.parse(construction),
-                sketch,
-                seed,
-                bool(content),
-            )
-        except (LshdbError, TypeError) as error:
-            raise DamagedFile(f"{self.path} has settings that are not legal: {error}") from error
+        return settings_of(row, self.path)
 
     # writing; the caller holds a transaction
 
@@ -169,16 +162,12 @@ class Store(StoreReader):
     ) -> None:
         """Insert the band rows int64[n, b] of documents int64[n]."""
         for band in range(bucket_keys.shape[1]):
-            rows = _sorted_band_rows(doc_ids, bucket_keys[:, band], band)
-            whole = len(rows) // sql.BANDS_AT_ONCE * sql.BANDS_AT_ONCE
-            chunks = rows[:whole].reshape(-1, sql.BANDS_AT_ONCE * 3)
-            self._run_many(sql.INSERT_BANDS, (chunk.tolist() for chunk in chunks))
-            self._run_many(sql.INSERT_BAND, rows[whole:].tolist())
+            insert_rows(self._run_many, sorted_band_rows(doc_ids, bucket_keys[:, band], band))
 
     def unindex(self, doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]) -> None:
         """Delete the signatures and band rows of documents int64[n], buckets int64[n, b]."""
         for band in range(bucket_keys.shape[1]):
-            rows = _sorted_band_rows(doc_ids, bucket_keys[:, band], band)
+            rows = sorted_band_rows(doc_ids, bucket_keys[:, band], band)
             self._run_many(sql.DELETE_BAND, rows.tolist())
         self._run_many(sql.DELETE_SIGNATURE, [(doc_id,) for doc_id in doc_ids.tolist()])
 
@@ -197,7 +186,7 @@ def _insert_settings(connection: sqlite3.Connection, settings: Settings) -> None
     connection.execute(sql.INSERT_SETTINGS, values)
 
 
-def _sorted_band_rows(
+def sorted_band_rows(
     doc_ids: npt.NDArray[np.int64], keys: npt.NDArray[np.int64], band: int
 ) -> npt.NDArray[np.int64]:
     """The rows of one band in the order of the table, int64[n, 3]: band_no, bucket_key, doc_id.
@@ -211,3 +200,13 @@ def _sorted_band_rows(
     rows[:, 1] = keys[order]
     rows[:, 2] = doc_ids[order]
     return rows
+
+
+def insert_rows(
+    run_many: Callable[[str, Iterable[Sequence[SqlValue]]], None], rows: npt.NDArray[np.int64]
+) -> None:
+    """Insert sorted band rows int64[n, 3], many at once, by a function that runs statements."""
+    whole = len(rows) // sql.BANDS_AT_ONCE * sql.BANDS_AT_ONCE
+    chunks = rows[:whole].reshape(-1, sql.BANDS_AT_ONCE * 3)
+    run_many(sql.INSERT_BANDS, (chunk.tolist() for chunk in chunks))
+    run_many(sql.INSERT_BAND, rows[whole:].tolist())

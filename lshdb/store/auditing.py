@@ -1,0 +1,287 @@
+"""What check and its repair read and write of a file that may be damaged.
+
+Nothing is taken for granted: texts come as bytes, tables may be missing, and whatever SQLite
+itself cannot read is told as DamagedFile. All is of one moment, in one transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import DamagedFile
+from lshdb.model import Settings
+from lshdb.store import audit_statements as audit
+from lshdb.store import schema
+from lshdb.store import statements as sql
+from lshdb.store.connection import connect, translated_errors
+from lshdb.store.readonly_sql import SqlValue
+from lshdb.store.settings_row import settings_of
+from lshdb.store.store import insert_rows
+
+_ROWS_AT_ONCE: Final = 1 << 16
+_DOCUMENTS_AT_ONCE: Final = 4_000
+_BYTES_AT_ONCE: Final = 8_000_000
+"""Of signatures and contents read in one go."""
+_FIRST_ID: Final = -(1 << 63)
+_COMPLAINTS: Final = 100
+"""Messages that SQLite's own check gives at the most; its default."""
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedDocuments:
+    """n documents as they are stored, in the order of their numbers.
+
+    Attributes:
+        doc_ids: int64[n].
+        keys: UTF-8, if all is well.
+        shingles: int64[n].
+        digests: of 16 bytes, if all is well.
+        signatures: None where there is none.
+        filled: bool[n], whether content is stored.
+        contents: the stored contents, UTF-8 if all is well; None where there is none, and for all
+            unless they were asked for.
+    """
+
+    doc_ids: Integers
+    keys: Sequence[bytes]
+    shingles: Integers
+    digests: Sequence[bytes]
+    signatures: Sequence[bytes | None]
+    filled: npt.NDArray[np.bool_]
+    contents: Sequence[bytes | None]
+
+
+class Auditor:
+    """A connection that checks a file. Use as a context manager: one transaction.
+
+    What was written is in the file only after `commit`.
+
+    Raises:
+        StoreError: the file cannot be opened, is not lshdb's, or is damaged in its first page.
+    """
+
+    def __init__(self, path: Path, timeout: float, *, write: bool) -> None:
+        self.path = path
+        self._write = write
+        self._connection = connect(path, "write" if write else "read", timeout, whole=False)
+        self._connection.text_factory = bytes
+
+    def __enter__(self) -> Auditor:
+        try:
+            with translated_errors(self.path):
+                self._connection.execute("BEGIN IMMEDIATE" if self._write else "BEGIN")
+                (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+                self.version = int(version)
+        except BaseException:
+            self._connection.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._connection.close()  # rolls back what was not committed
+
+    def commit(self) -> None:
+        """Make what was written last."""
+        with translated_errors(self.path):
+            self._connection.execute("COMMIT")
+
+    # reading
+
+    def complaints(self) -> list[str]:
+        """What SQLite's own check finds; constraints are left to lshdb, which knows their sense."""
+        with translated_errors(self.path):
+            # Else the file's own expressions would run.
+            self._connection.execute("PRAGMA ignore_check_constraints = ON")
+            rows = self._connection.execute(f"PRAGMA integrity_check({_COMPLAINTS})").fetchall()
+            self._connection.execute("PRAGMA ignore_check_constraints = OFF")
+        lines = [_decoded(row[0]) for row in rows]
+        return [] if lines == ["ok"] else [" ".join(line.split()) for line in lines]
+
+    def schema_faults(self) -> list[schema.Fault]:
+        """How tables, indexes, views and triggers differ from those of the format."""
+        with translated_errors(self.path):
+            return schema.faults(self._connection, self.version)
+
+    def broken_references(self) -> Iterator[tuple[str, int]]:
+        """Rows that refer to others that are not there: table and rowid."""
+        with translated_errors(self.path):
+            for row in self._connection.execute("PRAGMA foreign_key_check"):
+                yield _decoded(row[0]), 0 if row[1] is None else int(row[1])
+
+    def settings(self) -> Settings:
+        """The settings; DamagedFile if there is not one row of them, and a legal one."""
+        with translated_errors(self.path):
+            rows = self._connection.execute(audit.ALL_SETTINGS).fetchmany(2)
+        if len(rows) != 1:
+            raise DamagedFile(f"{self.path} has {'no' if not rows else 'more than one'} settings")
+        try:
+            values = [v.decode() if isinstance(v, bytes) else v for v in rows[0]]
+        except UnicodeDecodeError as error:
+            raise DamagedFile(f"{self.path} has settings that are not UTF-8") from error
+        return settings_of(values, self.path)
+
+    def counts(self) -> tuple[int, int]:
+        """How many documents and band rows there are."""
+        with translated_errors(self.path):
+            (documents,) = self._connection.execute(sql.COUNT_DOCUMENTS).fetchone()
+            (bands,) = self._connection.execute(audit.COUNT_BANDS).fetchone()
+        return int(documents), int(bands)
+
+    def documents(self, *, contents: bool) -> Iterator[AuditedDocuments]:
+        """All documents, some thousands at a time; they may be changed meanwhile."""
+        statement = audit.DOCUMENTS_WITH_CONTENT_FROM if contents else audit.DOCUMENTS_FROM
+        first = _FIRST_ID
+        while rows := self._some_documents(statement, first):
+            yield _documents(rows)
+            if rows[-1][0] == -_FIRST_ID - 1:
+                return
+            first = rows[-1][0] + 1
+
+    def _some_documents(self, statement: str, first: int) -> list[Any]:
+        rows, size = [], 0
+        with translated_errors(self.path):
+            cursor = self._connection.execute(statement, (first,))
+            for row in cursor:
+                rows.append(row)
+                size += len(row[4] or b"") + len(row[6] or b"")
+                if len(rows) >= _DOCUMENTS_AT_ONCE or size > _BYTES_AT_ONCE:
+                    break
+            cursor.close()
+        return rows
+
+    def orphan_signatures(self) -> Iterator[int]:
+        """The doc_ids of signatures that have no document."""
+        with translated_errors(self.path):
+            for (doc_id,) in self._connection.execute(audit.ORPHAN_SIGNATURES):
+                yield int(doc_id)
+
+    def band(self, band_no: int) -> Iterator[tuple[Integers, Integers]]:
+        """The rows of a band, some thousands at a time: bucket_keys int64[n], doc_ids int64[n]."""
+        for table in self._integers(2, audit.BAND, band_no):
+            yield table[:, 0], table[:, 1]
+
+    def foreign_bands(self, bands: int) -> Iterator[Integers]:
+        """Rows of bands below 0 and from `bands` on: int64[n, 3], band_no, bucket_key, doc_id."""
+        return self._integers(3, audit.FOREIGN_BANDS, bands)
+
+    def band_of_part(
+        self, band_no: int, mask: int, parts: Integers
+    ) -> Iterator[tuple[Integers, Integers]]:
+        """The same of the documents whose doc_id & mask is among the parts int64[p]."""
+        wanted = json.dumps(parts.tolist())
+        for table in self._integers(2, audit.BAND_OF_PART, band_no, mask, wanted):
+            yield table[:, 0], table[:, 1]
+
+    def signatures_of_part(
+        self, mask: int, parts: Integers, lanes: int
+    ) -> Iterator[tuple[Integers, npt.NDArray[np.uint32]]]:
+        """The signatures of such documents, of the right size: int64[n], uint32[n, lanes]."""
+        wanted = json.dumps(parts.tolist())
+        with translated_errors(self.path):
+            cursor = self._connection.execute(audit.SIGNATURES_OF_PART, (mask, wanted, 4 * lanes))
+            while rows := cursor.fetchmany(_DOCUMENTS_AT_ONCE):
+                doc_ids = np.array([row[0] for row in rows], dtype=np.int64)
+                matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype="<u4")
+                yield doc_ids, matrix.reshape(len(rows), lanes).astype(np.uint32, copy=False)
+
+    def keys(self, doc_ids: Sequence[int]) -> dict[int, str]:
+        """The keys of those of the documents that are there."""
+        with translated_errors(self.path):
+            rows = self._connection.execute(audit.PRESENT_DOCUMENTS, (json.dumps(doc_ids),))
+            return {int(doc_id): _decoded(key) for doc_id, key in rows}
+
+    def _integers(self, columns: int, statement: str, *parameters: SqlValue) -> Iterator[Integers]:
+        """The rows of a result, int64[n, columns], some thousands at a time."""
+        with translated_errors(self.path):
+            cursor = self._connection.execute(statement, parameters)
+            while True:
+                values = chain.from_iterable(islice(cursor, _ROWS_AT_ONCE))
+                try:
+                    table = np.fromiter(values, dtype=np.int64).reshape(-1, columns)
+                except (TypeError, ValueError) as error:
+                    raise DamagedFile(f"{self.path}: not an integer in table bands") from error
+                if not len(table):
+                    return
+                yield table
+
+    # writing
+
+    def make_missing(self) -> int:
+        """Make tables, indexes and views that are missing; how many."""
+        with translated_errors(self.path):
+            return schema.make_missing(self._connection, self.version)
+
+    def derive(
+        self,
+        doc_ids: Integers,
+        digests: Sequence[bytes],
+        stored: Sequence[str],
+        shingles: Integers,
+        signatures: npt.NDArray[np.uint32],
+    ) -> None:
+        """Write what is derived of the contents of n documents; signatures uint32[n, k]."""
+        values = zip(doc_ids.tolist(), shingles.tolist(), digests, stored, strict=True)
+        self._run_many(audit.UPDATE_DERIVED, values)
+        self.delete_signatures(doc_ids.tolist())
+        filled = np.flatnonzero(shingles)
+        packed = signatures[filled].astype("<u4")
+        rows = zip(doc_ids[filled].tolist(), (row.tobytes() for row in packed), strict=True)
+        self._run_many(sql.INSERT_SIGNATURE, rows)
+
+    def delete_signatures(self, doc_ids: Sequence[int]) -> None:
+        """Delete the signatures of documents, which may not be there."""
+        self._run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))
+
+    def insert_bands(self, rows: Integers) -> None:
+        """Insert band rows int64[n, 3] (band_no, bucket_key, doc_id), in the table's order."""
+        insert_rows(self._run_many, rows)
+
+    def delete_bands(self, rows: Integers) -> None:
+        """Delete band rows int64[n, 3]."""
+        self._run_many(sql.DELETE_BAND, rows.tolist())
+
+    def _run_many(self, statement: str, rows: Iterable[Sequence[SqlValue]]) -> None:
+        with translated_errors(self.path):
+            self._connection.executemany(statement, rows)
+
+
+def _documents(rows: list[Any]) -> AuditedDocuments:
+    doc_ids, keys, shingles, digests, signatures, filled, contents = zip(*rows, strict=True)
+    try:
+        return AuditedDocuments(
+            np.array(doc_ids, dtype=np.int64),
+            [_bytes(key) for key in keys],
+            np.array(shingles, dtype=np.int64),
+            [_bytes(digest) for digest in digests],
+            [None if signature is None else _bytes(signature) for signature in signatures],
+            np.array(filled, dtype=np.bool_),
+            [None if content is None else _bytes(content) for content in contents],
+        )
+    except (TypeError, ValueError) as error:
+        raise DamagedFile(f"a value of another type than its column's: {error}") from error
+
+
+def _bytes(value: object) -> bytes:
+    if not isinstance(value, bytes):
+        raise TypeError(f"{type(value).__name__} in place of bytes")
+    return value
+
+
+def _decoded(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,70 @@
+"""The formats of the file, and the steps from each to the next.
+
+A file of an older format is brought up to date when it is opened for writing, in one transaction:
+it is of the old format or of the new one, whatever happens. Opened for reading it stays as it is,
+and is read as if it were of the newest.
+
+A new format takes one more Step at the end of STEPS, the new tables in schema.sql, and a golden
+file of its own (tests/make_golden.py); those of the older formats stay, and must give the same
+answers ever after.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From one format to the next; all is static SQL.
+
+    Attributes:
+        statements: what makes a file of the older format one of the newer, such as
+            `ALTER TABLE documents ADD COLUMN ...`.
+        undo: what makes the newer tables, without rows, the older ones: from schema.sql it gives
+            the tables that an older file shall have.
+        reading: what lets statements for the newest format read a file of the older one, which
+            stays as it is: temporary views, such as `CREATE TEMP VIEW documents AS SELECT *, NULL
+            AS ... FROM main.documents`, which go before the table of their name. They lead to
+            the newest format, so a later step may have to change them.
+    """
+
+    statements: Iterable[str]
+    undo: Iterable[str]
+    reading: Iterable[str]
+
+
+STEPS: Final[tuple[Step, ...]] = ()
+"""STEPS[0] leads from format 1 to 2, and so on."""
+
+
+def newest_format() -> int:
+    """The format of new files; the newest that this lshdb reads."""
+    return 1 + len(STEPS)
+
+
+def migrate(connection: sqlite3.Connection, version: int) -> None:
+    """Bring a file of an older format up to date, within the caller's transaction."""
+    if version >= newest_format():  # another process was first, perhaps one of a newer lshdb
+        return
+    for step in STEPS[version - 1 :]:
+        for statement in step.statements:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {newest_format()}")
+
+
+def make_readable(connection: sqlite3.Connection, version: int) -> None:
+    """Let a connection read a file of an older format as one of the newest."""
+    if version < newest_format():
+        for statement in STEPS[version - 1].reading:
+            connection.execute(statement)
+
+
+def undo_steps(connection: sqlite3.Connection, version: int) -> None:
+    """Make tables of the newest format, without rows, those of an older one."""
+    for step in reversed(STEPS[version - 1 :]):
+        for statement in step.undo:
+            connection.execute(statement)
