@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -294,3 +295,40 @@ class Reading:
             QueryError: the SQL is wrong, or would do anything but read.
         """
         return self._store.sql(statement)
+
+    def backup(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Copy the database, as it is at this moment, to a file; others may write meanwhile.
+
+        The copy is one file, and has its name only when all of it is on the disk.
+
+        Args:
+            path: the file to be made.
+            replace: whether it may be there already; it is then replaced.
+            on_progress: called with how many pages of how many are copied.
+
+        Raises:
+            UsageError: it is the database itself.
+            StoreError: it is there already, or in use, or cannot be written.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     db.backup("copy.db")
+        >>> lshdb.check("copy.db", deep=True).ok
+        True
+        """
+        from lshdb.store.backup import back_up
+
+        back_up(
+            self.path,
+            Path(path),
+            self._store.timeout,
+            replace=replace,
+            on_progress=on_progress or (lambda _done, _total: None),
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -55,3 +55,21 @@ def progress_bar(label: str, total: int | None) -> Iterator[Progress]:
             bar.update(task, completed=done, documents=documents, rate=rate)
 
         yield update
+
+
+@contextmanager
+def stages_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on standard error that is told what is done, how much of it, and of how much."""
+    if not sys.stderr.isatty():
+        yield lambda _what, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda what, done, total: bar.update(
+            task, description=what, completed=done, total=total or None
+        )

@@ -204,6 +204,9 @@ def translated_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translate(error, path) from error
+    except UnicodeDecodeError as error:
+        # Of a value, or of SQLite's message about it.
+        raise DamagedFile(f"{path} is damaged: a text is not UTF-8") from error
 
 
 def _translate(error: sqlite3.Error, path: Path) -> Exception:

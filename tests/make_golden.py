@@ -1,0 +1,122 @@
+"""Makes the golden files of the newest format: python tests/make_golden.py
+
+For each new format once, by the code that is released with it; files of released formats are
+never made again. tests/test_golden_files.py tells what every later version must answer to them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import lshdb
+from lshdb.store import FORMAT_VERSION
+
+DIRECTORY = Path(__file__).parent / "golden"
+PANCAKES = (
+    "Whisk the flour with the eggs and the milk, rest the batter for an hour, then fry thin "
+    "pancakes in butter until golden on both sides."
+)
+TEXTS = {
+    "pancakes": PANCAKES,
+    "cr\xeapes": PANCAKES.replace(", rest", "; rest").replace("both sides", "each side"),
+    "soup": "Fry the onions slowly, add stock and thyme, and serve with toasted bread.",
+    "copy of soup": "FRY the onions slowly - add stock and thyme, and serve with toasted bread!",
+    "empty": " ... ",
+    "short": "Open a tin.",
+    "\u6771\u4eac \U0001f600": "\u6771\u4eac\u306f\u65e5\u672c\u306e\u9996\u90fd\u3067\u3059",
+    "tokyo": "\u6771\u4eac\u306f\u65e5\u672c\u306e\u9996\u90fd\u3067\u3042\u308b",
+    "control \x1b[31m": "Gr\xf6\xdfte \u0130stanbul\u2003cafe\u0301\0\r\nna\xefve \ufb01n",
+}
+SETS: dict[str, list[str | int]] = {
+    "monday": ["bread", "butter", "milk", "eggs", "apples", 1, 2, 3],
+    "tuesday": ["bread", "butter", "milk", "eggs", "pears", 1, 2, 3],
+    "friday": ["nails", "hammer", -(1 << 63), 1 << 70],
+    "nothing": [],
+    "\xe9t\xe9": ["p\xeache", "\u6843", "\U0001f351", "", "1", 1],
+    "\xe9t\xe9 2": ["p\xeache", "\u6843", "\U0001f351", "", "1", 1, 7],
+}
+FILES: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
+    "words": ({"threshold": 0.6}, TEXTS),
+    "sets": (
+        {
+            "shingle": "set",
+            "threshold": 0.5,
+            "sketch": "minhash",
+            "construction": "and 2, or 4, and 2, or 4",
+        },
+        SETS,
+    ),
+    "signatures": (
+        {
+            "shingle": "char:5",
+            "threshold": 0.7,
+            "permutations": 100,
+            "seed": 12345,
+            "content": False,
+        },
+        TEXTS,
+    ),
+}
+"""Settings and documents of each file."""
+
+
+def answers(db: lshdb.Database, documents: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file answers, in the form of JSON."""
+    settings = asdict(db.settings)
+    settings["construction"] = str(db.settings.construction)
+    settings["shingling"] = str(db.settings.shingling)
+    info = db.info()
+    found = {
+        "settings": settings,
+        "documents": info.documents,
+        "empty": info.empty,
+        "keys": db.keys(),
+        "shingles": [db.get(key).shingles for key in documents],
+        "stored": _hash(db, "SELECT doc_id, key, shingles, digest, content FROM documents"),
+        "signatures": _hash(db, "SELECT doc_id, signature FROM signatures"),
+        "bands": _hash(db, "SELECT band_no, bucket_key, doc_id FROM bands"),
+        "by key": {key: [asdict(m) for m in db.query(key=key)] for key in documents},
+        "by content": {
+            key: [asdict(m) for m in db.query(content, threshold=0.3, exhaustive=True)]
+            for key, content in documents.items()
+        },
+        "pairs": [asdict(pair) for pair in db.pairs(threshold=0.3)],
+        "clusters": [asdict(cluster) for cluster in db.clusters()],
+    }
+    return json.loads(json.dumps(found))  # type: ignore[no-any-return]  # tuples become lists
+
+
+def _hash(db: lshdb.Database, statement: str) -> str:
+    """A hash of all rows, of bytes that are the same on every machine."""
+    _, rows = db.sql(statement)
+    text = "\n".join(
+        sorted(repr([v.hex() if isinstance(v, bytes) else v for v in row]) for row in rows)
+    )
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def make() -> None:
+    """Make the files of the newest format, which must not be there."""
+    expected = {}
+    for name, (settings, documents) in FILES.items():
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory) / "lsh.db"
+            with lshdb.open(path, **settings) as db:
+                db.add_many(documents.items())
+                expected[name] = answers(db, documents)
+            packed = lzma.compress(path.read_bytes(), preset=9)
+        with open(DIRECTORY / f"format-{FORMAT_VERSION}-{name}.db.xz", "xb") as file:
+            file.write(packed)
+    text = json.dumps(expected, indent=1)
+    (DIRECTORY / f"format-{FORMAT_VERSION}.json").write_text(text + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    make()
