@@ -30,7 +30,18 @@ import processes  # noqa: E402
 import report  # noqa: E402
 from lab import Options  # noqa: E402
 
-BENCHMARKS = ("kernels", "ingest", "query", "join", "pairs", "hot", "dedup", "scale", "startup")
+BENCHMARKS = (
+    "kernels",
+    "ingest",
+    "query",
+    "join",
+    "pairs",
+    "hot",
+    "dedup",
+    "check",
+    "scale",
+    "startup",
+)
 PEERS = engines.NAMES[1:]
 INSTALLED = [name for name in engines.NAMES if engines.installed(name) is not None]
 OF_PEERS = ("kernels", "ingest", "query", "join")

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+import bench_check
 import bench_dedup
 import bench_hot
 import bench_ingest
@@ -42,6 +43,7 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
     "pairs": bench_pairs,
     "hot": bench_hot,
     "dedup": bench_dedup,
+    "check": bench_check,
     "scale": bench_scale,
     "startup": bench_startup,
 }

@@ -1,0 +1,212 @@
+"""Files of every format that was, made by the code of their time: the same answers ever after."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import inspection
+import make_golden
+import numpy as np
+import pytest
+
+import lshdb
+from lshdb.banding import bucket_keys
+from lshdb.errors import NewerFormat, StoreError
+from lshdb.model import Construction
+from lshdb.store import FORMAT_VERSION, migrations
+from lshdb.store.migrations import Step, newest_format
+
+GOLDEN = sorted(path.name.removesuffix(".db.xz") for path in make_golden.DIRECTORY.glob("*.db.xz"))
+STEP = Step(
+    statements=(
+        "ALTER TABLE documents ADD COLUMN note TEXT",
+        "CREATE INDEX noted_documents ON documents (note) WHERE note IS NOT NULL",
+    ),
+    undo=("DROP INDEX noted_documents", "ALTER TABLE documents DROP COLUMN note"),
+    reading=("CREATE TEMP VIEW documents AS SELECT *, NULL AS note FROM main.documents",),
+)
+"""A step such as a later format will have."""
+
+
+@pytest.fixture
+def unpacked(path: Path) -> Callable[[str], Path]:
+    def unpack(name: str) -> Path:
+        path.write_bytes(lzma.decompress((make_golden.DIRECTORY / f"{name}.db.xz").read_bytes()))
+        return path
+
+    return unpack
+
+
+@pytest.fixture
+def newer(monkeypatch: pytest.MonkeyPatch) -> int:
+    """One format more than there is; its number."""
+    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, STEP))
+    # What schema.sql will have then.
+    monkeypatch.setattr("lshdb.store.schema.schema_statements", _newer_schema)
+    return FORMAT_VERSION + 1
+
+
+def _newer_schema() -> Iterator[str]:
+    from lshdb.store.connection import schema_statements
+
+    yield from schema_statements()
+    yield from STEP.statements
+
+
+def version(path: Path) -> object:
+    return inspection.rows(path, "PRAGMA user_version")[0][0]
+
+
+def test_every_format_has_its_files() -> None:
+    kinds = make_golden.FILES
+    formats = range(1, FORMAT_VERSION + 1)
+    assert set(GOLDEN) == {f"format-{number}-{kind}" for number in formats for kind in kinds}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_a_file_gives_the_answers_that_it_gave_when_it_was_made(
+    unpacked: Callable[[str], Path], name: str
+) -> None:
+    """Opened for reading, it stays as it was; opened for writing, it has the newest format."""
+    format_of, _, kind = name.rpartition("-")
+    answers = json.loads((make_golden.DIRECTORY / f"{format_of}.json").read_text("utf-8"))[kind]
+    _, documents = make_golden.FILES[kind]
+    path = unpacked(name)
+    before = inspection.files(path.parent)
+    with lshdb.open(path, mode="read") as db:
+        assert make_golden.answers(db, documents) == answers
+        assert db.check(deep=True).problems == ()
+    assert inspection.files(path.parent) == before
+    with lshdb.open(path) as db:
+        # Signed and digested again, the documents are what is stored.
+        assert db.add_many(documents.items()).unchanged == len(documents)
+        assert make_golden.answers(db, documents) == answers
+        assert db.check(deep=True).problems == ()
+        db.remove_many(list(documents))
+        assert db.add_many(documents.items()).added == len(documents)
+        assert make_golden.answers(db, documents) == answers
+    assert version(path) == FORMAT_VERSION
+    inspection.check(path)
+
+
+@pytest.mark.parametrize("mode", ["create", "write", "read"])
+def test_a_file_of_a_newer_format_is_refused(unpacked: Callable[[str], Path], mode: str) -> None:
+    path = unpacked(GOLDEN[0])
+    with inspection.sqlite(path) as connection:
+        connection.execute(f"PRAGMA user_version = {newest_format() + 1}")
+    before = inspection.files(path.parent)
+    with pytest.raises(NewerFormat, match=f"format {newest_format() + 1}, .* upgrade lshdb"):
+        lshdb.open(path, mode=mode)  # type: ignore[arg-type]
+    assert inspection.files(path.parent) == before
+
+
+# from an older format to a newer one
+
+
+def test_opening_for_writing_brings_a_file_up_to_date(
+    unpacked: Callable[[str], Path], newer: int
+) -> None:
+    path = unpacked(f"format-{FORMAT_VERSION}-words")
+    documents = make_golden.TEXTS
+    with lshdb.open(path, mode="write") as db:
+        assert version(path) == newer
+        assert db.add_many(documents.items()).unchanged == len(documents)
+        assert list(db.sql("SELECT count(*), count(note) FROM documents")[1]) == [(9, 0)]
+        assert db.check(deep=True).problems == ()
+    with lshdb.open(path, mode="write") as db:  # once is enough
+        assert db.check(deep=True).problems == ()
+
+
+def test_opening_for_reading_reads_an_older_file_as_a_newer_one(
+    unpacked: Callable[[str], Path], newer: int
+) -> None:
+    path = unpacked(f"format-{FORMAT_VERSION}-words")
+    text = (make_golden.DIRECTORY / f"format-{FORMAT_VERSION}.json").read_text("utf-8")
+    before = inspection.files(path.parent)
+    with lshdb.open(path, mode="read") as db:
+        assert make_golden.answers(db, make_golden.TEXTS) == json.loads(text)["words"]
+        assert list(db.sql("SELECT count(*), count(note) FROM documents")[1]) == [(9, 0)]
+        assert db.check(deep=True).problems == ()
+    assert version(path) == newer - 1
+    assert inspection.files(path.parent) == before
+
+
+def test_a_repair_brings_a_file_up_to_date_too(unpacked: Callable[[str], Path], newer: int) -> None:
+    path = unpacked(f"format-{FORMAT_VERSION}-words")
+    with inspection.sqlite(path) as connection:
+        connection.execute("DELETE FROM bands")
+    assert lshdb.check(path, repair=True).ok
+    assert version(path) == newer
+
+
+def test_a_step_that_fails_leaves_the_old_format(
+    unpacked: Callable[[str], Path], newer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = unpacked(f"format-{FORMAT_VERSION}-words")
+    failing = Step((*STEP.statements, "INSERT INTO nowhere VALUES (1)"), (), ())
+    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS[:-1], failing))
+    before = inspection.contents(path)
+    with pytest.raises(StoreError, match="nowhere"):
+        lshdb.open(path)
+    assert version(path) == newer - 1
+    assert inspection.contents(path) == before
+    monkeypatch.undo()
+    assert lshdb.check(path, deep=True).ok
+
+
+def test_a_process_killed_within_a_step_leaves_the_old_format(
+    unpacked: Callable[[str], Path], tmp_path: Path
+) -> None:
+    path = unpacked(f"format-{FORMAT_VERSION}-words")
+    before = inspection.contents(path)
+    code = (
+        "import os, signal, sys, lshdb\n"
+        "from lshdb.store import migrations\n"
+        "def statements():\n"
+        "    yield 'ALTER TABLE documents ADD COLUMN note TEXT'\n"
+        "    yield 'UPDATE documents SET note = key'\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "migrations.STEPS = (*migrations.STEPS, migrations.Step(statements(), (), ()))\n"
+        "lshdb.open(sys.argv[1])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, path], cwd=tmp_path, check=False)
+    assert done.returncode == -signal.SIGKILL
+    with lshdb.open(path) as db:
+        assert db.check(deep=True).problems == ()
+    assert version(path) == FORMAT_VERSION
+    assert inspection.contents(path) == before
+
+
+# another byte order
+
+
+def test_arrays_of_another_byte_order_make_the_same_file(tmp_path: Path) -> None:
+    """What a machine of the other byte order would hand to the code that writes."""
+    construction = Construction.parse("and 3, or 19")
+    lanes = np.random.default_rng(5).integers(0, 1 << 32, (7, 128), dtype=np.uint32)
+    keys = bucket_keys(lanes, construction, 1)
+    doc_ids = np.arange(1, 8)
+    stored = []
+    for number, order in enumerate("<>"):
+        file = tmp_path / f"{number}.db"
+        swapped = lanes.astype(f"{order}u4")
+        assert np.array_equal(bucket_keys(swapped, construction, 1), keys)
+        with lshdb.open(file, threshold=0.6) as db:
+            store = db._store
+            with store.writing():
+                store.insert([(i, str(i), 1, bytes(16), "x") for i in range(1, 8)])
+                store.insert_signatures(doc_ids.astype(f"{order}i8"), swapped)
+                store.insert_bands(doc_ids.astype(f"{order}i8"), keys.astype(f"{order}i8"))
+            read, again = store.signatures(doc_ids)
+            assert (read.tolist(), again.tolist()) == (doc_ids.tolist(), lanes.tolist())
+            assert db.check().problems == ()
+        stored.append(inspection.contents(file))
+    assert stored[0] == stored[1]
+    blobs = [row[1] for row in stored[0]["signatures"]]
+    assert blobs == [b"".join(int(lane).to_bytes(4, "little") for lane in row) for row in lanes]
