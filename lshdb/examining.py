@@ -314,7 +314,8 @@ def differences(
                     _rows(band_no, surplus[there]),
                     _rows(band_no, surplus[~there]),
                 )
-    for rows in list(audit.foreign_bands(settings.construction.bands)):
+    # SQLite lets rows go that it has given already.
+    for rows in audit.foreign_bands(settings.construction.bands):
         there = _present(audit, rows[:, 2])
         yield Difference(rows[:0], rows[there], rows[~there])
 

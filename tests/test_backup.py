@@ -49,7 +49,7 @@ def test_a_copy_while_another_process_writes(tmp_path: Path) -> None:
     lshdb_ = Command(tmp_path)
     writer = lshdb_.start("add", "-", "--json", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     assert writer.stdin is not None
-    sizes = []
+    sizes: list[int] = []
     line = 0
     path = tmp_path / "lsh.db"
     while len(sizes) < 6:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath
-from lshdb.cli.output import json_line, message, rows
+from lshdb.cli.output import json_line, message, rows, tell
 from lshdb.cli.running import FAILED, end_on_interrupt
 
 if TYPE_CHECKING:
@@ -45,8 +45,11 @@ def check(
     with stages_bar() as progress:
         report = lshdb.check(db, deep=deep, repair=repair, on_progress=progress)
     (_print_json if as_json else _print_lines)(report)
-    message(_conclusion(db, report, repair))
-    if not report.ok:
+    conclusion = _conclusion(db, report, repair)
+    if report.ok:
+        message(conclusion)
+    else:
+        tell(conclusion)
         raise typer.Exit(FAILED)
 
 

@@ -60,7 +60,7 @@ def progress_bar(label: str, total: int | None) -> Iterator[Progress]:
 @contextmanager
 def stages_bar() -> Iterator[Callable[[str, int, int], None]]:
     """A bar on standard error that is told what is done, how much of it, and of how much."""
-    if not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield lambda _what, _done, _total: None
         return
     from rich.console import Console
