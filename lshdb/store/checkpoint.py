@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 from lshdb.store.connection import connect, translated_errors
+from lshdb.store.guard import Connection
 
 _START: Final = 16 << 20
 """Bytes of log from which on it is copied; SQLite's own default in pages of 16 KB."""
@@ -24,7 +24,7 @@ class Checkpointer:
     with SQLite's own way. Use as a context manager around all batches.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, timeout: float) -> None:
+    def __init__(self, connection: Connection, path: Path, timeout: float) -> None:
         self._connection = connection
         self._path = path
         self._log = path.with_name(path.name + "-wal")
