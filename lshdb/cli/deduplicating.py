@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb.cli.options import (
+    DEFAULT_TIMEOUT,
     AsJson,
     Bands,
     Construction,
@@ -29,6 +30,7 @@ from lshdb.cli.options import (
     Strict,
     TextField,
     Threshold,
+    Timeout,
 )
 from lshdb.cli.output import json_line, message, tell
 from lshdb.cli.running import FAILED
@@ -64,6 +66,7 @@ def dedup(
             readable=False,
         ),
     ] = None,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     threshold: Threshold = None,
     recall: Recall = None,
     shingle: Shingle = None,
@@ -135,7 +138,7 @@ def dedup(
         kept = stack.enter_context(_output(output, keep=db is not None))
         told = stack.enter_context(_output(dropped)) if dropped is not None else None
         where = db or stack.enter_context(_temporary(output))
-        database = stack.enter_context(lshdb.open(where, **settings))  # type: ignore[arg-type]
+        database = stack.enter_context(lshdb.open(where, timeout=timeout, **settings))  # type: ignore[arg-type]
         if threshold is not None and threshold < database.settings.threshold:
             tell_recall(database.settings, threshold)
         reader = Reader(
