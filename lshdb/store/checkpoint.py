@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -45,10 +46,12 @@ class Checkpointer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._wait()
-        self._thread.shutdown()
-        with translated_errors(self._path):
-            self._connection.execute(f"PRAGMA wal_autocheckpoint = {int(self._usual)}")
+        try:
+            self._wait()
+        finally:
+            self._thread.shutdown()
+            with translated_errors(self._path):
+                self._connection.execute(f"PRAGMA wal_autocheckpoint = {int(self._usual)}")
 
     def before_begin(self) -> None:
         """Call before a transaction: it may wait for a log that has grown long."""
@@ -74,7 +77,12 @@ class Checkpointer:
         if self._running is not None:
             running, self._running = self._running, None
             with translated_errors(self._path):
-                self._logged = running.result()
+                try:
+                    self._logged = running.result()
+                except sqlite3.OperationalError as error:
+                    # A disk too full for the copy: all is safe in the log, which was synced first.
+                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL:
+                        raise
 
     def _checkpoint(self) -> int:
         """Copy what is in the log, and tell how many bytes it had."""

@@ -40,11 +40,13 @@ _SCHEMA: Final = frozenset(
     ["settings", "documents", "signatures", "bands", "buckets", "bucket_members", "candidate_pairs"]
 )
 """The tables and views of schema.sql."""
+_LEAST_ROOM: Final = 1 << 20
+"""Bytes free on a disk below which it is the reason for errors of reading and writing."""
 _PAUSE: Final = 0.005
 """Seconds between attempts to switch to WAL."""
 _ADVICE: Final = {
     sqlite3.SQLITE_FULL: "the disk is full; nothing of the last batch was written",
-    sqlite3.SQLITE_IOERR: "reading or writing it failed",
+    sqlite3.SQLITE_IOERR: "reading or writing it failed; nothing of the last batch was written",
     sqlite3.SQLITE_TOOBIG: "a document is larger than SQLite's limit of 1 GB",
     sqlite3.SQLITE_NOMEM: "out of memory",
 }
@@ -270,7 +272,19 @@ def _translate(error: sqlite3.Error, path: Path) -> Exception:
         return StoreError(f"{path} cannot be opened: {_why_not_opened(path)}")
     if primary in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
         return QueryError(f"{path}: {error}")
+    if primary == sqlite3.SQLITE_IOERR and _disk_is_full(path):
+        # Even to read, SQLite needs 32 KB beside the file.
+        return StoreError(f"{path}: its disk is full: make room and try again")
     return StoreError(f"{path}: {_ADVICE.get(primary, str(error))}")
+
+
+def _disk_is_full(path: Path) -> bool:
+    import shutil
+
+    try:
+        return shutil.disk_usage(path.absolute().parent).free < _LEAST_ROOM
+    except OSError:
+        return False
 
 
 def _why_not_opened(path: Path) -> str:
