@@ -18,8 +18,8 @@ from lshdb.store.guard import Connection
 _FIRST_PAUSE: Final = 0.001
 """Seconds between attempts: so many times the number of the attempt, at the most what follows."""
 _LONGEST_PAUSE: Final = 0.05
-_SHORTEST_PAUSE: Final = 0.001
-_HALVED_AFTER: Final = 3.0
+_SHORTEST_PAUSE: Final = 0.0005
+_HALVED_AFTER: Final = 1.5
 """Seconds of waiting that halve the longest pause."""
 _LONG: Final = 0.25
 """Seconds from which on a transaction is long: the next does not follow at once."""
