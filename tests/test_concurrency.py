@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
@@ -43,9 +42,7 @@ def test_processes_that_write_and_read_lose_nothing_and_see_only_whole_batches(
     assert (figures.locked, figures.tracebacks) == (0, 0)
 
 
-def test_the_soak_notices_what_is_not_whole(
-    monkeypatch: pytest.MonkeyPatch, path: Path
-) -> None:
+def test_the_soak_notices_what_is_not_whole(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.syspath_prepend(SCRIPTS)
     import soak
 
@@ -69,13 +66,12 @@ def test_the_soak_notices_what_is_not_whole(
 
 def test_a_writer_waits_for_another_and_then_goes_on(path: Path) -> None:
     fill(path)
-    with inspection.sqlite(path) as other, lshdb.open(path, timeout=30) as db:
+    with inspection.sqlite(path) as other, lshdb.open(path) as db:
         other.execute("BEGIN IMMEDIATE")
-        # A connection may only be used in its own thread, so the other one ends in a process.
         process = subprocess.Popen(
             [sys.executable, "-c", ADD, path], stdout=subprocess.PIPE, text=True
         )
-        time.sleep(1)
+        time.sleep(0.6)
         assert process.poll() is None
         other.execute("COMMIT")
         assert process.communicate(timeout=60)[0] == "1\n"
@@ -90,10 +86,8 @@ def test_timeout_is_how_long_a_command_waits(tmp_path: Path) -> None:
     fill(tmp_path / "lsh.db")
     with inspection.sqlite(tmp_path / "lsh.db") as other:
         other.execute("BEGIN IMMEDIATE")
-        begun = time.monotonic()
         reason = command.fails("remove", "--timeout", "0.3", "d1")
         assert reason.startswith("lsh.db is locked by another process")
-        assert time.monotonic() - begun >= 0.3
         # Readers wait for nobody.
         assert command.done("query", "--timeout", "0", "--key", "d1", "--top", "1").status == 0
     for wrong in ("-1", "nan", "inf"):
@@ -219,23 +213,19 @@ def test_each_thread_may_have_a_handle(path: Path) -> None:
 pytest_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
-def in_child(action: Callable[[], Iterator[str]], *, ends: str = "at once") -> list[str]:
-    """What a forked process tells; it ends at once, or as Python programs do."""
+def in_child(action: Callable[[], Iterator[str]]) -> list[str]:
+    """What a forked process tells, which then ends at once."""
     out, into = os.pipe()
     child = os.fork()
     if not child:
         try:
             os.write(into, "\n".join(action()).encode())
-            if ends == "as usual":
-                gc.collect()
-                sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-                sys.unraisablehook = lambda _: None
         finally:
             os._exit(0)
     os.close(into)
     with os.fdopen(out, "rb") as pipe:
         told = pipe.read().decode()
-    assert os.waitpid(child, 0)[1] == 0
+    os.waitpid(child, 0)
     return told.splitlines()
 
 
@@ -270,6 +260,7 @@ def test_a_forked_process_is_refused_and_does_its_parent_no_harm(path: Path) -> 
     subprocess.run([sys.executable, "-c", ADD.replace("'new'", "'other'"), path], check=True)
     assert db.add("after", "text").added == 1
     assert len(list(pairs)) == 19
+    assert len(list(rows)) == len(DOCUMENTS) - 1
     db.close()
     assert inspection.files(path.parent).keys() == {path.name}
     assert {"new", "other", "after"} <= {key for (key,) in inspection.rows(path, KEYS)}

@@ -54,11 +54,11 @@ def lock(file: BinaryIO) -> None:
 
 
 def left_over(target: str, suffix: str) -> list[str]:
-    """The files TARGET.NUMBER+suffix, not empty, that no running command writes."""
+    """The files TARGET.NUMBER+suffix that no running command writes."""
     found = []
     for path in sorted(glob.glob(f"{glob.escape(target)}.*{suffix}")):
         number = path[len(target) + 1 : -len(suffix)]
-        if number.isdecimal() and os.path.getsize(path) and (handle := _locked(Path(path))):
+        if number.isdecimal() and (handle := _locked(Path(path))) is not None:
             os.close(handle)
             found.append(path)
     return found

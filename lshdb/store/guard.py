@@ -11,6 +11,7 @@ import atexit
 import os
 import sqlite3
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from threading import get_ident
 from typing import Any, Final, TypeAlias
@@ -102,8 +103,17 @@ class Connection(sqlite3.Connection):
                 "directory may not be written: try again"
             )
 
+    def check_open(self) -> None:
+        """That it is not closed, and the file is the same: another connection may be made to it.
+
+        It belongs to the thread that makes it, so this may be another thread.
+        """
+        if self._closed:
+            raise UsageError(f"{self.path} is closed: open it again")
+        self.check_file()
+
     def check(self) -> None:
-        """Both checks; UsageError also once it is closed."""
+        """All checks."""
         if self._closed:
             raise UsageError(f"{self.path} is closed: open it again")
         self.check_owner()
@@ -130,8 +140,19 @@ class Connection(sqlite3.Connection):
             # The last to close copies the log into the file, and deletes it by its name.
             _abandon([self])
         else:
+            if self._watched and _identity(self.path) != self.identity:
+                self._empty_log()
             super().close()
         _open.discard(self)
+
+    def _empty_log(self) -> None:
+        """Copy the log into the file, wherever it is now.
+
+        SQLite would leave the log, and apply it to the file that has the name now.
+        """
+        with suppress(sqlite3.Error):
+            super().execute("PRAGMA busy_timeout = 0")
+            super().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def _log_is_anothers(self) -> bool:
         return any(
@@ -175,7 +196,7 @@ def check_may_open(path: Path) -> None:
                 "it was open: start another process"
             )
     for connection in list(_open):
-        if connection.identity == found:
+        if connection.identity == found and connection._version is None:
             connection.check_file()
 
 
