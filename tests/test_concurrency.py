@@ -239,6 +239,7 @@ def test_a_forked_process_is_refused_and_does_its_parent_no_harm(path: Path) -> 
     next(rows)
 
     def child() -> Iterator[str]:
+        tries: dict[str, Callable[[], object]]
         tries = {**uses(db), "rows": lambda: next(rows), "open": lambda: lshdb.open(path)}
         for name, action in tries.items():
             try:

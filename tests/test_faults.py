@@ -63,7 +63,7 @@ def on_disk_of(size: str, place: Path, test: Callable[[], None]) -> None:
     if not may_mount():
         pytest.skip("mounting a small file system is not permitted here")
     call = f"import sys; sys.path.insert(0, {str(TESTS)!r}); import test_faults as t; "
-    arguments = [size, place, sys.executable, f"{call}t.{test.__name__}()"]
+    arguments: list[str | Path] = [size, place, sys.executable, f"{call}t.{test.__name__}()"]
     done = subprocess.run(
         [*NAMESPACE, "sh", "-c", MOUNT, "sh", *arguments],
         capture_output=True,

@@ -33,6 +33,7 @@ class Connection(sqlite3.Connection):
         path: the file, as the user named it.
         timeout: seconds to wait for other writers.
         waited: whether the last write transaction had to wait for another.
+        log_limit: bytes of log up to which emptying it is not tried again.
         wrote: when the last one ended (time.monotonic), and how many seconds it took.
     """
 
@@ -40,6 +41,7 @@ class Connection(sqlite3.Connection):
         self.path = Path()
         self.timeout = 0.0
         self.waited = False
+        self.log_limit = 0
         self.wrote = (0.0, 0.0)
         self.identity: _Identity | None = None
         self._process = os.getpid()
@@ -103,15 +105,6 @@ class Connection(sqlite3.Connection):
                 "directory may not be written: try again"
             )
 
-    def check_open(self) -> None:
-        """That it is not closed, and the file is the same: another connection may be made to it.
-
-        It belongs to the thread that makes it, so this may be another thread.
-        """
-        if self._closed:
-            raise UsageError(f"{self.path} is closed: open it again")
-        self.check_file()
-
     def check(self) -> None:
         """All checks."""
         if self._closed:
@@ -143,6 +136,7 @@ class Connection(sqlite3.Connection):
             if self._watched and _identity(self.path) != self.identity:
                 self._empty_log()
             super().close()
+        self._watched = ()
         _open.discard(self)
 
     def _empty_log(self) -> None:

@@ -169,7 +169,7 @@ class StoreReader:
 
     def sql(self, statement: str) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
         """Run a user's SQL on a connection that only reads: column names and rows."""
-        self._connection.check_open()
+        self._connection.check_file()
         return run_readonly(self.path, statement, self._timeout)
 
     def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:

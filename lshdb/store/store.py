@@ -97,7 +97,7 @@ class Store(StoreReader):
 
     def join_reader(self) -> JoinReader:
         """A connection of its own that reads what joins need, all of one moment."""
-        self._connection.check_open()
+        self._connection.check_file()
         return JoinReader(self.path, self._timeout, self.settings.permutations)
 
     def checkpoints(self) -> Checkpointer:

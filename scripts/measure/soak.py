@@ -144,13 +144,12 @@ def _compare(path: Path, expected: dict[str, State]) -> tuple[int, bool]:
         for key, text in _documents(batch, version)
     }
     with lshdb.open(path, mode="read") as db:
-        stored = dict(db.sql("SELECT key, content FROM documents")[1])
+        stored = {str(row[0]): row[1] for row in db.sql("SELECT key, content FROM documents")[1]}
         # What was removed must not be there either; of a writer that failed nothing is known.
-        known = {key: text for key, text in stored.items() if str(key).split("-")[0] in expected}
+        known = {key: text for key, text in stored.items() if key.split("-")[0] in expected}
         lost = sum(stored.get(key) != text for key, text in wanted.items())
         lost += len(known.keys() - wanted.keys())
-        ((documents, signatures, bands),) = db.sql(_COUNTS)[1]
-        whole = documents == signatures and bands == signatures * db.settings.construction.bands
+        whole = _is_whole(db)
     import sqlite3
 
     connection = sqlite3.connect(path)
@@ -162,6 +161,18 @@ def _compare(path: Path, expected: dict[str, State]) -> tuple[int, bool]:
 _COUNTS: Final = """
     SELECT (SELECT count(*) FROM documents WHERE shingles > 0),
            (SELECT count(*) FROM signatures), (SELECT count(*) FROM bands)"""
+
+
+def _is_whole(db: lshdb.Database) -> bool:
+    """Whether batches are whole, and documents have their rows, as far as numbers tell."""
+    ((documents, signatures, bands),) = db.sql(_COUNTS)[1]
+    assert isinstance(documents, int)
+    assert isinstance(signatures, int)
+    return (
+        documents % BATCH == 0
+        and documents == signatures
+        and bands == signatures * db.settings.construction.bands
+    )
 
 
 class _Part:
@@ -234,12 +245,7 @@ class _Part:
             )
             return
         if choice < 0.1:
-            ((documents, signatures, bands),) = db.sql(_COUNTS)[1]
-            per_document = db.settings.construction.bands
-            self.counts["inconsistent"] += not (
-                documents == signatures and bands == signatures * per_document
-            )
-            self.counts["inconsistent"] += documents % BATCH != 0
+            self.counts["inconsistent"] += not _is_whole(db)
             return
         keys = db.keys()
         if not keys:
