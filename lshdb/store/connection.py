@@ -213,7 +213,7 @@ def transaction(connection: Connection, kind: Literal["read", "write"]) -> Itera
     Within a write transaction of the same connection (a stream of documents that asks the
     database it goes to) it is part of that.
     """
-    connection.check()
+    connection.check_owner()
     if connection.in_transaction:
         if kind == "write":
             raise UsageError("the database is being written to: finish that first")

@@ -26,7 +26,7 @@ _Version: TypeAlias = tuple[int, int]
 class Connection(sqlite3.Connection):
     """SQLite's connection, with a check before each statement that is not within a transaction.
 
-    The check takes 3 us: the file, its log and the index of the log must be those that were
+    The check takes 5 us: the file, its log and the index of the log must be those that were
     opened, and the thread and the process those that opened them.
 
     Attributes:
@@ -70,7 +70,9 @@ class Connection(sqlite3.Connection):
         self._watched = tuple(watched)
 
     def check_owner(self) -> None:
-        """UsageError in another thread or process than the one that opened the file."""
+        """UsageError in another thread or process than the one that opened it, or once closed."""
+        if self._closed:
+            raise UsageError(f"{self.path} is closed: open it again")
         if os.getpid() != self._process:
             raise UsageError(_forked(self.path))
         if get_ident() != self._thread:
@@ -107,8 +109,6 @@ class Connection(sqlite3.Connection):
 
     def check(self) -> None:
         """All checks."""
-        if self._closed:
-            raise UsageError(f"{self.path} is closed: open it again")
         self.check_owner()
         if not self.in_transaction:
             self.check_file()
@@ -184,7 +184,8 @@ def check_may_open(path: Path) -> None:
         return
     for connection in _abandoned:
         if connection.identity == found:
-            connection.check_owner()
+            if os.getpid() != connection._process:
+                raise UsageError(_forked(path))
             raise StoreError(
                 f"{path} cannot be opened again in this process, for its log was replaced while "
                 "it was open: start another process"
