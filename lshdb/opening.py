@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import get_args
+from typing import Final, get_args
 
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.settings import SettingsRequest
 from lshdb.store import TIMEOUT, Mode, Store
+
+_LONGEST_TIMEOUT: Final = 1_000_000.0
+"""SQLite counts milliseconds in 32 bits."""
 
 
 def open_database(
@@ -49,9 +52,10 @@ def open_database(
         purpose: `short-text`, `documents`, `code` or `baskets`: shingle and threshold that suit
             it, where they are not given.
         mode: `create` makes the file if need be, `write` and `read` need it to be there.
-        timeout: seconds to wait while another process writes.
+        timeout: seconds to wait while another process writes, up to 1,000,000.
 
     Raises:
+        UsageError: impossible arguments, or a file that was open when the process was forked.
         SettingsError: impossible settings.
         SettingsMismatch: the file exists, with other settings.
         StoreError: the file cannot be opened, or is not lshdb's.
@@ -76,6 +80,8 @@ def open_database(
     )
     if mode not in get_args(Mode):
         raise UsageError(f"mode {mode!r} is not create, write or read")
+    if not 0 <= timeout <= _LONGEST_TIMEOUT:
+        raise UsageError(f"timeout {timeout:g} is not from 0 to {_LONGEST_TIMEOUT:,.0f} seconds")
     if _holds_nothing(path):
         request.resolve()  # impossible settings are refused before SQLite writes a file
     store = Store.open(Path(path), mode, timeout, request.resolve)

@@ -21,6 +21,7 @@ from lshdb.content import LARGEST
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
 from lshdb.records import BOM, Failure, Lines, RecordParser, is_blank, too_long
+from lshdb.store import is_open
 
 Format: TypeAlias = Literal["auto", "text", "jsonl"]
 
@@ -178,6 +179,8 @@ class Reader:
             _check_end(self.stdin)
             yield self.stdin
             return
+        if is_open(path):
+            raise _BinaryInput("the database itself")
         with open(path, "rb", buffering=_BUFFER) as file:
             _check_end(file)
             if not (_is_gzip(path) and self._is_jsonl(path)):
@@ -315,6 +318,8 @@ def _is_part_of_sqlite(path: str) -> bool:
     database, dash, suffix = path.rpartition("-")
     if dash + suffix not in _SQLITE_SUFFIXES or not os.path.isfile(database):
         return False
+    if is_open(database):
+        return True
     try:
         with open(database, "rb") as file:
             return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC

@@ -29,7 +29,7 @@ _TIMEOUT: Final = 30.0
 
 
 def similarity_distribution(
-    path: str | Path, *, seed: int = 1
+    path: str | Path, *, seed: int = 1, timeout: float = _TIMEOUT
 ) -> tuple[Settings, int, Distribution]:
     """The settings of a database, its documents that have shingles, and how similar they are.
 
@@ -42,6 +42,7 @@ def similarity_distribution(
     Args:
         path: the file.
         seed: of the draws; the same file and seed give the same result.
+        timeout: seconds to wait while another process has the file for itself.
 
     Raises:
         StoreError: the file cannot be read.
@@ -49,7 +50,7 @@ def similarity_distribution(
     Warns:
         LimitWarning: buckets were too large to be read whole.
     """
-    store = Store.open(Path(path), "read", _TIMEOUT, _never)
+    store = Store.open(Path(path), "read", timeout, _never)
     try:
         with store.reading():
             count, empty = store.count()

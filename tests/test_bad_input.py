@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import shutil
@@ -13,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from command import Command, Result
+from command import Command, Result, unprivileged
 
 import lshdb
 
@@ -226,14 +225,6 @@ def test_standard_input_that_is_no_document(command: Command) -> None:
     # Blank lines and an empty document are no failures.
     assert failures(command, "-", stdin=b'\n \t\n{"id": "e", "text": ""}\n\n') == []
     assert contents(command) == {"e": ""}
-
-
-def unprivileged() -> None:
-    """Let file modes hold also for root, whose tests could read everything otherwise."""
-    if os.geteuid() == 0:
-        drop_from_bounding_set, override, read_search = 24, 1, 2
-        for capability in (override, read_search):
-            ctypes.CDLL(None).prctl(drop_from_bounding_set, capability, 0, 0, 0)
 
 
 @pytest.mark.skipif(

@@ -11,6 +11,7 @@ import typer
 
 from lshdb.cli.options import (
     DEFAULT_PATH,
+    DEFAULT_TIMEOUT,
     AsJson,
     Bands,
     Construction,
@@ -26,6 +27,7 @@ from lshdb.cli.options import (
     Strict,
     TextField,
     Threshold,
+    Timeout,
     completed_keys,
     key_given,
 )
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
 def init(
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     threshold: Threshold = None,
     recall: Recall = None,
     shingle: Shingle = None,
@@ -77,6 +80,7 @@ def init(
     existed = db.exists() and db.stat().st_size > 0
     with lshdb.open(
         db,
+        timeout=timeout,
         threshold=threshold,
         recall=recall,
         shingle=shingle,
@@ -108,6 +112,7 @@ def add(
         ),
     ],
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     format: Annotated[
         str,
         typer.Option(metavar="auto|text|jsonl", help="What the files are; auto: by their suffix."),
@@ -161,7 +166,7 @@ def add(
         raise lshdb.UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
         raise lshdb.UsageError("--key is empty")
-    with lshdb.open(db) as database:
+    with lshdb.open(db, timeout=timeout) as database:
         reader = Reader(
             of_sets=database.settings.shingling.of_sets,
             format=format,  # type: ignore[arg-type]  # just checked
@@ -263,6 +268,7 @@ def remove(
         ),
     ],
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
 ) -> None:
     """Remove documents.
 
@@ -272,6 +278,6 @@ def remove(
     """
     import lshdb
 
-    with lshdb.open(db, mode="write") as database:
+    with lshdb.open(db, mode="write", timeout=timeout) as database:
         database.remove_many(keys)
         message(f"removed {len(set(keys)):,}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath
+from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, AsJson, DatabasePath, Timeout
 from lshdb.cli.output import json_line, message, rows, tell
 from lshdb.cli.running import FAILED, end_on_interrupt
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def check(
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     deep: Annotated[
         bool,
         typer.Option("--deep", help="Also shingle and sign all contents again, and compare."),
@@ -43,7 +44,7 @@ def check(
 
     end_on_interrupt()  # SQLite takes back what is half done
     with stages_bar() as progress:
-        report = lshdb.check(db, deep=deep, repair=repair, on_progress=progress)
+        report = lshdb.check(db, timeout=timeout, deep=deep, repair=repair, on_progress=progress)
     (_print_json if as_json else _print_lines)(report)
     conclusion = _conclusion(db, report, repair)
     if report.ok:
@@ -111,6 +112,7 @@ def backup(
         Path, typer.Argument(metavar="FILE", help="The file to be made.", readable=False)
     ],
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the file if it is there.")
     ] = False,
@@ -125,7 +127,7 @@ def backup(
     import lshdb
     from lshdb.cli.progress import stages_bar
 
-    with lshdb.open(db, mode="read") as database, stages_bar() as progress:
+    with lshdb.open(db, mode="read", timeout=timeout) as database, stages_bar() as progress:
         database.backup(
             target,
             replace=force,

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath, completed_keys
+from lshdb.cli.options import (
+    DEFAULT_PATH,
+    DEFAULT_TIMEOUT,
+    AsJson,
+    DatabasePath,
+    Timeout,
+    completed_keys,
+)
 from lshdb.cli.output import Cell, escaped, json_line, message, on_terminal, pairs, rows, tell
 
 if TYPE_CHECKING:
@@ -40,6 +47,7 @@ def compare(
         ),
     ],
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     as_json: AsJson = False,
 ) -> None:
     """Tell why two documents are similar, or why not.
@@ -60,7 +68,7 @@ def compare(
     if a == b == "-":
         raise lshdb.UsageError("standard input can be read once: give - for one document only")
     existed = db.exists()
-    with lshdb.open(db, mode="read" if existed else "create") as database:
+    with lshdb.open(db, mode="read" if existed else "create", timeout=timeout) as database:
         if not existed:
             message(f"{db} did not exist; it is made, and is empty")
         compared = database.compare(_document(database, a), _document(database, b))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb.cli.options import (
+    DEFAULT_TIMEOUT,
     AsJson,
     Bands,
     Construction,
@@ -29,6 +29,7 @@ from lshdb.cli.options import (
     Strict,
     TextField,
     Threshold,
+    Timeout,
 )
 from lshdb.cli.output import json_line, message, tell
 from lshdb.cli.running import FAILED
@@ -64,6 +65,7 @@ def dedup(
             readable=False,
         ),
     ] = None,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     threshold: Threshold = None,
     recall: Recall = None,
     shingle: Shingle = None,
@@ -135,7 +137,7 @@ def dedup(
         kept = stack.enter_context(_output(output, keep=db is not None))
         told = stack.enter_context(_output(dropped)) if dropped is not None else None
         where = db or stack.enter_context(_temporary(output))
-        database = stack.enter_context(lshdb.open(where, **settings))  # type: ignore[arg-type]
+        database = stack.enter_context(lshdb.open(where, timeout=timeout, **settings))  # type: ignore[arg-type]
         if threshold is not None and threshold < database.settings.threshold:
             tell_recall(database.settings, threshold)
         reader = Reader(
@@ -229,10 +231,17 @@ def _temporary(output: str) -> Iterator[Path]:
     It may take as much room as the input: beside the output there is likely enough of it.
     """
     from lshdb.cli.files import directory_beside
+    from lshdb.cli.leftovers import temporary_directory
+    from lshdb.errors import StoreError
 
     beside = None if os.environ.get("TMPDIR") else directory_beside(output)
-    with tempfile.TemporaryDirectory(prefix=".lshdb-dedup-", dir=beside) as directory:
-        yield Path(directory) / "dedup.db"
+    with temporary_directory(beside) as directory:
+        try:
+            yield directory / "dedup.db"
+        except StoreError as error:
+            raise StoreError(
+                f"{error} (it is temporary: the variable TMPDIR names another directory for it)"
+            ) from error
 
 
 @contextmanager
@@ -245,6 +254,8 @@ def _output(path: str, *, keep: bool = False) -> Iterator[Output]:
     from lshdb.cli.files import Output
 
     output = Output(path, keep=keep)
+    for left in output.left_over:
+        message(f"lshdb: {left} is of a run that was killed; delete it if its lines are not needed")
     try:
         with output:
             yield output

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, cast
 
+from lshdb.cli.leftovers import left_over, lock
 from lshdb.errors import UsageError
 
 STDOUT: Final = "-"
@@ -28,11 +29,13 @@ class Output:
     Attributes:
         path: the file's path, or `-`.
         keep: whether the other file stays if the command fails and lines were written.
+        left_over: such files of runs that were killed.
     """
 
     def __init__(self, path: str, *, keep: bool = False) -> None:
         self.path = path
         self.keep = keep
+        self.left_over: list[str] = []
         self._partial: str | None = None
         self._last = b"\n"
         self._lines = False
@@ -45,9 +48,11 @@ class Output:
         else:
             if os.path.exists(path) and not os.access(path, os.W_OK):
                 raise PermissionError(13, "permission denied", path)
+            self.left_over = left_over(self._target, _PARTIAL)
             self._partial = f"{self._target}.{os.getpid()}{_PARTIAL}"
             with self._named():
                 self._file = open(self._partial, "xb", buffering=_BUFFER)  # noqa: SIM115
+            lock(self._file)
         self._raw = self._file
         if path.lower().endswith(".gz"):
             # Without name and time, so that equal lines make equal files.

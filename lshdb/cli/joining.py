@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, AsCsv, AsJson, DatabasePath
+from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, AsCsv, AsJson, DatabasePath, Timeout
 from lshdb.cli.output import Cell, csv_rows, json_line, message, on_terminal, rows
 from lshdb.cli.running import end_on_interrupt
 from lshdb.cli.telling import tell_recall
@@ -34,6 +34,7 @@ Estimate: TypeAlias = Annotated[
 
 def pairs(
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     threshold: Threshold = None,
     estimate: Estimate = False,
     as_json: AsJson = False,
@@ -52,7 +53,7 @@ def pairs(
 
     _one_format(as_json, as_csv)
     end_on_interrupt()
-    with lshdb.open(db, mode="read") as database:
+    with lshdb.open(db, mode="read", timeout=timeout) as database:
         least = _least(database, threshold)
         found = database.pairs(threshold=threshold, estimate=estimate)
         first = next(found, None)
@@ -85,6 +86,7 @@ def pairs(
 
 def clusters(
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     threshold: Threshold = None,
     keep: Annotated[
         str, typer.Option(metavar="first|longest|last", help="Which member to keep.")
@@ -113,7 +115,7 @@ def clusters(
 
     _one_format(as_json, as_csv)
     end_on_interrupt()
-    with lshdb.open(db, mode="read") as database:
+    with lshdb.open(db, mode="read", timeout=timeout) as database:
         least = _least(database, threshold)
         found = database.clusters(
             threshold=threshold,

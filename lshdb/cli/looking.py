@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, AsCsv, AsJson, DatabasePath, completed_keys, key_given
+from lshdb.cli.options import (
+    DEFAULT_PATH,
+    DEFAULT_TIMEOUT,
+    AsCsv,
+    AsJson,
+    DatabasePath,
+    Timeout,
+    completed_keys,
+    key_given,
+)
 from lshdb.cli.output import Cell, csv_rows, json_line, pairs, rows
 from lshdb.cli.running import end_on_interrupt
 
@@ -26,6 +35,7 @@ def show(
         ),
     ],
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     as_json: AsJson = False,
 ) -> None:
     """Show one document: its sizes, its signature, its buckets.
@@ -36,7 +46,7 @@ def show(
     """
     import lshdb
 
-    with lshdb.open(db, mode="read") as database:
+    with lshdb.open(db, mode="read", timeout=timeout) as database:
         document = database.get(key)
         buckets = database.buckets_of(key)
         distinct = database.count_distinct(document)
@@ -79,6 +89,7 @@ def show(
 
 def buckets(
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     top: Annotated[int, typer.Option(min=1, help="How many, the largest.")] = 10,
     key: Annotated[
         str | None,
@@ -100,7 +111,7 @@ def buckets(
     import lshdb
 
     end_on_interrupt()
-    with lshdb.open(db, mode="read") as database:
+    with lshdb.open(db, mode="read", timeout=timeout) as database:
         # More than SQLite can count is all.
         most = min(top, sys.maxsize)
         found = database.buckets(most) if key is None else database.buckets_of(key)
@@ -118,6 +129,7 @@ def sql(
         str, typer.Argument(metavar="SELECT", help="One statement that reads, in quotes.")
     ],
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -141,7 +153,7 @@ def sql(
             "the tables"
         )
     end_on_interrupt()
-    with lshdb.open(db, mode="read") as database:
+    with lshdb.open(db, mode="read", timeout=timeout) as database:
         names, table = database.sql(statement)
         if as_json:
             fields = _distinct(names)
@@ -166,14 +178,18 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return distinct
 
 
-def info(db: DatabasePath = DEFAULT_PATH, as_json: AsJson = False) -> None:
+def info(
+    db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
+    as_json: AsJson = False,
+) -> None:
     """Show the database's settings and size.
 
     Example: lshdb info -d code.db
     """
     import lshdb
 
-    with lshdb.open(db, mode="read") as database:
+    with lshdb.open(db, mode="read", timeout=timeout) as database:
         info = database.info()
     s = info.settings
     fields: dict[str, Cell] = {

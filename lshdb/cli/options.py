@@ -19,6 +19,12 @@ DatabasePath: TypeAlias = Annotated[
         readable=False,  # that it is not is told by the store, as one of its failures
     ),
 ]
+Timeout: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        "--timeout", metavar="SECONDS", help="How long to wait while another process writes."
+    ),
+]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")]
 AsCsv: TypeAlias = Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")]
 Quiet: TypeAlias = Annotated[
@@ -86,6 +92,8 @@ Strict: TypeAlias = Annotated[
 ]
 
 DEFAULT_PATH = Path("lsh.db")
+DEFAULT_TIMEOUT = 30.0
+"""That of lshdb.open, which is not imported for --help."""
 _KEYS_OFFERED = 100
 
 

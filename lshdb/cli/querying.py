@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath, completed_keys, key_given
+from lshdb.cli.options import (
+    DEFAULT_PATH,
+    DEFAULT_TIMEOUT,
+    AsJson,
+    DatabasePath,
+    Timeout,
+    completed_keys,
+    key_given,
+)
 from lshdb.cli.output import json_line, message, on_terminal, rows, tell
 from lshdb.cli.telling import tell_recall
 
@@ -26,6 +34,7 @@ def query(
         ),
     ] = None,
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     text: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The document itself, instead of FILE.")
     ] = None,
@@ -88,7 +97,7 @@ def query(
     if sum(given is not None for given in (file, text, key)) != 1:
         raise lshdb.UsageError("give one of FILE, -, --text TEXT and --key KEY")
     existed = db.exists()
-    with lshdb.open(db, mode="read" if existed else "create") as database:
+    with lshdb.open(db, mode="read" if existed else "create", timeout=timeout) as database:
         if not existed:
             message(f"{db} did not exist; it is made, and is empty")
         content = None if key is not None else _content(database, file, text)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, AsJson, DatabasePath
+from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, AsJson, DatabasePath, Timeout
 from lshdb.cli.output import Cell, json_line, message, on_terminal, rows
 from lshdb.errors import LshdbError, UsageError
 
@@ -22,6 +22,7 @@ _HEIGHT = 10
 
 def tune(
     db: DatabasePath = DEFAULT_PATH,
+    timeout: Timeout = DEFAULT_TIMEOUT,
     threshold: Annotated[
         float | None,
         typer.Option(help="Similarity that matters. [default: the database's, or 0.8]"),
@@ -62,7 +63,7 @@ def tune(
     if db != DEFAULT_PATH or db.exists():
         from lshdb.sampling import similarity_distribution
 
-        given, own, distribution = similarity_distribution(db)
+        given, own, distribution = similarity_distribution(db, timeout=timeout)
         threshold = given.threshold if threshold is None else threshold
         recall = given.recall if recall is None else recall
         permutations = given.permutations if permutations is None else permutations

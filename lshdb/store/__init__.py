@@ -1,6 +1,7 @@
 """The database file. Nothing outside this package imports sqlite3."""
 
 from lshdb.store.connection import FORMAT_VERSION, TIMEOUT, Mode
+from lshdb.store.guard import is_open
 from lshdb.store.joins import JoinReader
 from lshdb.store.lookups import DocumentRow
 from lshdb.store.readonly_sql import SqlValue
@@ -16,4 +17,5 @@ __all__ = [
     "Mode",
     "SqlValue",
     "Store",
+    "is_open",
 ]

@@ -9,11 +9,16 @@ from types import TracebackType
 from typing import Final
 
 from lshdb.store.connection import connect, translated_errors
+from lshdb.store.guard import Connection
 
 _START: Final = 16 << 20
 """Bytes of log from which on it is copied; SQLite's own default in pages of 16 KB."""
 _WAIT: Final = 256 << 20
 """Bytes of log at which writing waits until all is copied: then the log begins anew."""
+_LONG: Final = 512 << 20
+"""Bytes of log from which on it is emptied: others read it all the time, or it had begun anew."""
+_PATIENCE: Final = 1.0
+"""Seconds to wait for them."""
 
 
 class Checkpointer:
@@ -24,7 +29,7 @@ class Checkpointer:
     with SQLite's own way. Use as a context manager around all batches.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, timeout: float) -> None:
+    def __init__(self, connection: Connection, path: Path, timeout: float) -> None:
         self._connection = connection
         self._path = path
         self._log = path.with_name(path.name + "-wal")
@@ -45,10 +50,12 @@ class Checkpointer:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._wait()
-        self._thread.shutdown()
-        with translated_errors(self._path):
-            self._connection.execute(f"PRAGMA wal_autocheckpoint = {int(self._usual)}")
+        try:
+            self._wait()
+        finally:
+            self._thread.shutdown()
+            with translated_errors(self._path):
+                self._connection.execute(f"PRAGMA wal_autocheckpoint = {int(self._usual)}")
 
     def before_begin(self) -> None:
         """Call before a transaction: it may wait for a log that has grown long."""
@@ -57,6 +64,9 @@ class Checkpointer:
             self._wait()
             # All is copied, so the transaction begins the log anew; the file keeps its size.
             self._logged = 0
+        if self._size() > max(_LONG, self._connection.log_limit):
+            self._wait()
+            self._empty()
 
     def before_commit(self) -> None:
         """Call before COMMIT: the batch before this one is on the disk afterwards."""
@@ -74,7 +84,25 @@ class Checkpointer:
         if self._running is not None:
             running, self._running = self._running, None
             with translated_errors(self._path):
-                self._logged = running.result()
+                try:
+                    self._logged = running.result()
+                except sqlite3.OperationalError as error:
+                    # A disk too full for the copy: all is safe in the log, which was synced first.
+                    if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL:
+                        raise
+
+    def _empty(self) -> None:
+        """Empty a log that others always read, so that it would grow for as long as they do.
+
+        This waits until nobody reads it; who begins to read now reads the file. Where somebody
+        goes on for long, it is tried again when the log is twice as long.
+        """
+        size = self._size()
+        with translated_errors(self._path):
+            self._connection.execute(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
+            (busy, _, _) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self._connection.execute(f"PRAGMA busy_timeout = {int(self._timeout * 1000)}")
+        self._connection.log_limit = 2 * size if busy else 0
 
     def _checkpoint(self) -> int:
         """Copy what is in the log, and tell how many bytes it had."""

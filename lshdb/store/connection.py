@@ -20,7 +20,9 @@ from lshdb.errors import (
     StoreError,
     UsageError,
 )
+from lshdb.store.guard import Connection, check_may_open, has_log
 from lshdb.store.migrations import make_readable, migrate, newest_format
+from lshdb.store.waiting import begin_writing
 
 Mode: TypeAlias = Literal["create", "write", "read"]
 
@@ -38,11 +40,13 @@ _SCHEMA: Final = frozenset(
     ["settings", "documents", "signatures", "bands", "buckets", "bucket_members", "candidate_pairs"]
 )
 """The tables and views of schema.sql."""
+_LEAST_ROOM: Final = 1 << 20
+"""Bytes free on a disk below which it is the reason for errors of reading and writing."""
 _PAUSE: Final = 0.005
 """Seconds between attempts to switch to WAL."""
 _ADVICE: Final = {
     sqlite3.SQLITE_FULL: "the disk is full; nothing of the last batch was written",
-    sqlite3.SQLITE_IOERR: "reading or writing it failed",
+    sqlite3.SQLITE_IOERR: "reading or writing it failed; nothing of the last batch was written",
     sqlite3.SQLITE_TOOBIG: "a document is larger than SQLite's limit of 1 GB",
     sqlite3.SQLITE_NOMEM: "out of memory",
 }
@@ -50,7 +54,7 @@ _ADVICE: Final = {
 
 def connect(
     path: Path, mode: Mode, timeout: float, *, sealed: bool = False, whole: bool = True
-) -> sqlite3.Connection:
+) -> Connection:
     """Open the file and see that it is lshdb's, or (mode `create`) new and still without tables.
 
     A file of an older format is brought up to date, in mode `read` for this connection only.
@@ -60,30 +64,57 @@ def connect(
     is what is to be found out, `whole` is false.
 
     Raises:
+        UsageError: the process that forked this one had the file open.
         StoreError: and its kinds; the file is as it was.
     """
     # Not "ro" for every mode `read`: the last to close the file removes the -wal and -shm beside
     # it, and a connection that cannot write leaves them. Without permission, "rw" reads too.
     flags = "ro" if sealed else "rwc" if mode == "create" else "rw"
+    check_may_open(path)
     with translated_errors(path):
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={flags}",
-            uri=True,
-            timeout=timeout,
-            isolation_level=None,
-            cached_statements=64,
-        )
         try:
-            _configure(connection, path, mode, timeout, whole)
-        except BaseException:
-            connection.close()
-            raise
+            return _opened(path, flags, mode, timeout, whole)
+        except sqlite3.OperationalError as error:
+            code = error.sqlite_errorcode & 0xFF
+            unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+            if mode != "read" or not unable or not _only_directory_is_closed(path):
+                raise
+        if has_log(path):
+            raise StoreError(
+                f"{path} has changes in {path.name}-wal, which cannot be read without permission "
+                "to write the directory: have it opened once by someone who may"
+            )
+        # SQLite cannot make its -shm. As nobody has the file open, it may be read without locks.
+        return _opened(path, "ro&immutable=1", mode, timeout, whole)
+
+
+def _opened(path: Path, flags: str, mode: Mode, timeout: float, whole: bool) -> Connection:
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={flags}",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        cached_statements=64,
+        factory=Connection,
+    )
+    try:
+        connection.path = path
+        connection.timeout = timeout
+        _configure(connection, path, mode, timeout, whole)
+        connection.watch(path, immutable="immutable" in flags)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
-def _configure(
-    connection: sqlite3.Connection, path: Path, mode: Mode, timeout: float, whole: bool
-) -> None:
+def _only_directory_is_closed(path: Path) -> bool:
+    """Whether the file may be read, and nothing may be written beside it."""
+    may_read = path.is_file() and os.access(path, os.R_OK)
+    return may_read and not os.access(path.absolute().parent, os.W_OK)
+
+
+def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, whole: bool) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")
     # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
@@ -107,6 +138,7 @@ def _configure(
         if old:
             with transaction(connection, "write"):
                 migrate(connection, _pragma(connection, "user_version"))
+        connection.execute("PRAGMA schema_version").fetchone()  # a new file's log is there then
 
 
 def _use_wal(connection: sqlite3.Connection, timeout: float) -> None:
@@ -174,19 +206,24 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection, kind: Literal["read", "write"]) -> Iterator[None]:
+def transaction(connection: Connection, kind: Literal["read", "write"]) -> Iterator[None]:
     """All or nothing: commit at the end, roll back on any error, also one of COMMIT itself.
 
     A read transaction sees one state of the file throughout, whatever others write meanwhile.
     Within a write transaction of the same connection (a stream of documents that asks the
     database it goes to) it is part of that.
     """
+    connection.check_owner()
     if connection.in_transaction:
         if kind == "write":
             raise UsageError("the database is being written to: finish that first")
         yield
         return
-    connection.execute("BEGIN IMMEDIATE" if kind == "write" else "BEGIN")
+    if kind == "write":
+        begin_writing(connection)
+    else:
+        connection.execute("BEGIN")
+    begun = time.monotonic()
     try:
         yield
         connection.execute("COMMIT")
@@ -195,6 +232,12 @@ def transaction(connection: sqlite3.Connection, kind: Literal["read", "write"]) 
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+    if kind == "write":
+        now = time.monotonic()
+        connection.wrote = now, now - begun
+        connection.check_file()  # or what was written may have gone where nobody finds it
+    else:
+        connection.check_unchanged()
 
 
 @contextmanager
@@ -215,19 +258,33 @@ def _translate(error: sqlite3.Error, path: Path) -> Exception:
         # The sqlite3 module's own complaint, about how it is called.
         return UsageError(f"{path}: {error}")
     primary = code & 0xFF
-    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    # SQLITE_PROTOCOL: for ten seconds others were always quicker in beginning to read.
+    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL):
         return Busy(f"{path} is locked by another process; try again when it has finished")
     if primary == sqlite3.SQLITE_NOTADB:
         return NotADatabase(f"{path} is not an SQLite database")
     if primary == sqlite3.SQLITE_CORRUPT:
         return DamagedFile(f"{path} is damaged: {error}; restore it from a copy")
-    if primary == sqlite3.SQLITE_READONLY:
+    closed = primary == sqlite3.SQLITE_CANTOPEN and _only_directory_is_closed(path)
+    if primary == sqlite3.SQLITE_READONLY or closed:
         return ReadOnly(f"{path} cannot be written: the file or its directory is read-only")
     if primary == sqlite3.SQLITE_CANTOPEN:
         return StoreError(f"{path} cannot be opened: {_why_not_opened(path)}")
     if primary in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
         return QueryError(f"{path}: {error}")
+    if primary == sqlite3.SQLITE_IOERR and _disk_is_full(path):
+        # Even to read, SQLite needs 32 KB beside the file.
+        return StoreError(f"{path}: its disk is full: make room and try again")
     return StoreError(f"{path}: {_ADVICE.get(primary, str(error))}")
+
+
+def _disk_is_full(path: Path) -> bool:
+    import shutil
+
+    try:
+        return shutil.disk_usage(path.absolute().parent).free < _LEAST_ROOM
+    except OSError:
+        return False
 
 
 def _why_not_opened(path: Path) -> str:

@@ -57,8 +57,10 @@ class JoinReader:
         with translated_errors(self._path):
             cursor = self._connection.execute(sql.SHARED_BUCKETS)
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+                self._connection.check_unchanged()
                 table = self._integers(rows)
                 yield table[:, 0], table[:, 1]
+                self._connection.check_owner()
 
     def digests(self, doc_ids: DocIds) -> tuple[npt.NDArray[np.void], npt.NDArray[np.int64]]:
         """The digests V16[n] and numbers of shingles int64[n] of documents int64[n]."""
@@ -100,6 +102,7 @@ class JoinReader:
         wanted = json.dumps(doc_ids.tolist())
         with translated_errors(self._path):
             rows = self._connection.execute(statement, (wanted,)).fetchall()
+        self._connection.check_unchanged()
         if len(rows) != len(doc_ids):
             raise DamagedFile(
                 f"{self._path}: buckets hold documents that are not there; "

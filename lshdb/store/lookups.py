@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -17,6 +16,7 @@ from lshdb.errors import DamagedFile
 from lshdb.model import Bucket, Settings
 from lshdb.store import statements as sql
 from lshdb.store.connection import translated_errors
+from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import SqlValue, run_readonly
 
 _T = TypeVar("_T")
@@ -40,7 +40,7 @@ class StoreReader:
 
     path: Path
     settings: Settings
-    _connection: sqlite3.Connection
+    _connection: Connection
     _timeout: float
 
     def candidates(
@@ -169,6 +169,7 @@ class StoreReader:
 
     def sql(self, statement: str) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
         """Run a user's SQL on a connection that only reads: column names and rows."""
+        self._connection.check_file()
         return run_readonly(self.path, statement, self._timeout)
 
     def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:
@@ -198,7 +199,9 @@ class StoreReader:
 
     def _run(self, action: Callable[[], _T]) -> _T:
         with translated_errors(self.path):
-            return action()
+            result = action()
+        self._connection.check_unchanged()
+        return result
 
     def _rows(self, statement: str, *parameters: SqlValue) -> list[tuple[SqlValue, ...]]:
         return self._run(lambda: self._connection.execute(statement, parameters).fetchall())

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from lshdb.errors import QueryError
 from lshdb.store.connection import connect, translated_errors
+from lshdb.store.guard import Connection
 
 SqlValue: TypeAlias = str | int | float | bytes | None
 
@@ -93,10 +94,13 @@ def run_readonly(
 
 
 def _rows(
-    connection: sqlite3.Connection, cursor: sqlite3.Cursor, path: Path
+    connection: Connection, cursor: sqlite3.Cursor, path: Path
 ) -> Iterator[tuple[SqlValue, ...]]:
     try:
-        yield from cursor
+        for row in cursor:
+            yield row
+            connection.check_owner()
+        connection.check_unchanged()
     except sqlite3.Error as error:
         raise _explain(error, path) from error
     finally:

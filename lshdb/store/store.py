@@ -24,6 +24,7 @@ from lshdb.store.connection import (
     transaction,
     translated_errors,
 )
+from lshdb.store.guard import Connection
 from lshdb.store.joins import JoinReader
 from lshdb.store.lookups import StoreReader, blob, integer
 from lshdb.store.readonly_sql import SqlValue
@@ -50,7 +51,7 @@ DocumentValues: TypeAlias = tuple[int, str, int, bytes, str | None]
 class Store(StoreReader):
     """One open database file. Its settings are checked, its values typed, its errors lshdb's."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, timeout: float) -> None:
+    def __init__(self, path: Path, connection: Connection, timeout: float) -> None:
         self.path = path
         self._connection = connection
         self._timeout = timeout
@@ -96,6 +97,7 @@ class Store(StoreReader):
 
     def join_reader(self) -> JoinReader:
         """A connection of its own that reads what joins need, all of one moment."""
+        self._connection.check_file()
         return JoinReader(self.path, self._timeout, self.settings.permutations)
 
     def checkpoints(self) -> Checkpointer:

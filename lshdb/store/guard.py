@@ -1,0 +1,255 @@
+"""A connection that refuses to be used where documents could be lost.
+
+SQLite itself does not notice that its file, or the log beside it, was deleted or replaced: it
+writes on to what no longer has a name. Nor does it notice a fork: its locks are those of the
+process that opened the file, and a child that believes to hold them has none.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from threading import get_ident
+from typing import Any, Final, TypeAlias
+from weakref import WeakSet
+
+from lshdb.errors import StoreError, UsageError
+
+_Identity: TypeAlias = tuple[int, int]
+_Version: TypeAlias = tuple[int, int]
+
+
+class Connection(sqlite3.Connection):
+    """SQLite's connection, with a check before each statement that is not within a transaction.
+
+    The check takes 5 us: the file, its log and the index of the log must be those that were
+    opened, and the thread and the process those that opened them.
+
+    Attributes:
+        path: the file, as the user named it.
+        timeout: seconds to wait for other writers.
+        waited: whether the last write transaction had to wait for another.
+        log_limit: bytes of log up to which emptying it is not tried again.
+        wrote: when the last one ended (time.monotonic), and how many seconds it took.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.path = Path()
+        self.timeout = 0.0
+        self.waited = False
+        self.log_limit = 0
+        self.wrote = (0.0, 0.0)
+        self.identity: _Identity | None = None
+        self._process = os.getpid()
+        self._thread = get_ident()
+        self._closed = False
+        self._watched: tuple[tuple[str, _Identity], ...] = ()
+        self._version: _Version | None = None
+        super().__init__(*arguments, **options)
+        _open.add(self)
+
+    def watch(self, path: Path, *, immutable: bool) -> None:
+        """Remember which files are open; they have been read once.
+
+        `immutable`: that SQLite takes no locks, so that the file must not change at all.
+        """
+        self.path = path
+        status = os.stat(path)
+        self.identity = status.st_dev, status.st_ino
+        watched = [(str(path), self.identity)]
+        if immutable:
+            self._version = status.st_size, status.st_mtime_ns
+        else:
+            # In another journal mode they are not there: SQLite then takes plain locks.
+            names = (f"{path}-wal", f"{path}-shm")
+            watched += [(name, found) for name in names if (found := _identity(name)) is not None]
+        self._watched = tuple(watched)
+
+    def check_owner(self) -> None:
+        """UsageError in another thread or process than the one that opened it, or once closed."""
+        if self._closed:
+            raise UsageError(f"{self.path} is closed: open it again")
+        if os.getpid() != self._process:
+            raise UsageError(_forked(self.path))
+        if get_ident() != self._thread:
+            raise UsageError(
+                f"{self.path} was opened in another thread: each thread opens the file itself"
+            )
+
+    def check_file(self) -> None:
+        """StoreError if what is open is no longer what has the name."""
+        for name, identity in self._watched:
+            try:
+                status = os.stat(name)
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise StoreError(f"{name} can no longer be reached: {reason}") from error
+            else:
+                if (status.st_dev, status.st_ino) == identity:
+                    continue
+            raise StoreError(_replaced(name, self.path))
+        self.check_unchanged()
+
+    def check_unchanged(self) -> None:
+        """StoreError if a file that is read without locks was changed meanwhile."""
+        if self._version is None:
+            return
+        status = os.stat(self.path)
+        if (status.st_size, status.st_mtime_ns) != self._version or has_log(self.path):
+            raise StoreError(
+                f"{self.path} was changed by another process, and could not be locked because its "
+                "directory may not be written: try again"
+            )
+
+    def check(self) -> None:
+        """All checks."""
+        self.check_owner()
+        if not self.in_transaction:
+            self.check_file()
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        """Run a statement, if the connection may be used."""
+        self.check()
+        return super().execute(*arguments)
+
+    def executemany(self, *arguments: Any) -> sqlite3.Cursor:
+        """Run a statement with many rows, if the connection may be used."""
+        self.check()
+        return super().executemany(*arguments)
+
+    def close(self) -> None:
+        """Close the file; safe to call twice, and in a forked process, where it does nothing."""
+        if self._closed or os.getpid() != self._process:
+            return
+        self.check_owner()
+        self._closed = True
+        if self._log_is_anothers():
+            # The last to close copies the log into the file, and deletes it by its name.
+            _abandon([self])
+        else:
+            if self._watched and _identity(self.path) != self.identity:
+                self._empty_log()
+            super().close()
+        self._watched = ()
+        _open.discard(self)
+
+    def _empty_log(self) -> None:
+        """Copy the log into the file, wherever it is now.
+
+        SQLite would leave the log, and apply it to the file that has the name now.
+        """
+        with suppress(sqlite3.Error):
+            super().execute("PRAGMA busy_timeout = 0")
+            super().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def _log_is_anothers(self) -> bool:
+        return any(
+            name.endswith("-wal") and _identity(name) not in (None, identity)
+            for name, identity in self._watched
+        )
+
+
+_open: Final[WeakSet[Connection]] = WeakSet()
+_abandoned: Final[list[Connection]] = []
+
+
+def is_open(path: str) -> bool:
+    """Whether this process has the file open as a database.
+
+    Then it must not be opened by other means: closing it would take SQLite's locks away, which
+    belong to the process.
+    """
+    return (found := _identity(path)) is not None and any(
+        connection.identity == found for connection in list(_open)
+    )
+
+
+def check_may_open(path: Path) -> None:
+    """An error if SQLite in this process still has the file in a state that is not its own.
+
+    Raises:
+        UsageError: the process that forked this one had it open. SQLite here believes to have
+            the locks of then, and would take none.
+        StoreError: it is open, and it or its log were replaced.
+    """
+    if not _open and not _abandoned:
+        return
+    if (found := _identity(path)) is None:
+        return
+    for connection in _abandoned:
+        if connection.identity == found:
+            if os.getpid() != connection._process:
+                raise UsageError(_forked(path))
+            raise StoreError(
+                f"{path} cannot be opened again in this process, for its log was replaced while "
+                "it was open: start another process"
+            )
+    for connection in list(_open):
+        if connection.identity == found and connection._version is None:
+            connection.check_file()
+
+
+def has_log(path: Path) -> bool:
+    """Whether there is a log beside the file that is not empty."""
+    try:
+        return os.stat(f"{path}-wal").st_size > 0
+    except OSError:
+        return False
+
+
+def _identity(path: str | Path) -> _Identity | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _forked(path: Path) -> str:
+    return (
+        f"{path} was open when this process was forked, and SQLite's locks do not pass a fork: "
+        "close it before, or start processes with spawn"
+    )
+
+
+def _replaced(name: str, path: Path) -> str:
+    if name == str(path):
+        return f"{path} was deleted or replaced while it was open: open it again"
+    return (
+        f"{name} was deleted or replaced while the database was open: close it in all processes "
+        "and open it again; what was added last may be lost"
+    )
+
+
+def _abandon(connections: Iterable[Connection]) -> None:
+    """Never close them, not even when the interpreter ends."""
+    if not _abandoned:
+        atexit.register(_keep_abandoned)
+    _abandoned.extend(connections)
+
+
+def _keep_abandoned() -> None:
+    import ctypes
+
+    for connection in _abandoned:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+def _after_fork() -> None:
+    """In the child: what is inherited stays as it is.
+
+    Closing would tell the parent's other connections, through the memory that they share, that
+    this one is gone, and may delete the log under them.
+    """
+    _abandon(list(_open))
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

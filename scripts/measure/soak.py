@@ -1,0 +1,281 @@
+"""Processes that write and read one database at the same time, and what each of them saw.
+
+    python scripts/measure/soak.py [SECONDS]
+
+For half of the time one process writes and eight read, for the other half four write and four
+read. Writers add, replace and remove batches of documents, and keep account of what was
+acknowledged; at the end the file must hold just that. Readers look at one moment of the file and
+see that each batch is whole or absent, and each document in all bands or in none. All open and
+close the file again and again, so that the log is made, copied and deleted all the time.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+import lshdb
+from lshdb.lookup import buckets_of
+
+BATCH: Final = 20
+"""Documents in a batch, which is written in one transaction."""
+_REOPEN: Final = 25
+"""Operations after which a process closes the file and opens it again."""
+_MARGIN: Final = 120.0
+"""Seconds that processes have beyond their time before they count as hanging."""
+
+State = dict[str, int]
+"""The version of each batch that is in the file, by name; a batch that was removed is absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a soak shows; see the module.
+
+    Attributes:
+        seconds: that it took.
+        operations: transactions and reads.
+        acknowledged: documents written, counted again when they are replaced.
+        lost: documents that were acknowledged and are not there, or not as they were, at the end.
+        inconsistent: reads that saw a part of a batch, or a document in some bands only.
+        locked: errors that the file is locked.
+        tracebacks: any other errors.
+        longest_wait: seconds that a write took, with its waiting, at the most.
+        log_bytes: the largest size of the log.
+        damaged: whether the file is not sound at the end.
+    """
+
+    seconds: float
+    operations: int
+    acknowledged: int
+    lost: int
+    inconsistent: int
+    locked: int
+    tracebacks: int
+    longest_wait: float
+    log_bytes: int
+    damaged: bool
+
+
+def run(seconds: float, directory: Path | None = None) -> Figures:
+    """Write and read for about so many seconds, in a new database that is deleted at the end."""
+    begun = time.monotonic()
+    total: Counter[str] = Counter()
+    longest = 0.0
+    log_bytes = 0
+    expected: dict[str, State] = {}
+    with tempfile.TemporaryDirectory(dir=directory) as place:
+        path = Path(place) / "soak.db"
+        lshdb.open(path, shingle="word:2").close()
+        for phase, (writers, readers) in enumerate([(1, 8), (4, 4)]):
+            names = [f"w{phase}{n}" for n in range(writers)] + [
+                f"r{phase}{n}" for n in range(readers)
+            ]
+            processes = {name: _start(path, name, seconds / 2) for name in names}
+            until = time.monotonic() + seconds / 2 + _MARGIN
+            while any(process.poll() is None for process in processes.values()):
+                log = path.with_name(path.name + "-wal")
+                with suppress(OSError):
+                    log_bytes = max(log_bytes, log.stat().st_size)
+                if time.monotonic() > until:
+                    for process in processes.values():
+                        process.kill()
+                time.sleep(0.01)
+            for name, process in processes.items():
+                out, err = process.communicate()
+                if process.returncode:
+                    total["tracebacks"] += 1
+                    print(f"{name}: {err}", file=sys.stderr)
+                    continue
+                result = json.loads(out)
+                sys.stderr.write(err)
+                total.update(result["counts"])
+                longest = max(longest, result["longest"])
+                if name[0] == "w":
+                    expected[name] = result["state"]
+        lost, damaged = _compare(path, expected)
+    return Figures(
+        time.monotonic() - begun,
+        total["operations"],
+        total["acknowledged"],
+        lost,
+        total["inconsistent"],
+        total["locked"],
+        total["tracebacks"],
+        longest,
+        log_bytes,
+        damaged,
+    )
+
+
+def _start(path: Path, name: str, seconds: float) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, __file__, "--part", path, name, str(seconds)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _documents(batch: str, version: int) -> list[tuple[str, str]]:
+    draw = random.Random(f"{batch} {version}")
+    words = [f"w{draw.randrange(500)}" for _ in range(30)]
+    # All of a batch are near duplicates, so that buckets are shared.
+    return [(f"{batch}:{n}", f"{' '.join(words)} {version} {n}") for n in range(BATCH)]
+
+
+def _compare(path: Path, expected: dict[str, State]) -> tuple[int, bool]:
+    """How many acknowledged documents are not in the file, and whether it is damaged."""
+    wanted = {
+        key: text
+        for state in expected.values()
+        for batch, version in state.items()
+        for key, text in _documents(batch, version)
+    }
+    with lshdb.open(path, mode="read") as db:
+        stored = {str(row[0]): row[1] for row in db.sql("SELECT key, content FROM documents")[1]}
+        # What was removed must not be there either; of a writer that failed nothing is known.
+        known = {key: text for key, text in stored.items() if key.split("-")[0] in expected}
+        lost = sum(stored.get(key) != text for key, text in wanted.items())
+        lost += len(known.keys() - wanted.keys())
+        whole = _is_whole(db)
+    import sqlite3
+
+    connection = sqlite3.connect(path)
+    sound = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    connection.close()
+    return lost, not (sound and whole)
+
+
+_COUNTS: Final = """
+    SELECT (SELECT count(*) FROM documents WHERE shingles > 0),
+           (SELECT count(*) FROM signatures), (SELECT count(*) FROM bands)"""
+
+
+def _is_whole(db: lshdb.Database) -> bool:
+    """Whether batches are whole, and documents have their rows, as far as numbers tell."""
+    ((documents, signatures, bands),) = db.sql(_COUNTS)[1]
+    assert isinstance(documents, int)
+    assert isinstance(signatures, int)
+    return (
+        documents % BATCH == 0
+        and documents == signatures
+        and bands == signatures * db.settings.construction.bands
+    )
+
+
+class _Part:
+    """One of the processes."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path = path
+        self.name = name
+        self.counts: Counter[str] = Counter()
+        self.longest = 0.0
+        self.state: State = {}
+        self.draw = random.Random(name)
+        self._made = 0
+
+    def work(self, seconds: float) -> None:
+        """Do what this process does, for so many seconds."""
+        until = time.monotonic() + seconds
+        act = self.write if self.name[0] == "w" else self.read
+        while time.monotonic() < until:
+            self.guarded(lambda: self.session(act, until))
+
+    def session(self, act: Callable[[lshdb.Database], None], until: float) -> None:
+        """Open the file, act some times, close it."""
+        with lshdb.open(self.path, mode="write" if self.name[0] == "w" else "read") as db:
+            for _ in range(_REOPEN):
+                if time.monotonic() >= until:
+                    break
+                act(db)
+                self.counts["operations"] += 1
+
+    def guarded(self, action: Callable[[], None]) -> None:
+        """Act, and count what goes wrong."""
+        try:
+            action()
+        except lshdb.Busy:
+            self.counts["locked"] += 1
+        except Exception:
+            self.counts["tracebacks"] += 1
+            traceback.print_exc()
+
+    def write(self, db: lshdb.Database) -> None:
+        """Add, replace or remove a batch."""
+        begun = time.monotonic()
+        choice = self.draw.random()
+        batch = self.draw.choice(list(self.state)) if self.state and choice > 0.5 else None
+        if batch is None:
+            batch = f"{self.name}-{self._made}"
+            self._made += 1
+            db.add_many(_documents(batch, 0), workers=0)
+            self.state[batch] = 0
+        elif choice > 0.75:
+            db.remove_many([key for key, _ in _documents(batch, self.state[batch])])
+            del self.state[batch]
+        else:
+            version = self.state[batch] + 1
+            db.add_many(_documents(batch, version), workers=0)
+            self.state[batch] = version
+        if batch in self.state:
+            self.counts["acknowledged"] += BATCH
+        self.longest = max(self.longest, time.monotonic() - begun)
+
+    def read(self, db: lshdb.Database) -> None:
+        """Look at one moment of the file."""
+        choice = self.draw.random()
+        if choice < 0.02:
+            pairs = Counter(pair.a.split(":")[0] for pair in db.pairs(threshold=0.5))
+            # The pairs of a batch with itself, all of them.
+            self.counts["inconsistent"] += sum(
+                found % (BATCH * (BATCH - 1) // 2) != 0 for found in pairs.values()
+            )
+            return
+        if choice < 0.1:
+            self.counts["inconsistent"] += not _is_whole(db)
+            return
+        keys = db.keys()
+        if not keys:
+            return
+        key = self.draw.choice(keys)
+        store = db._store
+        with store.reading():
+            row = store.document(key)
+            if row is None or row.signature is None:
+                return
+            _, members = store.members_by_band(buckets_of(store, row.signature))
+            in_bands = int((members == row.doc_id).sum())
+        self.counts["inconsistent"] += in_bands != db.settings.construction.bands
+
+
+def _part(path: str, name: str, seconds: str) -> None:
+    part = _Part(Path(path), name)
+    part.work(float(seconds))
+    print(json.dumps({"counts": part.counts, "longest": part.longest, "state": part.state}))
+
+
+def main() -> None:
+    """Run from the command line."""
+    if sys.argv[1:2] == ["--part"]:
+        _part(*sys.argv[2:])
+        return
+    figures = run(float(sys.argv[1]) if sys.argv[1:] else 60.0)
+    for name, value in asdict(figures).items():
+        print(f"{name:14} {value:,.1f}" if isinstance(value, float) else f"{name:14} {value:,}")
+
+
+if __name__ == "__main__":
+    main()
