@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from lshdb.findings import CheckReport, Problem, Repair
+    from lshdb.measuring import Measured, MeasuredRecall
     from lshdb.model import (
         AddReport,
         Bucket,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     )
     from lshdb.opening import open_database as open  # noqa: A004
     from lshdb.outcomes import Line, Skipped
+    from lshdb.tuning import Tuned, tune
 
 __version__ = "0.1.0"
 
@@ -72,6 +74,8 @@ __all__ = [
     "Line",
     "LshdbError",
     "Match",
+    "Measured",
+    "MeasuredRecall",
     "NewerFormat",
     "NotADatabase",
     "Pair",
@@ -88,9 +92,11 @@ __all__ = [
     "Skipped",
     "StoreError",
     "StoredDocument",
+    "Tuned",
     "UsageError",
     "check",
     "open",
+    "tune",
 ]
 
 
@@ -107,6 +113,8 @@ def __getattr__(name: str) -> object:
         "lshdb.database",
         "lshdb.opening",
         "lshdb.checking",
+        "lshdb.tuning",
+        "lshdb.measuring",
     ):
         value = getattr(importlib.import_module(module), source, None)
         if value is not None:

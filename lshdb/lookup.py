@@ -59,13 +59,17 @@ def buckets_of(store: Store, signature: Signature) -> BucketKeys:
     return keys
 
 
-def all_in_buckets(store: Store, signature: Signature) -> Candidates:
-    """All candidates: documents that share a bucket, in a cascade those that make it true."""
+def candidate_ids(store: Store, signature: Signature) -> tuple[DocIds, npt.NDArray[np.int64]]:
+    """All candidates, int64[c] ascending, and in how many bands each shares a bucket, int64[c]."""
     keys, construction = buckets_of(store, signature), store.settings.construction
     if construction.higher:
-        found, bands = candidates_among(*store.members_by_band(keys), construction)
-    else:
-        found, bands = store.candidates(keys)
+        return candidates_among(*store.members_by_band(keys), construction)
+    return store.candidates(keys)
+
+
+def all_in_buckets(store: Store, signature: Signature) -> Candidates:
+    """All candidates: documents that share a bucket, in a cascade those that make it true."""
+    found, bands = candidate_ids(store, signature)
     if len(found) <= _AT_ONCE:
         return _with_estimates(store, signature, found, bands)
     parts = [

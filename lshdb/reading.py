@@ -24,6 +24,7 @@ from lshdb.model import (
     Settings,
     StoredDocument,
 )
+from lshdb.planning import Planning
 from lshdb.search import Query, row_of_key, search
 from lshdb.signing import distinct_shingles
 from lshdb.store import SqlValue, Store
@@ -33,7 +34,7 @@ _MOST_ROWS: Final = (1 << 63) - 1
 # What only some of the methods need, they import: a query starts in half of the time.
 
 
-class Reading:
+class Reading(Planning):
     """The part of `Database` that only reads."""
 
     def __init__(self, store: Store) -> None:

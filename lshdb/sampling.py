@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.analysis import Distribution, curve, curve_threshold
-from lshdb.errors import LimitWarning
+from lshdb.errors import LimitWarning, UsageError
 from lshdb.lookup import buckets_of
 from lshdb.minhash import estimates
 from lshdb.model import Construction, Settings
@@ -25,6 +25,7 @@ _QUERIES: Final = 400
 _MATES: Final = 5_000
 """Rows of buckets that are read for one document."""
 _DRAWS: Final = 20
+"""How often ids are drawn at the most."""
 _TIMEOUT: Final = 30.0
 
 
@@ -52,11 +53,19 @@ def similarity_distribution(
     """
     store = Store.open(Path(path), "read", timeout, _never)
     try:
-        with store.reading():
-            count, empty = store.count()
-            return store.settings, count - empty, _distribution(store, count - empty, seed)
+        documents, distribution = distribution_of(store, seed)
+        return store.settings, documents, distribution
     finally:
         store.close()
+
+
+def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
+    """The same of an open file: its documents that have shingles, and how similar they are."""
+    if seed < 0:
+        raise UsageError(f"seed {seed} is not at least 0")
+    with store.reading():
+        count, empty = store.count()
+        return count - empty, _distribution(store, count - empty, seed)
 
 
 def _distribution(store: Store, documents: int, seed: int) -> Distribution:
@@ -64,9 +73,9 @@ def _distribution(store: Store, documents: int, seed: int) -> Distribution:
     grid = np.arange(lanes + 1) / lanes
     weights = np.zeros(lanes + 1)
     rng = np.random.default_rng(seed)
-    doc_ids, signatures = _sample(store, rng)
+    doc_ids, signatures = sample_documents(store, rng, _DOCUMENTS)
     if len(doc_ids) < 2:
-        return Distribution(grid, weights)
+        return Distribution(grid, weights, lanes)
     one, other = rng.integers(0, len(doc_ids), size=(2, _PAIRS))
     one, other = one[one != other], other[one != other]
     for start in range(0, len(one), _AT_ONCE):
@@ -78,7 +87,7 @@ def _distribution(store: Store, documents: int, seed: int) -> Distribution:
     plain = Construction(construction.rows, construction.bands)
     tail = grid >= curve_threshold(plain)
     weights[tail] = _tail(store, doc_ids, signatures, rng, plain)[tail] / max(documents - 1, 1)
-    return Distribution(grid, weights / max(1, weights.sum()))
+    return Distribution(grid, weights / max(1, weights.sum()), lanes)
 
 
 def _tail(
@@ -111,27 +120,29 @@ def _tail(
     return mates / len(places) / np.where(p > 0, p, 1)
 
 
-def _sample(
-    store: Store, rng: np.random.Generator
+def sample_documents(
+    store: Store, rng: np.random.Generator, count: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-    """Some documents that have shingles, drawn at random: ids int64[n], uint32[n, k]."""
+    """Some documents that have shingles, drawn at random: ids int64[n], uint32[n, k].
+
+    Ids ascend. There are `count`, or all where there are fewer; fewer too where most documents
+    were removed.
+    """
     last = store.last_doc_id()
-    if last <= 2 * _DOCUMENTS:
+    if last <= 2 * count:
         doc_ids, signatures = store.signatures(np.arange(1, last + 1))
-        chosen = np.sort(rng.permutation(len(doc_ids))[:_DOCUMENTS])
+        chosen = np.sort(rng.permutation(len(doc_ids))[:count])
         return doc_ids[chosen], signatures[chosen]
-    # Ids of documents that were removed, or have no shingle, are drawn in vain.
-    ids: list[npt.NDArray[np.int64]] = []
-    parts: list[npt.NDArray[np.uint32]] = []
+    # Ids of documents that were removed, or have no shingle, are drawn in vain; some come twice.
+    doc_ids, signatures = np.empty(0, np.int64), np.empty((0, store.settings.permutations), "u4")
     for _ in range(_DRAWS):
-        doc_ids, signatures = store.signatures(rng.integers(1, last + 1, size=_DOCUMENTS))
-        ids.append(doc_ids)
-        parts.append(signatures)
-        if sum(map(len, ids)) >= _DOCUMENTS:
+        more, own = store.signatures(rng.integers(1, last + 1, size=count))
+        doc_ids, first = np.unique(np.concatenate([doc_ids, more]), return_index=True)
+        signatures = np.concatenate([signatures, own])[first]
+        if len(doc_ids) >= count:
             break
-    doc_ids, first = np.unique(np.concatenate(ids), return_index=True)
-    chosen = np.sort(rng.permutation(len(doc_ids))[:_DOCUMENTS])
-    return doc_ids[chosen], np.concatenate(parts)[first[chosen]]
+    chosen = np.sort(rng.permutation(len(doc_ids))[:count])
+    return doc_ids[chosen], signatures[chosen]
 
 
 def _never() -> Settings:

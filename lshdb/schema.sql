@@ -48,6 +48,8 @@ CREATE VIEW bucket_members AS
     SELECT band_no, bucket_key, doc_id, key
     FROM bands JOIN documents USING (doc_id);
 
+-- Pairs that share a bucket, and in how many bands. In a cascade (settings.construction with more
+-- than two levels, or OR first) only some of them are candidates: SQL does not evaluate its levels.
 CREATE VIEW candidate_pairs AS
     SELECT one.doc_id AS doc_id_a, other.doc_id AS doc_id_b, count(*) AS bands
     FROM bands AS one

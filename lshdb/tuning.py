@@ -14,6 +14,7 @@ from lshdb.construction import MOST_LANES, Construction
 from lshdb.errors import UsageError
 from lshdb.model import FEWEST_LANES
 from lshdb.scurve import candidate_probability, choose_construction
+from lshdb.settings import PERMUTATIONS, RECALL, THRESHOLD
 
 BAND_BYTES: Final = 20
 """What a band row takes in the file, measured with dbstat: 19.6 to 20.1 bytes."""
@@ -36,6 +37,7 @@ class Tuned:
         work: rows a query is expected to read: one bucket a band, what they hold, candidates;
             None likewise.
         chosen: whether it is the best.
+        named: whether it was asked for by name.
     """
 
     construction: Construction
@@ -45,14 +47,17 @@ class Tuned:
     candidates: float | None
     work: float | None
     chosen: bool = False
+    named: bool = False
 
 
 def tune(
-    threshold: float,
-    recall: float,
-    lanes: int,
+    threshold: float = THRESHOLD,
+    recall: float = RECALL,
+    permutations: int | None = None,
     distribution: Distribution | None = None,
     documents: int = 0,
+    *,
+    construction: str | None = None,
 ) -> list[Tuned]:
     """The constructions worth having, best first.
 
@@ -65,46 +70,59 @@ def tune(
     Args:
         threshold: a Jaccard similarity, in (0, 1].
         recall: in (0, 1].
-        lanes: of a signature, 16 to 4096.
+        permutations: lanes of a signature, 16 to 4096; None for 128, or what the named
+            construction takes.
         distribution: of the similarities of the collection (see lshdb.sampling).
         documents: how many a query is put to.
+        construction: one to be judged too; last, unless it is among those worth having.
 
     Raises:
-        UsageError: numbers out of range.
+        UsageError: numbers out of range, or a construction of more lanes than `permutations`.
         SettingsError: no construction of so many lanes reaches the recall.
 
     >>> tune(0.8, 0.99, 128)[0].construction
     Construction(rows=6, bands=16)
     """
+    named = None if construction is None else Construction.parse(construction)
+    lanes = permutations
+    if lanes is None:
+        lanes = max(PERMUTATIONS, 0 if named is None else named.lanes)
     if not 0 < threshold <= 1 or not 0 < recall <= 1:
         raise UsageError(f"threshold {threshold:g} and recall {recall:g} are not in (0, 1]")
     if not FEWEST_LANES <= lanes <= MOST_LANES:
         raise UsageError(f"{lanes} permutations are not {FEWEST_LANES} to {MOST_LANES}")
     if documents < 0:
         raise UsageError(f"{documents} documents are not at least 0")
+    if named is not None and named.lanes > lanes:
+        raise UsageError(f"{named} takes {named.lanes} lanes, and there are {lanes} permutations")
     usual = choose_construction(threshold, recall, lanes)
     below = np.linspace(0, threshold, 33)[1:-1]
     found = {}
-    for construction in _all(threshold, recall, lanes):
-        tuned = tell(construction, threshold, lanes, distribution, documents)
-        cost = float(curve(below, construction).mean())
+    for one in _all(threshold, recall, lanes):
+        tuned = tell(one, threshold, lanes, distribution, documents)
+        cost = float(curve(below, one).mean())
         if distribution is not None:
             assert tuned.candidates is not None
             cost = tuned.candidates
-        found[construction] = (cost, tuned)
+        found[one] = (cost, tuned)
     kept, fewest = [], MOST_LANES + 1
-    for construction, (cost, tuned) in sorted(
+    for one, (cost, tuned) in sorted(
         found.items(), key=lambda item: (item[1][0], item[0].bands, str(item[0]))
     ):
-        if construction.bands < fewest or construction == usual:
-            fewest = min(fewest, construction.bands)
+        if one.bands < fewest or one == usual:
+            fewest = min(fewest, one.bands)
             kept.append((cost if tuned.work is None else tuned.work, tuned))
     kept.sort(key=lambda item: item[0])
     ranked = [tuned for _, tuned in kept]
     best = ranked[0]
     if distribution is None:
         best = next(tuned for tuned in ranked if tuned.construction == usual)
-    return [replace(best, chosen=True), *(tuned for tuned in ranked if tuned is not best)]
+    ranked = [replace(best, chosen=True), *(tuned for tuned in ranked if tuned is not best)]
+    if named is None:
+        return ranked
+    if all(tuned.construction != named for tuned in ranked):
+        ranked.append(tell(named, threshold, lanes, distribution, documents))
+    return [replace(tuned, named=tuned.construction == named) for tuned in ranked]
 
 
 def tell(

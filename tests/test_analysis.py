@@ -81,6 +81,26 @@ def test_weights_that_are_no_shares_are_refused(weights: list[float]) -> None:
         Distribution(np.array([0.1, 0.2]), np.array(weights))
 
 
+@pytest.mark.parametrize(("similarity", "rows"), [(0.1, 6), (0.5, 6), (0.9, 30), (1.0, 128)])
+def test_the_mean_power_of_estimates_is_that_of_the_similarity(
+    similarity: float, rows: int
+) -> None:
+    """Estimates of pairs of one similarity are binomial; their powers are too large in the mean."""
+    lanes = 128
+    weights = [
+        math.comb(lanes, a) * similarity**a * (1 - similarity) ** (lanes - a)
+        for a in range(lanes + 1)
+    ]
+    grid = np.arange(lanes + 1) / lanes
+    estimated = Distribution(grid, np.array(weights), lanes)
+    construction = Construction(rows, 1)
+    for found in (analysis.rows_per_query, analysis.candidates_per_query):
+        assert found(estimated, 1, construction) == pytest.approx(similarity**rows, rel=1e-9)
+    naive = analysis.candidates_per_query(Distribution(grid, np.array(weights)), 1, construction)
+    assert similarity == 1 or naive > 1.02 * similarity**rows
+    assert similarity != 0.1 or naive > 2 * similarity**rows
+
+
 # the choice
 
 
@@ -117,6 +137,38 @@ def test_with_a_distribution_the_best_reads_the_fewest_rows() -> None:
         assert many.work is not None
         assert told.work >= many.work
     assert many.candidates == analysis.candidates_per_query(bulk, 100_000_000, many.construction)
+
+
+@pytest.mark.parametrize("text", ["and 6, or 16", "and 5, or 9", "and 4, or 4, and 4, or 4"])
+def test_a_named_construction_is_judged_beside_the_others(text: str) -> None:
+    usual = lshdb.tune(construction=None, permutations=256 if "and 4" in text else 128)
+    found = lshdb.tune(construction=text)
+    named = [tuned for tuned in found if tuned.named]
+    assert [str(tuned.construction) for tuned in named] == [text]
+    assert [tuned.construction for tuned in found if tuned not in named] == [
+        tuned.construction for tuned in usual if str(tuned.construction) != text
+    ]
+    assert named[0].recall == candidate_probability(0.8, Construction.parse(text))
+    assert named[0].chosen == (text == "and 6, or 16")
+    assert found[0].chosen, "the best stays first"
+
+
+def test_a_database_tunes_as_the_command_does(collection: Path, command: Command) -> None:
+    with lshdb.open(collection, mode="read") as db:
+        found = db.tune(construction="and 2, or 3", documents=1_000)
+        options = ["--construction", "and 2, or 3", "--documents", "1000", "--top", "2"]
+        records = command.done("tune", "-d", collection, "--json", *options).records
+        own = [str(tuned.construction) for tuned in found]
+        assert [record["construction"] for record in records] == [own[0], own[1], "and 2, or 3"]
+        assert [record["candidates"] for record in records] == [
+            tuned.candidates for tuned in (found[0], found[1], found[-1])
+        ]
+        assert [record["named"] for record in records] == [False, False, True]
+        assert db.tune(construction="and 4, or 64")[-1].bytes == 4 * 256 + BAND_BYTES * 64
+        with pytest.raises(UsageError, match="256 lanes, and there are 128"):
+            db.tune(construction="and 4, or 64", permutations=128)
+        with pytest.raises(UsageError, match="seed -1"):
+            db.tune(seed=-1)
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -176,7 +228,7 @@ def test_tune_without_a_database(command: Command) -> None:
     first = records[0]
     assert list(first) == [
         *("construction", "lanes", "bands", "rows", "recall", "curve", "bytes", "candidates"),
-        "chosen",
+        *("chosen", "named"),
     ]
     assert first["construction"] == "and 6, or 16"
     assert (first["lanes"], first["bands"], first["bytes"]) == (96, 16, 832)

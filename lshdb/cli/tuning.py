@@ -39,46 +39,84 @@ def tune(
         int | None,
         typer.Option(min=0, help="Candidates for a collection of so many. [default: its size]"),
     ] = None,
+    construction: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Judge this construction too, marked +."),
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many constructions.")] = 10,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE.png", help="Draw the curve; needs the extra lshdb[plot]."),
     ] = None,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure", help="Measure what the database's index finds, beside the formulas."
+        ),
+    ] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="With --measure, how many documents are compared with all. "
+            "[default: what takes some seconds]",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of samples.")] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Show which bands and rows, or cascades, suit a threshold and a recall, best first.
 
-    Each line: * for the best, the construction, the recall at the threshold, how probably pairs
-    of similarity 0.1 to 0.9 become candidates, rows and bytes that a document takes in the index,
-    and the candidates that a query will have. These need a database (lsh.db if it is there): its
-    documents tell, by a sample, how similar documents are.
+    Each line: * for the best and + for the one of --construction, the construction, the recall at
+    the threshold, how probably pairs of similarity 0.1 to 0.9 become candidates, rows and bytes
+    that a document takes in the index, and the candidates that a query will have. These need a
+    database (lsh.db if it is there): its documents tell, by a sample, how similar documents are.
+
+    With --measure, the index as it is: documents of a sample are compared with all. Each line:
+    what, measured, by formula, and for recall the bounds of its 95% confidence interval and the
+    similar pairs that it is of. Precision is the share of candidates that are similar, before
+    they are verified.
 
     Example: lshdb tune --threshold 0.7 --permutations 256
     """
-    from lshdb import settings, tuning
-
     if plot is not None and plot.suffix not in _PICTURES:
         raise UsageError(f"{plot} is not a name that ends in {', '.join(_PICTURES)}")
-    given = None
-    if db != DEFAULT_PATH or db.exists():
-        from lshdb.sampling import similarity_distribution
+    if measure:
+        given = (recall, permutations, documents, construction, plot)
+        if any(option is not None for option in given):
+            raise UsageError(
+                "--measure is of the index that the database has: it goes with --threshold, "
+                "--sample, --seed and --json only"
+            )
+        from lshdb.cli.measuring import measure as measured
 
-        given, own, distribution = similarity_distribution(db, timeout=timeout)
-        threshold = given.threshold if threshold is None else threshold
-        recall = given.recall if recall is None else recall
-        permutations = given.permutations if permutations is None else permutations
-        documents = own if documents is None else documents
+        measured(db, timeout, threshold, sample, seed, as_json)
+        return
+    if sample is not None:
+        raise UsageError("--sample goes with --measure")
+    if db != DEFAULT_PATH or db.exists():
+        import lshdb
+
+        with lshdb.open(db, mode="read", timeout=timeout) as database:
+            found = database.tune(
+                threshold=threshold,
+                recall=recall,
+                permutations=permutations,
+                documents=documents,
+                construction=construction,
+                seed=seed,
+            )
+            threshold = database.settings.threshold if threshold is None else threshold
     elif documents is not None:
         raise UsageError("--documents needs a database, which tells how similar documents are")
-    threshold = settings.THRESHOLD if threshold is None else threshold
-    recall = settings.RECALL if recall is None else recall
-    permutations = settings.PERMUTATIONS if permutations is None else permutations
-    if given is None:
-        found = tuning.tune(threshold, recall, permutations)
     else:
-        found = tuning.tune(threshold, recall, permutations, distribution, documents or 0)
-    _print(found[:top], as_json)
-    best = found[0].construction
+        from lshdb import settings, tuning
+
+        threshold = settings.THRESHOLD if threshold is None else threshold
+        recall = settings.RECALL if recall is None else recall
+        found = tuning.tune(threshold, recall, permutations, construction=construction)
+    _print([*found[:top], *(tuned for tuned in found[top:] if tuned.named)], as_json)
+    best = next((tuned for tuned in found if tuned.named), found[0]).construction
     picture = plot is not None and _plot(plot, best, threshold)
     if not as_json and not picture and (on_terminal() or plot is not None):
         print("\n".join(drawn(best, threshold)))
@@ -102,13 +140,14 @@ def _print(found: list[Tuned], as_json: bool) -> None:
                     "bytes": tuned.bytes,
                     "candidates": tuned.candidates,
                     "chosen": tuned.chosen,
+                    "named": tuned.named,
                 }
             )
         return
     names = ["", "construction", "recall", *map(str, SIMILARITIES), "rows", "bytes", "candidates"]
     table: list[list[Cell]] = [
         [
-            "*" if tuned.chosen else "",
+            "*" * tuned.chosen + "+" * tuned.named,
             str(tuned.construction),
             f"{tuned.recall:.4f}",
             *(f"{p:.2g}" for p in tuned.curve),
