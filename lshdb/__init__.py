@@ -50,7 +50,7 @@ if TYPE_CHECKING:
         StoredDocument,
     )
     from lshdb.opening import open_database as open  # noqa: A004
-    from lshdb.outcomes import Line, Skipped
+    from lshdb.outcomes import Line, Reindexed, Skipped
     from lshdb.tuning import Tuned, tune
 
 __version__ = "0.1.0"
@@ -83,6 +83,7 @@ __all__ = [
     "Problem",
     "QueryError",
     "ReadOnly",
+    "Reindexed",
     "Repair",
     "Settings",
     "SettingsError",

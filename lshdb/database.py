@@ -12,7 +12,7 @@ from lshdb.reading import Reading
 if TYPE_CHECKING:
     from lshdb.examining import OnProgress
     from lshdb.findings import CheckReport
-    from lshdb.outcomes import Line, OnSimilar, Skipped
+    from lshdb.outcomes import Line, OnSimilar, Reindexed, Skipped
     from lshdb.readers import Reader
     from lshdb.records import Failure
     from lshdb.screening import Screening
@@ -213,8 +213,54 @@ class Database(Reading):
             default_workers() if workers is None else workers,
             reader.parser,
             on_failure or _ignore,
-            Selection(Screening(self._least(threshold), estimate), numbered, keep_lines=True),
+            Selection(Screening(threshold, estimate), numbered, keep_lines=True),
         )
+
+    def reindex(
+        self,
+        *,
+        threshold: float | None = None,
+        recall: float | None = None,
+        bands: int | None = None,
+        rows: int | None = None,
+        construction: str | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> Reindexed:
+        """Make the index anew from the stored signatures, for another threshold or shape.
+
+        What is not given stays as it is; without a shape, bands and rows are chosen as for a new
+        file. Shingles, permutations, sketch and seed are in the signatures and cannot change.
+
+        All is one transaction: until it is done, queries elsewhere are answered by the old index,
+        and if it fails or the process dies, the file is as before. Others can read meanwhile, and
+        not write. Other handles to the file notice with what they do next.
+
+        Args:
+            threshold: the similarity from which documents count as similar, in (0, 1].
+            recall: the share of pairs at the threshold that the index shall find.
+            bands: with rows, the shape of the index.
+            rows: of a band.
+            construction: the shape as text, "and ROWS, or BANDS" or a cascade.
+            on_progress: called now and then with the steps done and all steps; a step is a
+                signature read or a band row written. It must not use this object.
+
+        Raises:
+            SettingsError: nothing is given, or what is cannot be had from the stored signatures.
+            StoreError: writing failed; the file is as before.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db", threshold=0.8) as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     db.reindex(threshold=0.5).after.construction
+        Construction(rows=3, bands=35)
+        """
+        from lshdb.reindexing import reindex
+        from lshdb.settings import SettingsRequest
+
+        request = SettingsRequest(
+            threshold=threshold, recall=recall, bands=bands, rows=rows, construction=construction
+        )
+        return reindex(self._store, request, on_progress)
 
     def _screening(self, on_similar: OnSimilar) -> Screening | None:
         from lshdb import outcomes
@@ -224,7 +270,7 @@ class Database(Reading):
             raise UsageError(
                 f"on_similar {on_similar!r} is not {' or '.join(get_args(outcomes.OnSimilar))}"
             )
-        return Screening(self.settings.threshold) if on_similar == "skip" else None
+        return Screening() if on_similar == "skip" else None
 
     def remove(self, key: str) -> None:
         """Remove a document; KeyNotFound if no document has the key."""

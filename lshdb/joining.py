@@ -28,15 +28,18 @@ _ROWS: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What `Database.pairs` or `Database.clusters` was asked; illegal ones raise UsageError."""
+    """What `Database.pairs` or `Database.clusters` was asked; illegal ones raise UsageError.
 
-    threshold: float
+    The threshold None is that of the database, as it is when the join begins.
+    """
+
+    threshold: float | None
     estimate: bool
     keep: Keep = "first"
     star: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
+        if self.threshold is not None and not 0 < self.threshold <= 1:
             raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
         if self.keep not in get_args(Keep):
             raise UsageError(f"keep {self.keep!r} is not {', '.join(get_args(Keep))}")
@@ -46,19 +49,23 @@ class _Join:
     """One reading of the documents that share buckets.
 
     Attributes:
+        settings: those of the index that is read.
         doc_ids: int64[m], ascending; a document's number is its place here.
         same: int64[m], for each document the first one with the same content.
         buckets: all buckets of two documents or more.
         scorer: tells similarities, exact or not.
         estimates: tells estimates.
+        threshold: the least similarity.
         thinned: whether there are fewer candidates than the buckets have.
     """
 
-    def __init__(self, store: Store, reader: JoinReader, request: Request) -> None:
+    def __init__(self, reader: JoinReader, request: Request) -> None:
         self._reader = reader
-        self._settings = store.settings
+        self.settings = reader.settings
+        own = self.settings.threshold
+        self.threshold = own if request.threshold is None else request.threshold
         self.thinned = False
-        self.exact = store.settings.content and not request.estimate
+        self.exact = self.settings.content and not request.estimate
         self.doc_ids, self.buckets = SharedBuckets.collect(reader.shared_buckets())
         digests, self._shingles = reader.digests(self.doc_ids)
         _, first, of_document = np.unique(digests, return_index=True, return_inverse=True)
@@ -67,7 +74,7 @@ class _Join:
         self.estimates = Estimates(reader, self.doc_ids, self.same)
         self.scorer: Scorer = self.estimates
         if self.exact:
-            self.scorer = Exact(reader, self.doc_ids, self.same, self._shingles, store.settings)
+            self.scorer = Exact(reader, self.doc_ids, self.same, self._shingles, self.settings)
 
     def __len__(self) -> int:
         return len(self.doc_ids)
@@ -87,7 +94,7 @@ class _Join:
         scores = self.scorer.scores(one, other, threshold)
         similar = scores >= threshold
         one, other, scores = one[similar], other[similar], scores[similar]
-        construction = self._settings.construction
+        construction = self.settings.construction
         if self.thinned or construction.higher:
             # Some were paired by a shingle, and share no bucket; others share one, but not those
             # that make the cascade true. Few pairs are similar, so these are asked last.
@@ -107,7 +114,7 @@ class _Join:
             return np.arange(len(self))[::-1].copy()
         if keep == "longest":
             # The elements of a set, not the characters of its JSON.
-            of_sets = self._settings.shingling.of_sets
+            of_sets = self.settings.shingling.of_sets
             lengths = self._shingles if of_sets else self._reader.lengths(self.doc_ids)
             return np.argsort(-lengths, kind="stable")
         return np.arange(len(self))
@@ -116,12 +123,12 @@ class _Join:
 def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
     """All pairs of candidates that are similar, in the order of addition."""
     with store.join_reader() as reader:
-        join = _Join(store, reader, request)
-        buckets = join.thin(join.buckets, join.same, request.threshold)
+        join = _Join(reader, request)
+        buckets = join.thin(join.buckets, join.same, join.threshold)
         # Buckets that were thinned have not all that a pair shares.
-        shared = 1 if join.thinned else store.settings.construction.least_bands
+        shared = 1 if join.thinned else join.settings.construction.least_bands
         for candidates in buckets.pairs(len(join), shared=shared):
-            a, b, scores = join.similar(*candidates, request.threshold)
+            a, b, scores = join.similar(*candidates, join.threshold)
             for start in range(0, len(a), _ROWS):
                 part = slice(start, start + _ROWS)
                 yield from _pairs(join, a[part], b[part], scores[part])
@@ -140,17 +147,17 @@ def _pairs(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64])
 def all_clusters(store: Store, request: Request) -> Iterator[Cluster]:
     """The clusters of two documents or more, in the order of their first documents."""
     with store.join_reader() as reader:
-        join = _Join(store, reader, request)
+        join = _Join(reader, request)
         order = join.order(request.keep)
         find = _stars if request.star else _components
-        keeper, scores = find(join, order, request.threshold)
+        keeper, scores = find(join, order, join.threshold)
         size = np.bincount(keeper, minlength=len(join))[keeper]
         # Clusters in the order of their first members, in each the members in theirs.
         first = np.full(len(join), len(join))
         np.minimum.at(first, keeper, np.arange(len(join)))
         members = np.flatnonzero(size > 1)
         members = members[np.argsort(first[keeper[members]], kind="stable")]
-        yield from _clusters(join, members, keeper[members], scores[members], request.threshold)
+        yield from _clusters(join, members, keeper[members], scores[members], join.threshold)
 
 
 def _clusters(

@@ -65,7 +65,7 @@ class Shingling:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a database is made with; it never changes while the file holds documents.
+    """What a database is made with; threshold, recall and construction change by reindexing only.
 
     Attributes:
         threshold: the Jaccard similarity from which on documents count as similar, in (0, 1].

@@ -1,9 +1,11 @@
-"""What becomes of documents that are compared with those kept before them."""
+"""What becomes of documents that are compared with those before them, and of an index."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from lshdb.model import Settings
 
 OnSimilar: TypeAlias = Literal["keep", "skip"]
 """What is done with a document that is similar to one kept before it."""
@@ -43,3 +45,22 @@ class Line:
     number: int
     data: bytes = field(repr=False)
     skipped: Skipped | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reindexed:
+    """What `Database.reindex` did.
+
+    Attributes:
+        before: the settings that the index had.
+        after: those that it has; the same if there was nothing to do.
+        documents: how many have band rows.
+        rows: how many band rows were written; 0 where those of before serve as well.
+        free: bytes of the file that are free for what is added next.
+    """
+
+    before: Settings
+    after: Settings
+    documents: int
+    rows: int
+    free: int

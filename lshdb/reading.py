@@ -57,8 +57,9 @@ class Reading(Planning):
 
     @property
     def settings(self) -> Settings:
-        """What the database was made with."""
-        return self._store.settings
+        """What the database was made with, or reindexed to since, here or by another process."""
+        with self._store.reading():
+            return self._store.settings
 
     @property
     def path(self) -> Path:
@@ -76,13 +77,14 @@ class Reading(Planning):
         ...     db.get("fox").content
         'The fox and the grapes'
         """
-        row = row_of_key(self._store, key)
-        keys = None
-        if row.signature is not None:
-            keys = buckets_of(self._store, row.signature)
+        with self._store.reading():
+            row = row_of_key(self._store, key)
+            keys = None
+            if row.signature is not None:
+                keys = buckets_of(self._store, row.signature)
         content = None
         if row.content is not None:
-            content = from_stored(row.content, self.settings.shingling)
+            content = from_stored(row.content, self._store.settings.shingling)
         return StoredDocument(row.doc_id, row.key, content, row.shingles, row.signature, keys)
 
     def __contains__(self, key: str) -> bool:
@@ -153,10 +155,10 @@ class Reading(Planning):
         ...     db.query("the FOX, and the grapes")
         [Match(key='fox', similarity=1.0, exact=True, estimate=1.0, bands=16, containment=None)]
         """
-        least = self._least(threshold)
-        return search(
-            self._store, Query(content, key, top, least, estimate, exhaustive, containment)
-        )
+        with self._store.reading():
+            least = self._store.settings.threshold if threshold is None else threshold
+            asked = Query(content, key, top, least, estimate, exhaustive, containment)
+            return search(self._store, asked)
 
     def compare(self, a: str | Document, b: str | Document) -> Comparison:
         """What two documents have in common, and whether a query for one would find the other.
@@ -215,7 +217,7 @@ class Reading(Planning):
         """
         from lshdb.joining import Request, all_pairs
 
-        return all_pairs(self._store, Request(self._least(threshold), estimate))
+        return all_pairs(self._store, Request(threshold, estimate))
 
     def clusters(
         self,
@@ -255,10 +257,7 @@ class Reading(Planning):
         """
         from lshdb.joining import Request, all_clusters
 
-        return all_clusters(self._store, Request(self._least(threshold), estimate, keep, star))
-
-    def _least(self, threshold: float | None) -> float:
-        return self.settings.threshold if threshold is None else threshold
+        return all_clusters(self._store, Request(threshold, estimate, keep, star))
 
     # looking inside
 
@@ -266,13 +265,14 @@ class Reading(Planning):
         """Settings, numbers of documents, size of the file."""
         with self._store.reading():
             documents, empty = self._store.count()
-        return Info(self.settings, documents, empty, self._store.bytes())
+            return Info(self._store.settings, documents, empty, self._store.bytes())
 
     def buckets(self, top: int = 10) -> list[Bucket]:
         """The buckets with the most documents, largest first; UsageError if top is below 1."""
         if top < 1:
             raise UsageError(f"top {top} is not at least 1")
-        return self._store.largest_buckets(min(top, _MOST_ROWS))
+        with self._store.reading():
+            return self._store.largest_buckets(min(top, _MOST_ROWS))
 
     def buckets_of(self, key: str) -> list[Bucket]:
         """The buckets that a document is in, one of each band; KeyNotFound without one."""
@@ -286,7 +286,7 @@ class Reading(Planning):
         """How many distinct shingles a document has; None where content is not kept."""
         if document.content is None:
             return None
-        settings = self.settings
+        settings = self._store.settings
         return len(distinct_shingles([document.content], settings.shingling, settings.seed).hashes)
 
     def sql(self, statement: str) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:

@@ -37,15 +37,15 @@ class Screening:
     """What is asked of lshdb.screening.
 
     Attributes:
-        threshold: the similarity from which on a document is dropped.
+        threshold: the similarity from which on a document is dropped; None for the database's.
         estimate: whether signatures decide even where contents are kept.
     """
 
-    threshold: float
+    threshold: float | None = None
     estimate: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 < self.threshold <= 1:
+        if self.threshold is not None and not 0 < self.threshold <= 1:
             raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
 
 
@@ -113,7 +113,8 @@ class _Decider:
     def __init__(self, store: Store, new: NewDocuments, asked: Screening, listing: Listing) -> None:
         n = len(new.own)
         self._listing = listing
-        self._least = asked.threshold
+        own = store.settings.threshold
+        self._least = own if asked.threshold is None else asked.threshold
         self.like = np.full(n, -1)
         self.similarities = np.zeros(n)
         self.cut = 0

@@ -189,6 +189,7 @@ class _Documents:
                 np.concatenate([one.signatures for one in signed]),
                 np.concatenate([one.shingles for one in signed]),
                 np.concatenate([one.bucket_keys for one in signed]),
+                settings.construction,
             ),
             [self._digests[i] for i in asked],
             stored,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeVar, cast
@@ -67,8 +68,49 @@ class SettingsRequest:
             seed=_or(self.seed, SEED),
             content=_or(self.content, True),
         )
+        return self._shaped(settings, construction)
+
+    def reindexed(self, settings: Settings) -> Settings:
+        """The settings of a file whose index is made anew from its signatures.
+
+        What is not given stays, and bands and rows are chosen unless they are given. Only
+        threshold, recall and construction can change: the others are in the signatures.
+
+        Raises:
+            SettingsError: nothing is given, it is impossible, or takes more lanes than are stored.
+        """
+        given = (self.threshold, self.recall, self.bands, self.rows, self.construction)
+        if all(one is None for one in given):
+            raise SettingsError("give a threshold, a recall, bands and rows, or a construction")
+        construction = self._given_construction()
+        lanes = settings.permutations
+        if construction is not None and construction.lanes > lanes:
+            raise SettingsError(
+                f"{construction} takes {construction.lanes} lanes, and the stored signatures have "
+                f"{lanes}: give a construction of fewer lanes, or make another file with "
+                f"--permutations {construction.lanes}"
+            )
+        settings = replace(
+            settings,
+            threshold=_or(self.threshold, settings.threshold),
+            recall=_or(self.recall, settings.recall),
+            construction=Construction(1, 1),
+        )
+        most = candidate_probability(settings.threshold, Construction(1, lanes))
+        if construction is None and most < settings.recall:
+            raise SettingsError(
+                f"recall {settings.recall:g} at threshold {settings.threshold:g} cannot be reached "
+                f"with the {lanes} lanes of the stored signatures (at most "
+                f"{math.floor(most * 1e4) / 1e4:g}): ask for less recall, or make another file "
+                "with more permutations"
+            )
+        return self._shaped(settings, construction)
+
+    def _shaped(self, settings: Settings, construction: Construction | None) -> Settings:
+        """The settings with their construction: the one given, or the one to be chosen."""
+        threshold, recall = settings.threshold, settings.recall
         if construction is None:
-            construction = choose_construction(threshold, recall, permutations)
+            construction = choose_construction(threshold, recall, settings.permutations)
         elif self.recall is None:
             # The shape decides; the file tells the recall that it gives.
             recall = round(candidate_probability(threshold, construction), 6)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from lshdb.banding import bucket_keys
 from lshdb.hashing import Hashes, distinct
 from lshdb.minhash import make_sketch
-from lshdb.model import Content, Settings, Shingles, Shingling
+from lshdb.model import Construction, Content, Settings, Shingles, Shingling
 from lshdb.shingling import groups, is_large, pieces, shingle_group
 
 _MERGE: Final = 1 << 22
@@ -33,15 +33,25 @@ class Signed:
         signatures: uint32[n, permutations].
         shingles: int64[n], how many shingles each has, repetitions counted; 0 means empty.
         bucket_keys: int64[n, bands].
+        construction: that the bucket keys are made for.
     """
 
     signatures: npt.NDArray[np.uint32]
     shingles: npt.NDArray[np.int64]
     bucket_keys: npt.NDArray[np.int64]
+    construction: Construction
 
     def take(self, places: npt.NDArray[np.int64]) -> Signed:
         """The documents at some places int64[m]."""
-        return Signed(self.signatures[places], self.shingles[places], self.bucket_keys[places])
+        keys = self.bucket_keys[places]
+        return Signed(self.signatures[places], self.shingles[places], keys, self.construction)
+
+    def banded(self, settings: Settings) -> Signed:
+        """The same with the bucket keys that settings make: the file may have been reindexed."""
+        if self.construction == settings.construction:
+            return self
+        keys = bucket_keys(self.signatures, settings.construction, settings.seed)
+        return Signed(self.signatures, self.shingles, keys, settings.construction)
 
 
 def sign(contents: Sequence[Content], settings: Settings) -> Signed:
@@ -60,7 +70,7 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
             signatures[group] = sketch.signatures(shingles)
             counts[group] = np.diff(shingles.offsets)
     keys = bucket_keys(signatures, settings.construction, settings.seed)
-    return Signed(signatures, counts, keys)
+    return Signed(signatures, counts, keys, settings.construction)
 
 
 def distinct_shingles(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:

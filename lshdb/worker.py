@@ -138,6 +138,7 @@ def receive_signed(pipe: BinaryIO, part: Part, settings: Settings) -> SignedPart
             np.frombuffer(rest[0], np.uint32).reshape(n, settings.permutations),
             np.frombuffer(rest[1], np.int64),
             np.frombuffer(rest[2], np.int64).reshape(n, settings.construction.bands),
+            settings.construction,
         )
     failures = [Failure(where, reason) for where, reason in header["failures"]]
     return SignedPart(keys, stored, digests, signed, failures, header["replaced"], lines)

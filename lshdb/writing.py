@@ -99,12 +99,15 @@ class Writer:
 
 
 def signatures_of(part: SignedPart, places: list[int], settings: Settings) -> Signed:
-    """The signatures of the documents at some places, made now if they were not wanted before."""
+    """The signatures of the documents at some places, made now if they were not wanted before.
+
+    Their bucket keys are those of `settings`, whatever the index was like when they were signed.
+    """
     if part.signed is None:
         return sign([from_stored(part.stored[i], settings.shingling) for i in places], settings)
     if len(places) == len(part.keys):
-        return part.signed
-    return part.signed.take(np.array(places, dtype=np.int64))
+        return part.signed.banded(settings)
+    return part.signed.take(np.array(places, dtype=np.int64)).banded(settings)
 
 
 def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int, int]:

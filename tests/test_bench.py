@@ -39,6 +39,7 @@ BENCHMARKS = (
     "hot",
     "dedup",
     "check",
+    "reindex",
     "scale",
     "startup",
 )

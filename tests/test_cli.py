@@ -31,6 +31,7 @@ FLAGS = {
         *("--threshold", "--recall", "--permutations", "--documents", "--top", "--plot"),
         "--json",
     ),
+    "reindex": ("--threshold", "--recall", "--bands", "--rows", "--construction"),
     "remove": (),
     "show": ("--json",),
     "buckets": ("--top", "--key", "--json"),

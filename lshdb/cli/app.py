@@ -7,7 +7,17 @@ from typing import Final
 
 import typer
 
-from lshdb.cli import adding, checking, comparing, deduplicating, joining, looking, querying, tuning
+from lshdb.cli import (
+    adding,
+    checking,
+    comparing,
+    deduplicating,
+    joining,
+    looking,
+    querying,
+    reindexing,
+    tuning,
+)
 from lshdb.cli.options import Quiet
 from lshdb.cli.output import be_quiet
 from lshdb.cli.running import command, open_streams
@@ -46,6 +56,7 @@ for function in (
     looking.sql,
     looking.info,
     tuning.tune,
+    reindexing.reindex,
     checking.check,
     checking.backup,
 ):

@@ -17,6 +17,13 @@ class Progress(Protocol):
         """`done` bytes are read, `documents` are in the file."""
 
 
+class Steps(Protocol):
+    """Told how far a job of a known length has come."""
+
+    def __call__(self, done: int, total: int, /) -> None:
+        """`done` steps of `total` are done."""
+
+
 @contextmanager
 def progress_bar(label: str, total: int | None) -> Iterator[Progress]:
     """A bar on standard error that counts bytes of input and documents.
@@ -73,3 +80,35 @@ def stages_bar() -> Iterator[Callable[[str, int, int], None]]:
         yield lambda what, done, total: bar.update(
             task, description=what, completed=done, total=total or None
         )
+
+
+@contextmanager
+def steps_bar(label: str) -> Iterator[Steps]:
+    """A bar on standard error that counts steps."""
+    if is_quiet() or not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+
+        def update(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield update

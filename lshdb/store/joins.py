@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import DamagedFile
+from lshdb.model import Settings
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, translated_errors
+from lshdb.store.settings_row import SettingsRow
 
 _ROWS_AT_ONCE: Final = 50_000
 _DOCUMENTS_AT_ONCE: Final = 10_000
@@ -26,16 +28,29 @@ DocIds = npt.NDArray[np.int64]
 
 
 class JoinReader:
-    """Reads for one join. Use as a context manager, in one thread."""
+    """Reads for one join. Use as a context manager, in one thread.
 
-    def __init__(self, path: Path, timeout: float, lanes: int) -> None:
+    Attributes:
+        settings: those of the index that is read; what was known before may be of another.
+        lanes: of a signature.
+    """
+
+    settings: Settings
+    lanes: int
+
+    def __init__(self, path: Path, timeout: float) -> None:
         self._path = path
-        self.lanes = lanes
         self._connection = connect(path, "read", timeout)
 
     def __enter__(self) -> JoinReader:
-        with translated_errors(self._path):
-            self._connection.execute("BEGIN")
+        try:
+            with translated_errors(self._path):
+                self._connection.execute("BEGIN")
+                self.settings = SettingsRow(self._connection, self._path).settings
+        except BaseException:
+            self._connection.close()
+            raise
+        self.lanes = self.settings.permutations
         return self
 
     def __exit__(

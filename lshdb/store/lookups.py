@@ -18,6 +18,7 @@ from lshdb.store import statements as sql
 from lshdb.store.connection import translated_errors
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import SqlValue, run_readonly
+from lshdb.store.settings_row import SettingsRow
 
 _T = TypeVar("_T")
 _AT_ONCE: Final = 10_000
@@ -39,9 +40,14 @@ class StoreReader:
     """What is read of an open database file, its values typed and its errors lshdb's."""
 
     path: Path
-    settings: Settings
+    _settings: SettingsRow
     _connection: Connection
     _timeout: float
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the open transaction, or the last one: another process may reindex the file."""
+        return self._settings.settings
 
     def candidates(
         self, bucket_keys: npt.NDArray[np.int64]
@@ -131,11 +137,11 @@ class StoreReader:
         return self._signature_matrix(rows)
 
     def all_signatures(
-        self,
+        self, most: int | None = None
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]]:
-        """All signatures, some thousands at a time: doc_ids int64[n], signatures uint32[n, k]."""
+        """All signatures by doc_id, some thousands or `most` at a time: int64[n], uint32[n, k]."""
         last = 0
-        while rows := self._rows(sql.SIGNATURES_AFTER, last, _AT_ONCE):
+        while rows := self._rows(sql.SIGNATURES_AFTER, last, most or _AT_ONCE):
             doc_ids, signatures = self._signature_matrix(rows)
             last = int(doc_ids[-1])
             yield doc_ids, signatures
@@ -166,6 +172,12 @@ class StoreReader:
         """The size of the file with its write-ahead log, in bytes."""
         files = (self.path, self.path.with_name(self.path.name + "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
+
+    def free_bytes(self) -> int:
+        """How much of the file is free for what is written next."""
+        ((pages,),) = self._rows(sql.FREE_PAGES)
+        ((size,),) = self._rows(sql.PAGE_SIZE)
+        return integer(pages) * integer(size)
 
     def sql(self, statement: str) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
         """Run a user's SQL on a connection that only reads: column names and rows."""

@@ -16,6 +16,8 @@ INSERT_SETTINGS: Final = """
     INSERT INTO settings
         (id, threshold, recall, shingle, permutations, construction, sketch, seed, content)
     VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)"""
+UPDATE_INDEX_SETTINGS: Final = """
+    UPDATE settings SET threshold = ?, recall = ?, construction = ? WHERE id = 1"""
 
 LAST_DOC_ID: Final = "SELECT coalesce(max(doc_id), 0) FROM documents"
 KNOWN_DOCUMENTS: Final = """
@@ -30,6 +32,8 @@ INSERT_SIGNATURE: Final = "INSERT INTO signatures (doc_id, signature) VALUES (?,
 DELETE_SIGNATURE: Final = "DELETE FROM signatures WHERE doc_id = ?"
 INSERT_BAND: Final = "INSERT INTO bands (band_no, bucket_key, doc_id) VALUES (?, ?, ?)"
 INSERT_BANDS: Final = INSERT_BAND + ", (?, ?, ?)" * (BANDS_AT_ONCE - 1)
+# Without WHERE: SQLite frees whole pages, without a look at their rows.
+DELETE_BANDS: Final = "DELETE FROM bands"
 DELETE_BAND: Final = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"
 
 # Counted by the caller: GROUP BY takes as long again, and many times that on large buckets.
@@ -100,3 +104,5 @@ LENGTHS: Final = """
 
 COUNT_DOCUMENTS: Final = "SELECT count(*) FROM documents"
 COUNT_EMPTY: Final = "SELECT count(*) FROM documents WHERE shingles = 0"
+FREE_PAGES: Final = "PRAGMA freelist_count"
+PAGE_SIZE: Final = "PRAGMA page_size"

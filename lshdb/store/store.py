@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import DamagedFile, QueryError
+from lshdb.errors import DamagedFile, QueryError, UsageError
 from lshdb.model import Settings
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
@@ -28,7 +28,7 @@ from lshdb.store.guard import Connection
 from lshdb.store.joins import JoinReader
 from lshdb.store.lookups import StoreReader, blob, integer
 from lshdb.store.readonly_sql import SqlValue
-from lshdb.store.settings_row import settings_of
+from lshdb.store.settings_row import SettingsRow, insert_settings, update_index_settings
 
 if TYPE_CHECKING:
     from lshdb.store.checkpoint import Checkpointer
@@ -55,8 +55,9 @@ class Store(StoreReader):
         self.path = path
         self._connection = connection
         self._timeout = timeout
+        self._rebuilding = False
         try:
-            self.settings = self._run(self._read_settings)
+            self._settings = self._run(lambda: SettingsRow(connection, path))
         except QueryError as error:
             raise DamagedFile(f"{path} lacks lshdb's tables: {error}") from error
 
@@ -76,7 +77,7 @@ class Store(StoreReader):
                         with transaction(connection, "write"):
                             if is_new(connection):
                                 create_tables(connection)
-                                _insert_settings(connection, settings)
+                                insert_settings(connection, settings)
             return cls(path, connection, timeout)
         except BaseException:
             connection.close()
@@ -98,7 +99,7 @@ class Store(StoreReader):
     def join_reader(self) -> JoinReader:
         """A connection of its own that reads what joins need, all of one moment."""
         self._connection.check_file()
-        return JoinReader(self.path, self._timeout, self.settings.permutations)
+        return JoinReader(self.path, self._timeout)
 
     def checkpoints(self) -> Checkpointer:
         """Checkpoints beside the writing of many large batches."""
@@ -107,24 +108,41 @@ class Store(StoreReader):
 
         return Checkpointer(self._connection, self.path, self._timeout)
 
+    def shrink_log(self) -> None:
+        """Copy the log into the file and give its room back, as far as no reader needs it."""
+        # What cannot be copied now (the disk is full) is safe in the log, and is copied later.
+        with suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA busy_timeout = 0")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        self._connection.execute(f"PRAGMA busy_timeout = {int(self._timeout * 1000)}")
+
     def writing(self) -> AbstractContextManager[None]:
         """A transaction that is written whole or not at all."""
         return self._transaction("write")
 
     @contextmanager
+    def rebuilding(self) -> Iterator[None]:
+        """A transaction that makes the index anew; nothing is found in it before it is done."""
+        with self.writing():
+            self._rebuilding = True
+            try:
+                yield
+            finally:
+                self._rebuilding = False
+
+    @contextmanager
     def _transaction(self, kind: str) -> Iterator[None]:
-        with (
-            translated_errors(self.path),
-            transaction(self._connection, "write" if kind == "write" else "read"),
-        ):
-            yield
+        if self._rebuilding:
+            raise UsageError("the database is being reindexed: finish that first")
+        with translated_errors(self.path):
+            outermost = not self._connection.in_transaction
+            with transaction(self._connection, "write" if kind == "write" else "read"):
+                if outermost:
+                    self._settings.refresh()
+                yield
 
     def _run_many(self, statement: str, rows: Iterable[Sequence[SqlValue]]) -> None:
         self._run(lambda: self._connection.executemany(statement, rows))
-
-    def _read_settings(self) -> Settings:
-        row = self._connection.execute(sql.SELECT_SETTINGS).fetchone()
-        return settings_of(row, self.path)
 
     # writing; the caller holds a transaction
 
@@ -166,26 +184,28 @@ class Store(StoreReader):
         for band in range(bucket_keys.shape[1]):
             insert_rows(self._run_many, sorted_band_rows(doc_ids, bucket_keys[:, band], band))
 
+    def append_bands(
+        self, band: int, keys: npt.NDArray[np.int64], doc_ids: npt.NDArray[np.int64]
+    ) -> None:
+        """Insert rows of a band, int64[n] both, that come after all that the table has."""
+        rows = np.empty((len(keys), 3), dtype=np.int64)
+        rows[:, 0], rows[:, 1], rows[:, 2] = band, keys, doc_ids
+        insert_rows(self._run_many, rows)
+
+    def clear_bands(self) -> None:
+        """Delete all band rows; their pages are free for what is inserted next."""
+        self._run(lambda: self._connection.execute(sql.DELETE_BANDS))
+
+    def set_index(self, settings: Settings) -> None:
+        """Write the threshold, recall and construction of the index."""
+        self._run(lambda: update_index_settings(self._connection, settings))
+
     def unindex(self, doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]) -> None:
         """Delete the signatures and band rows of documents int64[n], buckets int64[n, b]."""
         for band in range(bucket_keys.shape[1]):
             rows = sorted_band_rows(doc_ids, bucket_keys[:, band], band)
             self._run_many(sql.DELETE_BAND, rows.tolist())
         self._run_many(sql.DELETE_SIGNATURE, [(doc_id,) for doc_id in doc_ids.tolist()])
-
-
-def _insert_settings(connection: sqlite3.Connection, settings: Settings) -> None:
-    values = (
-        settings.threshold,
-        settings.recall,
-        str(settings.shingling),
-        settings.permutations,
-        str(settings.construction),
-        settings.sketch,
-        settings.seed,
-        int(settings.content),
-    )
-    connection.execute(sql.INSERT_SETTINGS, values)
 
 
 def sorted_band_rows(

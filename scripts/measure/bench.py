@@ -25,6 +25,7 @@ import bench_join
 import bench_kernels
 import bench_pairs
 import bench_query
+import bench_reindex
 import bench_scale
 import bench_startup
 import machine
@@ -44,6 +45,7 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
     "hot": bench_hot,
     "dedup": bench_dedup,
     "check": bench_check,
+    "reindex": bench_reindex,
     "scale": bench_scale,
     "startup": bench_startup,
 }
