@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     )
     from lshdb.opening import open_database as open  # noqa: A004
     from lshdb.outcomes import Line, Reindexed, Skipped
+    from lshdb.sketching import SignatureSet, Sketching
     from lshdb.tuning import Tuned, tune
 
 __version__ = "0.1.0"
@@ -90,6 +91,8 @@ __all__ = [
     "SettingsMismatch",
     "SharedBucket",
     "Shingling",
+    "SignatureSet",
+    "Sketching",
     "Skipped",
     "StoreError",
     "StoredDocument",
@@ -111,6 +114,7 @@ def __getattr__(name: str) -> object:
         "lshdb.model",
         "lshdb.outcomes",
         "lshdb.findings",
+        "lshdb.sketching",
         "lshdb.database",
         "lshdb.opening",
         "lshdb.checking",

@@ -13,6 +13,7 @@ from lshdb.model import Content, Element, Shingling
 LARGEST: Final = 900_000_000
 """Bytes of UTF-8 in the largest document; SQLite takes values of up to a billion."""
 
+DIGEST_BYTES: Final = 16
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -25,6 +26,11 @@ def cleaned(content: Content, shingling: Shingling) -> str | tuple[Element, ...]
         ContentError: a set where texts are shingled or a text where sets are, an element that is
             neither string nor integer, or a document too large to store.
     """
+    if shingling.foreign:
+        raise ContentError(
+            f"this database holds signatures that were made elsewhere (shingle {shingling}): "
+            "it takes signatures, and can make none"
+        )
     if shingling.of_sets:
         if isinstance(content, str):
             raise ContentError("this is a text, and the database holds sets (shingle set)")
@@ -60,10 +66,10 @@ def _check_size(stored: str) -> None:
 
 
 def digest(encoded: bytes | memoryview) -> bytes:
-    """16 bytes of BLAKE2b over a stored form in UTF-8; equal for equal documents only."""
+    """DIGEST_BYTES of BLAKE2b over a stored form in UTF-8; equal for equal documents only."""
     import hashlib  # loads OpenSSL, which a query never needs
 
-    return hashlib.blake2b(encoded, digest_size=16).digest()
+    return hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).digest()
 
 
 def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:

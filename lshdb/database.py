@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from lshdb.errors import UsageError
+from lshdb.exchange import Exchange
 from lshdb.model import AddReport, Content, Document
-from lshdb.reading import Reading
 
 if TYPE_CHECKING:
     from lshdb.examining import OnProgress
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from lshdb.screening import Screening
 
 
-class Database(Reading):
+class Database(Exchange):
     """An open lshdb file: documents, their signatures, and the buckets that find similar ones.
 
     Made by `lshdb.open`. Use it as a context manager, or call `close`. An object belongs to the
@@ -263,14 +262,9 @@ class Database(Reading):
         return reindex(self._store, request, on_progress)
 
     def _screening(self, on_similar: OnSimilar) -> Screening | None:
-        from lshdb import outcomes
-        from lshdb.screening import Screening
+        from lshdb.screening import screening
 
-        if on_similar not in get_args(outcomes.OnSimilar):
-            raise UsageError(
-                f"on_similar {on_similar!r} is not {' or '.join(get_args(outcomes.OnSimilar))}"
-            )
-        return Screening() if on_similar == "skip" else None
+        return screening(on_similar)
 
     def remove(self, key: str) -> None:
         """Remove a document; KeyNotFound if no document has the key."""

@@ -112,6 +112,8 @@ def write_documents(
     selection: Selection | None = None,
 ) -> Iterator[Written]:
     """Add documents in batches; each is told when it is in the file."""
+    if store.settings.shingling.foreign:
+        cleaned("", store.settings.shingling)  # says why not, once and not for each document
     reuse_freed_memory()
     cut = 0
     with (
@@ -322,17 +324,23 @@ def _memory(content: Content) -> int:
 
 def _checked(document: Document, settings: Settings) -> tuple[str, Content]:
     """A document's key and cleaned content; ContentError tells the key."""
-    key = document.key
+    key = checked_key(document.key)
+    try:
+        return key, cleaned(document.content, settings.shingling)
+    except ContentError as error:
+        raise ContentError(f"{key!r}: {error}") from error
+
+
+def checked_key(key: str) -> str:
+    """The key itself; ContentError if it is none."""
     if not isinstance(key, str) or not key or "\0" in key:
         raise ContentError(f"key {key!r} is not a string of at least one character without NUL")
     try:
         if not key.isascii():
             key.encode()
-        return key, cleaned(document.content, settings.shingling)
     except UnicodeEncodeError as error:
         raise ContentError(f"key {key!r} has a lone surrogate") from error
-    except ContentError as error:
-        raise ContentError(f"{key!r}: {error}") from error
+    return key
 
 
 def remove(store: Store, keys: Sequence[str]) -> None:

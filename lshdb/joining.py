@@ -120,8 +120,34 @@ class _Join:
         return np.arange(len(self))
 
 
+@dataclass(frozen=True, slots=True)
+class PairBlock:
+    """Some pairs of similar documents, n of them.
+
+    Attributes:
+        a, b: their keys, n each; `a` has those added first.
+        similarities: float64[n].
+        estimates: float64[n].
+        exact: whether similarities are exact.
+    """
+
+    a: list[str]
+    b: list[str]
+    similarities: npt.NDArray[np.float64]
+    estimates: npt.NDArray[np.float64]
+    exact: bool
+
+
 def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
     """All pairs of candidates that are similar, in the order of addition."""
+    for block in pair_blocks(store, request):
+        scores, estimates = block.similarities.tolist(), block.estimates.tolist()
+        for a, b, score, estimate in zip(block.a, block.b, scores, estimates, strict=True):
+            yield Pair(a, b, score, block.exact, estimate)
+
+
+def pair_blocks(store: Store, request: Request) -> Iterator[PairBlock]:
+    """The same pairs, some thousands at a time."""
     with store.join_reader() as reader:
         join = _Join(reader, request)
         buckets = join.thin(join.buckets, join.same, join.threshold)
@@ -131,17 +157,13 @@ def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
             a, b, scores = join.similar(*candidates, join.threshold)
             for start in range(0, len(a), _ROWS):
                 part = slice(start, start + _ROWS)
-                yield from _pairs(join, a[part], b[part], scores[part])
+                yield _block(join, a[part], b[part], scores[part])
 
 
-def _pairs(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64]) -> Iterator[Pair]:
+def _block(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64]) -> PairBlock:
     estimates = join.estimates.scores(a, b, 0) if join.exact else scores
     keys = join.keys(np.concatenate([a, b]))
-    exact = join.exact
-    for one, other, score, estimate in zip(
-        keys[: len(a)], keys[len(a) :], scores.tolist(), estimates.tolist(), strict=True
-    ):
-        yield Pair(one, other, score, exact, estimate)
+    return PairBlock(keys[: len(a)], keys[len(a) :], scores, estimates, join.exact)
 
 
 def all_clusters(store: Store, request: Request) -> Iterator[Cluster]:

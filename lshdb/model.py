@@ -18,19 +18,23 @@ Element: TypeAlias = str | int
 """An element of a set document. 1 and "1" are two elements."""
 Content: TypeAlias = str | Collection[Element]
 """What a document holds: a text, or a set of elements."""
-ShinglingKind: TypeAlias = Literal["word", "char", "set"]
+ShinglingKind: TypeAlias = Literal["word", "char", "set", "foreign"]
 SketchName: TypeAlias = Literal["fast", "minhash"]
 Keep: TypeAlias = Literal["first", "longest", "last"]
 """Which document of a cluster is kept."""
 
 FEWEST_LANES: Final = 16
 LONGEST_SHINGLE: Final = 64
+LONGEST_NAME: Final = 100
 LARGEST_SEED: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Shingling:
     """How documents become sets of shingles: `word:w`, `char:k` or `set`.
+
+    Or `foreign:NAME`, where they do not: signatures come from another program, and the name is
+    the user's for what made them.
 
     >>> Shingling.parse("char:5")
     Shingling(kind='char', size=5)
@@ -40,12 +44,20 @@ class Shingling:
 
     kind: ShinglingKind
     size: int = 1
+    name: str = field(default="", repr=False)
 
     @classmethod
     def parse(cls, text: str) -> Shingling:
-        """Read `word:w`, `char:k` or `set`; SettingsError if it is none of them."""
+        """Read `word:w`, `char:k`, `set` or `foreign:NAME`; SettingsError if it is none of them."""
         if text == "set":
             return cls("set")
+        if text.startswith("foreign:"):
+            name = text.removeprefix("foreign:")
+            if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
+                raise SettingsError(
+                    f"the name in {text[:200]!r} is not 1 to {LONGEST_NAME} printable characters"
+                )
+            return cls("foreign", name=name)
         match = re.fullmatch(r"(word|char):([0-9]{1,4})", text)
         if match is None or not 1 <= int(match[2]) <= LONGEST_SHINGLE:
             raise SettingsError(
@@ -59,8 +71,13 @@ class Shingling:
         """Whether documents are sets of elements rather than texts."""
         return self.kind == "set"
 
+    @property
+    def foreign(self) -> bool:
+        """Whether another program makes the signatures: there is nothing that shingles."""
+        return self.kind == "foreign"
+
     def __str__(self) -> str:
-        return "set" if self.kind == "set" else f"{self.kind}:{self.size}"
+        return "set" if self.kind == "set" else f"{self.kind}:{self.name or self.size}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +121,8 @@ class Settings:
             )
         if self.sketch not in get_args(SketchName):
             raise SettingsError(f"sketch {self.sketch!r} is not fast or minhash")
+        if self.shingling.foreign and self.content:
+            raise SettingsError(f"shingle {self.shingling} has no contents: give --no-content")
         if not 0 <= self.seed <= LARGEST_SEED:
             raise SettingsError(f"seed {self.seed} is not 0 to {LARGEST_SEED}")
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from lshdb import arrow_blocks
 from lshdb.content import cleaned, digest, encoded
 from lshdb.errors import ContentError
 from lshdb.model import Content, Settings
@@ -19,7 +20,7 @@ class Part:
 
     Attributes:
         documents: keys and documents, cleaned (see lshdb.content).
-        lines: a block of lines, not parsed yet.
+        lines: a block of lines or rows, not parsed yet.
         sign: whether signatures are wanted; else only digests.
     """
 
@@ -38,7 +39,7 @@ class SignedPart:
             still to be signed.
         digests: of the stored forms, 16 bytes each.
         signed: their signatures; None if they were not wanted.
-        failures: lines that gave no document.
+        failures: lines and rows that gave no document.
         replaced: how many had bytes or code units that are not Unicode.
         lines: where they came as lines, the place of each one's line in its block, from 0.
     """
@@ -61,7 +62,11 @@ def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> Si
     if part.lines is not None:
         assert parser is not None
         parser = dataclasses.replace(parser)  # counts for itself: others may be at work
-        for place, item in parser.numbered(part.lines):
+        if part.lines.format == "arrow":
+            items = arrow_blocks.numbered(part.lines, parser)
+        else:
+            items = parser.numbered(part.lines)
+        for place, item in items:
             if isinstance(item, Failure):
                 failures.append(item)
                 continue

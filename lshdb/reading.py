@@ -257,6 +257,10 @@ class Reading(Planning):
         """
         from lshdb.joining import Request, all_clusters
 
+        if keep == "longest" and self.settings.shingling.foreign:
+            raise UsageError(
+                "of signatures that were made elsewhere no lengths are known: keep first or last"
+            )
         return all_clusters(self._store, Request(threshold, estimate, keep, star))
 
     # looking inside

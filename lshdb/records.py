@@ -8,12 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from lshdb.acceleration import fast_json
 from lshdb.content import LARGEST, without_surrogates
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
+
+RowFormat: TypeAlias = Literal["jsonl", "arrow"]
+"""How rows are written: lines of JSON, or an Arrow stream."""
 
 BOM: Final = b"\xef\xbb\xbf"
 
@@ -31,19 +34,21 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Whole lines of JSON, not parsed yet.
+    """Whole lines of JSON, or rows of a table, not parsed yet.
 
     Attributes:
         name: the file's, as printed.
-        first: the number of the first line.
-        count: how many lines there are.
-        data: the lines, each but perhaps the last with its newline.
+        first: the number of the first line or row.
+        count: how many lines or rows there are.
+        data: the lines, each but perhaps the last with its newline; rows as an Arrow stream.
+        format: which of them it is.
     """
 
     name: str
     first: int
     count: int
     data: bytes
+    format: RowFormat = "jsonl"
 
 
 @dataclass(slots=True)

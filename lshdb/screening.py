@@ -12,13 +12,14 @@ the few similar pairs, it is decided document by document.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError
 from lshdb.listing import LISTED, Listing, Mask, Numbers
+from lshdb.outcomes import OnSimilar
 from lshdb.signing import Signed
 from lshdb.store import Store
 from lshdb.verifying import Estimates, Exact, Scorer
@@ -47,6 +48,13 @@ class Screening:
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 < self.threshold <= 1:
             raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
+
+
+def screening(on_similar: OnSimilar) -> Screening | None:
+    """What `on_similar` asks for: None to keep all; UsageError if it is neither keep nor skip."""
+    if on_similar not in get_args(OnSimilar):
+        raise UsageError(f"on_similar {on_similar!r} is not {' or '.join(get_args(OnSimilar))}")
+    return Screening() if on_similar == "skip" else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from lshdb.lookup import (
     all_in_buckets,
     best_in_buckets,
 )
+from lshdb.minhash import EMPTY
 from lshdb.model import Content, Match
 from lshdb.shared_shingles import overlaps
 from lshdb.signing import distinct_shingles, sign
@@ -43,9 +44,10 @@ class Query:
     estimate: bool
     exhaustive: bool
     containment: bool = False
+    signature: npt.NDArray[np.uint32] | None = None
 
     def __post_init__(self) -> None:
-        if (self.content is None) == (self.key is None):
+        if sum(one is not None for one in (self.content, self.key, self.signature)) != 1:
             raise UsageError("a query takes either a document or a key")
         if self.top is not None and self.top < 1:
             raise UsageError(f"top {self.top} is not at least 1")
@@ -87,6 +89,8 @@ class _Scores:
 def search(store: Store, query: Query) -> list[Match]:
     """The matches of a query, best first."""
     exact = store.settings.content and not query.estimate
+    if query.containment and store.settings.shingling.foreign:
+        raise UsageError("of signatures that were made elsewhere no containment can be told")
     with store.reading():
         asked = _document_of(store, query, exact)
         if asked.signature is None:
@@ -127,6 +131,9 @@ def row_of_key(store: Store, key: str) -> DocumentRow:
 
 
 def _document_of(store: Store, query: Query, exact: bool) -> _Asked:
+    if query.signature is not None:
+        is_empty = bool((query.signature == EMPTY).all())
+        return _Asked(None, None if is_empty else query.signature, 0, -1)
     shingling = store.settings.shingling
     needed = exact or query.containment
     if query.key is not None:

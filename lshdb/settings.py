@@ -16,6 +16,8 @@ RECALL: Final = 0.99
 SHINGLE: Final = "word:3"
 PERMUTATIONS: Final = 128
 SKETCH: Final = "fast"
+FOREIGN: Final = "minhash"
+"""What another program's lanes are taken for: equal in a share of about the similarity."""
 SEED: Final = 1
 
 PURPOSES: Final = {
@@ -58,15 +60,18 @@ class SettingsRequest:
         lanes = 0 if construction is None else construction.lanes
         permutations = _or(self.permutations, max(PERMUTATIONS, lanes))
         # Checked before a construction is sought: the search needs numbers that make sense.
+        shingling = Shingling.parse(_or(self.shingle, usual_shingle))
+        if shingling.foreign and self.sketch is not None:
+            raise SettingsError(f"shingle {shingling} comes with a sketch of its own: give none")
         settings = Settings(
             threshold=threshold,
             recall=recall,
-            shingling=Shingling.parse(_or(self.shingle, usual_shingle)),
+            shingling=shingling,
             permutations=permutations,
             construction=construction or Construction(1, 1),
-            sketch=cast(SketchName, _or(self.sketch, SKETCH)),
+            sketch=FOREIGN if shingling.foreign else cast(SketchName, _or(self.sketch, SKETCH)),
             seed=_or(self.seed, SEED),
-            content=_or(self.content, True),
+            content=_or(self.content, not shingling.foreign),
         )
         return self._shaped(settings, construction)
 

@@ -87,7 +87,12 @@ def send_part(pipe: BinaryIO, part: Part) -> None:
     """Ask for a part."""
     header: dict[str, object] = {"sign": part.sign}
     if part.lines is not None:
-        header |= {"name": part.lines.name, "first": part.lines.first, "count": part.lines.count}
+        header |= {
+            "name": part.lines.name,
+            "first": part.lines.first,
+            "count": part.lines.count,
+            "format": part.lines.format,
+        }
         send(pipe, header, [part.lines.data])
     else:
         send(pipe, header, _packed([encoded(content) for _, content in part.documents]))
@@ -96,9 +101,8 @@ def send_part(pipe: BinaryIO, part: Part) -> None:
 def _receive_part(pipe: BinaryIO, settings: Settings) -> Part:
     header, data = receive(pipe)
     if "name" in header:
-        return Part(
-            (), Lines(header["name"], header["first"], header["count"], data[0]), header["sign"]
-        )
+        place = header["name"], header["first"], header["count"]
+        return Part((), Lines(*place, data[0], header["format"]), header["sign"])
     contents = [from_stored(one, settings.shingling) for one in _unpacked(data)]
     return Part([("", content) for content in contents], None, header["sign"])
 

@@ -38,9 +38,10 @@ LAYERS = (
         "scurve",
         "shingling",
         "signing",
+        "sketching",
         "sorting",
     },
-    {"readers", "records", "store"},
+    {"arrow_blocks", "readers", "records", "store"},
     {
         "examining",
         "lookup",
@@ -65,7 +66,8 @@ LAYERS = (
         "writing",
     },
     {"checking", "planning", "selecting"},
-    {"ingest", "reading"},
+    {"ingest", "reading", "tables"},
+    {"exchange", "signature_sets"},
     {"database", "opening"},
     {"__init__"},
     {"cli", "__main__"},
@@ -165,7 +167,14 @@ def test_dependencies_are_those_imported() -> None:
     pyproject = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
     required = {line.split(">")[0] for line in pyproject["project"]["dependencies"]}
     assert required == {"numpy", "xxhash", "typer"}
-    extras = {"compiled": {"numba"}, "cli.plotting": {"matplotlib"}}
+    extras = {
+        "arrow_blocks": {"pyarrow"},
+        "tables": {"pyarrow"},
+        "exchange": {"pyarrow"},
+        "cli.saving": {"pyarrow"},
+        "compiled": {"numba"},
+        "cli.plotting": {"matplotlib"},
+    }
     used = {name: foreign_imports(tree) for name, tree in MODULES.items()}
     for module, own in extras.items():
         assert own <= used[module]

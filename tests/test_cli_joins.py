@@ -125,7 +125,8 @@ def test_nothing_similar_is_told(command: Command, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["pairs", "clusters"])
 def test_wrong_usage(command: Command, name: str) -> None:
-    assert command.fails(name, "--json", "--csv", status=2) == "give one of --json and --csv"
+    reason = command.fails(name, "--json", "--csv", status=2)
+    assert reason == "give one of --json, --csv and --output"
     assert "threshold 2 is not" in command.fails(name, "--threshold", "2", status=2)
     assert "threshold 0 is not" in command.fails(name, "--threshold", "0", status=2)
     assert "no such file" in command.fails(name, "-d", "none.db")

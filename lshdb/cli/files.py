@@ -50,7 +50,7 @@ class Output:
                 raise PermissionError(13, "permission denied", path)
             self.left_over = left_over(self._target, _PARTIAL)
             self._partial = f"{self._target}.{os.getpid()}{_PARTIAL}"
-            with self._named():
+            with self.named():
                 self._file = open(self._partial, "xb", buffering=_BUFFER)  # noqa: SIM115
             lock(self._file)
         self._raw = self._file
@@ -64,7 +64,7 @@ class Output:
 
     def write_line(self, line: bytes) -> None:
         """Write a line; one without a newline gets it when another line follows."""
-        with self._named():
+        with self.named():
             if not self._last.endswith(b"\n"):
                 self._file.write(b"\n")
             self._file.write(line)
@@ -74,7 +74,7 @@ class Output:
     def flush(self) -> None:
         """Give what is written to the system; a compressed file is left as it is."""
         if self._file is self._raw:
-            with self._named():
+            with self.named():
                 self._file.flush()
 
     def __exit__(
@@ -84,7 +84,7 @@ class Output:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            with self._named():
+            with self.named():
                 if self._file is not self._raw:
                     self._file.close()
                 if self.path != STDOUT:
@@ -111,7 +111,13 @@ class Output:
             with contextlib.suppress(OSError):
                 os.unlink(self._partial)
 
-    def _named(self) -> _Named:
+    @property
+    def file(self) -> BinaryIO:
+        """Where to write what is not lines, within `named`."""
+        return self._file
+
+    def named(self) -> _Named:
+        """Names the file in the errors of what is done within."""
         return _Named(self.path)
 
 

@@ -31,6 +31,16 @@ Estimate: TypeAlias = Annotated[
     ),
 ]
 
+Output: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write to FILE, which gets its name when all is done: .parquet, .csv or .jsonl.",
+    ),
+]
+
 
 def pairs(
     db: DatabasePath = DEFAULT_PATH,
@@ -39,6 +49,7 @@ def pairs(
     estimate: Estimate = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
+    output: Output = None,
 ) -> None:
     """Find all pairs of similar documents.
 
@@ -51,10 +62,17 @@ def pairs(
     """
     import lshdb
 
-    _one_format(as_json, as_csv)
-    end_on_interrupt()
+    _one_format(as_json, as_csv, output)
+    if output is None:
+        end_on_interrupt()
     with lshdb.open(db, mode="read", timeout=timeout) as database:
         least = _least(database, threshold)
+        if output is not None:
+            from lshdb.cli.saving import kind_of, save_pairs
+
+            form = kind_of(output, str(db))
+            save_pairs(database.pair_blocks(threshold, estimate), output, form)
+            return
         found = database.pairs(threshold=threshold, estimate=estimate)
         first = next(found, None)
         if first is None and not (as_json or as_csv):
@@ -98,6 +116,7 @@ def clusters(
     estimate: Estimate = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
+    output: Output = None,
 ) -> None:
     """Group similar documents, and say which one of each group to keep.
 
@@ -113,8 +132,9 @@ def clusters(
     """
     import lshdb
 
-    _one_format(as_json, as_csv)
-    end_on_interrupt()
+    _one_format(as_json, as_csv, output)
+    if output is None:
+        end_on_interrupt()
     with lshdb.open(db, mode="read", timeout=timeout) as database:
         least = _least(database, threshold)
         found = database.clusters(
@@ -123,6 +143,11 @@ def clusters(
             star=star,
             estimate=estimate,
         )
+        if output is not None:
+            from lshdb.cli.saving import kind_of, save_clusters
+
+            save_clusters(found, least, output, kind_of(output, str(db)))
+            return
         first = next(found, None)
         if first is None and not (as_json or as_csv):
             message(f"no two documents with similarity {least:g} or more")
@@ -158,11 +183,10 @@ def clusters(
 
 def _members(cluster: Cluster, least: float) -> Iterator[tuple[int, float, bool, str, str]]:
     """Number, similarity, whether it is exact, role and key of each member."""
-    kept = cluster.members.index(cluster.keep)
-    for place, (key, similarity) in enumerate(
-        zip(cluster.members, cluster.similarities, strict=True)
-    ):
-        role = "keep" if place == kept else "member" if similarity >= least else "below"
+    from lshdb.tables import roles
+
+    own = zip(cluster.members, cluster.similarities, roles(cluster, least), strict=True)
+    for key, similarity, role in own:
         yield cluster.cluster, similarity, cluster.exact, role, key
 
 
@@ -170,11 +194,11 @@ def _csv_of_pair(pair: Pair) -> Sequence[Cell]:
     return pair.a, pair.b, pair.similarity, _bool(pair.exact), pair.estimate
 
 
-def _one_format(as_json: bool, as_csv: bool) -> None:
-    if as_json and as_csv:
+def _one_format(as_json: bool, as_csv: bool, output: str | None) -> None:
+    if as_json + as_csv + (output is not None) > 1:
         from lshdb.errors import UsageError
 
-        raise UsageError("give one of --json and --csv")
+        raise UsageError("give one of --json, --csv and --output")
 
 
 def _least(database: Database, threshold: float | None) -> float:

@@ -50,6 +50,8 @@ def show(
         document = database.get(key)
         buckets = database.buckets_of(key)
         distinct = database.count_distinct(document)
+        # Not known of signatures that were made elsewhere.
+        shingles = None if database.settings.shingling.foreign else document.shingles
     content = document.content
     lanes = [] if document.signature is None else document.signature.tolist()
     sizes: dict[str, str | int | None] = {"key": document.key, "doc_id": document.doc_id}
@@ -57,7 +59,7 @@ def show(
         sizes |= {"characters": len(content), "bytes": len(content.encode())}
     elif content is not None:
         sizes["elements"] = len(content)
-    sizes |= {"shingles": document.shingles, "distinct_shingles": distinct}
+    sizes |= {"shingles": shingles, "distinct_shingles": distinct}
     if as_json:
         json_line(
             {

@@ -1,0 +1,74 @@
+"""Signatures as such: how they were made, and many of them as a matrix with its keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.model import Settings, Shingling, SketchName
+
+
+@dataclass(frozen=True, slots=True)
+class Sketching:
+    """How signatures are made: only where all of it is equal can two of them be compared.
+
+    Of lanes that another program made, lshdb knows nothing: `foreign` takes a name instead, in
+    which the user tells what made them and how.
+
+    Attributes:
+        shingle: as in the settings, `word:3`; `foreign:NAME` for another program's lanes.
+        permutations: lanes of a signature.
+        sketch: `fast` or `minhash`; None for another program's lanes.
+        seed: of the hashes; None likewise.
+    """
+
+    shingle: str
+    permutations: int
+    sketch: SketchName | None
+    seed: int | None
+
+    @classmethod
+    def of(cls, settings: Settings) -> Sketching:
+        """How a database makes its signatures."""
+        shingling = settings.shingling
+        if shingling.foreign:
+            return cls(str(shingling), settings.permutations, None, None)
+        return cls(str(shingling), settings.permutations, settings.sketch, settings.seed)
+
+    @classmethod
+    def foreign(cls, name: str, permutations: int) -> Sketching:
+        """How another program makes them, by a name; SettingsError for one that is no name.
+
+        >>> Sketching.foreign("datasketch, char:5, sha1, seed 1", 128).shingle
+        'foreign:datasketch, char:5, sha1, seed 1'
+        """
+        return cls(str(Shingling.parse(f"foreign:{name}")), permutations, None, None)
+
+    def __str__(self) -> str:
+        how = f"shingle {self.shingle}, {self.permutations} lanes"
+        return how if self.sketch is None else f"{how}, sketch {self.sketch}, seed {self.seed}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SignatureSet:
+    """The signatures of n documents; see Database.signatures.
+
+    Attributes:
+        keys: of the documents, in the order of addition.
+        signatures: uint32[n, permutations].
+        made_with: how they were made.
+        shingles: int64[n], how many shingles each document has, repetitions counted; None where
+            another program made the signatures: then it is not known.
+        digests: of the documents' contents, 16 bytes each.
+    """
+
+    keys: list[str]
+    signatures: npt.NDArray[np.uint32]
+    made_with: Sketching
+    shingles: npt.NDArray[np.int64] | None
+    digests: list[bytes]
+
+    def __len__(self) -> int:
+        return len(self.keys)
