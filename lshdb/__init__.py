@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SettingsError,
         SettingsMismatch,
         StoreError,
+        UnsafeFile,
         UsageError,
     )
     from lshdb.findings import CheckReport, Problem, Repair
@@ -88,6 +89,7 @@ __all__ = [
     "Skipped",
     "StoreError",
     "StoredDocument",
+    "UnsafeFile",
     "UsageError",
     "check",
     "open",

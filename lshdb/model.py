@@ -46,10 +46,10 @@ class Shingling:
         """Read `word:w`, `char:k` or `set`; SettingsError if it is none of them."""
         if text == "set":
             return cls("set")
-        match = re.fullmatch(r"(word|char):([0-9]{1,4})", text)
+        match = re.fullmatch(r"(word|char):([0-9]{1,4})", text) if isinstance(text, str) else None
         if match is None or not 1 <= int(match[2]) <= LONGEST_SHINGLE:
             raise SettingsError(
-                f"shingle {text!r} is not word:1..{LONGEST_SHINGLE}, "
+                f"shingle {text!r:.100} is not word:1..{LONGEST_SHINGLE}, "
                 f"char:1..{LONGEST_SHINGLE} or set"
             )
         return cls("word" if match[1] == "word" else "char", int(match[2]))
@@ -88,6 +88,12 @@ class Settings:
     content: bool
 
     def __post_init__(self) -> None:
+        for name in ("threshold", "recall"):
+            if not isinstance(getattr(self, name), float | int):
+                raise SettingsError(f"{name} {getattr(self, name)!r:.100} is not a number")
+        for name in ("permutations", "seed"):
+            if not isinstance(getattr(self, name), int):
+                raise SettingsError(f"{name} {getattr(self, name)!r:.100} is not an integer")
         if not 0 < self.threshold <= 1:
             raise SettingsError(f"threshold {self.threshold:g} is not above 0 and at most 1")
         if not 0 < self.recall <= 1:
@@ -103,7 +109,7 @@ class Settings:
                 f"permutations: give --permutations {self.construction.lanes} or fewer bands"
             )
         if self.sketch not in get_args(SketchName):
-            raise SettingsError(f"sketch {self.sketch!r} is not fast or minhash")
+            raise SettingsError(f"sketch {self.sketch!r:.100} is not fast or minhash")
         if not 0 <= self.seed <= LARGEST_SEED:
             raise SettingsError(f"seed {self.seed} is not 0 to {LARGEST_SEED}")
 
