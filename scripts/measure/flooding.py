@@ -28,7 +28,7 @@ _SETTINGS = {"shingle": "set", "threshold": 0.8}
 
 
 def winners(lanes: int, wanted: int, seed: int, tried: int) -> list[int]:
-    """For each of the first `wanted` lanes, the integer of 0 to `tried` that wins it most surely."""
+    """For each of the first `wanted` lanes, the integer below `tried` that wins it."""
     sketch = FastSketch(lanes, seed)
     shingling = lshdb.Shingling.parse("set")
     best = np.full(wanted, np.uint64(2**64 - 1))

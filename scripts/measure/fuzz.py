@@ -23,52 +23,241 @@ from trial import Hang, Tally, limited, processes, run, spread
 import lshdb
 
 _PIECES: Final = (
-    "a", "word ", "the fox ", " ", "\n", "\r\n", "\t", "\0", "\x1b[31m", "\x1b]0;t\x07", "\x7f", "\x9b",
-    "[red]x[/red]", "'; DROP TABLE documents; --", '"', "\\", "\\u0000", "%s", "{}", "$(id)", "`id`",
-    "\u202e", "\u200b", "\u2028", "\ufeff", "\ufffd", "\ud800", "\U0010ffff", "\u0300" * 20, "ﷺ" * 9,
-    "ß", "İ", "漢字", "한", "ด", "🏳️‍🌈", "../../etc/passwd", "-", "--", "-d", "0", "1e999", "=1+1",
-)  # fmt: skip
+    "a",
+    "word ",
+    "the fox ",
+    " ",
+    "\n",
+    "\r\n",
+    "\t",
+    "\0",
+    "\x1b[31m",
+    "\x1b]0;t\x07",
+    "\x7f",
+    "\x9b",
+    "[red]x[/red]",
+    "'; DROP TABLE documents; --",
+    '"',
+    "\\",
+    "\\u0000",
+    "%s",
+    "{}",
+    "$(id)",
+    "`id`",
+    "\u202e",
+    "\u200b",
+    "\u2028",
+    "\ufeff",
+    "\ufffd",
+    "\ud800",
+    "\U0010ffff",
+    "\u0300" * 20,
+    "ﷺ" * 9,
+    "ß",
+    "İ",
+    "漢字",
+    "한",
+    "ด",
+    "🏳️‍🌈",
+    "../../etc/passwd",
+    "-",
+    "--",
+    "-d",
+    "0",
+    "1e999",
+    "=1+1",
+)
 _JSON: Final = (
-    "{", "}", "[", "]", ":", ",", '"', "null", "true", "NaN", "-Infinity", "1", "-0", "1e400", "1" * 400,
-    '"id"', '"text"', '"set"', '"\\ud800"', '"\\u0000"', '"a"', " ", "\n", "\\", "\x00", "\ufeff", "1.5",
-)  # fmt: skip
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    '"',
+    "null",
+    "true",
+    "NaN",
+    "-Infinity",
+    "1",
+    "-0",
+    "1e400",
+    "1" * 400,
+    '"id"',
+    '"text"',
+    '"set"',
+    '"\\ud800"',
+    '"\\u0000"',
+    '"a"',
+    " ",
+    "\n",
+    "\\",
+    "\x00",
+    "\ufeff",
+    "1.5",
+)
 _SQL: Final = (
-    "SELECT", "FROM", "WHERE", "documents", "bands", "settings", "signatures", "buckets", "*", "key",
-    "content", "doc_id", "count(*)", "GROUP BY", "ORDER BY", "LIMIT 5", "JOIN", "USING (doc_id)", "(", ")",
-    ",", "'x'", "x'00ff'", "1", "-1", "9223372036854775808", "1e999", "NULL", "=", "||", "LIKE '%a%'",
-    "GLOB '*'", "json_each(content)", "hex(signature)", "zeroblob(1000000000)", "printf('%.*c', 99, 'x')",
-    "randomblob(99)", "char(27)", "INSERT INTO bands VALUES (1, 1, 1)", "DELETE", "DROP TABLE bands",
-    "ATTACH 'other.db' AS o", "PRAGMA", "writable_schema = ON", "query_only = OFF", "table_info(bands)",
-    "load_extension('x')", "fts3_tokenizer('simple')", "fts3_tokenizer('simple', x'0000000000000000')",
-    "CREATE", "TEMP", "TABLE", "VIEW", "TRIGGER", "VIRTUAL TABLE x USING fts5(y)", "x", "AS", "UNION ALL",
-    "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 99) SELECT n FROM c", ";",
-    "--", "/*", "EXPLAIN", "QUERY PLAN", "VACUUM INTO 'copy.db'", "BEGIN", "COMMIT", "?", ":a", "\0",
-    "\ud800", "sqlite_schema", "pragma_function_list", "CASE WHEN 1 THEN 2 END", "OVER ()", "COLLATE nocase",
-)  # fmt: skip
+    "SELECT",
+    "FROM",
+    "WHERE",
+    "documents",
+    "bands",
+    "settings",
+    "signatures",
+    "buckets",
+    "*",
+    "key",
+    "content",
+    "doc_id",
+    "count(*)",
+    "GROUP BY",
+    "ORDER BY",
+    "LIMIT 5",
+    "JOIN",
+    "USING (doc_id)",
+    "(",
+    ")",
+    ",",
+    "'x'",
+    "x'00ff'",
+    "1",
+    "-1",
+    "9223372036854775808",
+    "1e999",
+    "NULL",
+    "=",
+    "||",
+    "LIKE '%a%'",
+    "GLOB '*'",
+    "json_each(content)",
+    "hex(signature)",
+    "zeroblob(1000000000)",
+    "printf('%.*c', 99, 'x')",
+    "randomblob(99)",
+    "char(27)",
+    "INSERT INTO bands VALUES (1, 1, 1)",
+    "DELETE",
+    "DROP TABLE bands",
+    "ATTACH 'other.db' AS o",
+    "PRAGMA",
+    "writable_schema = ON",
+    "query_only = OFF",
+    "table_info(bands)",
+    "load_extension('x')",
+    "fts3_tokenizer('simple')",
+    "fts3_tokenizer('simple', x'0000000000000000')",
+    "CREATE",
+    "TEMP",
+    "TABLE",
+    "VIEW",
+    "TRIGGER",
+    "VIRTUAL TABLE x USING fts5(y)",
+    "x",
+    "AS",
+    "UNION ALL",
+    "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 99) SELECT n FROM c",
+    ";",
+    "--",
+    "/*",
+    "EXPLAIN",
+    "QUERY PLAN",
+    "VACUUM INTO 'copy.db'",
+    "BEGIN",
+    "COMMIT",
+    "?",
+    ":a",
+    "\0",
+    "\ud800",
+    "sqlite_schema",
+    "pragma_function_list",
+    "CASE WHEN 1 THEN 2 END",
+    "OVER ()",
+    "COLLATE nocase",
+)
 _SETTINGS: Final = {
     "--threshold": ("0", "1", "0.5", "1e-9", "nan", "inf", "-1", "x", "1.0000001", "1e400", ""),
     "--recall": ("0.9", "1", "0.999999999", "nan", "0", "-inf", "x"),
-    "--shingle": ("set", "word:3", "char:64", "char:65", "word:0", "word:-1", "word:٣", "x", "", "set "),
+    "--shingle": (
+        "set",
+        "word:3",
+        "char:64",
+        "char:65",
+        "word:0",
+        "word:-1",
+        "word:٣",
+        "x",
+        "",
+        "set ",
+    ),
     "--permutations": ("16", "15", "4096", "4097", "-1", "99999999999999999999", "x", "1.5"),
     "--bands": ("1", "0", "-1", "4096", "99999999999", "x"),
     "--rows": ("1", "0", "6", "4096", "x"),
     "--construction": (
-        "and 4, or 4, and 4, or 4", "and 0", "and 4," * 50, "and 4096", "or 4096", "and 99999999999",
-        "and 2, and 2, or 2", "x", "", "and ٣, or 3", "and 1, " * 500 + "or 1",
+        "and 4, or 4, and 4, or 4",
+        "and 0",
+        "and 4," * 50,
+        "and 4096",
+        "or 4096",
+        "and 99999999999",
+        "and 2, and 2, or 2",
+        "x",
+        "",
+        "and ٣, or 3",
+        "and 1, " * 500 + "or 1",
     ),
     "--sketch": ("fast", "minhash", "x", ""),
     "--seed": ("0", "random", "-1", "9223372036854775807", "9223372036854775808", "x", "1e3", "٣"),
     "--for": ("baskets", "code", "x", ""),
-}  # fmt: skip
+}
 _COMMANDS: Final = (
-    "init", "add", "query", "pairs", "clusters", "dedup", "compare", "remove", "show", "buckets", "sql",
-    "info", "tune", "x", "",
-)  # fmt: skip
+    "init",
+    "add",
+    "query",
+    "pairs",
+    "clusters",
+    "dedup",
+    "compare",
+    "remove",
+    "show",
+    "buckets",
+    "sql",
+    "info",
+    "tune",
+    "x",
+    "",
+)
 _OPTIONS: Final = (
-    "--json", "--csv", "--top", "--threshold", "--key", "--text", "--estimate", "--exhaustive", "--star",
-    "--containment", "--keep", "--format", "--help", "--version", "--documents", "--on-similar", "skip",
-    "--auto-key", "--strict", "--key-field", "--dropped", "-o", "-", "--", "", "0", "1", "-1", "nan", "1e9",
-)  # fmt: skip
+    "--json",
+    "--csv",
+    "--top",
+    "--threshold",
+    "--key",
+    "--text",
+    "--estimate",
+    "--exhaustive",
+    "--star",
+    "--containment",
+    "--keep",
+    "--format",
+    "--help",
+    "--version",
+    "--documents",
+    "--on-similar",
+    "skip",
+    "--auto-key",
+    "--strict",
+    "--key-field",
+    "--dropped",
+    "-o",
+    "-",
+    "--",
+    "",
+    "0",
+    "1",
+    "-1",
+    "nan",
+    "1e9",
+)
 
 
 class Fuzz:
@@ -156,6 +345,7 @@ class Fuzz:
     # makers of input
 
     def text(self) -> str:
+        """A text of pieces that often do harm, or of any characters."""
         chance = self._chance
         if chance.random() < 0.05:
             return chance.choice(_PIECES) * chance.choice((1000, 30_000))
@@ -165,6 +355,7 @@ class Fuzz:
         return "".join(chance.choices(_PIECES, k=chance.randrange(12)))
 
     def bytes(self) -> bytes:
+        """Any bytes, or a text that may have lone surrogates."""
         if self._chance.random() < 0.5:
             return self._chance.randbytes(self._chance.randrange(60))
         return self.text().encode("utf-8", "surrogatepass")
@@ -241,9 +432,17 @@ class Fuzz:
         known = list(self._kept[name])
         key = self._chance.choice(known) if known and self._chance.random() < 0.6 else self.text()
         words = self._chance.choice(
-            (["show", "--", key], ["query", f"--key={key}"], ["remove", "--", key], ["buckets", f"--key={key}"],
-             ["compare", "--", key, "first"], ["pairs"], ["clusters"], ["show", "--json", "--", key])
-        )  # fmt: skip
+            (
+                ["show", "--", key],
+                ["query", f"--key={key}"],
+                ["remove", "--", key],
+                ["buckets", f"--key={key}"],
+                ["compare", "--", key, "first"],
+                ["pairs"],
+                ["clusters"],
+                ["show", "--json", "--", key],
+            )
+        )
         at = words.index("--") if "--" in words else len(words)
         if words[0] == "remove":
             self._forget(name, key)
@@ -268,9 +467,8 @@ class Fuzz:
     def settings(self) -> None:
         """Settings, mostly impossible ones."""
         self.tally.faults += 1
-        given = []
-        for name in self._chance.sample(list(_SETTINGS), self._chance.randrange(1, 4)):
-            given.append(f"{name}={self._chance.choice(_SETTINGS[name])}")
+        names = self._chance.sample(list(_SETTINGS), self._chance.randrange(1, 4))
+        given = [f"{name}={self._chance.choice(_SETTINGS[name])}" for name in names]
         status = self._run("init", "-d", "new.db", *given)
         if status == 0:
             self._run("add", "-d", "new.db", "-", stdin=b'{"id": 1, "text": "a b c", "set": [1]}')
@@ -299,9 +497,32 @@ class Fuzz:
 
         def anything() -> Any:
             return chance.choice(
-                (None, 0, 1, -1, 0.5, float("nan"), float("inf"), 2**70, "", "a", "first", b"a", [], ["a", 1],
-                 ["a", None], {"a": 1}, {1, "a"}, (1.5,), True, [[1]], [2**70], self.text(), [self.text()])
-            )  # fmt: skip
+                (
+                    None,
+                    0,
+                    1,
+                    -1,
+                    0.5,
+                    float("nan"),
+                    float("inf"),
+                    2**70,
+                    "",
+                    "a",
+                    "first",
+                    b"a",
+                    [],
+                    ["a", 1],
+                    ["a", None],
+                    {"a": 1},
+                    {1, "a"},
+                    (1.5,),
+                    True,
+                    [[1]],
+                    [2**70],
+                    self.text(),
+                    [self.text()],
+                )
+            )
 
         name = chance.choice(list(self._files))
         with limited(), lshdb.open(self._files[name]) as db:
