@@ -99,7 +99,7 @@ def make_files(directory: Path) -> dict[Path, tuple[str, ...]]:
         "sets": {"shingle": "set", "threshold": 0.4},
         "signatures": {"shingle": "char:5", "threshold": 0.5, "content": False, "permutations": 32},
     }
-    made = {}
+    made: dict[Path, tuple[str, ...]] = {}
     for name, settings in shapes.items():
         path = directory / f"{name}.db"
         chance = random.Random(name)

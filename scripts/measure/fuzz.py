@@ -354,7 +354,7 @@ class Fuzz:
             return "".join(chr(chance.randrange(most)) for _ in range(chance.randrange(20)))
         return "".join(chance.choices(_PIECES, k=chance.randrange(12)))
 
-    def bytes(self) -> bytes:
+    def data(self) -> bytes:
         """Any bytes, or a text that may have lone surrogates."""
         if self._chance.random() < 0.5:
             return self._chance.randbytes(self._chance.randrange(60))
@@ -365,7 +365,7 @@ class Fuzz:
         chance = self._chance
         kind = chance.randrange(4)
         if kind == 0:
-            return self.bytes().replace(b"\n", b"")
+            return self.data().replace(b"\n", b"")
         if kind == 1:
             return "".join(chance.choices(_JSON, k=chance.randrange(15))).replace("\n", "").encode()
         key = (
@@ -408,7 +408,7 @@ class Fuzz:
         key = self._chance.choice(("t", "t2", self.text()))
         self._forget("texts", key)
         self._run(
-            "add", "-", "--format", "text", f"--key={key}", "-d", "texts.db", stdin=self.bytes()
+            "add", "-", "--format", "text", f"--key={key}", "-d", "texts.db", stdin=self.data()
         )
 
     def _forget(self, name: str, key: str) -> None:
@@ -421,7 +421,7 @@ class Fuzz:
         self.tally.faults += 1
         name = self._chance.choice(list(self._files))
         if self._chance.random() < 0.5:
-            self._run("query", "-", "-d", f"{name}.db", "--json", stdin=self.bytes())
+            self._run("query", "-", "-d", f"{name}.db", "--json", stdin=self.data())
         else:
             self._run("query", f"--text={self.text()}", "-d", f"{name}.db", "--threshold", "0.01")
 

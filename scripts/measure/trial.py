@@ -89,7 +89,7 @@ def limited() -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, stop)
     signal.alarm(SECONDS)
     # Where not even the handler runs, within SQLite or NumPy, the process ends.
-    faulthandler.dump_traceback_later(3 * SECONDS, exit=True, file=sys.__stderr__)
+    faulthandler.dump_traceback_later(3 * SECONDS, exit=True, file=2)
     try:
         yield
     finally:
@@ -123,7 +123,7 @@ def run(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
     finally:
         sys.stdin.close()
         sys.stdin, sys.stdout, sys.stderr = streams
-    out, err = (output.buffer.getvalue().decode("utf-8", "replace") for output in outputs)  # type: ignore[attr-defined]
+    out, err = (output.buffer.getvalue().decode("utf-8", "replace") for output in outputs)
     return Ended(out, err, status, defect or _unseemly(out, err, status))
 
 
