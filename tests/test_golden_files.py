@@ -51,7 +51,7 @@ def newer(monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr("lshdb.store.schema.schema_statements", _newer_schema)
     own = sealing._own()
     documents = own["documents"].removesuffix(") STRICT") + ", note TEXT) STRICT"
-    newer_own = {**own, "documents": documents, "noted_documents": STEP.statements[1]}
+    newer_own = {**own, "documents": documents, "noted_documents": list(STEP.statements)[1]}
     monkeypatch.setattr(sealing, "_own", lambda: newer_own)
     return FORMAT_VERSION + 1
 

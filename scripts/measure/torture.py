@@ -28,8 +28,7 @@ _NOTES: Final = 20
 
 def killed(seconds: float, _directory: Path) -> Tally:
     """The crash sweep."""
-    found = crashes.run(max(1, int(_KILL_POINTS * seconds / 150)), seconds)
-    return Tally(found.operations, found.kills, found.lost, found.wrong, found.tracebacks)
+    return Tally(**crashes.run(max(1, int(_KILL_POINTS * seconds / 150)), seconds))
 
 
 def at_once(seconds: float, directory: Path) -> Tally:
