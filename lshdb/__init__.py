@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SettingsError,
         SettingsMismatch,
         StoreError,
+        UnsafeFile,
         UsageError,
     )
     from lshdb.findings import CheckReport, Problem, Repair
@@ -97,6 +98,7 @@ __all__ = [
     "StoreError",
     "StoredDocument",
     "Tuned",
+    "UnsafeFile",
     "UsageError",
     "check",
     "open",

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from lshdb.cascade import evaluate
 from lshdb.content import cleaned, from_stored
-from lshdb.errors import LimitWarning
+from lshdb.errors import LimitWarning, UsageError
 from lshdb.hashing import Hashes
 from lshdb.jaccard import containment, intersections, similarity, standard_error
 from lshdb.lookup import buckets_of
@@ -92,6 +92,8 @@ def _side(store: Store, given: str | Document) -> _Side:
         row = row_of_key(store, given)
         content = None if row.content is None else from_stored(row.content, shingling)
         return _Side(row.key, content, row.signature)
+    if not isinstance(given, Document):
+        raise UsageError(f"a {type(given).__name__} is neither a key nor a Document")
     content = cleaned(given.content, shingling)
     signed = sign([content], store.settings)
     return _Side(given.key, content, signed.signatures[0] if signed.shingles[0] else None)

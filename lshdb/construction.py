@@ -10,6 +10,8 @@ from typing import Final, Literal, NamedTuple
 from lshdb.errors import SettingsError
 
 MOST_LANES: Final = 4096
+LONGEST: Final = 1000
+"""Characters of a construction as text."""
 
 
 class Level(NamedTuple):
@@ -57,6 +59,8 @@ class Construction:
         Raises:
             SettingsError: it is something else, has a level below 1 or more than 4096 lanes.
         """
+        if not isinstance(text, str) or len(text) > LONGEST:
+            raise SettingsError(f"construction {text!r:.100} is not a text of a few levels")
         levels: list[Level] = []
         lanes = 1
         for part in text.split(","):

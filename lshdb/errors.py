@@ -11,6 +11,7 @@ LshdbError
 |-- NotADatabase    no lshdb file: another program's, or no SQLite file at all
 |-- NewerFormat     written by a newer lshdb
 |-- DamagedFile     SQLite or lshdb found it broken
+|-- UnsafeFile      it holds code of its own, such as triggers, that would be run
 |-- Busy            another process kept it locked for longer than the timeout
 |-- ReadOnly        opened or mounted read-only
 `-- QueryError      SQL that is wrong, or that may not run here
@@ -64,6 +65,10 @@ class NewerFormat(StoreError):
 
 class DamagedFile(StoreError):
     """SQLite or lshdb found the file broken."""
+
+
+class UnsafeFile(StoreError):
+    """The file holds code of its own, such as triggers, where lshdb would run it."""
 
 
 class Busy(StoreError):

@@ -51,17 +51,17 @@ class Shingling:
         """Read `word:w`, `char:k`, `set` or `foreign:NAME`; SettingsError if it is none of them."""
         if text == "set":
             return cls("set")
-        if text.startswith("foreign:"):
+        if isinstance(text, str) and text.startswith("foreign:"):
             name = text.removeprefix("foreign:")
             if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
                 raise SettingsError(
                     f"the name in {text[:200]!r} is not 1 to {LONGEST_NAME} printable characters"
                 )
             return cls("foreign", name=name)
-        match = re.fullmatch(r"(word|char):([0-9]{1,4})", text)
+        match = re.fullmatch(r"(word|char):([0-9]{1,4})", text) if isinstance(text, str) else None
         if match is None or not 1 <= int(match[2]) <= LONGEST_SHINGLE:
             raise SettingsError(
-                f"shingle {text!r} is not word:1..{LONGEST_SHINGLE}, "
+                f"shingle {text!r:.100} is not word:1..{LONGEST_SHINGLE}, "
                 f"char:1..{LONGEST_SHINGLE} or set"
             )
         return cls("word" if match[1] == "word" else "char", int(match[2]))
@@ -105,6 +105,12 @@ class Settings:
     content: bool
 
     def __post_init__(self) -> None:
+        for name in ("threshold", "recall"):
+            if not isinstance(getattr(self, name), float | int):
+                raise SettingsError(f"{name} {getattr(self, name)!r:.100} is not a number")
+        for name in ("permutations", "seed"):
+            if not isinstance(getattr(self, name), int):
+                raise SettingsError(f"{name} {getattr(self, name)!r:.100} is not an integer")
         if not 0 < self.threshold <= 1:
             raise SettingsError(f"threshold {self.threshold:g} is not above 0 and at most 1")
         if not 0 < self.recall <= 1:
@@ -120,7 +126,7 @@ class Settings:
                 f"permutations: give --permutations {self.construction.lanes} or fewer bands"
             )
         if self.sketch not in get_args(SketchName):
-            raise SettingsError(f"sketch {self.sketch!r} is not fast or minhash")
+            raise SettingsError(f"sketch {self.sketch!r:.100} is not fast or minhash")
         if self.shingling.foreign and self.content:
             raise SettingsError(f"shingle {self.shingling} has no contents: give --no-content")
         if not 0 <= self.seed <= LARGEST_SEED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final, Literal, get_args
 
 from lshdb.database import Database
 from lshdb.errors import UsageError
@@ -26,7 +26,7 @@ def open_database(
     rows: int | None = None,
     construction: str | None = None,
     sketch: str | None = None,
-    seed: int | None = None,
+    seed: int | Literal["random"] | None = None,
     content: bool | None = None,
     purpose: str | None = None,
     mode: Mode = "create",
@@ -47,7 +47,8 @@ def open_database(
         construction: the same as text, "and ROWS, or BANDS", or a cascade of levels, innermost
             first: "and 4, or 4, and 4, or 4" (see lshdb.Construction).
         sketch: `fast` (the default) or `minhash`.
-        seed: of all hashes, 0 to 2^63 - 1; 1.
+        seed: of all hashes, 0 to 2^63 - 1; 1. `random` is one that nobody can foretell, kept in
+            the file; for a file that exists, that it has such a one.
         content: whether to keep the documents, so that similarities are exact; True.
         purpose: `short-text`, `documents`, `code` or `baskets`: shingle and threshold that suit
             it, where they are not given.

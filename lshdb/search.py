@@ -26,6 +26,8 @@ from lshdb.store import DocumentRow, Store
 
 _VERIFIED_FIRST: Final = 64
 """Documents verified before it is asked whether more can be among the best."""
+_MOST: Final = 1 << 62
+"""More matches than any file has; SQLite takes no larger numbers."""
 _AT_ONCE: Final = 10_000
 """Sizes of documents read at once."""
 
@@ -161,7 +163,7 @@ def _candidates(store: Store, query: Query, signature: npt.NDArray[np.uint32]) -
     if query.top is None:
         return all_in_buckets(store, signature)
     # One more, for a stored document is not among its own matches.
-    return best_in_buckets(store, signature, query.top + 1)
+    return best_in_buckets(store, signature, min(query.top, _MOST) + 1)
 
 
 def _estimated(store: Store, query: Query, asked: _Asked, found: Candidates) -> _Scores:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Final, Literal, TypeVar, cast
 
 from lshdb.errors import SettingsError, SettingsMismatch
-from lshdb.model import MOST_LANES, Construction, Settings, Shingling, SketchName
+from lshdb.model import LARGEST_SEED, MOST_LANES, Construction, Settings, Shingling, SketchName
 from lshdb.scurve import candidate_probability, choose_construction
 
 THRESHOLD: Final = 0.8
@@ -19,6 +19,8 @@ SKETCH: Final = "fast"
 FOREIGN: Final = "minhash"
 """What another program's lanes are taken for: equal in a share of about the similarity."""
 SEED: Final = 1
+_LEAST_RANDOM: Final = 1 << 32
+"""Seeds below this are chosen by people; random ones are not among them."""
 
 PURPOSES: Final = {
     "short-text": ("char:5", 0.8),
@@ -43,7 +45,7 @@ class SettingsRequest:
     rows: int | None = None
     construction: str | None = None
     sketch: str | None = None
-    seed: int | None = None
+    seed: int | Literal["random"] | None = None
     content: bool | None = None
     purpose: str | None = None
 
@@ -70,7 +72,7 @@ class SettingsRequest:
             permutations=permutations,
             construction=construction or Construction(1, 1),
             sketch=FOREIGN if shingling.foreign else cast(SketchName, _or(self.sketch, SKETCH)),
-            seed=_or(self.seed, SEED),
+            seed=_random_seed() if self.seed == "random" else _or(self.seed, SEED),
             content=_or(self.content, not shingling.foreign),
         )
         return self._shaped(settings, construction)
@@ -162,8 +164,13 @@ class SettingsRequest:
             ("permutations", self.permutations, actual.permutations),
             ("construction", construction and str(construction), str(actual.construction)),
             ("sketch", self.sketch, actual.sketch),
-            ("seed", self.seed, actual.seed),
+            ("seed", None if self.seed == "random" else self.seed, actual.seed),
         ]
+        if self.seed == "random" and actual.seed < _LEAST_RANDOM:
+            raise SettingsMismatch(
+                f"{path} has seed {actual.seed}, not a random one: leave it out, or make another "
+                "file"
+            )
         if self.content is not None and self.content != actual.content:
             keeps = "keeps contents" if actual.content else "keeps signatures only"
             raise SettingsMismatch(f"{path} {keeps}: that is settled when a file is made")
@@ -172,6 +179,12 @@ class SettingsRequest:
                 raise SettingsMismatch(
                     f"{path} has {name} {own}, not {given}: leave it out, or make another file"
                 )
+
+
+def _random_seed() -> int:
+    import secrets  # loads OpenSSL
+
+    return _LEAST_RANDOM + secrets.randbelow(LARGEST_SEED + 1 - _LEAST_RANDOM)
 
 
 def _or(given: _T | None, default: _T) -> _T:

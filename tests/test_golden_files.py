@@ -19,7 +19,7 @@ import lshdb
 from lshdb.banding import bucket_keys
 from lshdb.errors import NewerFormat, StoreError
 from lshdb.model import Construction
-from lshdb.store import FORMAT_VERSION, migrations
+from lshdb.store import FORMAT_VERSION, migrations, sealing
 from lshdb.store.migrations import Step, newest_format
 
 GOLDEN = sorted(path.name.removesuffix(".db.xz") for path in make_golden.DIRECTORY.glob("*.db.xz"))
@@ -49,13 +49,15 @@ def newer(monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, STEP))
     # What schema.sql will have then.
     monkeypatch.setattr("lshdb.store.schema.schema_statements", _newer_schema)
+    own = sealing._own()
+    documents = own["documents"].removesuffix(") STRICT") + ", note TEXT) STRICT"
+    newer_own = {**own, "documents": documents, "noted_documents": list(STEP.statements)[1]}
+    monkeypatch.setattr(sealing, "_own", lambda: newer_own)
     return FORMAT_VERSION + 1
 
 
 def _newer_schema() -> Iterator[str]:
-    from lshdb.store.connection import schema_statements
-
-    yield from schema_statements()
+    yield from sealing.schema_statements()
     yield from STEP.statements
 
 

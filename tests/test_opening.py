@@ -101,7 +101,9 @@ REFUSED: dict[str, tuple[Callable[[Path], None], type[StoreError], str]] = {
     "threshold": (altered("UPDATE settings SET threshold = 1.5"), DamagedFile, "threshold 1.5"),
     "sketch": (altered("UPDATE settings SET sketch = 'slow'"), DamagedFile, "'slow'"),
     "column gone": (
-        altered("ALTER TABLE settings RENAME COLUMN seed TO sapling"), DamagedFile, "seed"
+        altered("ALTER TABLE settings RENAME COLUMN seed TO sapling"),
+        DamagedFile,
+        "settings is not as lshdb made it",
     ),
     "cut short": (cut, DamagedFile, "damaged"),
 }  # fmt: skip

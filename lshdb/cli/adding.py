@@ -30,6 +30,7 @@ from lshdb.cli.options import (
     Timeout,
     completed_keys,
     key_given,
+    seed_of,
 )
 from lshdb.cli.output import escaped, json_line, message, tell
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
@@ -89,7 +90,7 @@ def init(
         rows=rows,
         construction=construction,
         sketch=sketch,
-        seed=seed,
+        seed=seed_of(seed),
         content=False if no_content else None,
         purpose=purpose,
     ) as database:

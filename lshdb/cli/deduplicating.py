@@ -30,6 +30,7 @@ from lshdb.cli.options import (
     TextField,
     Threshold,
     Timeout,
+    seed_of,
 )
 from lshdb.cli.output import json_line, message, tell
 from lshdb.cli.running import FAILED
@@ -126,7 +127,7 @@ def dedup(
         "rows": rows,
         "construction": construction,
         "sketch": sketch,
-        "seed": seed,
+        "seed": seed_of(seed),
         "threshold": None if exists else threshold,
         # Without -d contents are kept while the command runs: exact similarities need them.
         "content": False if estimate and db is None else None,

@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import typer
+
+
+def seed_given(text: str) -> str:
+    """A seed from the command line, an integer or `random`, still as text."""
+    if text != "random" and re.fullmatch(r"[+-]?[0-9]{1,100}", text) is None:
+        raise typer.BadParameter(f"{text!r} is not an integer and not random")
+    return text
+
+
+def seed_of(given: str | None) -> int | Literal["random"] | None:
+    """What the library is given for --seed."""
+    if given is None or given == "random":
+        return None if given is None else "random"
+    return int(given)
+
 
 DatabasePath: TypeAlias = Annotated[
     Path,
@@ -74,7 +90,15 @@ Construction: TypeAlias = Annotated[
 Sketch: TypeAlias = Annotated[
     str | None, typer.Option(metavar="fast|minhash", help="Kind of signature. [default: fast]")
 ]
-Seed: TypeAlias = Annotated[int | None, typer.Option(help="Seed of all hashes. [default: 1]")]
+Seed: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="INTEGER|random",
+        parser=seed_given,
+        help="Seed of all hashes; a random one where documents may come from an opponent. "
+        "[default: 1]",
+    ),
+]
 
 # how JSON lines are read
 

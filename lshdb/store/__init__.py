@@ -4,8 +4,8 @@ from lshdb.store.connection import FORMAT_VERSION, TIMEOUT, Mode
 from lshdb.store.guard import is_open
 from lshdb.store.joins import JoinReader
 from lshdb.store.lookups import DocumentRow
-from lshdb.store.readonly_sql import SqlValue
 from lshdb.store.store import DocumentValues, KnownDocument, Store
+from lshdb.store.values import SqlValue
 
 __all__ = [
     "FORMAT_VERSION",

@@ -23,9 +23,9 @@ from lshdb.store import audit_statements as audit
 from lshdb.store import schema
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, translated_errors
-from lshdb.store.readonly_sql import SqlValue
 from lshdb.store.settings_row import settings_of
 from lshdb.store.store import insert_rows
+from lshdb.store.values import SqlValue
 
 _ROWS_AT_ONCE: Final = 1 << 16
 _DOCUMENTS_AT_ONCE: Final = 4_000

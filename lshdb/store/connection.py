@@ -22,6 +22,7 @@ from lshdb.errors import (
 )
 from lshdb.store.guard import Connection, check_may_open, has_log
 from lshdb.store.migrations import make_readable, migrate, newest_format
+from lshdb.store.sealing import check_contents, schema_statements, seal
 from lshdb.store.waiting import begin_writing
 
 Mode: TypeAlias = Literal["create", "write", "read"]
@@ -36,10 +37,6 @@ TIMEOUT: Final = 30.0
 
 _PAGE_SIZE: Final = 16384
 _CACHE_KIB: Final = 8192
-_SCHEMA: Final = frozenset(
-    ["settings", "documents", "signatures", "bands", "buckets", "bucket_members", "candidate_pairs"]
-)
-"""The tables and views of schema.sql."""
 _LEAST_ROOM: Final = 1 << 20
 """Bytes free on a disk below which it is the reason for errors of reading and writing."""
 _PAUSE: Final = 0.005
@@ -75,7 +72,7 @@ def connect(
         try:
             return _opened(path, flags, mode, timeout, whole)
         except sqlite3.OperationalError as error:
-            code = error.sqlite_errorcode & 0xFF
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
             if mode != "read" or not unable or not _only_directory_is_closed(path):
                 raise
@@ -115,7 +112,7 @@ def _only_directory_is_closed(path: Path) -> bool:
 
 
 def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, whole: bool) -> None:
-    connection.execute("PRAGMA trusted_schema = OFF")
+    seal(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
@@ -154,6 +151,12 @@ def _use_wal(connection: sqlite3.Connection, timeout: float) -> None:
         time.sleep(_PAUSE)
 
 
+def file_size(path: Path) -> int:
+    """The size of the file with its write-ahead log, in bytes."""
+    files = (path, path.with_name(path.name + "-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
 def is_new(connection: sqlite3.Connection) -> bool:
     """Whether the file has no tables yet."""
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -167,17 +170,6 @@ def create_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {newest_format()}")
-
-
-def schema_statements() -> Iterator[str]:
-    """The statements of schema.sql, one by one."""
-    schema = Path(__file__).parents[1].joinpath("schema.sql").read_text("utf-8")
-    statement = ""
-    for line in schema.splitlines(keepends=True):
-        statement += line
-        if line.rstrip().endswith(";") and sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
 
 
 def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> int:
@@ -194,9 +186,7 @@ def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> in
         return version
     if version < 1:
         raise DamagedFile(f"{path} has format {version}, which never was")
-    present = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
-    if missing := sorted(_SCHEMA - present):
-        raise DamagedFile(f"{path} lacks {', '.join(missing)}: restore it from a copy")
+    check_contents(connection, path, older=version < newest_format())
     return version
 
 
@@ -254,6 +244,9 @@ def translated_errors(path: Path) -> Iterator[None]:
 
 def _translate(error: sqlite3.Error, path: Path) -> Exception:
     code = getattr(error, "sqlite_errorcode", None)
+    if code is None and isinstance(error, sqlite3.OperationalError):
+        # The sqlite3 module's own complaint of a text; its message has all of the text.
+        return DamagedFile(f"{path} has a text that is not UTF-8; restore it from a copy")
     if code is None:
         # The sqlite3 module's own complaint, about how it is called.
         return UsageError(f"{path}: {error}")

@@ -20,6 +20,7 @@ from lshdb.model import Settings
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, translated_errors
 from lshdb.store.settings_row import SettingsRow
+from lshdb.store.values import integers, text
 
 _ROWS_AT_ONCE: Final = 50_000
 _DOCUMENTS_AT_ONCE: Final = 10_000
@@ -73,7 +74,7 @@ class JoinReader:
             cursor = self._connection.execute(sql.SHARED_BUCKETS)
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                 self._connection.check_unchanged()
-                table = self._integers(rows)
+                table = integers(rows).reshape(-1, 2)
                 yield table[:, 0], table[:, 1]
                 self._connection.check_owner()
 
@@ -84,7 +85,7 @@ class JoinReader:
         for start in range(0, len(doc_ids), _DOCUMENTS_AT_ONCE):
             some = doc_ids[start : start + _DOCUMENTS_AT_ONCE]
             rows = self._rows(sql.DIGESTS, some)
-            shingles[start : start + len(some)] = self._integers([row[1:2] for row in rows])[:, 0]
+            shingles[start : start + len(some)] = integers(row[1:2] for row in rows)
             blobs = self._joined([row[2] for row in rows], 16, "digest", some)
             digests[start : start + len(some)] = np.frombuffer(blobs, dtype="V16")
         return digests, shingles
@@ -98,19 +99,19 @@ class JoinReader:
 
     def contents(self, doc_ids: DocIds) -> list[str]:
         """The stored contents of documents int64[n], in order."""
-        return [str(content) for (content,) in self._rows(sql.CONTENTS, doc_ids)]
+        return [text(content) for (content,) in self._rows(sql.CONTENTS, doc_ids)]
 
     def lengths(self, doc_ids: DocIds) -> npt.NDArray[np.int64]:
         """The lengths of documents int64[n], in characters; in shingles without content."""
         lengths = [np.empty(0, dtype=np.int64)]
         for start in range(0, len(doc_ids), _DOCUMENTS_AT_ONCE):
             rows = self._rows(sql.LENGTHS, doc_ids[start : start + _DOCUMENTS_AT_ONCE])
-            lengths.append(self._integers(rows)[:, 0])
+            lengths.append(integers(rows))
         return np.concatenate(lengths)
 
     def keys(self, doc_ids: DocIds) -> list[str]:
         """The keys of documents int64[n], in order."""
-        return [str(key) for (key,) in self._rows(sql.KEYS_OF, doc_ids)]
+        return [text(key) for (key,) in self._rows(sql.KEYS_OF, doc_ids)]
 
     def _rows(self, statement: str, doc_ids: DocIds) -> list[Any]:
         """One row for each document."""
@@ -124,13 +125,6 @@ class JoinReader:
                 "restore the file from a copy"
             )
         return rows
-
-    def _integers(self, rows: list[Any]) -> npt.NDArray[np.int64]:
-        try:
-            table = np.array(rows, dtype=np.int64)
-        except (TypeError, ValueError) as error:
-            raise DamagedFile(f"{self._path}: not an integer where one belongs") from error
-        return table.reshape(len(rows), -1)
 
     def _joined(self, blobs: list[Any], width: int, what: str, doc_ids: DocIds) -> bytes:
         for doc_id, blob in zip(doc_ids.tolist(), blobs, strict=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -15,10 +14,11 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile
 from lshdb.model import Bucket, Settings
 from lshdb.store import statements as sql
-from lshdb.store.connection import translated_errors
+from lshdb.store.connection import file_size, translated_errors
 from lshdb.store.guard import Connection
-from lshdb.store.readonly_sql import SqlValue, run_readonly
+from lshdb.store.readonly_sql import run_readonly
 from lshdb.store.settings_row import SettingsRow
+from lshdb.store.values import SqlValue, blob, integer, integers, text
 
 _T = TypeVar("_T")
 _AT_ONCE: Final = 10_000
@@ -95,12 +95,7 @@ class StoreReader:
 
     def _integers(self, statement: str, *parameters: SqlValue) -> npt.NDArray[np.int64]:
         """The values of a result, row by row, int64[any], without a list of all its rows."""
-
-        def read() -> npt.NDArray[np.int64]:
-            cursor = self._connection.execute(statement, parameters)
-            return np.fromiter(chain.from_iterable(cursor), dtype=np.int64)
-
-        return self._run(read)
+        return self._run(lambda: integers(self._connection.execute(statement, parameters)))
 
     def document(self, key: str) -> DocumentRow | None:
         """The document of a key, None where there is none."""
@@ -112,22 +107,33 @@ class StoreReader:
 
     def contents(self, doc_ids: npt.NDArray[np.int64]) -> Iterator[str]:
         """The stored contents of these documents, in this order, read as they are taken."""
+        found = 0
         with translated_errors(self.path):
             for (content,) in self._connection.execute(
                 sql.CONTENTS, (json.dumps(doc_ids.tolist()),)
             ):
-                yield str(content)
+                found += 1
+                yield text(content)
+        self._check_number(found, doc_ids)
 
     def sizes(self, doc_ids: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], list[bytes]]:
         """Shingles of these documents, repetitions counted, int64[n], and their digests."""
         rows = self._rows(sql.SIZES, json.dumps(doc_ids.tolist()))
-        shingles = np.array([row[0] for row in rows], dtype=np.int64)
-        return shingles, [blob(row[1]) for row in rows]
+        self._check_number(len(rows), doc_ids)
+        return integers(row[:1] for row in rows), [blob(row[1]) for row in rows]
 
     def keys_of(self, doc_ids: npt.NDArray[np.int64]) -> list[str]:
         """The keys of these documents, in this order."""
         rows = self._rows(sql.KEYS_OF, json.dumps(doc_ids.tolist()))
-        return [str(key) for (key,) in rows]
+        self._check_number(len(rows), doc_ids)
+        return [text(key) for (key,) in rows]
+
+    def _check_number(self, found: int, doc_ids: npt.NDArray[np.int64]) -> None:
+        if found != len(doc_ids):
+            raise DamagedFile(
+                f"{self.path}: buckets hold documents that are not there; restore the file from a "
+                "copy"
+            )
 
     def signatures(
         self, doc_ids: npt.NDArray[np.int64]
@@ -143,6 +149,11 @@ class StoreReader:
         last = 0
         while rows := self._rows(sql.SIGNATURES_AFTER, last, most or _AT_ONCE):
             doc_ids, signatures = self._signature_matrix(rows)
+            if (np.diff(doc_ids, prepend=last) <= 0).any():
+                # In a damaged table it would go on and on.
+                raise DamagedFile(
+                    f"{self.path} is damaged: signatures are not in order; restore it from a copy"
+                )
             last = int(doc_ids[-1])
             yield doc_ids, signatures
 
@@ -162,16 +173,15 @@ class StoreReader:
 
     def keys(self) -> list[str]:
         """All keys, in the order of first addition."""
-        return [str(key) for (key,) in self._rows(sql.KEYS)]
+        return [text(key) for (key,) in self._rows(sql.KEYS)]
 
     def keys_from(self, first: str, most: int) -> list[str]:
         """At most so many keys from this text on, in the order of their UTF-8 bytes."""
-        return [str(key) for (key,) in self._rows(sql.KEYS_FROM, first, most)]
+        return [text(key) for (key,) in self._rows(sql.KEYS_FROM, first, most)]
 
     def bytes(self) -> int:
         """The size of the file with its write-ahead log, in bytes."""
-        files = (self.path, self.path.with_name(self.path.name + "-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
+        return file_size(self.path)
 
     def free_bytes(self) -> int:
         """How much of the file is free for what is written next."""
@@ -186,11 +196,16 @@ class StoreReader:
 
     def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:
         doc_id, key, shingles, content, signature = row
+        if content is None and self.settings.content:
+            raise DamagedFile(
+                f"{self.path}: the content of document {integer(doc_id)} is gone; restore the file "
+                "from a copy"
+            )
         return DocumentRow(
             integer(doc_id),
-            str(key),
+            text(key),
             integer(shingles),
-            None if content is None else str(content),
+            None if content is None else text(content),
             None if signature is None else self._signature_matrix([(doc_id, signature)])[1][0],
         )
 
@@ -198,7 +213,7 @@ class StoreReader:
         self, rows: list[tuple[SqlValue, ...]]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
         lanes = self.settings.permutations
-        doc_ids = np.array([row[0] for row in rows], dtype=np.int64)
+        doc_ids = integers(row[:1] for row in rows)
         blobs = [blob(row[1]) for row in rows]
         for doc_id, packed in zip(doc_ids.tolist(), blobs, strict=True):
             if len(packed) != lanes * 4:
@@ -217,17 +232,3 @@ class StoreReader:
 
     def _rows(self, statement: str, *parameters: SqlValue) -> list[tuple[SqlValue, ...]]:
         return self._run(lambda: self._connection.execute(statement, parameters).fetchall())
-
-
-def integer(value: SqlValue) -> int:
-    """The value, which is an integer in every whole file."""
-    if not isinstance(value, int):
-        raise DamagedFile(f"expected an integer in the file, found {type(value).__name__}")
-    return value
-
-
-def blob(value: SqlValue) -> bytes:
-    """The value, which is a BLOB in every whole file."""
-    if not isinstance(value, bytes):
-        raise DamagedFile(f"expected a BLOB in the file, found {type(value).__name__}")
-    return value

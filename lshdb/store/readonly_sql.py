@@ -5,13 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 from lshdb.errors import QueryError
-from lshdb.store.connection import connect, translated_errors
+from lshdb.store.connection import connect, file_size, translated_errors
 from lshdb.store.guard import Connection
-
-SqlValue: TypeAlias = str | int | float | bytes | None
+from lshdb.store.values import SqlValue
 
 _ALLOWED: Final = {
     sqlite3.SQLITE_SELECT,
@@ -52,6 +51,34 @@ _WITH_ARGUMENT: Final = {
 }
 
 
+_FORBIDDEN_FUNCTIONS: Final = {
+    "load_extension",
+    # Tells addresses of the process, and takes some to be called.
+    "fts3_tokenizer",
+    # Of the shell, of extensions: they reach files, or take apart what a file may have forged.
+    "edit",
+    "fsdir",
+    "optimize",
+    "readfile",
+    "rtreecheck",
+    "rtreedepth",
+    "rtreenode",
+    "sqlite_log",
+    "writefile",
+    "zipfile",
+}
+_LIMITS: Final = {
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    # The time of a pattern grows with the square of its length.
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1000,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1_000_000,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 1_000_000,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+_LARGEST: Final = 16 << 20
+"""Bytes of a value that any SQL may make; in larger files, more: whatever the file may hold."""
+
+
 def _authorize(
     action: int, first: str | None, second: str | None, _database: str | None, _view: str | None
 ) -> int:
@@ -62,7 +89,7 @@ def _authorize(
     if action == sqlite3.SQLITE_UPDATE and first in _SCHEMA_TABLES:
         # What using json_each as a table asks for; IGNORE makes sure that it is nothing more.
         return sqlite3.SQLITE_IGNORE
-    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() == "load_extension":
+    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN_FUNCTIONS:
         return sqlite3.SQLITE_DENY
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
@@ -79,6 +106,11 @@ def run_readonly(
     try:
         with translated_errors(path):
             connection.set_authorizer(_authorize)
+            for limit, value in _LIMITS.items():
+                connection.setlimit(limit, value)
+            # As hexadecimal a value takes twice its bytes.
+            bytes_ = max(_LARGEST, 2 * file_size(path))
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(bytes_, 1_000_000_000))
             connection.text_factory = _text
         try:
             cursor = connection.execute(sql)
@@ -113,6 +145,8 @@ def _explain(error: sqlite3.Error, path: Path) -> Exception:
         return QueryError(
             f"SQL: {error}: lshdb sql only reads; no writing, no ATTACH, no PRAGMA that sets"
         )
+    if code == sqlite3.SQLITE_TOOBIG:
+        return QueryError(f"SQL: {error}: it makes a value larger than any that the file may hold")
     if code == sqlite3.SQLITE_ERROR:
         return QueryError(f"SQL: {error}")
     try:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from lshdb.store import audit_statements as sql
-from lshdb.store.connection import schema_statements
 from lshdb.store.migrations import undo_steps
+from lshdb.store.sealing import schema_statements
 
 Tokens: TypeAlias = tuple[str, ...]
 Schema: TypeAlias = dict[tuple[str, str], Tokens]

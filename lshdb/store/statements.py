@@ -72,7 +72,7 @@ DOCUMENT_OF_KEY: Final = """
     SELECT d.doc_id, d.key, d.shingles, d.content, s.signature
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id) WHERE d.key = ?"""
 CONTENTS: Final = """
-    SELECT coalesce(d.content, '')
+    SELECT d.content
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 SIZES: Final = """
     SELECT d.shingles, d.digest

@@ -26,9 +26,9 @@ from lshdb.store.connection import (
 )
 from lshdb.store.guard import Connection
 from lshdb.store.joins import JoinReader
-from lshdb.store.lookups import StoreReader, blob, integer
-from lshdb.store.readonly_sql import SqlValue
+from lshdb.store.lookups import StoreReader
 from lshdb.store.settings_row import SettingsRow, insert_settings, update_index_settings
+from lshdb.store.values import SqlValue, blob, integer, text
 
 if TYPE_CHECKING:
     from lshdb.store.checkpoint import Checkpointer
@@ -153,7 +153,7 @@ class Store(StoreReader):
     def known(self, keys: Sequence[str]) -> dict[str, KnownDocument]:
         """Those of the keys that the database has."""
         rows = self._rows(sql.KNOWN_DOCUMENTS, json.dumps(keys))
-        return {str(key): KnownDocument(integer(i), blob(digest)) for key, i, digest in rows}
+        return {text(key): KnownDocument(integer(i), blob(digest)) for key, i, digest in rows}
 
     def insert(self, documents: Iterable[DocumentValues]) -> None:
         """Insert rows of documents; their signatures and bands are added apart."""

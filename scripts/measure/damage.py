@@ -1,0 +1,340 @@
+"""Damaged database files: bits flipped, files cut, pages lost, values of wrong kinds.
+
+Each file is asked by several commands. An answer is right if it is that of the whole file, or an
+error that says so in a line. Where a command answers otherwise, the rows of the file tell: they
+differ from those that were written (a letter of a text, a threshold: nothing can know), or the
+answer is wrong.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from trial import Tally, processes, run, spread
+
+import lshdb
+
+QUESTIONS: Final = (
+    ("info", "--json"),
+    ("query", "--key", "text 3", "--json"),
+    ("query", "--key", "text 3", "--json", "--top", "2"),
+    ("query", "--text", "PROBE", "--json", "--threshold", "0.3"),
+    ("query", "--key", "text 3", "--json", "--exhaustive", "--containment"),
+    ("query", "--key", "text 3", "--json", "--estimate"),
+    ("pairs", "--json"),
+    ("clusters", "--json"),
+    ("show", "text 5", "--json"),
+    ("compare", "text 3", "text 4", "--json"),
+    ("buckets", "--json"),
+    ("buckets", "--key", "text 7", "--json"),
+    ("tune", "--json", "--top", "2"),
+    ("sql", "SELECT doc_id, key, shingles, digest, content FROM documents ORDER BY doc_id"),
+    ("sql", "SELECT count(*) FROM candidate_pairs"),
+)
+"""Commands that only read, each with one answer."""
+CHANGES: Final = (
+    ("add", "-", "--json"),
+    ("add", "-", "--json", "--on-similar", "skip"),
+    ("remove", "text 3", "text 11"),
+    ("remove", "text 20"),
+)
+TABLES: Final = ("settings", "documents", "signatures", "bands")
+_DOCUMENTS: Final = 40
+_LINES: Final = (
+    b"".join(
+        b'{"id": "text %d", "text": "%s"}\n{"id": "new %d", "set": [1, 2, %d]}\n'
+        % (i, b"word " * i, i, i)
+        for i in range(5)
+    )
+    + b'{"id": "text 4", "set": ["x", 3]}\n{"id": "new", "text": "entirely new words are here"}\n'
+)
+_ODD: Final = (
+    None,
+    0,
+    -1,
+    1,
+    7,
+    2**31,
+    2**63 - 1,
+    -(2**63),
+    0.5,
+    1e308,
+    float("inf"),
+    "",
+    "x",
+    "set",
+    "word:3",
+    "word:9999",
+    "and 1, or 1",
+    "and 4, or 4, and 4, or 2",
+    "and 9, " * 100,
+    "fast",
+    "[1",
+    "[" * 5000,
+    '["a", null, 1.5]',
+    "\ud7ff\U0010ffff",
+    b"",
+    b"\xff" * 16,
+    b"\0" * 512,
+    "a" * 100_000,
+)
+
+
+def make_files(directory: Path) -> dict[Path, tuple[str, ...]]:
+    """Whole files of several kinds; what is asked of each besides, as the text of PROBE."""
+    shapes: dict[str, dict[str, object]] = {
+        "texts": {"shingle": "word:2", "threshold": 0.5},
+        "letters": {
+            "shingle": "char:5",
+            "threshold": 0.6,
+            "construction": "and 2, or 4, and 2, or 2",
+        },
+        "sets": {"shingle": "set", "threshold": 0.4},
+        "signatures": {"shingle": "char:5", "threshold": 0.5, "content": False, "permutations": 32},
+    }
+    made: dict[Path, tuple[str, ...]] = {}
+    for name, settings in shapes.items():
+        path = directory / f"{name}.db"
+        chance = random.Random(name)
+        with lshdb.open(path, **settings) as db:  # type: ignore[arg-type]
+            words = [f"w{i}" for i in range(30)]
+            for i in range(_DOCUMENTS):
+                if i % 3 == 0:
+                    chosen = chance.sample(words, 12)
+                else:
+                    chosen[chance.randrange(12)] = f"other{i}"
+                content = list(chosen) if name == "sets" else " ".join(chosen)
+                db.add(f"text {i}", content if i % 10 else [] if name == "sets" else "")
+        with closing(sqlite3.connect(path)) as connection:
+            # Small pages: what is damaged is then mostly something that is in use.
+            connection.executescript(
+                "PRAGMA journal_mode = DELETE; PRAGMA page_size = 1024; VACUUM;"
+            )
+        made[path] = ('["w1", "w2", "w3"]' if name == "sets" else " ".join(words[:12]),)
+        # The same with its last changes in the write-ahead log alone.
+        logged = directory / f"{name}-logged.db"
+        shutil.copy(path, logged)
+        with lshdb.open(logged) as db:
+            db.remove("text 1")
+            db.add("text 2", ["w1", "w5"] if name == "sets" else "w1 w5 w7 w9 and others")
+            copy = logged.with_name("copy")
+            shutil.copy(logged, copy)
+            shutil.copy(f"{logged}-wal", f"{copy}-wal")
+        copy.rename(logged)
+        Path(f"{copy}-wal").rename(f"{logged}-wal")
+        made[logged] = made[path]
+    return made
+
+
+# ways of damage
+
+
+def flip_bits(path: Path, chance: random.Random) -> None:
+    """Turn one to eight bits."""
+    with _some_file(path, chance).open("r+b") as file:
+        size = file.seek(0, 2)
+        for _ in range(chance.choice((1, 1, 1, 2, 8))):
+            place = chance.randrange(100 if chance.random() < 0.2 else size)
+            file.seek(place)
+            byte = file.read(1)[0] ^ (1 << chance.randrange(8))
+            file.seek(place)
+            file.write(bytes([byte]))
+
+
+def overwrite(path: Path, chance: random.Random) -> None:
+    """Put zeros, noise, or another part of the file in place of a part of it."""
+    some = _some_file(path, chance)
+    data = bytearray(some.read_bytes())
+    length = min(chance.choice((1, 2, 4, 16, 100, 512, 1024, 4096)), len(data))
+    place = chance.randrange(len(data) - length + 1)
+    if length >= 512:
+        place -= place % 512
+    kind = chance.randrange(4)
+    if kind == 0:
+        part = bytes(length)
+    elif kind == 1:
+        part = chance.randbytes(length)
+    elif kind == 2:
+        part = b"\xff" * length
+    else:
+        start = chance.randrange(len(data) - length + 1) // 512 * 512
+        part = bytes(data[start : start + length])
+    data[place : place + len(part)] = part
+    some.write_bytes(data)
+
+
+def cut(path: Path, chance: random.Random) -> None:
+    """Cut the file short, at a page or anywhere, or lengthen it."""
+    some = _some_file(path, chance)
+    size = some.stat().st_size
+    left = chance.randrange(size)
+    if chance.random() < 0.5:
+        left -= left % 1024
+    with some.open("r+b") as file:
+        if chance.random() < 0.1:
+            file.seek(0, 2)
+            file.write(chance.randbytes(chance.randrange(5000)))
+        else:
+            file.truncate(left)
+
+
+def change_values(path: Path, chance: random.Random) -> None:
+    """Put odd values where no constraint of the tables allows them."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("PRAGMA foreign_keys = OFF")
+        before = connection.execute("SELECT rowid, sql FROM sqlite_schema").fetchall()
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_schema SET sql = replace(replace(sql, 'STRICT, WITHOUT ROWID', "
+            "'WITHOUT ROWID'), ') STRICT', ')') WHERE type = 'table'"
+        )
+        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '')")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        for _ in range(chance.choice((1, 1, 2, 5))):
+            table = chance.choice(TABLES)
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            column = chance.choice(columns)
+            key = "id" if table == "settings" else "doc_id"
+            rows = connection.execute(f"SELECT {key} FROM {table}").fetchall()
+            if not rows:
+                continue
+            odd = chance.choice(_ODD)
+            some = chance.choice(rows)[0]
+            try:
+                if chance.random() < 0.1:
+                    connection.execute(f"DELETE FROM {table} WHERE {key} = ?", (some,))
+                else:
+                    connection.execute(
+                        f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (odd, some)
+                    )
+            except sqlite3.Error:
+                continue  # two rows with one key: not even that table takes it
+        connection.execute("PRAGMA writable_schema = ON")
+        for rowid, text in before:
+            connection.execute("UPDATE sqlite_schema SET sql = ? WHERE rowid = ?", (text, rowid))
+
+
+def _some_file(path: Path, chance: random.Random) -> Path:
+    """The file itself or its log."""
+    log = Path(f"{path}-wal")
+    return log if log.exists() and log.stat().st_size and chance.random() < 0.5 else path
+
+
+WAYS: Final[tuple[Callable[[Path, random.Random], None], ...]] = (
+    flip_bits,
+    flip_bits,
+    overwrite,
+    cut,
+    change_values,
+)
+
+
+# asking
+
+
+def rows_of(path: Path) -> object:
+    """All rows of a file as plain SQLite reads them; None where it cannot."""
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.text_factory = bytes
+            if connection.execute("PRAGMA integrity_check").fetchall() != [(b"ok",)]:
+                return None
+            return [sorted(connection.execute(f"SELECT * FROM {t}"), key=repr) for t in TABLES]
+    except (sqlite3.Error, ValueError, OverflowError):
+        return None
+
+
+def ask(path: Path, question: tuple[str, ...], probe: str) -> tuple[str, ...]:
+    """The arguments of a question to a file."""
+    return (*(probe if word == "PROBE" else word for word in question), "--db", str(path))
+
+
+def answers(path: Path, probe: str) -> list[tuple[str, int]]:
+    """What is answered to each question."""
+    found = []
+    for question in QUESTIONS:
+        ended = run(ask(path, question, probe))
+        found.append((ended.out.replace(path.name, "FILE"), ended.status))
+    return found
+
+
+def damage_one(
+    whole: Path, right: list[tuple[str, int]], probe: str, copy: Path, chance: random.Random
+) -> Tally:
+    """Damage a copy of a file, ask it some questions, and change it."""
+    tally = Tally(faults=1)
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{copy}{suffix}").unlink(missing_ok=True)
+    shutil.copy(whole, copy)
+    if (log := Path(f"{whole}-wal")).exists():
+        shutil.copy(log, f"{copy}-wal")
+    way = chance.choice(WAYS)
+    way(copy, chance)
+    expected = rows = None
+    for i in chance.sample(range(len(QUESTIONS)), 5):
+        ended = run(ask(copy, QUESTIONS[i], probe))
+        tally.operations += 1
+        if ended.defect:
+            tally.defect(f"{way.__name__} {QUESTIONS[i]}: {ended.defect}")
+        # The size of the file is told by info; a file that was lengthened has another.
+        out = ended.out.replace(copy.name, "FILE")
+        if ended.status == 0 == right[i][1] and out != right[i][0] and QUESTIONS[i][0] != "info":
+            if expected is None:
+                expected, rows = _rows_of_copy(whole), _rows_of_copy(copy)
+            if rows == expected:
+                tally.wrong += 1
+                tally.notes.append(f"{way.__name__} {QUESTIONS[i]}: another answer: {out[:200]}")
+    ended = run(ask(copy, chance.choice(CHANGES), probe), _LINES)
+    tally.operations += 1
+    if ended.defect:
+        tally.defect(f"{way.__name__} change: {ended.defect}")
+    return tally
+
+
+def _rows_of_copy(path: Path) -> object:
+    aside = path.with_name("aside.db")
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{aside}{suffix}").unlink(missing_ok=True)
+        if Path(f"{path}{suffix}").exists() and suffix != "-shm":
+            shutil.copy(f"{path}{suffix}", f"{aside}{suffix}")
+    return rows_of(aside)
+
+
+def work(number: int, seconds: float, directory: str, files: int = 1 << 60) -> Tally:
+    """Damage files for some seconds, or so many files."""
+    here = Path(directory)
+    (here / "whole").mkdir()
+    made = make_files(here / "whole")
+    right = {}
+    for path, (probe,) in made.items():
+        copy = here / "right.db"
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{copy}{suffix}").unlink(missing_ok=True)
+            if Path(f"{path}{suffix}").exists():
+                shutil.copy(f"{path}{suffix}", f"{copy}{suffix}")
+        right[path] = answers(copy, probe)
+    tally = Tally()
+    end = time.monotonic() + seconds
+    for case in range(files):
+        if time.monotonic() > end:
+            break
+        chance = random.Random(f"{number}/{case}")
+        path = chance.choice(list(made))
+        one = damage_one(path, right[path], made[path][0], here / "copy.db", chance)
+        one.notes = [f"damage {number}/{case} {path.name}: {note}" for note in one.notes]
+        tally += one
+    return tally
+
+
+def run_for(seconds: float, directory: Path) -> Tally:
+    """The long form, on all processors."""
+    return spread(work, seconds, directory, processes())

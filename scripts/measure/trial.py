@@ -1,0 +1,178 @@
+"""Running lshdb's commands thousands of times a minute, in this process, and judging each.
+
+A command runs as the installed one does, but for the start of Python. What
+it may not do whatever its input: end with a traceback, take more than ten seconds, print a
+character that acts on a terminal, end with another status than 0, 1 or 2, or say nothing of why.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import io
+import os
+import signal
+import sys
+import traceback
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, field
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryFile
+from types import FrameType
+from typing import Any, Final, NoReturn
+
+SECONDS: Final = 10
+"""What takes longer than this hangs."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What happened to many operations.
+
+    Attributes:
+        operations: commands and calls that were made.
+        faults: inputs and files that were made to break them.
+        lost: documents that were acknowledged and are not in the file, or not as they were given.
+        wrong: answers that differ from the right ones.
+        tracebacks: operations that ended with a traceback, without a word, or not at all.
+        notes: what is needed to see each of the last three again.
+    """
+
+    operations: int = 0
+    faults: int = 0
+    lost: int = 0
+    wrong: int = 0
+    tracebacks: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def __iadd__(self, other: Tally) -> Tally:
+        for name in ("operations", "faults", "lost", "wrong", "tracebacks", "notes"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        return self
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing is lost, wrong or broken."""
+        return not any(astuple(self)[2:5])
+
+    def defect(self, what: str) -> None:
+        """Count a traceback, or what is as bad."""
+        self.tracebacks += 1
+        self.notes.append(what)
+
+
+class Hang(BaseException):
+    """An operation took too long. No Exception: nothing may take it for one of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended; `defect` is what it may not do, or empty."""
+
+    out: str
+    err: str
+    status: int
+    defect: str
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """Raise Hang in what takes longer than SECONDS."""
+
+    def stop(_number: int, _frame: FrameType | None) -> NoReturn:
+        raise Hang
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    # Where not even the handler runs, within SQLite or NumPy, the process ends.
+    faulthandler.dump_traceback_later(3 * SECONDS, exit=True, file=2)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def run(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
+    """Run a command in this process."""
+    from lshdb.cli.running import open_streams
+
+    streams = sys.stdin, sys.stdout, sys.stderr
+    outputs = [io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2)]
+    source = TemporaryFile()  # noqa: SIM115  # a file: commands ask what kind of file it is
+    source.write(stdin)
+    source.seek(0)
+    sys.stdin = io.TextIOWrapper(source, "utf-8", errors="surrogateescape")
+    sys.stdout, sys.stderr = outputs
+    status, defect = 0, ""
+    try:
+        with limited():
+            open_streams()
+            _command()(args=list(arguments), prog_name="lshdb")
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 1
+    except Hang:
+        defect = f"took more than {SECONDS} s"
+    except BaseException:
+        defect = traceback.format_exc(limit=-6)
+    finally:
+        sys.stdin.close()
+        sys.stdin, sys.stdout, sys.stderr = streams
+    out, err = (output.buffer.getvalue().decode("utf-8", "replace") for output in outputs)
+    return Ended(out, err, status, defect or _unseemly(out, err, status))
+
+
+@cache
+def _command() -> Any:
+    """The whole command line. Typer makes it anew for each call: more work than most commands."""
+    from typer.main import get_command
+
+    from lshdb.cli.app import app
+
+    return get_command(app)
+
+
+def _unseemly(out: str, err: str, status: int) -> str:
+    """What is wrong with how a command ended by itself; empty if nothing."""
+    if status not in (0, 1, 2):
+        return f"exit status {status}"
+    if status and not any(word in err for word in ("lshdb: ", "Usage: ", "Error: ")):
+        return f"exit status {status}, and no reason given"
+    if "Traceback" in err:
+        return err
+    for text in (out, err):
+        for character in text:
+            harmless = character.isprintable() or character in "\n\t\r"
+            if not harmless and unicodedata.category(character) != "Zs":
+                return f"printed {character!r}"
+    return ""
+
+
+def spread(
+    work: Callable[[int, float, str], Tally], seconds: float, directory: Path, processes: int
+) -> Tally:
+    """Do some work in several processes, each with a number, its seconds and a directory."""
+    total = Tally()
+    context = get_context("fork" if sys.platform == "linux" else "spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        running = []
+        for number in range(processes):
+            own = directory / str(number)
+            own.mkdir(parents=True)
+            running.append(pool.submit(work, number, seconds, str(own)))
+        for one in running:
+            try:
+                total += one.result()
+            except Exception as error:  # SQLite or NumPy crashed: the process is gone
+                total.defect(f"a process ended: {error!r}; see {directory}")
+    return total
+
+
+def processes() -> int:
+    """How many processes to use."""
+    return os.cpu_count() or 1
