@@ -52,7 +52,7 @@ class Planning:
         from lshdb.sampling import distribution_of
         from lshdb.tuning import tune
 
-        own = self._store.settings
+        own = self.settings
         if permutations is None:
             lanes = 0 if construction is None else Construction.parse(construction).lanes
             permutations = max(own.permutations, lanes)
@@ -95,5 +95,5 @@ class Planning:
         """
         from lshdb.measuring import measure
 
-        least = self._store.settings.threshold if threshold is None else threshold
+        least = self.settings.threshold if threshold is None else threshold
         return measure(self._store, least, sample, seed, on_progress)
