@@ -15,6 +15,7 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile
 from lshdb.model import Bucket, Settings
 from lshdb.store import statements as sql
+from lshdb.store.conditions import Condition, Parameters
 from lshdb.store.connection import translated_errors
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import SqlValue, run_readonly
@@ -32,6 +33,7 @@ class DocumentRow:
     doc_id: int
     key: str
     shingles: int
+    metadata: str | None
     content: str | None
     signature: npt.NDArray[np.uint32] | None
 
@@ -184,13 +186,18 @@ class StoreReader:
         self._connection.check_file()
         return run_readonly(self.path, statement, self._timeout)
 
+    def condition(self, expression: str, parameters: Parameters) -> Condition:
+        """A user's condition on documents, to be closed after use."""
+        return Condition(self.path, expression, parameters, self._timeout)
+
     def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:
-        doc_id, key, shingles, content, signature = row
+        doc_id, key, shingles, metadata, content, signature = row
         return DocumentRow(
             integer(doc_id),
             str(key),
             integer(shingles),
-            None if content is None else str(content),
+            text_or_none(metadata),
+            text_or_none(content),
             None if signature is None else self._signature_matrix([(doc_id, signature)])[1][0],
         )
 
@@ -224,6 +231,11 @@ def integer(value: SqlValue) -> int:
     if not isinstance(value, int):
         raise DamagedFile(f"expected an integer in the file, found {type(value).__name__}")
     return value
+
+
+def text_or_none(value: SqlValue) -> str | None:
+    """The value as text, None for NULL."""
+    return None if value is None else str(value)
 
 
 def blob(value: SqlValue) -> bytes:
