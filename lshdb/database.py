@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lshdb.exchange import Exchange
@@ -24,12 +24,15 @@ class Database(Exchange):
     thread that opened it; other threads and processes open the file themselves.
     """
 
-    def add(self, key: str, content: Content) -> AddReport:
+    def add(
+        self, key: str, content: Content, metadata: Mapping[str, object] | None = None
+    ) -> AddReport:
         """Add a document, or replace the one that has this key.
 
         Args:
             key: the user's name for it, not empty and without NUL characters.
             content: a text; for `set` shingling a collection of strings and integers.
+            metadata: what else is known of it, kept as JSON (see lshdb.metadata.to_json).
 
         Raises:
             ContentError: the database cannot take it.
@@ -40,7 +43,7 @@ class Database(Exchange):
         ...     db.add("breakfast", ["apple", "milk", "oats"]).added
         1
         """
-        return self.add_many([Document(key, content)])
+        return self.add_many([Document(key, content, metadata)])
 
     def add_many(
         self,
@@ -53,8 +56,8 @@ class Database(Exchange):
     ) -> AddReport:
         """Add documents in batches, each written in one transaction, whole or not at all.
 
-        A key given again replaces the earlier document, or changes nothing where the content is
-        the same.
+        A key given again replaces the earlier document, or changes nothing where content and
+        metadata are the same.
 
         Args:
             documents: any number of documents, or pairs of key and content; read as needed.
@@ -104,12 +107,12 @@ class Database(Exchange):
         on_similar: OnSimilar = "keep",
         on_skip: Callable[[Skipped], None] | None = None,
     ) -> AddReport:
-        """Add the documents of text files, directories and JSON lines, as `lshdb add` does.
+        """Add the documents of files and directories, as `lshdb add` does.
 
-        Faster than `add_many` for JSON lines, which are parsed where they are signed.
+        Faster than `add_many` for lines and tables, which are parsed where they are signed.
 
         Args:
-            paths: files and directories; `-` is the reader's standard input.
+            paths: files, directories and patterns; `-` is the reader's standard input.
             reader: how they are read; None for what `lshdb add` does without options.
             on_batch: as for `add_many`.
             on_failure: called with each file and line that gives no document; the others are

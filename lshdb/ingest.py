@@ -23,6 +23,7 @@ from lshdb.content import cleaned
 from lshdb.errors import ContentError, KeyNotFound, LimitWarning
 from lshdb.hashing import reuse_freed_memory
 from lshdb.listing import LISTED
+from lshdb.metadata import to_json
 from lshdb.model import AddReport, Content, Document, Settings
 from lshdb.outcomes import Line, Skipped
 from lshdb.parts import Part, SignedPart
@@ -97,10 +98,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A batch that is in the file; the outcomes of a selection."""
+    """A batch that is in the file.
+
+    Attributes:
+        report: what became of its documents.
+        outcomes: of each part of a selection.
+        signed: how many documents needed a signature.
+    """
 
     report: AddReport
     outcomes: list[Outcome]
+    signed: int
 
 
 def write_documents(
@@ -127,7 +135,8 @@ def write_documents(
             if selection is None:
                 checkpoints.before_begin()
                 with store.writing():
-                    written = Written(_write(store, batch, on_failure), [])
+                    report, signed = _write(store, batch, on_failure)
+                    written = Written(report, [], signed)
                     checkpoints.before_commit()
             else:
                 parts = [(lines, future.result()) for lines, future in batch.parts]
@@ -141,14 +150,14 @@ def write_documents(
                     writer = SelectiveWriter(store, selection.screening, first)
                     skipped = writer.write([part for _, part in parts])
                     outcomes = [Outcome(*one, s) for one, s in zip(parts, skipped, strict=True)]
-                    written = Written(writer.report, outcomes)
+                    report = writer.report
+                    written = Written(report, outcomes, report.documents - writer.stored)
                     cut += writer.cut
                     checkpoints.before_commit()
                 del parts
             checkpoints.after_commit()
-            report = written.report
             count += report.documents
-            stream.sign = report.unchanged < report.documents or not report.documents
+            stream.sign = bool(written.signed) or not report.documents
             yield written
             del written
     if cut:
@@ -206,7 +215,10 @@ def _lines(block: Lines, outcome: Outcome) -> Iterator[Line]:
         yield Line(key, block.name, block.first + place, line, skipped)
 
 
-def _write(store: Store, batch: _Batch, on_failure: Callable[[Failure], None]) -> AddReport:
+def _write(
+    store: Store, batch: _Batch, on_failure: Callable[[Failure], None]
+) -> tuple[AddReport, int]:
+    """Write a batch; what became of it, and how many documents needed a signature."""
     writer = Writer(store)
     # The first parts are written while the last ones are still being signed.
     while batch.parts:
@@ -215,7 +227,7 @@ def _write(store: Store, batch: _Batch, on_failure: Callable[[Failure], None]) -
             on_failure(failure)
         writer.write(part)
     writer.finish()
-    return writer.report
+    return writer.report, writer.signed
 
 
 def _what_was_cut(documents: int) -> str:
@@ -291,6 +303,7 @@ class _Stream:
 def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | Failure, int, int]]:
     """Cut a stream into parts; each with its number of documents and about its bytes."""
     documents: list[tuple[str, Content]] = []
+    metadata: list[str | None] = []
     size = 0
     begun = time.monotonic()
     for item in items:
@@ -301,8 +314,8 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
             or len(documents) >= _BATCH_DOCUMENTS
             or time.monotonic() - begun > _BATCH_SECONDS
         ):
-            yield Part(documents), len(documents), size
-            documents, size = [], 0
+            yield _part(documents, metadata), len(documents), size
+            documents, metadata, size = [], [], 0
         if isinstance(item, Lines):
             yield Part(lines=item), item.count, len(item.data)
         elif isinstance(item, Failure):
@@ -311,10 +324,16 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
             if not documents:
                 begun = time.monotonic()
             document = item if isinstance(item, Document) else Document(*item)
-            documents.append(_checked(document, settings))
-            size += _memory(documents[-1][1])
+            key, content, other = _checked(document, settings)
+            documents.append((key, content))
+            metadata.append(other)
+            size += _memory(content) + len(other or "")
     if documents:
-        yield Part(documents), len(documents), size
+        yield _part(documents, metadata), len(documents), size
+
+
+def _part(documents: list[tuple[str, Content]], metadata: list[str | None]) -> Part:
+    return Part(documents, metadata=metadata if any(metadata) else ())
 
 
 def _memory(content: Content) -> int:
@@ -322,11 +341,11 @@ def _memory(content: Content) -> int:
     return content.__sizeof__() if isinstance(content, str) else 100 * len(content)
 
 
-def _checked(document: Document, settings: Settings) -> tuple[str, Content]:
-    """A document's key and cleaned content; ContentError tells the key."""
+def _checked(document: Document, settings: Settings) -> tuple[str, Content, str | None]:
+    """A document's key, cleaned content and metadata as stored; ContentError tells the key."""
     key = checked_key(document.key)
     try:
-        return key, cleaned(document.content, settings.shingling)
+        return key, cleaned(document.content, settings.shingling), to_json(document.metadata)
     except ContentError as error:
         raise ContentError(f"{key!r}: {error}") from error
 

@@ -7,8 +7,9 @@ promising are compared. What else the query shares a bucket with is never left o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,8 @@ _AT_ONCE: Final = 10_000
 """Signatures in memory at once."""
 
 DocIds = npt.NDArray[np.int64]
+Keep: TypeAlias = Callable[[DocIds], npt.NDArray[np.bool_]]
+"""Which of some documents, int64[n], may be candidates, bool[n]."""
 Signature = npt.NDArray[np.uint32]
 
 
@@ -67,9 +70,12 @@ def candidate_ids(store: Store, signature: Signature) -> tuple[DocIds, npt.NDArr
     return store.candidates(keys)
 
 
-def all_in_buckets(store: Store, signature: Signature) -> Candidates:
+def all_in_buckets(store: Store, signature: Signature, keep: Keep | None = None) -> Candidates:
     """All candidates: documents that share a bucket, in a cascade those that make it true."""
     found, bands = candidate_ids(store, signature)
+    if keep is not None:
+        kept = keep(found)
+        found, bands = found[kept], bands[kept]
     if len(found) <= _AT_ONCE:
         return _with_estimates(store, signature, found, bands)
     parts = [
@@ -131,13 +137,16 @@ def best_in_buckets(store: Store, signature: Signature, top: int) -> Candidates:
     return found.chosen(np.union1d(kept[~is_sure[kept]], np.flatnonzero(is_sure)))
 
 
-def all_documents(store: Store, signature: Signature) -> Candidates:
+def all_documents(store: Store, signature: Signature, keep: Keep | None = None) -> Candidates:
     """All documents that have a signature."""
     own = buckets_of(store, signature)
     doc_ids = [np.empty(0, dtype=np.int64)]
     bands = [np.empty(0, dtype=np.int64)]
     estimated = [np.empty(0)]
     for some_ids, some in store.all_signatures():
+        if keep is not None:
+            kept = keep(some_ids)
+            some_ids, some = some_ids[kept], some[kept]
         doc_ids.append(some_ids)
         bands.append((_bucket_keys(store, some) == own).sum(axis=1))
         estimated.append(estimates(signature, some))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import astuple, dataclass, field
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -155,10 +155,18 @@ class Shingles:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document on its way into a database: the user's key for it and what it holds."""
+    """A document on its way into a database.
+
+    Attributes:
+        key: the user's name for it.
+        content: what it holds.
+        metadata: what else is known of it, kept as JSON; fields by their names (see
+            lshdb.metadata.to_json for the values).
+    """
 
     key: str
     content: Content
+    metadata: Mapping[str, object] | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +180,7 @@ class StoredDocument:
         shingles: how many shingles it has, repetitions counted.
         signature: uint32[permutations]; None for a document without shingles.
         bucket_keys: int64[bands], the bucket of each band; None likewise.
+        metadata: the other fields that were kept with it, by their names; None if none were.
     """
 
     doc_id: int
@@ -180,6 +189,7 @@ class StoredDocument:
     shingles: int
     signature: npt.NDArray[np.uint32] | None = field(repr=False, compare=False)
     bucket_keys: npt.NDArray[np.int64] | None = field(repr=False, compare=False)
+    metadata: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lshdb import arrow_blocks
 from lshdb.content import cleaned, digest, encoded
 from lshdb.errors import ContentError
+from lshdb.metadata import to_json
 from lshdb.model import Content, Settings
+from lshdb.parsing import numbered
 from lshdb.records import Failure, Lines, RecordParser
 from lshdb.signing import Signed, sign
 
@@ -22,11 +23,13 @@ class Part:
         documents: keys and documents, cleaned (see lshdb.content).
         lines: a block of lines or rows, not parsed yet.
         sign: whether signatures are wanted; else only digests.
+        metadata: of the documents, as stored; none here where no document has any.
     """
 
     documents: Sequence[tuple[str, Content]] = ()
     lines: Lines | None = None
     sign: bool = True
+    metadata: Sequence[str | None] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class SignedPart:
         failures: lines and rows that gave no document.
         replaced: how many had bytes or code units that are not Unicode.
         lines: where they came as lines, the place of each one's line in its block, from 0.
+        metadata: of the documents, as stored; none here where no document has any.
     """
 
     keys: list[str]
@@ -51,6 +55,13 @@ class SignedPart:
     failures: list[Failure]
     replaced: int
     lines: list[int] = field(default_factory=list)
+    metadata: Sequence[str | None] = ()
+
+    def metadata_at(self, places: Sequence[int]) -> list[str | None]:
+        """The metadata of the documents at some places."""
+        if not self.metadata:
+            return [None] * len(places)
+        return [self.metadata[place] for place in places]
 
 
 def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> SignedPart:
@@ -59,19 +70,17 @@ def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> Si
     keys: list[str] = []
     contents: list[Content] = []
     lines: list[int] = []
+    metadata: list[str | None] = []
     if part.lines is not None:
         assert parser is not None
         parser = dataclasses.replace(parser)  # counts for itself: others may be at work
-        if part.lines.format == "arrow":
-            items = arrow_blocks.numbered(part.lines, parser)
-        else:
-            items = parser.numbered(part.lines)
-        for place, item in items:
+        for place, item in numbered(part.lines, parser):
             if isinstance(item, Failure):
                 failures.append(item)
                 continue
             try:
                 content = cleaned(item.content, settings.shingling)
+                metadata.append(to_json(item.metadata))
             except ContentError as error:
                 failures.append(Failure(item.key, str(error)))
                 continue
@@ -81,10 +90,13 @@ def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> Si
     else:
         keys += [key for key, _ in part.documents]
         contents += [content for _, content in part.documents]
+        metadata += part.metadata
     signed = sign(contents, settings) if part.sign else None
     stored = [encoded(content) for content in contents]
     digests = [digest(one.encode()) for one in stored]
     if part.sign and not settings.content:
         stored = []
     replaced = parser.replaced if part.lines is not None and parser is not None else 0
-    return SignedPart(keys, stored, digests, signed, failures, replaced, lines)
+    if not any(metadata):
+        metadata = []
+    return SignedPart(keys, stored, digests, signed, failures, replaced, lines, metadata)

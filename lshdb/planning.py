@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lshdb.construction import Construction
+from lshdb.model import Settings
 from lshdb.store import Store
 
 if TYPE_CHECKING:
@@ -17,6 +18,12 @@ class Planning:
     """The part of `Database` that judges constructions."""
 
     _store: Store
+
+    @property
+    def settings(self) -> Settings:
+        """What the database was made with, or reindexed to since, here or by another process."""
+        with self._store.reading():
+            return self._store.settings
 
     def tune(
         self,

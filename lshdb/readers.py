@@ -1,41 +1,38 @@
-"""Readers: paths, standard input and JSON lines become documents, a stream of them.
+"""Readers: paths, standard input, lines and tables become documents, a stream of them.
 
 What cannot be read becomes a Failure in the stream, so that one bad line costs one line. JSON
-lines come in blocks, for whoever adds documents to parse them where it is best done.
+lines and the rows of tables come in blocks, for whoever adds documents to parse them where it is
+best done.
 """
 
 from __future__ import annotations
 
-import gzip
 import os
-import stat
-import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import BinaryIO, Final, Literal, TypeAlias
+from typing import BinaryIO, Final, TypeAlias
 
 import numpy as np
 
+from lshdb.compression import compression_of
 from lshdb.content import LARGEST
 from lshdb.errors import InputError
+from lshdb.inputs import STDIN as STDIN
+from lshdb.inputs import Format as Format
+from lshdb.inputs import expanded, format_of, opened
+from lshdb.inputs import input_bytes as input_bytes
+from lshdb.inputs import printable_path as printable_path
 from lshdb.model import Content, Document
+from lshdb.parsing import numbered
 from lshdb.records import BOM, Failure, Lines, RecordParser, is_blank, too_long
 from lshdb.store import is_open
 
-Format: TypeAlias = Literal["auto", "text", "jsonl"]
-
 Item: TypeAlias = Document | Failure | Lines
 
-STDIN: Final = "-"
-
-_JSONL_SUFFIXES: Final = (".jsonl", ".ndjson")
-_GZIP_SUFFIX: Final = ".gz"
 _SQLITE_SUFFIXES: Final = ("-wal", "-shm", "-journal")
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _BINARY_PROBE: Final = 8192
-_BUFFER: Final = 1 << 20
-"""Bytes read at once; with Python's 8 KB a line of JSON takes several turns to the system."""
 _BLOCK: Final = 1 << 20
 """Bytes of lines in a block; a longer line is a block of its own."""
 _NEWLINE: Final = 10
@@ -53,9 +50,11 @@ class Reader:
     Attributes:
         of_sets: whether documents are sets (else texts).
         format: `auto` goes by suffix (and, for standard input, by the first character).
-        key_field, text_field, set_field: names in a JSON line.
+        key_field, text_field, set_field: names in a JSON line, or of columns.
         strict: refuse what is not UTF-8, instead of replacing the bad bytes by U+FFFD.
-        auto_key: name a JSON line without a key FILE:LINE, instead of refusing it.
+        auto_key: name a line or row without a key FILE:NUMBER, instead of refusing it.
+        metadata: whether the other fields of a line or row are kept.
+        metadata_fields: which of them; all if there are none here.
         stdin: where `-` is read from; None where it is closed.
         stdin_key: the key of a text on standard input.
         hidden, binary, links, special: what was passed over in directories (by name; for NUL
@@ -73,6 +72,8 @@ class Reader:
     auto_key: bool = False
     stdin: BinaryIO | None = None
     stdin_key: str | None = None
+    metadata: bool = True
+    metadata_fields: Sequence[str] = ()
     hidden: int = field(default=0, init=False)
     binary: int = field(default=0, init=False)
     links: int = field(default=0, init=False)
@@ -88,6 +89,8 @@ class Reader:
             self.set_field,
             self.strict,
             self.auto_key,
+            self.metadata,
+            self.metadata_fields,
         )
 
     @property
@@ -100,16 +103,16 @@ class Reader:
         return self.parser.content_of(text)
 
     def read(self, paths: Iterable[str]) -> Iterator[Document | Failure]:
-        """The documents of files, directories (walked) and `-`, in order."""
+        """The documents of files, directories (walked), patterns and `-`, in order."""
         for item in self.items(paths):
             if isinstance(item, Lines):
-                yield from self.parser.documents(item)
+                yield from (one for _, one in numbered(item, self.parser))
             else:
                 yield item
 
     def items(self, paths: Iterable[str]) -> Iterator[Item]:
-        """As `read`, but JSON lines come in blocks that `parser` has still to parse."""
-        for path in paths:
+        """As `read`, but lines and rows come in blocks, still to be parsed (lshdb.parsing)."""
+        for path in expanded(paths):
             if path != STDIN and os.path.isdir(path):
                 yield from self._directory(path)
             else:
@@ -157,45 +160,43 @@ class Reader:
     def _input(self, path: str, *, walked: bool = False) -> Iterator[Item]:
         """The documents of one file, or of standard input."""
         try:
+            format = format_of(path) if self.format == "auto" else self.format
             with self._opened(path) as file:
                 if path == STDIN:
                     yield from self._stdin(file)
-                elif self._is_jsonl(path):
-                    yield from self._json_lines(file, path)
-                else:
+                elif format == "text":
                     yield Document(printable_path(path), self._text_document(file))
+                else:
+                    yield from self._rows(file, path, format)
         except (InputError, OSError) as error:
             if walked and isinstance(error, _BinaryInput):
                 self.binary += 1
             else:
                 yield Failure(printable_path(path), _reason(error))
 
-    @contextmanager
-    def _opened(self, path: str) -> Iterator[BinaryIO]:
-        """A file that has an end, so a device like /dev/zero is refused."""
-        if path == STDIN:
-            if self.stdin is None:
-                raise InputError("standard input is closed")
-            _check_end(self.stdin)
-            yield self.stdin
-            return
-        if is_open(path):
+    def _opened(self, path: str) -> AbstractContextManager[BinaryIO]:
+        if path != STDIN and is_open(path):
             raise _BinaryInput("the database itself")
-        with open(path, "rb", buffering=_BUFFER) as file:
-            _check_end(file)
-            if not (_is_gzip(path) and self._is_jsonl(path)):
-                yield file
-                return
-            try:
-                with gzip.open(file) as unpacked:
-                    yield unpacked  # type: ignore[misc]  # all of BinaryIO that is used
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise InputError("not gzip, or not all of it") from error
+        return opened(path, self.stdin)
 
-    def _is_jsonl(self, path: str) -> bool:
-        if self.format == "auto":
-            return path.lower().removesuffix(_GZIP_SUFFIX).endswith(_JSONL_SUFFIXES)
-        return self.format == "jsonl"
+    def _rows(self, file: BinaryIO, path: str, format: Format) -> Iterator[Item]:
+        """The blocks of a file of lines or rows."""
+        name = printable_path(path)
+        if format in ("csv", "tsv"):
+            from lshdb import csv_rows
+
+            chunks = iter(lambda: self._some(file), b"")
+            yield from csv_rows.blocks(chunks, name, format, self.parser)
+        elif format in ("parquet", "arrow"):
+            from lshdb import arrow_rows
+
+            if compression_of(path):
+                raise InputError(f"a compressed {format} file: unpack it first")
+            size = 0 if path == STDIN else os.fstat(file.fileno()).st_size
+            yield from arrow_rows.blocks(file, name, format, self.parser)
+            self.bytes_read += size
+        else:
+            yield from self._json_lines(file, path)
 
     def _stdin(self, file: BinaryIO) -> Iterator[Item]:
         if self.stdin_key is not None:
@@ -203,6 +204,9 @@ class Reader:
             return
         if self.format == "text":
             raise InputError("a text on standard input needs a key: give --key KEY")
+        if self.format not in ("auto", "jsonl"):
+            yield from self._rows(file, STDIN, self.format)
+            return
         head = b""
         if self.format == "auto":
             while is_blank(head) and (more := self._some(file)):
@@ -270,47 +274,6 @@ class Reader:
         data: bytes = getattr(file, "read1", file.read)(_BLOCK)
         self.bytes_read += len(data)
         return data
-
-
-def input_bytes(paths: Iterable[str]) -> int | None:
-    """The size of all files named, for a progress bar; None where it cannot be told cheaply."""
-    total = 0
-    for path in paths:
-        if path == STDIN:
-            return None
-        try:
-            status = os.stat(path)
-        except OSError:
-            continue
-        if not stat.S_ISREG(status.st_mode) or _is_gzip(path):
-            return None
-        total += status.st_size
-    return total
-
-
-def _is_gzip(path: str) -> bool:
-    return path.lower().endswith(_GZIP_SUFFIX)
-
-
-def printable_path(path: str) -> str:
-    """The path as a key: bytes that are no UTF-8 are written as backslash escapes."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _check_end(file: BinaryIO) -> None:
-    """InputError for a device; a terminal and /dev/null do end."""
-    try:
-        status = os.fstat(file.fileno())
-    except OSError:
-        return  # no file of the system but an object in memory
-    if stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
-        return
-    if stat.S_ISDIR(status.st_mode):
-        raise InputError("is a directory")
-    if stat.S_ISSOCK(status.st_mode) or file.isatty():
-        return
-    if not os.path.samestat(status, os.stat(os.devnull)):
-        raise InputError("a device, not a file")
 
 
 def _is_part_of_sqlite(path: str) -> bool:

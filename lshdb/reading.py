@@ -11,6 +11,7 @@ from typing import Final, Self
 from lshdb.content import from_stored
 from lshdb.errors import UsageError
 from lshdb.lookup import buckets_of
+from lshdb.metadata import from_json
 from lshdb.model import (
     Bucket,
     Cluster,
@@ -21,13 +22,12 @@ from lshdb.model import (
     Keep,
     Match,
     Pair,
-    Settings,
     StoredDocument,
 )
 from lshdb.planning import Planning
 from lshdb.search import Query, row_of_key, search
 from lshdb.signing import distinct_shingles
-from lshdb.store import SqlValue, Store
+from lshdb.store import Parameters, SqlValue, Store
 
 _MOST_ROWS: Final = (1 << 63) - 1
 
@@ -56,12 +56,6 @@ class Reading(Planning):
         self._store.close()
 
     @property
-    def settings(self) -> Settings:
-        """What the database was made with, or reindexed to since, here or by another process."""
-        with self._store.reading():
-            return self._store.settings
-
-    @property
     def path(self) -> Path:
         """The file."""
         return self._store.path
@@ -85,7 +79,15 @@ class Reading(Planning):
         content = None
         if row.content is not None:
             content = from_stored(row.content, self._store.settings.shingling)
-        return StoredDocument(row.doc_id, row.key, content, row.shingles, row.signature, keys)
+        return StoredDocument(
+            row.doc_id,
+            row.key,
+            content,
+            row.shingles,
+            row.signature,
+            keys,
+            from_json(row.metadata),
+        )
 
     def __contains__(self, key: str) -> bool:
         return self._store.document(key) is not None
@@ -121,6 +123,8 @@ class Reading(Planning):
         estimate: bool = False,
         exhaustive: bool = False,
         containment: bool = False,
+        where: str | None = None,
+        parameters: Parameters = (),
     ) -> list[Match]:
         """The stored documents similar to a document, best first.
 
@@ -139,6 +143,9 @@ class Reading(Planning):
                 holds, and compare that with the threshold: for a quotation in a longer text. The
                 index finds by Jaccard similarity, which is low where the stored one is much
                 longer (see lshdb.jaccard.similarity_at).
+            where: an SQL expression of the columns of `documents`, such as
+                "metadata ->> '$.lang' = ?": only documents of which it is true are compared.
+            parameters: values for each ? in it, or by name for each :name.
 
         Documents whose estimate is within 5 standard errors of what the threshold asks for are
         verified. With `top`, of a bucket of more than 2,000 documents only some are compared; a
@@ -148,6 +155,7 @@ class Reading(Planning):
             UsageError: neither or both of content and key, or numbers out of range.
             ContentError: a text for a database of sets, or the other way round.
             KeyNotFound: no document has the key.
+            QueryError: `where` is not one expression, is wrong, or would do more than read.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -157,7 +165,17 @@ class Reading(Planning):
         """
         with self._store.reading():
             least = self._store.settings.threshold if threshold is None else threshold
-            asked = Query(content, key, top, least, estimate, exhaustive, containment)
+            asked = Query(
+                content,
+                key,
+                top,
+                least,
+                estimate,
+                exhaustive,
+                containment,
+                where=where,
+                parameters=parameters,
+            )
             return search(self._store, asked)
 
     def compare(self, a: str | Document, b: str | Document) -> Comparison:

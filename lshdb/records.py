@@ -6,22 +6,27 @@ Lines are read in blocks, which may be parsed elsewhere than where they are read
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
 from lshdb.acceleration import fast_json
 from lshdb.content import LARGEST, without_surrogates
 from lshdb.errors import InputError
+from lshdb.metadata import has_large_float
 from lshdb.model import Content, Document
 
-RowFormat: TypeAlias = Literal["jsonl", "arrow"]
-"""How rows are written: lines of JSON, or an Arrow stream."""
+RowFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "arrow", "table"]
+"""How rows are written: lines of JSON or of CSV, an Arrow stream of keys and contents, or one of
+all columns that are wanted."""
 
 BOM: Final = b"\xef\xbb\xbf"
 
 _JSON: Final = json.JSONDecoder()
 _JSON_BLANKS: Final = " \t\n\r"
+_NAMES_SHOWN: Final = 10
+_NAME_SHOWN: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Whole lines of JSON, or rows of a table, not parsed yet.
+    """Whole lines of JSON or CSV, or rows of a table, not parsed yet.
 
     Attributes:
         name: the file's, as printed.
@@ -42,6 +47,7 @@ class Lines:
         count: how many lines or rows there are.
         data: the lines, each but perhaps the last with its newline; rows as an Arrow stream.
         format: which of them it is.
+        columns: the names of the columns of CSV.
     """
 
     name: str
@@ -49,6 +55,7 @@ class Lines:
     count: int
     data: bytes
     format: RowFormat = "jsonl"
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -60,6 +67,8 @@ class RecordParser:
         key_field, text_field, set_field: names in a JSON line.
         strict: refuse what is not UTF-8, instead of replacing the bad bytes by U+FFFD.
         auto_key: name a record without a key by its place, instead of refusing it.
+        metadata: whether the other fields of a record are kept.
+        metadata_fields: which of them; all if there are none here.
         replaced: documents so far with bytes or code units that are not Unicode.
     """
 
@@ -69,6 +78,8 @@ class RecordParser:
     set_field: str
     strict: bool
     auto_key: bool
+    metadata: bool = True
+    metadata_fields: Sequence[str] = ()
     replaced: int = field(default=0, init=False)
 
     def options(self) -> dict[str, Any]:
@@ -126,8 +137,10 @@ class RecordParser:
             try:
                 record = loads(line)
                 if type(record) is dict:
-                    return Document(self._key(record, where), self._content(record))
-            except (ValueError, InputError):
+                    document = self.of_record(record, where)
+                    if document.metadata is None or not has_large_float(document.metadata):
+                        return document
+            except (ValueError, InputError, RecursionError):
                 pass  # what follows says why, or reads what orjson does not
         try:
             # As json.loads, without its check of the type and its two regular expressions.
@@ -139,7 +152,49 @@ class RecordParser:
             raise InputError(f"not JSON: {_json_reason(error)}") from error
         if not isinstance(record, dict):
             raise InputError(f"not a JSON object but {_kind(record)}")
-        return Document(self._key(record, where), self._content(record))
+        return self.of_record(record, where)
+
+    def of_record(self, record: dict[str, object], where: str) -> Document:
+        """The document of a record, its fields by their names; `where` names its place."""
+        return Document(self._key(record, where), self._content(record), self._other_fields(record))
+
+    @property
+    def content_field(self) -> str:
+        """The field that holds a document's content."""
+        return self.set_field if self.of_sets else self.text_field
+
+    def wanted(self, names: Sequence[str]) -> list[str]:
+        """Those of a table's columns that its documents are made of.
+
+        Raises:
+            InputError: a column is missing, or two have one name.
+        """
+        record = dict.fromkeys(names)
+        if len(record) < len(names):
+            raise InputError(f"two columns are named {_repeated(names)!r}")
+        try:
+            if self.key_field not in record and not self.auto_key:
+                raise InputError(f"no {self._named_key()}")
+            self._check_content(record)
+        except InputError as error:
+            shown = ", ".join(name[:_NAME_SHOWN] for name in names[:_NAMES_SHOWN])
+            more = ", ..." if len(names) > _NAMES_SHOWN else ""
+            raise InputError(f"{error} (the columns are {shown}{more})") from error
+        own = {self.key_field, self.content_field}
+        kept = set(self.metadata_fields or names) if self.metadata else set()
+        return [name for name in names if name in own | kept]
+
+    def _other_fields(self, record: dict[str, object]) -> dict[str, object] | None:
+        """What is kept of a record beside its key and content."""
+        own = (self.key_field, self.content_field)
+        # Most records have nothing else: that is told without looking at each field.
+        if not self.metadata or (len(record) == 2 and own[0] in record and own[0] != own[1]):
+            return None
+        kept = [n for n in self.metadata_fields or record if n in record and n not in own]
+        return {name: record[name] for name in kept} if kept else None
+
+    def _named_key(self) -> str:
+        return f"field {self.key_field!r}: name it with --key-field, or give --auto-key"
 
     def _key(self, record: dict[str, object], where: str) -> str:
         name = self.key_field
@@ -147,7 +202,7 @@ class RecordParser:
         if key is None and self.auto_key:
             return where
         if name not in record:
-            raise InputError(f"no field {name!r}: name it with --key-field, or give --auto-key")
+            raise InputError(f"no {self._named_key()}")
         if isinstance(key, bool) or not isinstance(key, str | int):
             raise InputError(f"field {name!r} is {_kind(key)}, not a string or integer")
         key = str(key)
@@ -157,7 +212,8 @@ class RecordParser:
             raise InputError(f"field {name!r} has a NUL character")
         return without_surrogates(key)
 
-    def _content(self, record: dict[str, object]) -> Content:
+    def _check_content(self, record: Container[str]) -> None:
+        """InputError if a record with these fields has no content."""
         wanted, other = self.text_field, self.set_field
         if self.of_sets:
             wanted, other = other, wanted
@@ -173,6 +229,11 @@ class RecordParser:
                 f"a set (field {other!r}), and this database holds texts: make one for sets "
                 "with lshdb init --shingle set"
             )
+
+    def _content(self, record: dict[str, object]) -> Content:
+        wanted = self.content_field
+        if wanted not in record:
+            self._check_content(record)
         content = record[wanted]
         if self.of_sets:
             return _set_of(content, f"field {wanted!r}")
@@ -199,6 +260,14 @@ def too_long(where: str) -> Failure:
     return Failure(where, f"longer than {LARGEST:,} bytes, the limit")
 
 
+def array_of(text: str, name: str) -> object:
+    """What a field of a table holds that is a set as JSON; InputError if it is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"field {name!r} is not a JSON array") from error
+
+
 def _set_of(content: object, name: str) -> Content:
     """The elements of a JSON array; InputError if it is not one of strings and integers."""
     if not isinstance(content, list):
@@ -207,6 +276,12 @@ def _set_of(content: object, name: str) -> Content:
         place, strange = next((i, e) for i, e in enumerate(content, 1) if type(e) not in (str, int))
         raise InputError(f"element {place} of {name} is {_kind(strange)}, not a string or integer")
     return content
+
+
+def _repeated(names: Sequence[str]) -> str:
+    """A name that comes twice."""
+    ordered = sorted(names)
+    return next(one for one, next_ in pairwise(ordered) if one == next_)
 
 
 def _json_reason(error: ValueError | RecursionError) -> str:

@@ -14,11 +14,13 @@ CREATE TABLE settings (
 ) STRICT;
 
 -- content comes last: the other columns are then read without the pages that it overflows to.
+-- A file of format 1 that was migrated has metadata behind it, so statements name their columns.
 CREATE TABLE documents (
     doc_id   INTEGER PRIMARY KEY,
     key      TEXT    NOT NULL UNIQUE,
     shingles INTEGER NOT NULL CHECK (shingles >= 0),  -- repetitions counted; 0: similar to nothing
     digest   BLOB    NOT NULL,                        -- BLAKE2b, 16 bytes, of the content's UTF-8
+    metadata TEXT,                                    -- other fields, as a JSON object
     content  TEXT                                     -- a text, or a set as a JSON array
 ) STRICT;
 

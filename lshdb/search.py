@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -14,6 +15,7 @@ from lshdb.errors import KeyNotFound, LimitWarning, UsageError
 from lshdb.jaccard import containment, containment_at, least_estimate, similarity, similarity_at
 from lshdb.lookup import (
     Candidates,
+    Keep,
     all_documents,
     all_in_buckets,
     best_in_buckets,
@@ -22,7 +24,7 @@ from lshdb.minhash import EMPTY
 from lshdb.model import Content, Match
 from lshdb.shared_shingles import overlaps
 from lshdb.signing import distinct_shingles, sign
-from lshdb.store import DocumentRow, Store
+from lshdb.store import DocumentRow, Parameters, Store
 
 _VERIFIED_FIRST: Final = 64
 """Documents verified before it is asked whether more can be among the best."""
@@ -47,6 +49,8 @@ class Query:
     exhaustive: bool
     containment: bool = False
     signature: npt.NDArray[np.uint32] | None = None
+    where: str | None = None
+    parameters: Parameters = ()
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.content, self.key, self.signature)) != 1:
@@ -55,6 +59,8 @@ class Query:
             raise UsageError(f"top {self.top} is not at least 1")
         if not 0 < self.threshold <= 1:
             raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
+        if self.where is None and self.parameters:
+            raise UsageError("parameters are for an expression, and there is no where")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +99,16 @@ def search(store: Store, query: Query) -> list[Match]:
     exact = store.settings.content and not query.estimate
     if query.containment and store.settings.shingling.foreign:
         raise UsageError("of signatures that were made elsewhere no containment can be told")
-    with store.reading():
+    with ExitStack() as stack:
+        keep = None
+        if query.where is not None:
+            condition = store.condition(query.where, query.parameters)
+            keep = stack.enter_context(condition).matching
+        stack.enter_context(store.reading())
         asked = _document_of(store, query, exact)
         if asked.signature is None:
             return []
-        found = _candidates(store, query, asked.signature)
+        found = _candidates(store, query, asked.signature, keep)
         if asked.doc_id >= 0:
             found = found.chosen(found.doc_ids != asked.doc_id)
         scores = (_verified if exact else _estimated)(store, query, asked, found)
@@ -157,11 +168,14 @@ def _hashes(store: Store, document: Content) -> npt.NDArray[np.uint64]:
     return distinct_shingles([document], store.settings.shingling, store.settings.seed).hashes
 
 
-def _candidates(store: Store, query: Query, signature: npt.NDArray[np.uint32]) -> Candidates:
+def _candidates(
+    store: Store, query: Query, signature: npt.NDArray[np.uint32], keep: Keep | None
+) -> Candidates:
     if query.exhaustive:
-        return all_documents(store, signature)
-    if query.top is None:
-        return all_in_buckets(store, signature)
+        return all_documents(store, signature, keep)
+    if query.top is None or keep is not None:
+        # The best of those that a condition leaves may be anywhere in a large bucket.
+        return all_in_buckets(store, signature, keep)
     # One more, for a stored document is not among its own matches.
     return best_in_buckets(store, signature, min(query.top, _MOST) + 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Final
 
@@ -29,6 +30,7 @@ class SelectiveWriter:
     Attributes:
         report: what became of the documents.
         cut: how many were kept after they were compared with a part of a bucket only.
+        stored: how many were stored already, with their content.
     """
 
     def __init__(self, store: Store, screening: Screening, first: int | None = None) -> None:
@@ -37,6 +39,7 @@ class SelectiveWriter:
         """
         self.report = AddReport()
         self.cut = 0
+        self.stored = 0
         self._store = store
         self._screening = screening
         self._first = first
@@ -85,32 +88,46 @@ class SelectiveWriter:
         signed = new.signed if len(rows) == len(asked) else new.signed.take(np.array(rows, int))
         digests = [new.digests[row] for row in rows]
         stored = [new.stored[row] if self._store.settings.content else None for row in rows]
-        doc_ids = self._writer.put([*kept], digests, stored, signed, known)
+        metadata = [documents.metadata[asked[row]] for row in rows]
+        doc_ids = self._writer.put([*kept], digests, metadata, stored, signed, known)
         like = self._keys_of(decisions, keys)
-        for key, doc_id, digest in zip(kept, doc_ids, digests, strict=True):
-            known[key] = KnownDocument(doc_id, digest)
+        now = map(KnownDocument, doc_ids, digests, metadata)
+        known.update(zip(kept, now, strict=True))
         self.cut += decisions.cut
         is_kept = {asked[row] for row in rows}
         found = dict(
             zip(asked, zip(like, decisions.similarities.tolist(), strict=True), strict=True)
         )
-        unchanged = 0
+        unchanged = refreshed = 0
         for i in range(begin, end):
             if i in is_kept:
                 continue
             other, similarity = found.get(i, (None, 1.0))
             if other is None or other == documents.keys[i]:
-                unchanged += 1
+                if self._update_metadata(documents, i):
+                    refreshed += 1
+                else:
+                    unchanged += 1
                 documents.drop(i, documents.keys[i], 1.0, exact=True)
             else:
                 documents.drop(i, other, similarity, exact=decisions.exact)
         self.report += AddReport(
             added=len(rows) - len(updated),
-            updated=len(updated),
+            updated=len(updated) + refreshed,
             unchanged=unchanged,
             empty=len(rows) - int(np.count_nonzero(signed.shingles)),
-            skipped=end - begin - len(rows) - unchanged,
+            skipped=end - begin - len(rows) - unchanged - refreshed,
         )
+        self.stored += unchanged + refreshed
+        return True
+
+    def _update_metadata(self, documents: _Documents, i: int) -> bool:
+        """Give a stored document the metadata that it has now; whether it had other."""
+        stored, metadata = documents.known[documents.keys[i]], documents.metadata[i]
+        if stored.metadata == metadata:
+            return False
+        self._store.set_metadata([(stored.doc_id, metadata)])
+        documents.known[documents.keys[i]] = replace(stored, metadata=metadata)
         return True
 
     def _keys_of(self, decisions: Decisions, keys: list[str]) -> list[str | None]:
@@ -129,6 +146,7 @@ class _Documents:
 
     Attributes:
         keys: under which they are stored.
+        metadata: as stored.
         known: the stored documents that have these keys.
     """
 
@@ -139,6 +157,9 @@ class _Documents:
         self._ends = np.cumsum([len(part.keys) for part in parts])
         self._skipped: list[Skipped | None] = [None] * int(self._ends[-1])
         self.keys = list(chain.from_iterable(part.keys for part in parts))
+        self.metadata = list(
+            chain.from_iterable(part.metadata_at(range(len(part.keys))) for part in parts)
+        )
         self._digests = list(chain.from_iterable(part.digests for part in parts))
         self.known: dict[str, KnownDocument] = {}
         if first is not None:

@@ -92,6 +92,7 @@ def send_part(pipe: BinaryIO, part: Part) -> None:
             "first": part.lines.first,
             "count": part.lines.count,
             "format": part.lines.format,
+            "columns": part.lines.columns,
         }
         send(pipe, header, [part.lines.data])
     else:
@@ -102,7 +103,8 @@ def _receive_part(pipe: BinaryIO, settings: Settings) -> Part:
     header, data = receive(pipe)
     if "name" in header:
         place = header["name"], header["first"], header["count"]
-        return Part((), Lines(*place, data[0], header["format"]), header["sign"])
+        lines = Lines(*place, data[0], header["format"], tuple(header["columns"]))
+        return Part((), lines, header["sign"])
     contents = [from_stored(one, settings.shingling) for one in _unpacked(data)]
     return Part([("", content) for content in contents], None, header["sign"])
 
@@ -114,11 +116,18 @@ def send_signed(pipe: BinaryIO, part: Part, signed: SignedPart) -> None:
         data += _packed(signed.keys)
         data += _packed(signed.stored)
         data.append(np.array(signed.lines, dtype=np.int64).tobytes())
+        if signed.metadata:
+            data += _packed([one or "" for one in signed.metadata])
     if signed.signed is not None:
         arrays = signed.signed.signatures, signed.signed.shingles, signed.signed.bucket_keys
         data += [array.tobytes() for array in arrays]
     failures = [[failure.where, failure.reason] for failure in signed.failures]
-    send(pipe, {"replaced": signed.replaced, "failures": failures}, data)
+    header = {
+        "replaced": signed.replaced,
+        "failures": failures,
+        "metadata": bool(signed.metadata),
+    }
+    send(pipe, header, data)
 
 
 def receive_signed(pipe: BinaryIO, part: Part, settings: Settings) -> SignedPart:
@@ -127,10 +136,13 @@ def receive_signed(pipe: BinaryIO, part: Part, settings: Settings) -> SignedPart
     digests = [data[0][i : i + _DIGEST] for i in range(0, len(data[0]), _DIGEST)]
     rest = data[1:]
     lines: list[int] = []
+    metadata = part.metadata
     if part.lines is not None:
         keys, stored = _unpacked(rest[:2]), _unpacked(rest[2:4])
         lines = np.frombuffer(rest[4], np.int64).tolist()
         rest = rest[5:]
+        if header["metadata"]:
+            metadata, rest = [one or None for one in _unpacked(rest[:2])], rest[2:]
     else:
         keys = [key for key, _ in part.documents]
         wanted = settings.content or not part.sign
@@ -145,7 +157,8 @@ def receive_signed(pipe: BinaryIO, part: Part, settings: Settings) -> SignedPart
             settings.construction,
         )
     failures = [Failure(where, reason) for where, reason in header["failures"]]
-    return SignedPart(keys, stored, digests, signed, failures, header["replaced"], lines)
+    replaced = header["replaced"]
+    return SignedPart(keys, stored, digests, signed, failures, replaced, lines, metadata)
 
 
 def _packed(texts: Sequence[str]) -> list[bytes]:

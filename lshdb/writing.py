@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +21,12 @@ class Writer:
 
     Attributes:
         report: what became of the documents so far.
+        signed: how many of them needed a signature; the others were stored, content and all.
     """
 
     def __init__(self, store: Store) -> None:
         self.report = AddReport()
+        self.signed = 0
         self._store = store
         self._next_id = store.last_doc_id() + 1
         self._first_id = self._next_id
@@ -42,6 +45,8 @@ class Writer:
             for key, place in latest.items()
             if key not in known or known[key].digest != part.digests[place]
         ]
+        if known:
+            self._update_metadata(part, latest, known)
         old = [known[key].doc_id for key in (part.keys[place] for place in places) if key in known]
         if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old):
             self.finish()  # a key that an earlier part has: its band rows are to go again
@@ -49,11 +54,28 @@ class Writer:
         signed = signatures_of(part, places, store.settings)
         stored = part.stored if store.settings.content else [None] * len(part.keys)
         keys, digests = [part.keys[i] for i in places], [part.digests[i] for i in places]
-        self.put(keys, digests, [stored[i] for i in places], signed, known)
+        metadata = part.metadata_at(places)
+        self.put(keys, digests, metadata, [stored[i] for i in places], signed, known)
         self._updated.update(old)
+        self.signed += len(places)
         empty = len(places) - int(np.count_nonzero(signed.shingles))
         self.report += AddReport(
             added, updated, unchanged, len(part.failures), empty, part.replaced
+        )
+
+    def _update_metadata(
+        self, part: SignedPart, latest: Mapping[str, int], known: Mapping[str, KnownDocument]
+    ) -> None:
+        """Give stored documents with the same content the metadata that they have now."""
+        places = [latest[key] for key in known]
+        self._store.set_metadata(
+            [
+                (document.doc_id, metadata)
+                for document, place, metadata in zip(
+                    known.values(), places, part.metadata_at(places), strict=True
+                )
+                if document.digest == part.digests[place] and document.metadata != metadata
+            ]
         )
 
     def finish(self) -> None:
@@ -67,6 +89,7 @@ class Writer:
         self,
         keys: Sequence[str],
         digests: Sequence[bytes],
+        metadata: Sequence[str | None],
         stored: Sequence[str | None],
         signed: Signed,
         known: Mapping[str, KnownDocument],
@@ -86,7 +109,7 @@ class Writer:
             else:
                 rows, doc_id = new, self._next_id
                 self._next_id += 1
-            rows.append((doc_id, key, shingles[row], digests[row], stored[row]))
+            rows.append((doc_id, key, shingles[row], digests[row], metadata[row], stored[row]))
             doc_ids.append(doc_id)
         self._store.insert(new)
         self._store.update(updates)
@@ -112,17 +135,18 @@ def signatures_of(part: SignedPart, places: list[int], settings: Settings) -> Si
 
 def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int, int]:
     """How many are added, updated and unchanged, as if they came one by one."""
-    now = {key: document.digest for key, document in known.items()}
+    now = {key: (document.digest, document.metadata) for key, document in known.items()}
     added = updated = unchanged = 0
-    for key, digest in zip(part.keys, part.digests, strict=True):
+    metadata = part.metadata or repeat(None)
+    for key, given in zip(part.keys, zip(part.digests, metadata, strict=False), strict=True):
         before = now.get(key)
         if before is None:
             added += 1
-        elif before == digest:
+        elif before == given:
             unchanged += 1
         else:
             updated += 1
-        now[key] = digest
+        now[key] = given
     return added, updated, unchanged
 
 

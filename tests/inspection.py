@@ -63,7 +63,11 @@ def check(path: Path) -> None:
     assert isinstance(seed, int)
     signature_of = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
     signatures: dict[object, bytes] = {}
-    for doc_id, _, shingles, digest, stored in rows(path, "SELECT * FROM documents"):
+    documents = "SELECT doc_id, shingles, digest, metadata, content FROM documents"
+    for doc_id, shingles, digest, metadata, stored in rows(path, documents):
+        if metadata is not None:
+            assert isinstance(metadata, str)
+            assert isinstance(json.loads(metadata), dict)
         if not content:
             assert stored is None
             continue

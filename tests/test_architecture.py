@@ -18,7 +18,16 @@ import lshdb
 
 PACKAGE = Path(lshdb.__file__).parent
 LAYERS = (
-    {"acceleration", "compiled", "construction", "errors", "findings", "model", "outcomes"},
+    {
+        "acceleration",
+        "compiled",
+        "compression",
+        "construction",
+        "errors",
+        "findings",
+        "model",
+        "outcomes",
+    },
     {
         "analysis",
         "band_sums",
@@ -29,8 +38,10 @@ LAYERS = (
         "content",
         "folding",
         "hashing",
+        "inputs",
         "jaccard",
         "listing",
+        "metadata",
         "minhash",
         "overlaps",
         "passages",
@@ -41,7 +52,7 @@ LAYERS = (
         "sketching",
         "sorting",
     },
-    {"arrow_blocks", "readers", "records", "store"},
+    {"arrow_blocks", "arrow_rows", "csv_rows", "parsing", "readers", "records", "store"},
     {
         "examining",
         "lookup",

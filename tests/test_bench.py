@@ -40,6 +40,7 @@ BENCHMARKS = (
     "dedup",
     "check",
     "reindex",
+    "inputs",
     "scale",
     "startup",
 )

@@ -240,7 +240,7 @@ def test_the_candidates_of_an_index_follow_its_curve(
     ).close()
     store = Store.open(path, "write", 1.0, lambda: pytest.fail("the file is there"))
     with store.writing():
-        store.insert((i, str(i - 1), 1, i.to_bytes(16), None) for i in doc_ids.tolist())
+        store.insert((i, str(i - 1), 1, i.to_bytes(16), None, None) for i in doc_ids.tolist())
         store.insert_signatures(doc_ids, signatures)
         store.insert_bands(doc_ids, bucket_keys(signatures, construction, 1))
     store.close()

@@ -122,7 +122,7 @@ def test_the_file_is_the_options_else_the_variables_else_lsh_db(tmp_path: Path) 
         ["nosuch"],
         ["add"],
         ["add", "--bogus", "x"],
-        ["add", "--format", "csv", "x"],
+        ["add", "--format", "xml", "x"],
         ["add", "--key", "k", "file.txt"],
         ["add", "--key", "", "-"],
         ["query"],
@@ -382,7 +382,7 @@ def test_show_tells_sizes_signature_and_buckets(fables: Command) -> None:
     shown = fables.done("show", "--json", "fox", says="").record
     assert list(shown) == [
         *("key", "doc_id", "characters", "bytes", "shingles", "distinct_shingles"),
-        *("signature", "buckets"),
+        *("metadata", "signature", "buckets"),
     ]
     assert shown["characters"] == shown["bytes"] == len(FABLES["fox"])
     assert shown["shingles"] == shown["distinct_shingles"] == len(FABLES["fox"].split()) - 2

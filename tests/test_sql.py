@@ -56,7 +56,7 @@ def run(path: Path, sql: str) -> tuple[list[str], list[tuple[SqlValue, ...]]]:
         ("SELECT count(*) > 0 FROM buckets", None, [(1,)]),
         ("SELECT count(*) > 0 FROM bucket_members WHERE key = 'a'", None, [(1,)]),
         ("SELECT doc_id_a, doc_id_b FROM candidate_pairs", None, [(1, 2)]),
-        ("PRAGMA user_version", ["user_version"], [(1,)]),
+        ("PRAGMA user_version", ["user_version"], [(2,)]),
         ("PRAGMA main.page_size", ["page_size"], [(16384,)]),
         ("PRAGMA journal_mode", ["journal_mode"], [("wal",)]),
         ("SELECT name FROM pragma_table_info('bands') LIMIT 1", ["name"], [("band_no",)]),
@@ -86,7 +86,7 @@ def test_pragmas_that_read_may_have_an_argument(filled: Path, pragma: str) -> No
 
 REFUSED = [
     "INSERT INTO bands VALUES (1, 1, 1)",
-    "REPLACE INTO documents VALUES (1, 'a', 0, x'', NULL)",
+    "REPLACE INTO documents VALUES (1, 'a', 0, x'', NULL, NULL)",
     "UPDATE documents SET key = 'z'",
     "UPDATE settings SET seed = 2",
     "UPDATE sqlite_schema SET sql = ''",

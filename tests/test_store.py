@@ -103,7 +103,7 @@ def test_tables_are_strict(path: Path) -> None:
     ("pragma", "value"),
     [
         ("application_id", int.from_bytes(b"lshd", "big")),
-        ("user_version", 1),
+        ("user_version", 2),
         ("page_size", 16384),
         ("journal_mode", "wal"),
         ("encoding", "UTF-8"),
@@ -132,7 +132,7 @@ def test_band_rows_with_any_int64_are_found_again(path: Path) -> None:
     signatures = np.arange(32, dtype=np.uint32).reshape(2, 16)
     keys = np.stack([INT64_KEYS, INT64_KEYS[::-1]])
     with opened.writing():
-        opened.insert([(i, f"d{i}", 1, b"", "[]") for i in (1, 2)])
+        opened.insert([(i, f"d{i}", 1, b"", None, "[]") for i in (1, 2)])
         opened.insert_signatures(np.array([1, 2]), signatures)
         opened.insert_bands(np.array([1, 2]), keys)
     for doc_id, own in zip((1, 2), keys, strict=True):
@@ -156,7 +156,7 @@ def test_band_rows_are_whole_for_any_number_of_documents(path: Path, documents: 
     keys = np.arange(8 * documents).reshape(documents, 8)
     ids = np.arange(1, documents + 1)
     with opened.writing():
-        opened.insert([(i, f"d{i}", 1, b"", "[]") for i in ids.tolist()])
+        opened.insert([(i, f"d{i}", 1, b"", None, "[]") for i in ids.tolist()])
         opened.insert_signatures(ids, signatures)
         opened.insert_bands(ids, keys)
     opened.close()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
@@ -35,6 +38,7 @@ from lshdb.cli.options import (
 from lshdb.cli.output import escaped, json_line, message, tell
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
 from lshdb.cli.telling import Failures
+from lshdb.inputs import Format
 
 if TYPE_CHECKING:
     from lshdb.model import AddReport
@@ -106,17 +110,20 @@ def init(
 
 def add(
     paths: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="PATH...",
-            help="Text files, directories, JSON lines (.jsonl, .ndjson), or - for standard input.",
+            help="Text files, directories, JSON lines, CSV, Parquet, patterns in quotes, or - for "
+            "standard input.",
         ),
-    ],
+    ] = None,
     db: DatabasePath = DEFAULT_PATH,
     timeout: Timeout = DEFAULT_TIMEOUT,
     format: Annotated[
         str,
-        typer.Option(metavar="auto|text|jsonl", help="What the files are; auto: by their suffix."),
+        typer.Option(
+            metavar="|".join(get_args(Format)), help="What the files are; auto: by their suffix."
+        ),
     ] = "auto",
     key_field: KeyField = "id",
     text_field: TextField = "text",
@@ -126,7 +133,22 @@ def add(
         typer.Option(metavar="KEY", parser=key_given, help="Read - as one text with this key."),
     ] = None,
     auto_key: Annotated[
-        bool, typer.Option("--auto-key", help="Give a JSON line without a key the key FILE:LINE.")
+        bool,
+        typer.Option("--auto-key", help="Give a line or row without a key the key FILE:NUMBER."),
+    ] = False,
+    metadata: Annotated[
+        bool, typer.Option("--metadata/--no-metadata", help="Keep the other fields of a row.")
+    ] = True,
+    metadata_fields: Annotated[
+        str, typer.Option(metavar="NAME,...", help="Keep only these of them.")
+    ] = "",
+    files_from: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Add also the paths that FILE (or -) lists, one a line."),
+    ] = None,
+    null: Annotated[
+        bool,
+        typer.Option("--null", "-0", help="With --files-from: each path ends with a NUL byte."),
     ] = False,
     strict: Strict = False,
     on_similar: Annotated[
@@ -142,10 +164,14 @@ def add(
 
     A text file is one document, and its path is its key; a directory is walked, without hidden
     and binary files and symbolic links. A JSON line is {"id": ..., "text": ...} or, in a
-    database of sets, {"id": ..., "set": [...]}.
+    database of sets, {"id": ..., "set": [...]}; a row of CSV, Parquet or Arrow is the same with
+    columns, and a set in CSV is a JSON array. The other fields are kept as metadata.
 
-    Adding a key again replaces the document; the same content changes nothing. What cannot be
-    read is told and counted, the rest is added, and the exit status is 1.
+    The suffix tells what a file is: .jsonl and .ndjson, .csv, .tsv and .tab, .parquet and .pq,
+    .arrow and .feather; all else is text. Behind it there may be .gz, .bz2, .xz or .zst.
+
+    Adding a key again replaces the document; the same content and metadata change nothing. What
+    cannot be read is told and counted, the rest is added, and the exit status is 1.
 
     With --on-similar skip a document is left out if it is similar to one that is stored, or was
     added before it. It is then a line: the similarity, whether that is exact or an estimate, its
@@ -153,21 +179,37 @@ def add(
     reason to leave out the new one.
 
     Example: lshdb add -d code.db src/
+
+    Example: lshdb add 'crawl/*.jsonl.zst' mails.csv --key-field url --text-field body
+
+    Example: git ls-files -z | lshdb add -d code.db --files-from - -0
     """
     import lshdb
     from lshdb.cli.progress import progress_bar
     from lshdb.model import AddReport
     from lshdb.readers import STDIN, Reader, input_bytes
 
-    if format not in ("auto", "text", "jsonl"):
-        raise lshdb.UsageError(f"--format {format} is not auto, text or jsonl")
+    formats = get_args(Format)
+    if format not in formats:
+        raise lshdb.UsageError(
+            f"--format {format} is not {', '.join(formats[:-1])} or {formats[-1]}"
+        )
+    paths = paths or []
+    if not paths and files_from is None:
+        raise lshdb.UsageError("give PATH..., or --files-from FILE")
+    if null and files_from is None:
+        raise lshdb.UsageError("--null is for the list of --files-from")
+    if files_from == STDIN and STDIN in paths:
+        raise lshdb.UsageError("standard input is the list of paths, so it cannot be added")
+    if metadata_fields and not metadata:
+        raise lshdb.UsageError("give one of --metadata-fields and --no-metadata")
     if on_similar not in ("keep", "skip"):
         raise lshdb.UsageError(f"--on-similar {on_similar} is not keep or skip")
-    if key is not None and (paths != [STDIN] or format == "jsonl"):
+    if key is not None and (paths != [STDIN] or files_from or format not in ("auto", "text")):
         raise lshdb.UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
         raise lshdb.UsageError("--key is empty")
-    with lshdb.open(db, timeout=timeout) as database:
+    with _listed(files_from, null) as also, lshdb.open(db, timeout=timeout) as database:
         reader = Reader(
             of_sets=database.settings.shingling.of_sets,
             format=format,  # type: ignore[arg-type]  # just checked
@@ -178,12 +220,15 @@ def add(
             auto_key=auto_key,
             stdin=sys.stdin.buffer if sys.stdin else None,
             stdin_key=key,
+            metadata=metadata,
+            metadata_fields=[name for name in metadata_fields.split(",") if name],
         )
         total = AddReport()
         failures = Failures()
         interrupted = False
         try:
-            with progress_bar("adding", input_bytes(paths)) as progress:
+            size = input_bytes(paths) if files_from is None else None
+            with progress_bar("adding", size) as progress:
 
                 def written(report: AddReport) -> None:
                     nonlocal total
@@ -191,7 +236,7 @@ def add(
                     progress(reader.bytes_read, total.documents)
 
                 database.add_files(
-                    paths,
+                    chain(paths, also),
                     reader,
                     on_batch=written,
                     on_failure=failures.tell,
@@ -207,6 +252,20 @@ def add(
         raise failed("interrupted; what is counted above is in the file", INTERRUPTED)
     if total.failed:
         raise typer.Exit(FAILED)
+
+
+@contextmanager
+def _listed(path: str | None, null: bool) -> Iterator[Iterable[str]]:
+    """The paths that a file lists, read as they are taken."""
+    from lshdb.inputs import STDIN, listed
+
+    if path is None:
+        yield ()
+    elif path == STDIN:
+        yield listed(sys.stdin.buffer, null=null) if sys.stdin else ()
+    else:
+        with open(path, "rb") as file:
+            yield listed(file, null=null)
 
 
 def _tell_skipped(skipped: Skipped, *, as_json: bool) -> None:

@@ -45,16 +45,22 @@ def dedup(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="INPUT...", help="Files of JSON lines, also .gz, or - for standard input."
+            metavar="INPUT...",
+            help="Files of JSON lines, also compressed (.gz, .bz2, .xz, .zst), or - for standard "
+            "input.",
         ),
     ],
     output: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE", help="Where the kept lines go; also .gz."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where the kept lines go; also compressed."
+        ),
     ] = "-",
     dropped: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Tell each dropped line, as a line of JSON; also .gz."),
+        typer.Option(
+            metavar="FILE", help="Tell each dropped line, as a line of JSON; also compressed."
+        ),
     ] = None,
     db: Annotated[
         Path | None,
@@ -150,6 +156,7 @@ def dedup(
             strict=strict,
             auto_key=auto_key or db is None,
             stdin=sys.stdin.buffer if sys.stdin else None,
+            metadata=db is not None,  # nobody would see it
         )
         progress = stack.enter_context(progress_bar("dedup", input_bytes(inputs)))
 

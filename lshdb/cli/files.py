@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 import os
 import stat
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, Final
 
 from lshdb.cli.leftovers import left_over, lock
+from lshdb.compression import check_available, compression_of, packed
 from lshdb.errors import UsageError
 
 STDOUT: Final = "-"
@@ -41,6 +41,9 @@ class Output:
         self._lines = False
         # A link stays one, and the file that it leads to is replaced.
         self._target = os.path.realpath(path)
+        suffix = compression_of(path)
+        if suffix is not None:
+            check_available(suffix)  # before a file is made
         if path == STDOUT:
             self._file: BinaryIO = sys.stdout.buffer
         elif os.path.exists(path) and not os.path.isfile(path):
@@ -54,10 +57,8 @@ class Output:
                 self._file = open(self._partial, "xb", buffering=_BUFFER)  # noqa: SIM115
             lock(self._file)
         self._raw = self._file
-        if path.lower().endswith(".gz"):
-            # Without name and time, so that equal lines make equal files.
-            packed = gzip.GzipFile("", "wb", fileobj=self._raw, mtime=0)
-            self._file = cast(BinaryIO, packed)
+        if suffix is not None:
+            self._file = packed(self._raw, suffix)
 
     def __enter__(self) -> Output:
         return self

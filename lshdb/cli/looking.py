@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -38,7 +39,7 @@ def show(
     timeout: Timeout = DEFAULT_TIMEOUT,
     as_json: AsJson = False,
 ) -> None:
-    """Show one document: its sizes, its signature, its buckets.
+    """Show one document: its sizes, its metadata, its signature, its buckets.
 
     Each bucket is a line: the number of its band, its key, how many documents are in it.
 
@@ -64,6 +65,7 @@ def show(
         json_line(
             {
                 **sizes,
+                "metadata": document.metadata,
                 "signature": lanes,
                 "buckets": [
                     {
@@ -78,6 +80,8 @@ def show(
         return
     shown = " ".join(f"{lane:08x}" for lane in lanes[:_LANES_SHOWN])
     more = f" ... ({len(lanes)} lanes)" if lanes else "none: no shingle, similar to nothing"
+    if document.metadata is not None:
+        sizes["metadata"] = json.dumps(document.metadata, ensure_ascii=False)
     pairs(
         {name: value for name, value in sizes.items() if value is not None}
         | {"signature": shown + more, "buckets": len(buckets)}

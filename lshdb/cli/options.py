@@ -100,16 +100,16 @@ Seed: TypeAlias = Annotated[
     ),
 ]
 
-# how JSON lines are read
+# how lines and rows are read
 
 KeyField: TypeAlias = Annotated[
-    str, typer.Option(metavar="NAME", help="The key's field in a JSON line.")
+    str, typer.Option(metavar="NAME", help="The key's field in a JSON line, or column.")
 ]
 TextField: TypeAlias = Annotated[
-    str, typer.Option(metavar="NAME", help="The text's field in a JSON line.")
+    str, typer.Option(metavar="NAME", help="The text's field in a JSON line, or column.")
 ]
 SetField: TypeAlias = Annotated[
-    str, typer.Option(metavar="NAME", help="The set's field in a JSON line.")
+    str, typer.Option(metavar="NAME", help="The set's field in a JSON line, or column.")
 ]
 Strict: TypeAlias = Annotated[
     bool, typer.Option("--strict", help="Refuse what is not UTF-8 instead of replacing it.")

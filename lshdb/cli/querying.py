@@ -18,6 +18,7 @@ from lshdb.cli.options import (
     key_given,
 )
 from lshdb.cli.output import json_line, message, on_terminal, rows, tell
+from lshdb.cli.running import end_on_interrupt
 from lshdb.cli.telling import tell_recall
 
 if TYPE_CHECKING:
@@ -73,6 +74,18 @@ def query(
             "that share with --threshold: to find a quotation in a longer text.",
         ),
     ] = False,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SQL", help="Only documents of which this SQL expression is true; see below."
+        ),
+    ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parameter", "-p", metavar="VALUE", help="A text for a ? in --where, in order."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the stored documents similar to a document.
@@ -90,12 +103,20 @@ def query(
     With --top, only some documents of a bucket of more than 2,000 are compared; it is told where
     that may have cost a match.
 
+    --where is an expression of the columns of the table documents: key, metadata (a JSON
+    object), content, shingles, doc_id. It is judged before the best are chosen; a bucket is then
+    read whole, also with --top.
+
     Example: lshdb query -d code.db suspicious.py --top 5
+
+    Example: lshdb query page.txt --where "metadata ->> '$.lang' = ?" -p en
     """
     import lshdb
 
     if sum(given is not None for given in (file, text, key)) != 1:
         raise lshdb.UsageError("give one of FILE, -, --text TEXT and --key KEY")
+    if where is not None:
+        end_on_interrupt()
     existed = db.exists()
     with lshdb.open(db, mode="read" if existed else "create", timeout=timeout) as database:
         if not existed:
@@ -110,6 +131,8 @@ def query(
             estimate=estimate,
             exhaustive=exhaustive,
             containment=containment,
+            where=where,
+            parameters=parameter or (),
         )
         if containment and not exhaustive:
             _tell_what_is_found(database, least)

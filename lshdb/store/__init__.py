@@ -1,5 +1,6 @@
 """The database file. Nothing outside this package imports sqlite3."""
 
+from lshdb.store.conditions import Condition, Parameters
 from lshdb.store.connection import FORMAT_VERSION, TIMEOUT, Mode
 from lshdb.store.guard import is_open
 from lshdb.store.joins import JoinReader
@@ -10,11 +11,13 @@ from lshdb.store.values import SqlValue
 __all__ = [
     "FORMAT_VERSION",
     "TIMEOUT",
+    "Condition",
     "DocumentRow",
     "DocumentValues",
     "JoinReader",
     "KnownDocument",
     "Mode",
+    "Parameters",
     "SqlValue",
     "Store",
     "is_open",

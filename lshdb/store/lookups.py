@@ -14,6 +14,7 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile
 from lshdb.model import Bucket, Settings
 from lshdb.store import statements as sql
+from lshdb.store.conditions import Condition, Parameters
 from lshdb.store.connection import file_size, translated_errors
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import run_readonly
@@ -32,6 +33,7 @@ class DocumentRow:
     doc_id: int
     key: str
     shingles: int
+    metadata: str | None
     content: str | None
     signature: npt.NDArray[np.uint32] | None
 
@@ -194,8 +196,12 @@ class StoreReader:
         self._connection.check_file()
         return run_readonly(self.path, statement, self._timeout)
 
+    def condition(self, expression: str, parameters: Parameters) -> Condition:
+        """A user's condition on documents, to be closed after use."""
+        return Condition(self.path, expression, parameters, self._timeout)
+
     def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:
-        doc_id, key, shingles, content, signature = row
+        doc_id, key, shingles, metadata, content, signature = row
         if content is None and self.settings.content:
             raise DamagedFile(
                 f"{self.path}: the content of document {integer(doc_id)} is gone; restore the file "
@@ -205,6 +211,7 @@ class StoreReader:
             integer(doc_id),
             text(key),
             integer(shingles),
+            None if metadata is None else text(metadata),
             None if content is None else text(content),
             None if signature is None else self._signature_matrix([(doc_id, signature)])[1][0],
         )

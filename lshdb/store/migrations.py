@@ -37,7 +37,17 @@ class Step:
     reading: Iterable[str]
 
 
-STEPS: Final[tuple[Step, ...]] = ()
+_METADATA: Final = Step(
+    # At the end, behind the content: to put it where schema.sql has it, all would be written anew.
+    statements=("ALTER TABLE documents ADD COLUMN metadata TEXT",),
+    undo=("ALTER TABLE documents DROP COLUMN metadata",),
+    reading=(
+        """CREATE TEMP VIEW documents AS
+           SELECT doc_id, key, shingles, digest, NULL AS metadata, content FROM main.documents""",
+    ),
+)
+
+STEPS: Final = (_METADATA,)
 """STEPS[0] leads from format 1 to 2, and so on."""
 
 
@@ -50,10 +60,15 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
     """Bring a file of an older format up to date, within the caller's transaction."""
     if version >= newest_format():  # another process was first, perhaps one of a newer lshdb
         return
-    for step in STEPS[version - 1 :]:
+    redo_steps(connection, version, newest_format())
+    connection.execute(f"PRAGMA user_version = {newest_format()}")
+
+
+def redo_steps(connection: sqlite3.Connection, old: int, new: int) -> None:
+    """Make tables of an older format those of a newer one."""
+    for step in STEPS[old - 1 : new - 1]:
         for statement in step.statements:
             connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {newest_format()}")
 
 
 def make_readable(connection: sqlite3.Connection, version: int) -> None:

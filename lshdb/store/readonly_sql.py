@@ -94,14 +94,8 @@ def _authorize(
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
-def run_readonly(
-    path: Path, sql: str, timeout: float
-) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
-    """Run one SELECT (or EXPLAIN, WITH, reading PRAGMA): column names and an iterator of rows.
-
-    Raises:
-        QueryError: wrong SQL, more than one statement, or anything but reading.
-    """
+def sealed_connection(path: Path, timeout: float) -> Connection:
+    """A connection for SQL that a user wrote: whatever it says, it can only read."""
     connection = connect(path, "read", timeout, sealed=True)
     try:
         with translated_errors(path):
@@ -112,12 +106,28 @@ def run_readonly(
             bytes_ = max(_LARGEST, 2 * file_size(path))
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(bytes_, 1_000_000_000))
             connection.text_factory = _text
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def run_readonly(
+    path: Path, sql: str, timeout: float
+) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
+    """Run one SELECT (or EXPLAIN, WITH, reading PRAGMA): column names and an iterator of rows.
+
+    Raises:
+        QueryError: wrong SQL, more than one statement, or anything but reading.
+    """
+    connection = sealed_connection(path, timeout)
+    try:
         try:
             cursor = connection.execute(sql)
         except (sqlite3.Warning, sqlite3.ProgrammingError, UnicodeEncodeError) as error:
             raise QueryError(f"SQL: {error}") from error
         except sqlite3.Error as error:
-            raise _explain(error, path) from error
+            raise explained(error, path) from error
     except BaseException:
         connection.close()
         raise
@@ -134,12 +144,13 @@ def _rows(
             connection.check_owner()
         connection.check_unchanged()
     except sqlite3.Error as error:
-        raise _explain(error, path) from error
+        raise explained(error, path) from error
     finally:
         connection.close()
 
 
-def _explain(error: sqlite3.Error, path: Path) -> Exception:
+def explained(error: sqlite3.Error, path: Path) -> Exception:
+    """What to raise for an error of a user's SQL; the file may be at fault instead."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY):
         return QueryError(

@@ -1,7 +1,8 @@
 """Whether the tables, indexes and views of a file are those of schema.sql.
 
 They are compared token by token, without comments, white space and quotes: a table that was made
-under another name and renamed has the same tokens, and so has one with a column added later.
+under another name and renamed has the same tokens. One that was made by an older format has the
+columns added since at its end; that is as good.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from lshdb.store import audit_statements as sql
-from lshdb.store.migrations import undo_steps
+from lshdb.store.migrations import redo_steps, undo_steps
 from lshdb.store.sealing import schema_statements
 
 Tokens: TypeAlias = tuple[str, ...]
@@ -47,6 +48,7 @@ class Fault:
 def faults(connection: sqlite3.Connection, version: int) -> list[Fault]:
     """How the file's tables, indexes, views and triggers differ from those of its format."""
     expected, present = _expected(version), _present(connection)
+    migrated = [_expected(version, made_as) for made_as in range(1, version)]
     found = []
     for kind, name in sorted(expected.keys() | present.keys()):
         what = f"{kind} {name}"
@@ -56,7 +58,7 @@ def faults(connection: sqlite3.Connection, version: int) -> list[Fault]:
             found.append(Fault(f"{what} is missing", makeable))
         elif (kind, name) not in expected:
             found.append(Fault(f"{what} is not lshdb's", False))
-        elif present[kind, name] != expected[kind, name]:
+        elif all(present[kind, name] != one[kind, name] for one in (expected, *migrated)):
             found.append(Fault(f"{what} differs", kind == "view"))
     return found
 
@@ -91,17 +93,21 @@ def _present(connection: sqlite3.Connection) -> Schema:
     return schema
 
 
-def _expected(version: int) -> Schema:
-    return {key: _tokens(statement) for key, statement in _statements(version)}
+def _expected(version: int, made_as: int | None = None) -> Schema:
+    return {key: _tokens(statement) for key, statement in _statements(version, made_as)}
 
 
-def _statements(version: int) -> Iterator[tuple[tuple[str, str], str]]:
-    """What makes the tables, indexes and views of a format, in order."""
+def _statements(version: int, made_as: int | None = None) -> Iterator[tuple[tuple[str, str], str]]:
+    """What makes the tables, indexes and views of a format, in order.
+
+    With `made_as`, as they are in a file that was made with that older format.
+    """
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         for statement in schema_statements():
             connection.execute(statement)
-        undo_steps(connection, version)
+        undo_steps(connection, made_as or version)
+        redo_steps(connection, made_as or version, version)
         made = connection.execute(sql.SCHEMA).fetchall()
     finally:
         connection.close()

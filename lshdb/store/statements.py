@@ -21,12 +21,15 @@ UPDATE_INDEX_SETTINGS: Final = """
 
 LAST_DOC_ID: Final = "SELECT coalesce(max(doc_id), 0) FROM documents"
 KNOWN_DOCUMENTS: Final = """
-    SELECT d.key, d.doc_id, d.digest
+    SELECT d.key, d.doc_id, d.digest, d.metadata
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.key = wanted.value"""
 INSERT_DOCUMENT: Final = """
-    INSERT INTO documents (doc_id, key, shingles, digest, content) VALUES (?, ?, ?, ?, ?)"""
+    INSERT INTO documents (doc_id, key, shingles, digest, metadata, content)
+    VALUES (?, ?, ?, ?, ?, ?)"""
 UPDATE_DOCUMENT: Final = """
-    UPDATE documents SET shingles = ?3, digest = ?4, content = ?5 WHERE doc_id = ?1 AND key = ?2"""
+    UPDATE documents SET shingles = ?3, digest = ?4, metadata = ?5, content = ?6
+    WHERE doc_id = ?1 AND key = ?2"""
+UPDATE_METADATA: Final = "UPDATE documents SET metadata = ?2 WHERE doc_id = ?1"
 DELETE_DOCUMENT: Final = "DELETE FROM documents WHERE doc_id = ?"
 INSERT_SIGNATURE: Final = "INSERT INTO signatures (doc_id, signature) VALUES (?, ?)"
 DELETE_SIGNATURE: Final = "DELETE FROM signatures WHERE doc_id = ?"
@@ -69,7 +72,7 @@ LARGEST_BUCKETS: Final = """
     ORDER BY documents DESC, band_no, bucket_key LIMIT ?"""
 
 DOCUMENT_OF_KEY: Final = """
-    SELECT d.doc_id, d.key, d.shingles, d.content, s.signature
+    SELECT d.doc_id, d.key, d.shingles, d.metadata, d.content, s.signature
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id) WHERE d.key = ?"""
 CONTENTS: Final = """
     SELECT d.content

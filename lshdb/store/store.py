@@ -42,10 +42,11 @@ class KnownDocument:
 
     doc_id: int
     digest: bytes
+    metadata: str | None
 
 
-DocumentValues: TypeAlias = tuple[int, str, int, bytes, str | None]
-"""What is written of a document: doc_id, key, shingles, digest, content."""
+DocumentValues: TypeAlias = tuple[int, str, int, bytes, str | None, str | None]
+"""What is written of a document: doc_id, key, shingles, digest, metadata, content."""
 
 
 class Store(StoreReader):
@@ -153,7 +154,12 @@ class Store(StoreReader):
     def known(self, keys: Sequence[str]) -> dict[str, KnownDocument]:
         """Those of the keys that the database has."""
         rows = self._rows(sql.KNOWN_DOCUMENTS, json.dumps(keys))
-        return {text(key): KnownDocument(integer(i), blob(digest)) for key, i, digest in rows}
+        return {
+            text(key): KnownDocument(
+                integer(i), blob(digest), None if metadata is None else text(metadata)
+            )
+            for key, i, digest, metadata in rows
+        }
 
     def insert(self, documents: Iterable[DocumentValues]) -> None:
         """Insert rows of documents; their signatures and bands are added apart."""
@@ -162,6 +168,11 @@ class Store(StoreReader):
     def update(self, documents: Iterable[DocumentValues]) -> None:
         """Set new values of stored documents; their old signatures and bands are gone already."""
         self._run_many(sql.UPDATE_DOCUMENT, documents)
+
+    def set_metadata(self, documents: Sequence[tuple[int, str | None]]) -> None:
+        """Set the metadata of stored documents, named by their ids."""
+        if documents:
+            self._run_many(sql.UPDATE_METADATA, documents)
 
     def delete(self, doc_ids: Sequence[int]) -> None:
         """Delete rows of documents; their signatures and bands are gone already."""

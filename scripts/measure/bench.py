@@ -21,6 +21,7 @@ import bench_check
 import bench_dedup
 import bench_hot
 import bench_ingest
+import bench_inputs
 import bench_join
 import bench_kernels
 import bench_pairs
@@ -46,6 +47,7 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
     "dedup": bench_dedup,
     "check": bench_check,
     "reindex": bench_reindex,
+    "inputs": bench_inputs,
     "scale": bench_scale,
     "startup": bench_startup,
 }

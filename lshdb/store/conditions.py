@@ -1,0 +1,135 @@
+"""A user's condition on documents: one SQL expression, evaluated for some of them.
+
+The expression goes into a statement of lshdb's, so it must not end where lshdb's parenthesis
+does not: what SQLite would read as the end of it, or of the statement, is refused before. What is
+left can be wrong, and can be slow, but it is one expression. It runs where `lshdb sql` runs, on a
+connection that can do nothing but read, of the file as it is at that moment.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import QueryError
+from lshdb.store.readonly_sql import explained, sealed_connection
+from lshdb.store.values import SqlValue
+
+Parameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
+"""Values for ? in an expression, or for :name."""
+
+# The one statement with a user's text in it. In a subquery, json_each has no columns that the text
+# could name by mistake; candidates come from a function, for all parameters are the user's.
+_MATCHING: Final = """
+    SELECT doc_id FROM documents
+    WHERE doc_id IN (SELECT value FROM json_each(lshdb_candidates())) AND (
+{expression}
+)"""
+_AT_ONCE: Final = 10_000
+_COLUMNS: Final = "doc_id, key, shingles, digest, metadata and content"
+_TOKEN: Final = re.compile(
+    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\]
+    | (?P<variable>[$@\#:][^\s()'"`\[]*\()
+    | (?P<quote>['"`\[]) | (?P<comment>--|/\*) | (?P<other>[();\0])""",
+    re.VERBOSE,
+)
+"""What an expression could end with, as SQLite's tokenizer sees it, and what hides that.
+
+A variable may have anything in parentheses directly behind its name, as in Tcl.
+"""
+
+
+class Condition:
+    """Tells of which documents an expression is true. Use as a context manager."""
+
+    def __init__(self, path: Path, expression: str, parameters: Parameters, timeout: float) -> None:
+        """Prepare to evaluate it.
+
+        Raises:
+            QueryError: it is not one expression, or would do anything but read.
+        """
+        check_expression(expression)
+        self._path = path
+        self._parameters = parameters
+        self._statement = _MATCHING.format(expression=expression)
+        self._candidates = "[]"
+        self._connection = sealed_connection(path, timeout)
+        try:
+            self._connection.create_function("lshdb_candidates", 0, lambda: self._candidates)
+            self.matching(np.empty(0, dtype=np.int64))
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Condition:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._connection.close()
+
+    def matching(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Of which of the documents int64[n] it is true, bool[n]; QueryError if it fails."""
+        true = [np.empty(0, dtype=np.int64)]
+        # Once at least: that tells what is wrong with it.
+        for start in range(0, max(1, len(doc_ids)), _AT_ONCE):
+            self._candidates = json.dumps(doc_ids[start : start + _AT_ONCE].tolist())
+            rows = self._rows()
+            true.append(np.array([doc_id for (doc_id,) in rows], dtype=np.int64))
+        found: npt.NDArray[np.bool_] = np.isin(doc_ids, np.concatenate(true))
+        return found
+
+    def _rows(self) -> list[tuple[int]]:
+        try:
+            return self._connection.execute(self._statement, self._parameters).fetchall()
+        except (
+            sqlite3.Warning,
+            sqlite3.ProgrammingError,
+            sqlite3.InterfaceError,
+            UnicodeEncodeError,
+            OverflowError,
+        ) as error:
+            raise QueryError(f"where: {error}") from error
+        except sqlite3.Error as error:
+            raised = explained(error, self._path)
+            if isinstance(raised, QueryError):
+                raised = QueryError(f"where: {error}; the columns are {_COLUMNS}")
+            raise raised from error
+
+
+def check_expression(text: str) -> None:
+    """QueryError for a text that would end lshdb's own parenthesis, or its statement.
+
+    Raises:
+        QueryError: it is blank, has a semicolon, comment or NUL outside of quotes, a quote that
+            does not end, or a parenthesis without the other.
+    """
+    if not text.strip():
+        raise QueryError("where: an expression is needed, such as key = 'a'")
+    depth = 0
+    for match in _TOKEN.finditer(text):
+        if match["quote"]:
+            raise QueryError(f"where: a quote {match['quote']} without its end")
+        if match["variable"]:
+            raise QueryError("where: a parameter with a parenthesis directly behind it")
+        if match["comment"]:
+            raise QueryError("where: a comment, which an expression may not have")
+        if match["other"] in (";", "\0"):
+            raise QueryError("where: one expression, without semicolons")
+        depth += {"(": 1, ")": -1}.get(match["other"] or "", 0)
+        if depth < 0:
+            break
+    if depth:
+        raise QueryError("where: parentheses that are not pairs")
