@@ -38,7 +38,7 @@ def check(
             digests, numbers of shingles and signatures from contents; what is missing of tables,
             indexes and views; signatures and band rows without a document are removed. What
             cannot be derived stays as it is, and in `CheckReport.remaining`. Nothing is done to
-            a file that SQLite finds damaged, or that has tables or triggers of others.
+            a file that SQLite finds damaged, or whose triggers and the like would run.
         on_progress: called with what is being done, how much of it is done, and of how much (0
             where it is not known).
         timeout: seconds to wait while another process writes.

@@ -36,7 +36,7 @@ RepairKind: TypeAlias = Literal[
 PROBLEMS: Final = MappingProxyType[ProblemKind, str](
     {
         "damaged": "SQLite finds the file damaged",
-        "schema": "tables, indexes, views or triggers that lshdb did not make, or not so",
+        "schema": "tables, indexes or views that lshdb did not make so, or triggers that would run",
         "foreign-key": "rows that refer to others that are not there",
         "settings": "settings that are not legal",
         "doc-id": "documents with numbers below 1",

@@ -268,18 +268,35 @@ def test_what_cannot_be_derived_is_named_and_never_removed(
 FOREIGN: dict[str, tuple[Sequence[str], dict[str, int], str]] = {
     "a trigger": (
         ["CREATE TRIGGER t AFTER INSERT ON bands BEGIN DELETE FROM documents; END"],
-        {"schema": 1}, "trigger t is not lshdb's",
+        {"schema": 1}, "'t' is a trigger on bands",
     ),
-    "a table": (["CREATE TABLE mine (a)"], {"schema": 1}, "table mine is not lshdb's"),
     "a column": (
         ["ALTER TABLE bands ADD COLUMN more TEXT"], {"schema": 1}, "table bands differs"
     ),
     "a foreign key": (
-        ["CREATE TABLE mine (a REFERENCES documents)", "INSERT INTO mine VALUES (77)"],
-        {"schema": 1, "foreign-key": 1}, "table mine is not lshdb's",
+        ["CREATE TABLE mine (a REFERENCES documents ON DELETE CASCADE)",
+         "INSERT INTO mine VALUES (77)"],
+        {"schema": 1, "foreign-key": 1},
+        "'mine' has a foreign key that acts on changes of lshdb's tables",
     ),
     "a format that never was": (["PRAGMA user_version = 0"], {"schema": 1}, "format 0 never was"),
 }  # fmt: skip
+
+
+def test_tables_and_indexes_of_the_users_own_are_no_finding(
+    damaged: Callable[..., Path],
+) -> None:
+    path = damaged(
+        "words",
+        "CREATE TABLE mine (a)",
+        "CREATE VIEW long AS SELECT key FROM documents WHERE shingles > 100",
+        "CREATE INDEX by_size ON documents (shingles)",
+        "CREATE VIRTUAL TABLE search USING fts5(content)",
+        "DELETE FROM bands WHERE doc_id = 1",
+    )
+    assert found(lshdb.check(path)).keys() == {"band-missing"}
+    assert lshdb.check(path, repair=True).ok
+    assert inspection.rows(path, "SELECT count(*) FROM mine") == [(0,)]
 
 
 @pytest.mark.parametrize("damage", FOREIGN)
@@ -477,7 +494,8 @@ def test_the_command(tmp_path: Path, damaged: Callable[..., Path]) -> None:
     result = lshdb_("check")
     assert result.status == 1
     assert result.lines == [
-        "schema\t1\ttables, indexes, views or triggers that lshdb did not make, or not so\t"
+        "schema\t1\ttables, indexes or views that lshdb did not make so, or triggers that would "
+        "run\t"
         "view buckets is missing",
         "band-missing\t19\tband rows that are not there\tcontrol \\x1b[31m",
     ]

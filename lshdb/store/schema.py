@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from lshdb.store import audit_statements as sql
 from lshdb.store.migrations import redo_steps, undo_steps
-from lshdb.store.sealing import schema_statements
+from lshdb.store.sealing import danger, schema_statements
 
 Tokens: TypeAlias = tuple[str, ...]
 Schema: TypeAlias = dict[tuple[str, str], Tokens]
@@ -47,7 +47,8 @@ class Fault:
 
 def faults(connection: sqlite3.Connection, version: int) -> list[Fault]:
     """How the file's tables, indexes, views and triggers differ from those of its format."""
-    expected, present = _expected(version), _present(connection)
+    texts = _texts(connection)
+    expected, present = _expected(version), {key: _tokens(text) for key, text in texts.items()}
     migrated = [_expected(version, made_as) for made_as in range(1, version)]
     found = []
     for kind, name in sorted(expected.keys() | present.keys()):
@@ -57,7 +58,9 @@ def faults(connection: sqlite3.Connection, version: int) -> list[Fault]:
             makeable = (kind, name) not in (("table", "documents"), ("table", "settings"))
             found.append(Fault(f"{what} is missing", makeable))
         elif (kind, name) not in expected:
-            found.append(Fault(f"{what} is not lshdb's", False))
+            # Tables, views and indexes of the user's own are no business of a check.
+            if reason := danger(connection, kind, name, texts[kind, name]):
+                found.append(Fault(reason, False))
         elif all(present[kind, name] != one[kind, name] for one in (expected, *migrated)):
             found.append(Fault(f"{what} differs", kind == "view"))
     return found
@@ -71,26 +74,26 @@ def make_missing(connection: sqlite3.Connection, version: int) -> int:
     Returns:
         How many.
     """
-    expected, present = _expected(version), _present(connection)
+    expected, texts = _expected(version), _texts(connection)
     made = 0
     for key, statement in _statements(version):
-        if present.get(key) == expected[key]:
+        if key in texts and _tokens(texts[key]) == expected[key]:
             continue
-        if key in present and key[0] == "view":
+        if key in texts and key[0] == "view":
             connection.execute(f"DROP VIEW {key[1]}")  # a name of schema.sql
         connection.execute(statement)
         made += 1
     return made
 
 
-def _present(connection: sqlite3.Connection) -> Schema:
-    schema: Schema = {}
-    for kind, name, statement in connection.execute(sql.SCHEMA):
-        kind, name = _text(kind), _text(name)
-        if name.startswith(_OWN_OF_SQLITE) and kind in ("table", "index"):
-            continue
-        schema[kind, name] = _tokens(_text(statement))
-    return schema
+def _texts(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """What made the file's tables, indexes, views and triggers, but for those of SQLite itself."""
+    rows = ((_text(kind), _text(name), made) for kind, name, made in connection.execute(sql.SCHEMA))
+    return {
+        (kind, name): _text(made)
+        for kind, name, made in rows
+        if not (name.startswith(_OWN_OF_SQLITE) and kind in ("table", "index"))
+    }
 
 
 def _expected(version: int, made_as: int | None = None) -> Schema:

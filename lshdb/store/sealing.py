@@ -86,7 +86,6 @@ def _check_schema(connection: sqlite3.Connection, path: Path, older: bool) -> No
         sqlite3.Error: to be translated by the caller.
     """
     own = _own()
-    tables = {name for name, text in own.items() if text.startswith("CREATE TABLE")}
     missing = {name for name, text in own.items() if not text.startswith("CREATE INDEX")}
     for kind, name, of, text in connection.execute(
         "SELECT type, name, tbl_name, sql FROM sqlite_schema"
@@ -110,20 +109,36 @@ def _check_schema(connection: sqlite3.Connection, path: Path, older: bool) -> No
             ):
                 raise DamagedFile(f"{path}: {kind} {name} is not as lshdb made it: {_ADVICE}")
             missing.discard(_key(name))
-        elif kind == "trigger" and _on(tokens) in own:
-            raise UnsafeFile(f"{path}: {name!r} is a trigger on {of}: drop it, or do not trust it")
-        elif kind == "index" and _on(tokens) in tables and not _is_plain(tokens):
-            raise UnsafeFile(
-                f"{path}: {name!r} is an index on more than columns of {of}: drop it, or do not "
-                "trust it"
-            )
-        elif kind == "table" and "references" in tokens and _acts(connection, name, tables):
-            raise UnsafeFile(
-                f"{path}: {name!r} has a foreign key that acts on changes of lshdb's tables: drop "
-                "it, or do not trust it"
-            )
+        elif danger := _danger(connection, kind, name, tokens):
+            raise UnsafeFile(f"{path}: {danger}: drop it, or do not trust it")
     if missing:
         raise DamagedFile(f"{path} lacks {', '.join(sorted(missing))}: restore it from a copy")
+
+
+def danger(connection: sqlite3.Connection, kind: str, name: str, text: str) -> str | None:
+    """What of a table, index, view or trigger that is not lshdb's would be run; None if nothing.
+
+    Args:
+        connection: to the file.
+        kind: `table`, `index`, `view` or `trigger`.
+        name: its name.
+        text: what made it.
+    """
+    return _danger(connection, kind, name, _tokens(text))
+
+
+def _danger(
+    connection: sqlite3.Connection, kind: str, name: str, tokens: tuple[str, ...]
+) -> str | None:
+    own = _own()
+    tables = {one for one, text in own.items() if text.startswith("CREATE TABLE")}
+    if kind == "trigger" and _on(tokens) in own:
+        return f"{name!r} is a trigger on {_on(tokens)}"
+    if kind == "index" and _on(tokens) in tables and not _is_plain(tokens):
+        return f"{name!r} is an index on more than columns of {_on(tokens)}"
+    if kind == "table" and "references" in tokens and _acts(connection, name, tables):
+        return f"{name!r} has a foreign key that acts on changes of lshdb's tables"
+    return None
 
 
 @cache
@@ -199,5 +214,10 @@ def _is_plain(tokens: tuple[str, ...]) -> bool:
 
 def _acts(connection: sqlite3.Connection, name: str, tables: set[str]) -> bool:
     """Whether a table has a foreign key to one of lshdb's that does more than to check."""
-    keys = connection.execute("SELECT * FROM pragma_foreign_key_list(?)", (name,))
-    return any(_key(key[2]) in tables and {key[5], key[6]} != {"NO ACTION"} for key in keys)
+    # As BLOBs: the connection of a check gives texts as bytes.
+    keys = connection.execute(
+        'SELECT CAST("table" AS BLOB), on_update = ?1 AND on_delete = ?1 '
+        "FROM pragma_foreign_key_list(?2)",
+        ("NO ACTION", name),
+    )
+    return any(_key(of.decode("utf-8", "replace")) in tables and not idle for of, idle in keys)

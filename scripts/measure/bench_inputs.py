@@ -95,7 +95,7 @@ def _case(options: Options, format: str) -> str:
 
 def aims(options: Options) -> list[Aim]:
     """Parquet no slower than lines, but for the noise of a run; memory bounded."""
-    if not options.as_asked(_SIZE) or options.shingle:
+    if not options.as_asked(_SIZE):
         return []
     lines, *_, parquet = (_case(options, format) for format in FORMATS)
     return [
