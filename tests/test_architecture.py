@@ -47,6 +47,7 @@ LAYERS = (
         "passages",
         "positions",
         "scurve",
+        "shingle_texts",
         "shingling",
         "signing",
         "sketching",
