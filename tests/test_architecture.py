@@ -233,10 +233,12 @@ def test_a_query_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
     assert "lshdb.search" in loaded
     assert not loaded & {
         "concurrent.futures",
+        "datasette",
         "hashlib",
         "lshdb.comparing",
         "lshdb.ingest",
         "lshdb.joining",
+        "lshdb.web",
         "numba",
         "orjson",
         "rich",

@@ -6,7 +6,7 @@ import functools
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import jinja2
 
@@ -27,7 +27,8 @@ HEADERS: Final = {
     "cache-control": "no-store",
 }
 
-_LONGEST_TITLE: Final = 80
+_LONGEST_KEY: Final = 120
+"""Characters shown of a key, but for the heading of its own page."""
 _INVISIBLE: Final = re.compile(
     # Controls but for tab and line ends, and what changes the direction of the text behind it.
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
@@ -96,7 +97,7 @@ def html(page: Page, links: Links, database: str | None) -> str:
         .render(
             {
                 "title": page.title,
-                "window": _shortened(escaped(page.title)),
+                "window": _shortened(page.title),
                 "links": links,
                 "database": database,
                 "page": page.template,
@@ -118,6 +119,8 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "key": escaped,
+        "short": _shortened,
+        "quoted": quote,
         "visible": visible,
         "number": lambda value: f"{value:,}",
         "share": share,
@@ -162,6 +165,9 @@ def told_bytes(value: int) -> str:
 
 
 def _shortened(text: str) -> str:
-    if len(text) <= _LONGEST_TITLE:
+    """A key as it is shown, without its middle if it is long."""
+    text = escaped(text)
+    if len(text) <= _LONGEST_KEY:
         return text
-    return text[: _LONGEST_TITLE - 1] + "\N{HORIZONTAL ELLIPSIS}"
+    half = (_LONGEST_KEY - 1) // 2
+    return f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"

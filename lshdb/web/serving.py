@@ -45,6 +45,7 @@ def serve(path: Path, port: int, ready: Callable[[str], None]) -> None:
         raise UsageError(f"{path}: Datasette opens no file with ?, # or % in its path: rename it")
     if not pm.is_registered(lshdb.web):  # from a source tree that is not installed
         pm.register(lshdb.web, "lshdb")
+    _without_rich()
     datasette = Datasette([str(path.absolute())])
     (name,) = (name for name, file in datasette.databases.items() if file.path is not None)
     config = uvicorn.Config(
@@ -63,6 +64,17 @@ def serve(path: Path, port: int, ready: Callable[[str], None]) -> None:
     for database in datasette.databases.values():
         database.close()
     views.close_files()
+
+
+def _without_rich() -> None:
+    """Keep Datasette from printing tracebacks with rich, which the command line brings.
+
+    It does so for every address that is not found, and fails at some.
+    """
+    # Imported after the application: the other way round its hook is not registered.
+    from datasette import handle_exception
+
+    handle_exception.rich = None
 
 
 def _bound(port: int) -> socket.socket:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
+from urllib.parse import unquote
 
 import lshdb
 from lshdb.database import Database
@@ -55,7 +56,10 @@ class Visit:
     posted: Mapping[str, str] | None
 
     def required(self, name: str) -> str:
-        """An argument that must be there."""
+        """An argument that must be there; forms quote keys, for browsers change line ends."""
+        quoted = f"{name}_quoted"
+        if name not in self.arguments and quoted in self.arguments:
+            return unquote(self.arguments[quoted])
         if name not in self.arguments:
             raise lshdb.UsageError(f"the address lacks {name}=")
         return self.arguments[name]
