@@ -6,6 +6,8 @@ import json
 import signal
 import socket
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -394,6 +396,21 @@ def test_what_cannot_be_served_is_one_clear_line(directory: Path, tmp_path: Path
     assert says == f"port {port} is taken: give another --port, or 0 for any"
     lshdb.open(tmp_path / "50%.db").close()
     assert "rename it" in Command(tmp_path).fails("serve", "-d", "50%.db", status=2)
+
+
+@pytest.mark.parametrize("package", ["datasette", "uvicorn", "jinja2"])
+def test_without_the_extra_serve_says_what_to_install(path: Path, package: str) -> None:
+    lshdb.open(path).close()
+    code = (
+        f"import sys; sys.modules['{package}'] = None; sys.argv = ['lshdb', 'serve']\n"
+        "from lshdb.cli.app import main\n"
+        "main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=path.parent, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "lshdb: lshdb serve needs Datasette: pip install 'lshdb[web]'\n"
+    assert done.returncode == 1
 
 
 # in Datasette, beside other databases

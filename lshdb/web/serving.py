@@ -39,12 +39,12 @@ def serve(path: Path, port: int, ready: Callable[[str], None]) -> None:
 
     Raises:
         UsageError: Datasette cannot open a file of this name.
-        LshdbError: the port cannot be had.
+        LshdbError: the port cannot be had, or lshdb is not installed.
     """
     if set("?#%") & set(str(path.absolute())):
         raise UsageError(f"{path}: Datasette opens no file with ?, # or % in its path: rename it")
-    if not pm.is_registered(lshdb.web):  # from a source tree that is not installed
-        pm.register(lshdb.web, "lshdb")
+    if not pm.is_registered(lshdb.web):  # run from sources, which have no entry point
+        raise LshdbError("Datasette does not find lshdb's pages: install lshdb with pip")
     _without_rich()
     datasette = Datasette([str(path.absolute())])
     (name,) = (name for name, file in datasette.databases.items() if file.path is not None)
