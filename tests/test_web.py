@@ -249,6 +249,13 @@ def test_clusters_and_counts_follow_the_file_and_are_paged(tmp_path: Path) -> No
         assert site.get("clusters", page=4).status == 404
         db.remove_many([f"{i} b" for i in range(45)])
         assert "No two documents" in eventually(site, "clusters").text
+        # Replaced by another file of the same name.
+        db.close()
+        with lshdb.open(tmp_path / "new.db") as new:
+            new.add_many([("new", TEXT), ("new 2", TEXT)])
+        (tmp_path / "new.db").replace(path)
+        assert len(eventually(site, "clusters").page.texts("h2")) == 1
+        assert facts(eventually(site, ""))["Documents"] == "2"
         path.unlink()
         assert site.get("clusters").status == 500
 
@@ -565,7 +572,6 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "_WAIT", 0.0)
-    monkeypatch.setattr(views, "_results", Results())
     with lshdb.open(path) as db:
         db.add_many([("fox", TEXT), ("fox 2", TEXT)])
     with lshdb.open(path, mode="read") as db:
@@ -575,8 +581,9 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(
             (views.clusters, "clusters"),
             (views.cluster, "cluster"),
         ):
-            with monkeypatch.context() as nothing_ready:
-                nothing_ready.setattr(views, "_results", Results())
+            results = Results()
+            monkeypatch.setattr(views, "_results", results)
+            with results._turn, results._turn:  # two others are being made
                 first = view(visit)
             assert (first.refresh, first.told[waited]) == (True, None)
             while (page := view(visit)).refresh:

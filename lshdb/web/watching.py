@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ TIMEOUT: Final = 5.0
 @dataclass(frozen=True, slots=True)
 class _Handle:
     number: int
-    identity: tuple[int, int]
     database: Database
 
 
@@ -50,19 +48,22 @@ class Watch:
         self._thread.submit(self._close_all).result()
 
     def _version(self, path: Path) -> Version:
+        try:
+            return self._told(path)
+        except lshdb.StoreError:
+            # The handle may be of a file, or of a log, that is no longer there.
+            if path not in self._handles:
+                raise
+        self._close(path)
+        return self._told(path)
+
+    def _told(self, path: Path) -> Version:
         handle = self._handles.get(path)
-        if handle is not None and handle.identity != _identity(path):
-            self._close(path)
-            handle = None
         if handle is None:
             database = lshdb.open(path, mode="read", timeout=TIMEOUT)
             self._opened += 1
-            handle = self._handles[path] = _Handle(self._opened, _identity(path), database)
-        try:
-            return handle.number, handle.database.data_version()
-        except lshdb.StoreError:
-            self._close(path)
-            raise
+            handle = self._handles[path] = _Handle(self._opened, database)
+        return handle.number, handle.database.data_version()
 
     def _close(self, path: Path) -> None:
         self._handles.pop(path).database.close()
@@ -71,12 +72,3 @@ class Watch:
         for path in list(self._handles):
             with suppress(lshdb.LshdbError):
                 self._close(path)
-
-
-def _identity(path: Path) -> tuple[int, int]:
-    # Not by opening the file: closing it would drop SQLite's locks on it in this process.
-    try:
-        status = os.stat(path)
-    except OSError:
-        return 0, 0
-    return status.st_dev, status.st_ino
