@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from lshdb.opening import open_database as open  # noqa: A004
     from lshdb.outcomes import Line, Reindexed, Skipped
     from lshdb.sketching import SignatureSet, Sketching
+    from lshdb.store.functions import register_functions
     from lshdb.tuning import Tuned, tune
 
 __version__ = "0.1.0"
@@ -102,6 +103,7 @@ __all__ = [
     "UsageError",
     "check",
     "open",
+    "register_functions",
     "tune",
 ]
 
@@ -122,6 +124,7 @@ def __getattr__(name: str) -> object:
         "lshdb.checking",
         "lshdb.tuning",
         "lshdb.measuring",
+        "lshdb.store.functions",
     ):
         value = getattr(importlib.import_module(module), source, None)
         if value is not None:

@@ -296,6 +296,25 @@ class Reading(Planning):
         with self._store.reading():
             return self._store.largest_buckets(min(top, _MOST_ROWS))
 
+    def buckets_of_size(self) -> dict[int, int]:
+        """How many buckets there are of each number of documents, the smallest first.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The FOX, the ant")])
+        ...     report += db.add("c", "the fox and the grapes!")
+        ...     db.buckets_of_size()
+        {1: 16, 2: 16}
+        """
+        return self._store.buckets_of_size()
+
+    def data_version(self) -> int:
+        """A number that is another one after other connections have changed the file.
+
+        It tells whether what was read is still so; numbers of two open handles say nothing.
+        """
+        return self._store.data_version()
+
     def buckets_of(self, key: str) -> list[Bucket]:
         """The buckets that a document is in, one of each band; KeyNotFound without one."""
         with self._store.reading():

@@ -16,6 +16,7 @@ from lshdb.cli import (
     looking,
     querying,
     reindexing,
+    serving,
     tuning,
 )
 from lshdb.cli.options import Quiet
@@ -59,6 +60,7 @@ for function in (
     reindexing.reindex,
     checking.check,
     checking.backup,
+    serving.serve,
 ):
     app.command()(command(function))
 

@@ -142,7 +142,8 @@ def sql(
     """Run a SELECT on the file's tables and views.
 
     Tables: settings, documents, signatures, bands. Views: buckets, bucket_members,
-    candidate_pairs.
+    candidate_pairs. Functions besides SQLite's: lsh_similarity(signature, signature), the
+    estimated similarity, and lsh_shingles(content), the distinct shingles as a JSON array.
 
     On a terminal the output is a table, in a pipe that of the sqlite3 shell, but with control
     characters as escapes and BLOBs in hexadecimal.

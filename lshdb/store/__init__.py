@@ -2,6 +2,7 @@
 
 from lshdb.store.conditions import Condition, Parameters
 from lshdb.store.connection import FORMAT_VERSION, TIMEOUT, Mode
+from lshdb.store.functions import is_lshdb, register_functions
 from lshdb.store.guard import is_open
 from lshdb.store.joins import JoinReader
 from lshdb.store.lookups import DocumentRow
@@ -20,5 +21,7 @@ __all__ = [
     "Parameters",
     "SqlValue",
     "Store",
+    "is_lshdb",
     "is_open",
+    "register_functions",
 ]

@@ -168,6 +168,14 @@ class StoreReader:
         """The buckets with the most documents, largest first."""
         return [Bucket(*map(integer, row)) for row in self._rows(sql.LARGEST_BUCKETS, top)]
 
+    def buckets_of_size(self) -> dict[int, int]:
+        """How many buckets there are of each number of documents, the smallest first."""
+        return {integer(size): integer(n) for size, n in self._rows(sql.BUCKETS_OF_SIZE)}
+
+    def data_version(self) -> int:
+        """A number that is another one after other connections have changed the file."""
+        return integer(self._rows(sql.DATA_VERSION)[0][0])
+
     def count(self) -> tuple[int, int]:
         """How many documents there are, and how many of them have no shingle."""
         (documents,), (empty,) = self._rows(sql.COUNT_DOCUMENTS) + self._rows(sql.COUNT_EMPTY)

@@ -9,6 +9,7 @@ from typing import Final
 
 from lshdb.errors import QueryError
 from lshdb.store.connection import connect, file_size, translated_errors
+from lshdb.store.functions import register_functions
 from lshdb.store.guard import Connection
 from lshdb.store.values import SqlValue
 
@@ -99,6 +100,7 @@ def sealed_connection(path: Path, timeout: float) -> Connection:
     connection = connect(path, "read", timeout, sealed=True)
     try:
         with translated_errors(path):
+            register_functions(connection)
             connection.set_authorizer(_authorize)
             for limit, value in _LIMITS.items():
                 connection.setlimit(limit, value)

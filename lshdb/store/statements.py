@@ -19,6 +19,10 @@ INSERT_SETTINGS: Final = """
 UPDATE_INDEX_SETTINGS: Final = """
     UPDATE settings SET threshold = ?, recall = ?, construction = ? WHERE id = 1"""
 
+MAIN_APPLICATION_ID: Final = "PRAGMA main.application_id"
+MAIN_USER_VERSION: Final = "PRAGMA main.user_version"
+FUNCTION_SETTINGS: Final = "SELECT CAST(shingle AS BLOB), permutations FROM main.settings"
+
 LAST_DOC_ID: Final = "SELECT coalesce(max(doc_id), 0) FROM documents"
 KNOWN_DOCUMENTS: Final = """
     SELECT d.key, d.doc_id, d.digest, d.metadata
@@ -70,6 +74,8 @@ BUCKETS_OF_DOCUMENT: Final = """
 LARGEST_BUCKETS: Final = """
     SELECT band_no, bucket_key, documents FROM buckets
     ORDER BY documents DESC, band_no, bucket_key LIMIT ?"""
+BUCKETS_OF_SIZE: Final = """
+    SELECT documents, count(*) FROM buckets GROUP BY documents ORDER BY documents"""
 
 DOCUMENT_OF_KEY: Final = """
     SELECT d.doc_id, d.key, d.shingles, d.metadata, d.content, s.signature
@@ -105,6 +111,7 @@ LENGTHS: Final = """
     SELECT coalesce(length(d.content), d.shingles)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 
+DATA_VERSION: Final = "PRAGMA data_version"
 COUNT_DOCUMENTS: Final = "SELECT count(*) FROM documents"
 COUNT_EMPTY: Final = "SELECT count(*) FROM documents WHERE shingles = 0"
 FREE_PAGES: Final = "PRAGMA freelist_count"

@@ -1,0 +1,49 @@
+"""The serve command."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lshdb.cli.options import DEFAULT_PATH, DatabasePath
+from lshdb.cli.output import escaped, message
+
+
+def serve(
+    db: DatabasePath = DEFAULT_PATH,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of this machine; 0 for any that is free.")
+    ] = 8001,
+    open_: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the pages in a browser.")
+    ] = False,
+) -> None:
+    """Show the database in a browser: documents with their near duplicates, clusters, buckets.
+
+    Prints the address of the pages, which only this machine can open; they only read. Ctrl-C
+    ends it. Datasette serves them (pip install 'lshdb[web]'), with its own pages for tables and
+    SQL.
+
+    Example: lshdb serve -d code.db --open
+    """
+    import lshdb
+    from lshdb.errors import LshdbError
+
+    lshdb.open(db, mode="read").close()  # what is wrong with the file is told before all else
+    try:
+        from lshdb.web import serving
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("lshdb"):
+            raise
+        raise LshdbError("lshdb serve needs Datasette: pip install 'lshdb[web]'") from error
+
+    def ready(address: str) -> None:
+        print(escaped(address), flush=True)
+        message("Ctrl-C ends it")
+        if open_:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serving.serve(db, port, ready)

@@ -1,0 +1,117 @@
+"""SQL functions for connections to an lshdb file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from lshdb.content import encoded
+from lshdb.errors import DamagedFile, LshdbError, NewerFormat, NotADatabase
+from lshdb.model import Content, Shingling
+from lshdb.store import statements as sql
+from lshdb.store.connection import APPLICATION_ID, FORMAT_VERSION, translated_errors
+
+LONGEST: Final = 4_000_000
+"""Characters of the longest content that lsh_shingles takes; the result is many times as long."""
+
+
+def register_functions(connection: sqlite3.Connection) -> None:
+    """Make lshdb's SQL functions known to an sqlite3 connection to an lshdb file.
+
+    lsh_similarity(signature, signature): the estimate of the Jaccard similarity, the share of
+    lanes that agree. NULL unless both are BLOBs of the database's length of signatures.
+
+    lsh_shingles(content): the distinct shingles of a text (of a set: of the JSON array, its
+    elements) as the database defines them, a JSON array. NULL if it is no text, or no array of
+    strings and integers, or has more than 4,000,000 characters.
+
+    Both are deterministic, and read nothing when they are called.
+
+    Raises:
+        NotADatabase: the connection's main database is not lshdb's.
+        StoreError: it cannot be read.
+
+    >>> import lshdb, sqlite3
+    >>> with lshdb.open("fables.db", shingle="word:2") as db:
+    ...     report = db.add("fox", "The fox and the grapes")
+    >>> connection = sqlite3.connect("fables.db")
+    >>> lshdb.register_functions(connection)
+    >>> connection.execute("SELECT lsh_shingles(content) FROM documents").fetchone()
+    ('["the fox","fox and","and the","the grapes"]',)
+    >>> connection.close()
+    """
+    path = Path("the connection's main database")
+    with translated_errors(path):
+        shingle, lanes = _settings(connection, path)
+    shingling = _shingling(shingle, path)
+
+    def lsh_similarity(a: object, b: object) -> float | None:
+        if not isinstance(a, bytes) or not isinstance(b, bytes):
+            return None
+        if len(a) != lanes * 4 or len(b) != lanes * 4:
+            return None
+        equal = np.frombuffer(a, dtype="<u4") == np.frombuffer(b, dtype="<u4")
+        return int(np.count_nonzero(equal)) / lanes
+
+    def lsh_shingles(content: object) -> str | None:
+        return _shingles(content, shingling)
+
+    with translated_errors(path):
+        connection.create_function("lsh_similarity", 2, lsh_similarity, deterministic=True)
+        connection.create_function("lsh_shingles", 1, lsh_shingles, deterministic=True)
+
+
+def is_lshdb(connection: sqlite3.Connection) -> bool:
+    """Whether the main database of a connection bears the mark of lshdb; sqlite3.Error as usual."""
+    (mark,) = _row(connection, sql.MAIN_APPLICATION_ID)
+    return mark == APPLICATION_ID
+
+
+def _settings(connection: sqlite3.Connection, path: Path) -> tuple[object, int]:
+    if not is_lshdb(connection):
+        raise NotADatabase(f"{path} is not lshdb's")
+    (version,) = _row(connection, sql.MAIN_USER_VERSION)
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise NewerFormat(f"{path} has format {version}: upgrade lshdb")
+    row = _row(connection, sql.FUNCTION_SETTINGS)
+    shingle, lanes = row if len(row) == 2 else (None, None)
+    if not isinstance(lanes, int):
+        raise DamagedFile(f"{path} has no settings that are legal: restore it from a copy")
+    return shingle, lanes
+
+
+def _row(connection: sqlite3.Connection, statement: str) -> tuple[object, ...]:
+    """The first row, or none; whatever row_factory the connection's owner has set."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    row: tuple[object, ...] | None = cursor.execute(statement).fetchone()
+    return row or ()
+
+
+def _shingling(stored: object, path: Path) -> Shingling:
+    # Read as a BLOB: the connection's owner may have set a text_factory.
+    try:
+        return Shingling.parse(stored.decode() if isinstance(stored, bytes) else "")
+    except (LshdbError, UnicodeDecodeError) as error:
+        raise DamagedFile(f"{path} has settings that are not legal: {error}") from error
+
+
+def _shingles(content: object, shingling: Shingling) -> str | None:
+    from lshdb.shingle_texts import shingle_texts
+
+    # No exceptions: SQLite would not tell what they say.
+    if not isinstance(content, str) or len(content) > LONGEST:
+        return None
+    document: Content = content
+    try:
+        if shingling.of_sets:
+            document = json.loads(content)
+            if not isinstance(document, list):
+                return None
+        return encoded(shingle_texts(document, shingling))
+    except (LshdbError, ValueError, RecursionError):
+        return None

@@ -1,0 +1,173 @@
+"""From what a page tells to HTML: templates, escaping, addresses, headers."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlencode
+
+import jinja2
+
+from lshdb.cli.output import escaped
+
+if TYPE_CHECKING:
+    from datasette.app import Datasette
+
+HEADERS: Final = {
+    # Nothing but our style sheet and Datasette's icon; no script, whoever wrote it.
+    "content-security-policy": (
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "referrer-policy": "no-referrer",  # addresses hold keys
+    "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+_LONGEST_KEY: Final = 120
+"""Characters shown of a key, but for the heading of its own page."""
+_INVISIBLE: Final = re.compile(
+    # Controls but for tab and line ends, and what changes the direction of the text behind it.
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page before it is HTML.
+
+    Attributes:
+        template: its name in pages/, without suffix.
+        title: what it is of, for the window and the heading; user text as it is.
+        told: what the template tells.
+        status: of the response.
+        refresh: whether the browser shall ask again soon.
+    """
+
+    template: str
+    title: str
+    told: dict[str, Any] = field(default_factory=dict)
+    status: int = 200
+    refresh: bool = False
+
+
+class Links:
+    """The addresses of the pages of one database; keys are in their queries, escaped."""
+
+    def __init__(self, datasette: Datasette, name: str | None) -> None:
+        self._urls = datasette.urls
+        self._name = name
+        self.root = str(self._urls.path("/-/lshdb"))
+        self.style = str(self._urls.path("/-/static-plugins/lshdb/lshdb.css"))
+        self.datasette = str(self._urls.instance())
+        self.tables = self.datasette if name is None else str(self._urls.database(name))
+
+    def page(self, page: str = "", /, **query: object) -> str:
+        """One of our pages; arguments that are None are left out."""
+        route = self.tables.rpartition("/")[2]
+        return _with_query("/".join(filter(None, (self.root, route, page))), query)
+
+    def document(self, key: str) -> str:
+        """The page of a document."""
+        return self.page("document", key=key)
+
+    def compare(self, a: str | None, b: str) -> str:
+        """Two documents side by side; without `a`, one of them with what is posted."""
+        return self.page("compare", a=a, b=b)
+
+    def table(self, table: str, **query: object) -> str:
+        """Datasette's own page of a table or view, with rows for which columns have values."""
+        exact = {f"{column}__exact": value for column, value in query.items()}
+        return _with_query(str(self._urls.table(self._name, table)), exact)
+
+
+def _with_query(path: str, query: dict[str, object]) -> str:
+    given = {name: str(value) for name, value in query.items() if value is not None}
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def html(page: Page, links: Links, database: str | None) -> str:
+    """The HTML of a page."""
+    return (
+        _environment()
+        .get_template(f"{page.template}.html")
+        .render(
+            {
+                "title": page.title,
+                "window": _shortened(page.title),
+                "links": links,
+                "database": database,
+                "page": page.template,
+                "refresh": page.refresh,
+                **page.told,
+            }
+        )
+    )
+
+
+@functools.cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("lshdb.web", "pages"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "key": escaped,
+        "short": _shortened,
+        "quoted": quote,
+        "visible": visible,
+        "number": lambda value: f"{value:,}",
+        "share": share,
+        "percent": lambda value: f"{min(value, 0.999) if value < 1 else value:.1%}",
+        "bytes": told_bytes,
+    }
+    return environment
+
+
+def visible(text: str) -> str:
+    r"""The text with what would be invisible, or turn the text around, as backslash escapes.
+
+    >>> visible("red \x1b[31m line\n")
+    'red \\x1b[31m line\n'
+    """
+    return _INVISIBLE.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def share(value: float) -> str:
+    """A similarity to four digits, never rounded up to 1.
+
+    >>> share(1.0), share(0.99999), share(0.5)
+    ('1.0000', '0.9999', '0.5000')
+    """
+    return f"{min(value, 0.9999) if value < 1 else value:.4f}"
+
+
+def told_bytes(value: int) -> str:
+    """A size for people.
+
+    >>> told_bytes(900), told_bytes(16384), told_bytes(3_456_789_012)
+    ('900 bytes', '16.4 kB', '3.5 GB')
+    """
+    size = float(value)
+    if size < 1000:
+        return f"{value} bytes"
+    for unit in ("kB", "MB", "GB"):
+        size /= 1000
+        if size < 999.95:
+            return f"{size:.1f} {unit}"
+    return f"{size / 1000:.1f} TB"
+
+
+def _shortened(text: str) -> str:
+    """A key as it is shown, without its middle if it is long."""
+    text = escaped(text)
+    if len(text) <= _LONGEST_KEY:
+        return text
+    half = (_LONGEST_KEY - 1) // 2
+    return f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
