@@ -44,11 +44,13 @@ EXPECTED_PLANS = {
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")
 SCANS_ON_PURPOSE = {
     "SELECT_SETTINGS",
+    "FUNCTION_SETTINGS",
     "SHARED_BUCKETS",
     "KEYS",
     "COUNT_DOCUMENTS",
     "COUNT_EMPTY",
     "LARGEST_BUCKETS",
+    "BUCKETS_OF_SIZE",
 }
 STATEMENTS = {name: value for name, value in vars(statements).items() if isinstance(value, str)}
 STATEMENTS = {name: value for name, value in STATEMENTS.items() if name.isupper()}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lshdb.cli.options import DEFAULT_PATH, DatabasePath
+from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, DatabasePath, Timeout
 from lshdb.cli.output import escaped, message
 
 
@@ -18,6 +18,7 @@ def serve(
     open_: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the pages in a browser.")
     ] = False,
+    timeout: Timeout = DEFAULT_TIMEOUT,
 ) -> None:
     """Show the database in a browser: documents with their near duplicates, clusters, buckets.
 
@@ -30,7 +31,9 @@ def serve(
     import lshdb
     from lshdb.errors import LshdbError
 
-    lshdb.open(db, mode="read").close()  # what is wrong with the file is told before all else
+    lshdb.open(
+        db, mode="read", timeout=timeout
+    ).close()  # what is wrong with the file is told before all else
     try:
         from lshdb.web import serving
     except ModuleNotFoundError as error:

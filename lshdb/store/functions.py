@@ -13,7 +13,8 @@ from lshdb.content import encoded
 from lshdb.errors import DamagedFile, LshdbError, NewerFormat, NotADatabase
 from lshdb.model import Content, Shingling
 from lshdb.store import statements as sql
-from lshdb.store.connection import APPLICATION_ID, FORMAT_VERSION, translated_errors
+from lshdb.store.connection import APPLICATION_ID, translated_errors
+from lshdb.store.migrations import newest_format
 
 LONGEST: Final = 4_000_000
 """Characters of the longest content that lsh_shingles takes; the result is many times as long."""
@@ -75,7 +76,7 @@ def _settings(connection: sqlite3.Connection, path: Path) -> tuple[object, int]:
     if not is_lshdb(connection):
         raise NotADatabase(f"{path} is not lshdb's")
     (version,) = _row(connection, sql.MAIN_USER_VERSION)
-    if not isinstance(version, int) or version > FORMAT_VERSION:
+    if not isinstance(version, int) or version > newest_format():
         raise NewerFormat(f"{path} has format {version}: upgrade lshdb")
     row = _row(connection, sql.FUNCTION_SETTINGS)
     shingle, lanes = row if len(row) == 2 else (None, None)
