@@ -81,6 +81,7 @@ LAYERS = (
     {"ingest", "reading", "tables"},
     {"exchange", "signature_sets"},
     {"database", "opening"},
+    {"shards"},
     {"__init__"},
     {"cli", "web", "__main__"},
 )
