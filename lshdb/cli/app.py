@@ -17,6 +17,7 @@ from lshdb.cli import (
     querying,
     reindexing,
     serving,
+    sparking,
     tuning,
 )
 from lshdb.cli.options import Quiet
@@ -61,6 +62,7 @@ for function in (
     checking.check,
     checking.backup,
     serving.serve,
+    sparking.spark_dedup,
 ):
     app.command()(command(function))
 

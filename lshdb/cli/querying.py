@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -107,23 +108,28 @@ def query(
     object), content, shingles, doc_id. It is judged before the best are chosen; a bucket is then
     read whole, also with --top.
 
+    A pattern in quotes, --db "shards/*.db", asks all files of one collection as if it were one.
+
     Example: lshdb query -d code.db suspicious.py --top 5
 
     Example: lshdb query page.txt --where "metadata ->> '$.lang' = ?" -p en
     """
     import lshdb
+    from lshdb.shards import matching, query_files
 
     if sum(given is not None for given in (file, text, key)) != 1:
         raise lshdb.UsageError("give one of FILE, -, --text TEXT and --key KEY")
     if where is not None:
         end_on_interrupt()
-    existed = db.exists()
-    with lshdb.open(db, mode="read" if existed else "create", timeout=timeout) as database:
+    paths = matching(db)
+    existed = paths[0].exists()
+    with lshdb.open(paths[0], mode="read" if existed else "create", timeout=timeout) as database:
         if not existed:
             message(f"{db} did not exist; it is made, and is empty")
         content = None if key is not None else _content(database, file, text)
         least = database.settings.threshold if threshold is None else threshold
-        matches = database.query(
+        ask = database.query if len(paths) == 1 else partial(query_files, paths, timeout=timeout)
+        matches = ask(
             content,
             key=key,
             top=top,

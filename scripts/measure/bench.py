@@ -28,6 +28,7 @@ import bench_pairs
 import bench_query
 import bench_reindex
 import bench_scale
+import bench_spark
 import bench_startup
 import machine
 import report
@@ -51,6 +52,8 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
     "scale": bench_scale,
     "startup": bench_startup,
 }
+ALONE: Final[dict[str, ModuleType]] = {"spark": bench_spark}
+"""What `all` leaves out."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,16 +73,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lab = Lab(options, Path(directory))
         for name in names:
             try:
-                figures += BENCHMARKS[name].run(lab)
+                figures += _module(name).run(lab)
             except CommandFailed as error:
                 print(f"scripts/bench: {name}: {error}", file=sys.stderr)
                 failed = True
-            aims += BENCHMARKS[name].aims(options)
+            aims += _module(name).aims(options)
             found = results(facts, _record(given.command, options), figures, aims)
             if given.json is not None:  # after each: a full run is long
                 given.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     report.show(found, _console())
     return int(failed)
+
+
+def _module(name: str) -> ModuleType:
+    return (BENCHMARKS | ALONE)[name]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -95,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--engines", default=",".join(NAMES), help="default: %(default)s")
     common.add_argument("--repeat", type=_count, help="repetitions (default 3; quick: 1)")
     common.add_argument("--directory", type=Path, help="where files are made (default: as TMPDIR)")
-    for name, module in BENCHMARKS.items():
+    for name, module in (BENCHMARKS | ALONE).items():
         own = commands.add_parser(
             name, parents=[common], help=_first_line(module), description=module.__doc__
         )

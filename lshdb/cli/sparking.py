@@ -1,0 +1,227 @@
+"""The command spark-dedup: near duplicates among more documents than a machine holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+
+import typer
+
+from lshdb.cli.options import (
+    AsJson,
+    Bands,
+    Construction,
+    KeyField,
+    Permutations,
+    Recall,
+    Rows,
+    Seed,
+    SetField,
+    Shingle,
+    Sketch,
+    TextField,
+    Threshold,
+)
+from lshdb.cli.output import json_line, message, tell
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lshdb.model import Settings
+
+_FORMATS = ("auto", "parquet", "jsonl")
+_JSONL = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
+_BYTES_AT_ONCE = "64m"
+"""Of documents that Spark hands to Python in one batch, unless --conf says otherwise."""
+
+
+def spark_dedup(
+    input: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT", help="Parquet or JSON lines: a file or directory that Spark can read."
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Argument(metavar="OUTPUT", help="The directory for the kept rows; it must be new."),
+    ],
+    settings_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--settings-from",
+            metavar="FILE.db",
+            help="Take the settings of this database, instead of those below.",
+            readable=False,
+        ),
+    ] = None,
+    threshold: Threshold = None,
+    recall: Recall = None,
+    shingle: Shingle = None,
+    permutations: Permutations = None,
+    bands: Bands = None,
+    rows: Rows = None,
+    construction: Construction = None,
+    sketch: Sketch = None,
+    seed: Seed = None,
+    keep: Annotated[
+        str,
+        typer.Option(
+            metavar="first|last|longest", help="Of similar documents, which is kept; by key."
+        ),
+    ] = "first",
+    dropped: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Tell each dropped document, in a new directory."),
+    ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Decide by what signatures tell.")
+    ] = False,
+    limit: Annotated[
+        int,
+        typer.Option(
+            min=2,
+            help="In a bucket of more documents, compare each with the first of the bucket only.",
+        ),
+    ] = 2000,
+    input_format: Annotated[
+        str,
+        typer.Option("--format", metavar="auto|parquet|jsonl", help="Of the input; auto: by name."),
+    ] = "auto",
+    key_field: KeyField = "id",
+    text_field: TextField = "text",
+    set_field: SetField = "set",
+    master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Where Spark runs. [default: as configured, else local[*]]"
+        ),
+    ] = None,
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A setting of Spark; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Drop near duplicates on Apache Spark, for collections that one machine does not hold.
+
+    Of all documents that similar pairs connect one is kept, with all of its columns; OUTPUT is of
+    the format of INPUT. Keys must be distinct. Rows without a key or a document are kept, and
+    counted. --dropped tells the key of each other row, the kept one, and how similar they are.
+
+    Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster, whose executors need
+    lshdb, too: spark-submit --master URL PATH/TO/lshdb/spark/__main__.py INPUT OUTPUT.
+
+    Example: lshdb spark-dedup crawl/ unique/ --threshold 0.8 --master "local[*]"
+    """
+    import lshdb
+    from lshdb.model import Keep
+
+    if keep not in get_args(Keep):
+        raise lshdb.UsageError(f"keep {keep!r} is not {', '.join(get_args(Keep))}")
+    if input_format not in _FORMATS:
+        raise lshdb.UsageError(f"--format {input_format!r} is not {', '.join(_FORMATS)}")
+    given = {
+        "threshold": threshold,
+        "recall": recall,
+        "shingle": shingle,
+        "permutations": permutations,
+        "bands": bands,
+        "rows": rows,
+        "construction": construction,
+        "sketch": sketch,
+        "seed": seed,
+    }
+    settings = _settings(settings_from, given)
+    options = {"spark.sql.execution.arrow.maxBytesPerBatch": _BYTES_AT_ONCE} | _options(conf or [])
+    try:
+        from lshdb.spark import dedup
+        from lshdb.spark.session import exists, session
+    except ImportError as error:
+        raise lshdb.LshdbError(str(error)) from error
+    with session(master, options) as spark:
+        for path in filter(None, (output, dropped)):
+            if exists(spark, path):
+                raise lshdb.UsageError(f"{path} is there already: name a new directory")
+        format = _format(input, input_format)
+        df = _read(spark, input, format)
+        of_sets = settings.shingling.of_sets
+        result = dedup(
+            df,
+            settings,
+            key=key_field,
+            text=None if of_sets else text_field,
+            set=set_field if of_sets else None,
+            threshold=threshold,
+            keep=cast(Keep, keep),
+            estimate=estimate,
+            limit=limit,
+        )
+        _write(result.kept, output, format)
+        if dropped is not None:
+            _write(result.dropped, dropped, format)
+        kept = _read(spark, output, format).count()
+        gone = result.clusters.where("key <> keep").count()
+        for line in result.counts.lines(limit):
+            tell(f"lshdb: {line}")
+        if as_json:
+            told = result.counts
+            json_line(
+                {
+                    "kept": kept,
+                    "dropped": gone,
+                    "bad_keys": told.bad_keys,
+                    "bad_documents": told.bad_contents,
+                    "empty": told.empty,
+                    "cut_buckets": told.cut_buckets,
+                    "cut_pairs": told.cut_pairs,
+                }
+            )
+        else:
+            message(f"kept {kept:,}, dropped {gone:,}")
+
+
+def _settings(file: Path | None, given: dict[str, Any]) -> Settings:
+    import lshdb
+    from lshdb.settings import SettingsRequest
+
+    if file is None:
+        return SettingsRequest(**given).resolve()
+    wrong = [name for name, value in given.items() if value is not None and name != "threshold"]
+    if wrong:
+        raise lshdb.UsageError(f"give either --settings-from or --{wrong[0]}")
+    with lshdb.open(file, mode="read") as database:
+        return database.settings
+
+
+def _options(conf: list[str]) -> dict[str, str]:
+    import lshdb
+
+    found = {}
+    for one in conf:
+        name, equals, value = one.partition("=")
+        if not name or not equals:
+            raise lshdb.UsageError(f"--conf {one!r} is not NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def _format(input: str, wanted: str) -> str:
+    if wanted != "auto":
+        return wanted
+    names = [input.rstrip("/").lower()]
+    directory = Path(input)
+    if directory.is_dir():
+        names = [path.name.lower() for path in directory.iterdir() if path.name[0] not in "._"]
+    return "jsonl" if any(name.endswith(_JSONL) for name in names) else "parquet"
+
+
+def _read(spark: SparkSession, path: str, format: str) -> DataFrame:
+    return spark.read.parquet(path) if format == "parquet" else spark.read.json(path)
+
+
+def _write(df: DataFrame, path: str, format: str) -> None:
+    if format == "parquet":
+        df.write.parquet(path)
+    else:
+        df.write.json(path)

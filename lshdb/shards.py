@@ -1,0 +1,115 @@
+"""One collection in several files: each is asked in turn, and the answers are merged."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+
+from lshdb.errors import InputError, KeyNotFound, SettingsMismatch, UsageError
+from lshdb.model import Content, Match, Settings
+from lshdb.opening import open_database
+from lshdb.store import TIMEOUT, Parameters
+
+_WILD = frozenset("*?[")
+
+
+def matching(path: Path) -> list[Path]:
+    """The files that a name stands for: a pattern like `dir/*.db` that is no file's own name.
+
+    Raises:
+        InputError: nothing matches the pattern.
+    """
+    if path.exists() or not _WILD.intersection(str(path)):
+        return [path]
+    found = sorted(map(Path, glob.glob(str(path))))
+    if not found:
+        raise InputError(f"no file matches {path}")
+    return found
+
+
+def query_files(
+    paths: Sequence[Path],
+    content: Content | None = None,
+    *,
+    key: str | None = None,
+    top: int | None = None,
+    threshold: float | None = None,
+    estimate: bool = False,
+    exhaustive: bool = False,
+    containment: bool = False,
+    where: str | None = None,
+    parameters: Parameters = (),
+    timeout: float = TIMEOUT,
+) -> list[Match]:
+    """The matches of `Database.query` in all of some files, best first.
+
+    Equal ones come in the order of the files. A key is looked for in all files; other documents
+    that happen to have it in other files may be matches.
+
+    Args:
+        paths: files of the same settings.
+        content: as for `Database.query`, as all that follow.
+        key: a stored document instead.
+        top: how many matches at the most, of all files.
+        threshold: the least similarity.
+        estimate: rank by estimates.
+        exhaustive: compare with all documents.
+        containment: rank by containment.
+        where: only documents of which this SQL expression is true.
+        parameters: the values of its parameters.
+        timeout: seconds to wait while another process writes to a file.
+
+    Raises:
+        SettingsMismatch: a file has other settings than the first.
+        KeyNotFound: no file has the key.
+        UsageError: a key is given, and the files keep no contents.
+    """
+    home = None
+    if key is not None:
+        home, content = _document(paths, key, timeout)
+    found: list[Match] = []
+    settings: Settings | None = None
+    for path in paths:
+        with open_database(path, mode="read", timeout=timeout) as database:
+            settings = settings or database.settings
+            if database.settings != settings:
+                raise SettingsMismatch(
+                    f"{path} has other settings than {paths[0]}: ask files of one collection"
+                )
+            own = path == home
+            found += database.query(
+                None if own else content,
+                key=key if own else None,
+                top=top,
+                threshold=threshold,
+                estimate=estimate,
+                exhaustive=exhaustive,
+                containment=containment,
+                where=where,
+                parameters=parameters,
+            )
+    found.sort(key=_rank)
+    return found[:top]
+
+
+def _document(paths: Sequence[Path], key: str, timeout: float) -> tuple[Path, Content]:
+    """The first file that has a document, and its content."""
+    for path in paths:
+        with open_database(path, mode="read", timeout=timeout) as database:
+            if key not in database:
+                continue
+            content = database.get(key).content
+            if content is None:
+                raise UsageError(
+                    "the files keep no contents, and a document of one cannot be looked for in "
+                    "the others by its key: give the document itself"
+                )
+            return path, content
+    raise KeyNotFound(f"no document has the key {key!r}")
+
+
+def _rank(match: Match) -> tuple[float, float]:
+    if match.containment is None:
+        return -match.similarity, -match.estimate
+    return -match.containment, -match.similarity

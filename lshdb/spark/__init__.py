@@ -1,0 +1,48 @@
+"""The same signatures, buckets and similar pairs on Apache Spark; needs the extra `spark`.
+
+DataFrames in and out: what a function returns is computed when it is used, on the executors, by
+the very kernels that fill an lshdb file. Executors need this package installed as the driver does.
+
+    signatures(df, settings)     key, shingles, signature, bucket_keys
+    bands(signatures)            key, band_no, bucket_key
+    candidate_pairs(bands, ...)  a, b
+    pairs(df, settings)          a, b, similarity, exact, estimate
+    clusters(pairs)              key, keep
+    dedup(df, settings)          what is kept, what is dropped
+    write_databases, read_database, read_bands      to lshdb files and back
+
+Limits: key order stands for the order of addition, for rows of a DataFrame have none. Spark
+Connect has no accumulators, so these need a classic session.
+"""
+
+try:
+    import pyarrow as _pyarrow  # noqa: F401
+    import pyspark as _pyspark  # noqa: F401
+except ImportError as error:
+    raise ImportError("Spark is not installed: pip install 'lshdb[spark]'") from error
+
+from lshdb.spark.candidates import WHOLE, candidate_pairs
+from lshdb.spark.clustering import clusters
+from lshdb.spark.counts import Counts
+from lshdb.spark.deduplicating import Deduplicated, dedup
+from lshdb.spark.documents import make_settings
+from lshdb.spark.files import Shard, read_bands, read_database, write_databases
+from lshdb.spark.sketching import bands, signatures
+from lshdb.spark.verifying import pairs
+
+__all__ = [
+    "WHOLE",
+    "Counts",
+    "Deduplicated",
+    "Shard",
+    "bands",
+    "candidate_pairs",
+    "clusters",
+    "dedup",
+    "make_settings",
+    "pairs",
+    "read_bands",
+    "read_database",
+    "signatures",
+    "write_databases",
+]

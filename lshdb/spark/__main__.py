@@ -1,0 +1,23 @@
+"""The command spark-dedup by itself: python -m lshdb.spark, or what spark-submit is given.
+
+spark-submit --master yarn .../lshdb/spark/__main__.py INPUT OUTPUT --threshold 0.8
+"""
+
+import os
+import sys
+
+# The directory of a script comes first on the path, where these modules would hide others.
+if sys.path and os.path.abspath(sys.path[0]) == os.path.dirname(os.path.abspath(__file__)):
+    del sys.path[0]
+
+
+def main() -> None:
+    """Run the command."""
+    from lshdb.cli.app import main as run
+
+    sys.argv.insert(1, "spark-dedup")
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Connected components of similar pairs, in rounds of two steps each, without a driver's memory.
+
+Alternating large-star and small-star (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii, 2014).
+Large-star links the larger neighbours of every document to its least neighbour, small-star the
+smaller ones: each keeps components connected, and edges come to point at the least document. Every
+round is checkpointed, or plans would grow with all that went before.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from lshdb.errors import LshdbError
+
+_ROUNDS: Final = 100
+"""Far more than are ever needed: the longest path of 2^63 documents takes fewer."""
+
+
+def clusters(pairs: DataFrame) -> DataFrame:
+    """The documents that similar pairs connect, and which of them to keep.
+
+    Runs jobs, some for each round, and keeps what each makes on the executors' disks; in the
+    checkpoint directory if there is one (`spark.sparkContext.setCheckpointDir`), which also
+    survives the loss of an executor.
+
+    Args:
+        pairs: columns a and b, keys, as from `pairs`.
+
+    Returns:
+        key string, keep string: for each document of a pair the first of its cluster, which is
+        itself for that one, in the order of the keys' UTF-8 bytes.
+    """
+    return components(pairs)[0]
+
+
+def components(pairs: DataFrame) -> tuple[DataFrame, int]:
+    """`clusters`, and the number of rounds that it took."""
+    # Edges go from the larger key to the smaller.
+    edges = pairs.select(F.greatest("a", "b").alias("u"), F.least("a", "b").alias("v"))
+    edges, before = _checkpointed(edges.where("u <> v").dropDuplicates())
+    for rounds in range(_ROUNDS):
+        edges, now = _checkpointed(_small_star(_large_star(edges)))
+        if now == before:
+            leaves = edges.select(F.col("u").alias("key"), F.col("v").alias("keep"))
+            centres = edges.select(F.col("v").alias("key"), F.col("v").alias("keep"))
+            return leaves.unionByName(centres.dropDuplicates()), rounds
+        before = now
+    raise LshdbError(f"clusters did not settle in {_ROUNDS} rounds")
+
+
+def _large_star(edges: DataFrame) -> DataFrame:
+    both = edges.unionByName(edges.select(F.col("v").alias("u"), F.col("u").alias("v")))
+    least = F.least("u", F.min("v").over(Window.partitionBy("u")))
+    linked = both.select("u", "v", least.alias("least")).where("v > u")
+    # Repeated edges, never more than there were, go in the next step.
+    return linked.select(F.col("v").alias("u"), F.col("least").alias("v"))
+
+
+def _small_star(edges: DataFrame) -> DataFrame:
+    # All edges go from the larger key to the smaller, so neighbours that are smaller are all `v`.
+    least = F.min("v").over(Window.partitionBy("u"))
+    linked = edges.select("u", "v", least.alias("least"))
+    lower = linked.where("v <> least").select(F.col("v").alias("u"), F.col("least").alias("v"))
+    own = linked.select("u", F.col("least").alias("v"))
+    return own.unionByName(lower).dropDuplicates()
+
+
+def _checkpointed(edges: DataFrame) -> tuple[DataFrame, tuple[int, str]]:
+    """The edges, stored, and what tells one set of edges from another: how many, sum of hashes."""
+    if edges.sparkSession.sparkContext.getCheckpointDir() is None:
+        # Stored by the job below, rather than by one of its own.
+        stored = edges.localCheckpoint(eager=False)
+    else:
+        stored = edges.checkpoint()
+    # 128 bits of two hashes with seeds of their own.
+    told = stored.agg(
+        F.count("*"),
+        F.sum(F.xxhash64("u", "v").cast("decimal(38,0)")),
+        F.sum(F.xxhash64("v", F.lit(1), "u").cast("decimal(38,0)")),
+    ).collect()[0]
+    return stored, (int(told[0]), f"{told[1]}/{told[2]}")

@@ -1,0 +1,162 @@
+"""The documents of a DataFrame: the columns asked for, checked before any job starts."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import (
+    ArrayType,
+    ByteType,
+    DataType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+)
+
+from lshdb.content import cleaned, from_stored
+from lshdb.errors import ContentError, DamagedFile, InputError, UsageError
+from lshdb.model import Content, Settings, Shingling
+from lshdb.settings import SettingsRequest
+
+KEY: Final = "id"
+_DUPLICATES_SHOWN: Final = 3
+_KEYS: Final = (StringType, ByteType, ShortType, IntegerType, LongType)
+"""Types of keys, and of the elements of sets."""
+
+
+class Columns(NamedTuple):
+    """The columns that hold documents; None for the usual name."""
+
+    key: str = KEY
+    text: str | None = None
+    set: str | None = None
+
+
+def make_settings(
+    *,
+    threshold: float | None = None,
+    recall: float | None = None,
+    shingle: str | None = None,
+    permutations: int | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    construction: str | None = None,
+    sketch: str | None = None,
+    seed: int | None = None,
+    content: bool | None = None,
+    purpose: str | None = None,
+) -> Settings:
+    """Settings as `lshdb.open` makes them for a new file, with the same defaults.
+
+    Those of a file that exists are `lshdb.open(path, mode="read").settings`.
+
+    Raises:
+        SettingsError: impossible settings.
+
+    >>> from lshdb.spark import make_settings
+    >>> make_settings(threshold=0.7).construction
+    Construction(rows=4, bands=17)
+    """
+    return SettingsRequest(
+        threshold=threshold,
+        recall=recall,
+        shingle=shingle,
+        permutations=permutations,
+        bands=bands,
+        rows=rows,
+        construction=construction,
+        sketch=sketch,
+        seed=seed,
+        content=content,
+        purpose=purpose,
+    ).resolve()
+
+
+def documents(df: DataFrame, settings: Settings, columns: Columns) -> DataFrame:
+    """The documents: key string, content string or array; a row each, null where it is no use.
+
+    Raises:
+        UsageError: a column that is not there, or of a type that holds no keys or documents.
+    """
+    of_sets = settings.shingling.of_sets
+    if of_sets and columns.text is not None:
+        raise UsageError("the settings are of sets (shingle set): name their column with set=")
+    if not of_sets and columns.set is not None:
+        raise UsageError(
+            f"the settings are of texts (shingle {settings.shingling}): name their column with "
+            "text="
+        )
+    name = (columns.set or "set") if of_sets else (columns.text or "text")
+    key_type, type = _type(df, columns.key), _type(df, name)
+    if not isinstance(key_type, _KEYS):
+        raise UsageError(
+            f"column {columns.key!r} is of type {key_type.simpleString()}: keys are strings or "
+            "integers"
+        )
+    content = column_of(name)
+    if isinstance(type, StringType):
+        content = F.make_valid_utf8(content)
+    elif not of_sets or not _holds_elements(type):
+        wanted = "arrays of strings or integers, or JSON arrays" if of_sets else "strings"
+        raise UsageError(
+            f"column {name!r} is of type {type.simpleString()}: documents are {wanted}"
+        )
+    else:
+        # A null is no element, and which one it stands for nobody knows.
+        has_null = F.exists(content, lambda element: element.isNull())
+        content = F.when(~has_null, content)
+    key = F.make_valid_utf8(column_of(columns.key).cast("string"))
+    usable = (key != "") & ~F.contains(key, F.lit("\0"))
+    return df.select(F.when(usable, key).alias("key"), content.alias("content"))
+
+
+def check_keys(documents: DataFrame) -> None:
+    """Run a job that finds keys which several documents have; InputError names some.
+
+    Rows without a usable key do not count.
+    """
+    repeated = documents.where("key IS NOT NULL").groupBy("key").count().where("count > 1")
+    found = [row["key"] for row in repeated.select("key").take(_DUPLICATES_SHOWN + 1)]
+    if found:
+        shown = ", ".join(repr(key) for key in found[:_DUPLICATES_SHOWN])
+        more = ", ..." if len(found) > _DUPLICATES_SHOWN else ""
+        raise InputError(
+            f"several documents have the same key ({shown}{more}): give each a key of its own"
+        )
+
+
+def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:
+    """The documents of a column of contents, cleaned; None for what is none."""
+    return [None if value is None else _content(value, shingling) for value in column.to_pylist()]
+
+
+def _content(value: str | list[str | int], shingling: Shingling) -> Content | None:
+    try:
+        if not shingling.of_sets:
+            return cleaned(value, shingling)
+        return cleaned(
+            from_stored(value, shingling) if isinstance(value, str) else value, shingling
+        )
+    except (ContentError, DamagedFile):
+        return None
+
+
+def _type(df: DataFrame, name: str) -> DataType:
+    found = [field for field in df.schema.fields if field.name == name]
+    if len(found) != 1:
+        what = "no column" if not found else "more than one column"
+        raise UsageError(f"{what} {name!r}; there are {', '.join(map(repr, df.columns))}")
+    return found[0].dataType
+
+
+def column_of(name: str) -> Column:
+    """The column of just this name, whatever is in it."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _holds_elements(type: DataType) -> bool:
+    return isinstance(type, ArrayType) and isinstance(type.elementType, _KEYS)

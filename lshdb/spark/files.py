@@ -1,0 +1,199 @@
+"""From a DataFrame to lshdb files, and back."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, SparkSession
+
+from lshdb.database import Database
+from lshdb.errors import StoreError, UsageError
+from lshdb.model import Settings
+from lshdb.spark.counts import Counts
+from lshdb.spark.documents import KEY, Columns, check_keys, documents
+from lshdb.spark.sketching import Batches, usable
+from lshdb.store import TIMEOUT, Store
+from lshdb.store.auditing import Auditor
+
+_DOCUMENTS: Final = (
+    "file string, doc_id long, key string, shingles long, content string, signature binary"
+)
+_BANDS: Final = "file string, doc_id long, band_no int, bucket_key long"
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of the files that were written, with its number of documents."""
+
+    path: Path
+    documents: int
+
+
+def write_databases(
+    df: DataFrame,
+    directory: str | os.PathLike[str],
+    settings: Settings,
+    *,
+    shards: int,
+    key: str = KEY,
+    text: str | None = None,
+    set: str | None = None,
+    counts: Counts | None = None,
+) -> list[Shard]:
+    """Write documents to lshdb files, shard-00000-of-00008.db and so on, a task each; runs jobs.
+
+    A document's file follows from its key. Each file is made on the executor's own disk, and gets
+    its name in the directory when it is complete. `lshdb query -d 'DIRECTORY/*.db'` asks all.
+
+    Args:
+        df: a row a document.
+        directory: a path that the driver and every executor see; made if need be.
+        settings: of the files.
+        shards: how many files.
+        key: the column of keys, as for `signatures`.
+        text: the column of texts.
+        set: the column of sets.
+        counts: what is left out is added to these.
+
+    Raises:
+        UsageError: a column that is not there, fewer than one shard, a directory that holds
+            databases or is no plain path.
+        InputError: several documents have the same key.
+    """
+    name = os.fspath(directory)
+    if "://" in name:
+        raise UsageError(
+            f"{name}: SQLite writes to file systems only; name a directory that all executors see"
+        )
+    if shards < 1:
+        raise UsageError(f"{shards} shards: give at least 1")
+    target = Path(name).absolute()
+    if target.exists() and not target.is_dir():
+        raise UsageError(f"{name} is not a directory")
+    if target.is_dir() and any(target.glob("*.db")):
+        raise UsageError(f"{name} holds databases already: name another directory")
+    docs = documents(df, settings, Columns(key, text, set))
+    check_keys(docs)
+    target.mkdir(parents=True, exist_ok=True)
+    # A number of partitions that is given stays: a partition is a file, also an empty one.
+    parts = docs.repartition(shards, "key").sortWithinPartitions("key")
+    task = _writing_task(settings, str(target), shards, counts)
+    written = parts.mapInArrow(task, "path string, documents long").collect()
+    found = {Path(row["path"]): int(row["documents"]) for row in written}
+    return [Shard(path, found[path]) for path in sorted(found)]
+
+
+def _writing_task(
+    settings: Settings, directory: str, shards: int, counts: Counts | None
+) -> Callable[[Batches], Batches]:
+    tally = None if counts is None else counts.tally
+
+    def items(batches: Batches) -> Iterator[tuple[str, object]]:
+        for batch in batches:
+            keys, contents = usable(batch, settings, tally)
+            yield from zip(keys.to_pylist(), contents, strict=True)
+
+    def run(batches: Batches) -> Batches:
+        context = TaskContext.get()
+        assert context is not None
+        name = f"shard-{context.partitionId():05d}-of-{shards:05d}.db"
+        final = Path(directory) / name
+        attempt = Path(directory) / f"{name}.{context.taskAttemptId()}.partial"
+        with tempfile.TemporaryDirectory(prefix="lshdb-") as own:
+            made = Path(own) / name
+            with Database(Store.open(made, "create", TIMEOUT, lambda: settings)) as database:
+                database.add_many(items(batches), workers=0)  # type: ignore[arg-type]
+                count = len(database)
+            try:
+                shutil.copyfile(made, attempt)
+                with attempt.open("rb+") as file:
+                    os.fsync(file.fileno())
+                os.replace(attempt, final)
+            except OSError:
+                attempt.unlink(missing_ok=True)
+                raise
+        yield pa.RecordBatch.from_pydict({"path": [str(final)], "documents": [count]})
+
+    return run
+
+
+def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
+    """The documents of a file, or of all files of a pattern like `dir/*.db`, a task each.
+
+    Returns:
+        file string; doc_id long; key string; shingles long; content string, null where it is not
+        kept, a set as a JSON array; signature binary, null for an empty document.
+
+    Raises:
+        UsageError: there is no such file on the driver; executors must see it, too.
+    """
+    return _of_files(spark, path).mapInArrow(_read_documents, _DOCUMENTS)
+
+
+def read_bands(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
+    """The band rows of the same files: file string, doc_id long, band_no int, bucket_key long."""
+    return _of_files(spark, path).mapInArrow(_read_bands, _BANDS)
+
+
+def _of_files(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
+    name = os.fspath(path)
+    found = [name] if os.path.exists(name) else sorted(glob.glob(name))
+    if not found:
+        raise UsageError(f"{name}: no such file")
+    rows = spark.sparkContext.parallelize([(os.path.abspath(one),) for one in found], len(found))
+    return spark.createDataFrame(rows, "file string")
+
+
+def _files(batches: Batches) -> Iterator[str]:
+    for batch in batches:
+        yield from batch.column("file").to_pylist()
+
+
+def _read_documents(batches: Batches) -> Batches:
+    for file in _files(batches):
+        with Auditor(Path(file), TIMEOUT, write=False) as auditor:
+            for some in auditor.documents(contents=True):
+                yield pa.RecordBatch.from_arrays(
+                    [
+                        pa.array([file] * len(some.doc_ids)),
+                        pa.array(some.doc_ids),
+                        _texts(some.keys, file),
+                        pa.array(some.shingles),
+                        _texts(some.contents, file),
+                        pa.array(some.signatures, pa.binary()),
+                    ],
+                    names=["file", "doc_id", "key", "shingles", "content", "signature"],
+                )
+
+
+def _read_bands(batches: Batches) -> Batches:
+    for file in _files(batches):
+        with Auditor(Path(file), TIMEOUT, write=False) as auditor:
+            for band_no in range(auditor.settings().construction.bands):
+                for bucket_keys, doc_ids in auditor.band(band_no):
+                    yield pa.RecordBatch.from_arrays(
+                        [
+                            pa.array([file] * len(doc_ids)),
+                            pa.array(doc_ids),
+                            pa.array(np.full(len(doc_ids), band_no, dtype=np.int32)),
+                            pa.array(bucket_keys),
+                        ],
+                        names=["file", "doc_id", "band_no", "bucket_key"],
+                    )
+
+
+def _texts(values: object, file: str) -> pa.Array:
+    try:
+        return pa.array(values, pa.binary()).cast(pa.string())
+    except pa.ArrowInvalid as error:
+        raise StoreError(f"{file} has a text that is not UTF-8; lshdb check tells more") from error

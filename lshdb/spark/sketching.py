@@ -1,0 +1,151 @@
+"""Signatures and bands of documents: the kernels of the library over batches of Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+
+from lshdb.acceleration import speed_up
+from lshdb.model import Content, Settings
+from lshdb.signing import Signed, sign
+from lshdb.spark.counts import Counts, Tally
+from lshdb.spark.documents import KEY, Columns, contents_of, documents
+
+Batches: TypeAlias = Iterator[pa.RecordBatch]
+
+_SIGNED_BEFORE_KERNELS: Final = 60_000
+"""Documents that a worker signs before compiled kernels gain what they take to load."""
+_signed = 0
+
+
+def signatures(
+    df: DataFrame,
+    settings: Settings,
+    *,
+    key: str = KEY,
+    text: str | None = None,
+    set: str | None = None,
+    counts: Counts | None = None,
+) -> DataFrame:
+    """The signatures of documents, as the file of these settings would have them.
+
+    Args:
+        df: a row a document.
+        settings: see `make_settings`.
+        key: the column of keys, strings or integers, each its own.
+        text: the column of texts; `text` if it is not given.
+        set: for shingle `set` the column of sets, arrays of strings or integers, or JSON arrays
+            as strings; `set` if it is not given.
+        counts: what is left out is added to these: rows whose key is null, empty or with a NUL
+            character, or whose content is null.
+
+    Returns:
+        key string; shingles long, how many, repetitions counted; signature binary,
+        4 x permutations bytes, little-endian; bucket_keys array of long, one for each band. The
+        last two are null for a document without shingles.
+
+    Raises:
+        UsageError: a column that is not there, or is of the wrong type.
+    """
+    return signed(documents(df, settings, Columns(key, text, set)), settings, counts)
+
+
+def bands(signatures: DataFrame) -> DataFrame:
+    """The band rows of `signatures`: key string, band_no int, bucket_key long."""
+    return signatures.selectExpr("key", "posexplode(bucket_keys) AS (band_no, bucket_key)")
+
+
+def signed(
+    documents: DataFrame,
+    settings: Settings,
+    counts: Counts | None = None,
+    *,
+    with_signatures: bool = True,
+) -> DataFrame:
+    """`signatures` of documents that are checked; without the signatures if they are not wanted."""
+    task = signing_task(settings, None if counts is None else counts.tally, with_signatures)
+    columns = "key string, shingles long, bucket_keys array<long>"
+    if with_signatures:
+        columns = "key string, shingles long, signature binary, bucket_keys array<long>"
+    return documents.mapInArrow(task, columns)
+
+
+def signing_task(
+    settings: Settings, tally: Tally | None, with_signatures: bool
+) -> Callable[[Batches], Batches]:
+    """What a task does to its batches of (key, content)."""
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            keys, contents = usable(batch, settings, tally)
+            made = sign_counted(contents, settings)
+            filled = made.shingles > 0
+            if tally is not None:
+                tally.empty.add(int(np.count_nonzero(~filled)))
+            columns = {"key": keys, "shingles": pa.array(made.shingles)}
+            if with_signatures:
+                columns["signature"] = blobs(made.signatures, filled)
+            columns["bucket_keys"] = _lists(made.bucket_keys, filled)
+            yield pa.RecordBatch.from_pydict(columns)
+
+    return run
+
+
+def usable(
+    batch: pa.RecordBatch, settings: Settings, tally: Tally | None = None
+) -> tuple[pa.Array, list[Content]]:
+    """The keys and contents of a batch (key, content), without rows that lack one; counted."""
+    keyed = batch.filter(pc.is_valid(batch.column("key")))
+    contents = contents_of(keyed.column("content"), settings.shingling)
+    there = [content for content in contents if content is not None]
+    keys = keyed.column("key")
+    if len(there) < len(contents):
+        keys = keys.filter(pa.array([content is not None for content in contents]))
+    if tally is not None:
+        tally.bad_keys.add(batch.num_rows - keyed.num_rows)
+        tally.bad_contents.add(len(contents) - len(there))
+    return keys, there
+
+
+def sign_counted(contents: list[Content], settings: Settings) -> Signed:
+    """Sign, with compiled kernels once this process has signed so much that they are worth it."""
+    global _signed
+    if _signed < _SIGNED_BEFORE_KERNELS <= _signed + len(contents):
+        speed_up()
+    _signed += len(contents)
+    return sign(contents, settings)
+
+
+def blobs(signatures: npt.NDArray[np.uint32], filled: npt.NDArray[np.bool_]) -> pa.Array:
+    """Signatures uint32[n, k] as binary, little-endian; null where not filled, bool[n]."""
+    width = signatures.shape[1] * 4
+    data = np.ascontiguousarray(signatures, dtype="<u4")
+    offsets = np.arange(0, (len(data) + 1) * width, width, dtype=np.int32)
+    made = pa.BinaryArray.from_buffers(
+        pa.binary(), len(data), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    )
+    return (
+        made if filled.all() else pc.if_else(pa.array(filled), made, pa.scalar(None, pa.binary()))
+    )
+
+
+def matrix(column: pa.Array, lanes: int) -> npt.NDArray[np.uint32]:
+    """Signatures uint32[n, k] from binary without nulls."""
+    return np.frombuffer(b"".join(column.to_pylist()), dtype="<u4").reshape(len(column), lanes)
+
+
+def _lists(keys: npt.NDArray[np.int64], filled: npt.NDArray[np.bool_]) -> pa.Array:
+    """Bucket keys int64[n, b] as lists, null where not filled, bool[n]."""
+    sizes = np.where(filled, keys.shape[1], 0)
+    offsets = np.append(0, np.cumsum(sizes)).astype(np.int32)
+    return pa.ListArray.from_arrays(
+        pa.array(offsets),
+        pa.array(keys[filled].reshape(-1)),
+        mask=None if filled.all() else pa.array(~filled),
+    )

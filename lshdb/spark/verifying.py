@@ -1,0 +1,199 @@
+"""Similar pairs: candidates, their documents joined to them, and exact Jaccard similarities.
+
+Contents are shipped rather than shingle hashes, which take several times as much, and signatures
+are made again for the few pairs that are similar, rather than shipped for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from lshdb.errors import UsageError
+from lshdb.model import Content, Settings
+from lshdb.overlaps import shared
+from lshdb.signing import distinct_shingles, sign
+from lshdb.spark.candidates import WHOLE, candidate_pairs
+from lshdb.spark.counts import Counts
+from lshdb.spark.documents import KEY, Columns, contents_of, documents
+from lshdb.spark.sketching import bands, signed
+
+SCHEMA: Final = "a string, b string, similarity double, exact boolean, estimate double"
+_BYTES: Final = 16_000_000
+"""Of contents that are compared in one go; two large documents may have more."""
+
+Numbers = npt.NDArray[np.int64]
+Shares = npt.NDArray[np.float64]
+
+
+def pairs(
+    df: DataFrame,
+    settings: Settings,
+    *,
+    key: str = KEY,
+    text: str | None = None,
+    set: str | None = None,
+    threshold: float | None = None,
+    estimate: bool = False,
+    limit: int | None = WHOLE,
+    counts: Counts | None = None,
+) -> DataFrame:
+    """All pairs of similar documents that share a bucket, each once.
+
+    The numbers are those of `Database.pairs`, to the last bit.
+
+    Args:
+        df: a row a document.
+        settings: see `make_settings`; where these keep no content, similarities are estimates.
+        key: the column of keys, as for `signatures`; they must be distinct.
+        text: the column of texts.
+        set: the column of sets.
+        threshold: the least similarity; None for that of the settings.
+        estimate: tell estimates though there are contents.
+        limit: as for `candidate_pairs`.
+        counts: what is left out is added to these.
+
+    Returns:
+        a string, b string, similarity double, exact boolean, estimate double; a is before b in
+        the order of their UTF-8 bytes.
+
+    Raises:
+        UsageError: a column that is not there, a threshold or limit out of range.
+    """
+    docs = documents(df, settings, Columns(key, text, set))
+    return pairs_of(docs, settings, threshold, limit, counts, exact=not estimate)
+
+
+def pairs_of(
+    documents: DataFrame,
+    settings: Settings,
+    threshold: float | None,
+    limit: int | None,
+    counts: Counts | None,
+    *,
+    exact: bool = True,
+) -> DataFrame:
+    """`pairs` of documents that are checked."""
+    least = settings.threshold if threshold is None else threshold
+    if not 0 < least <= 1:
+        raise UsageError(f"threshold {least:g} is not above 0 and at most 1")
+    rows = bands(signed(documents, settings, counts, with_signatures=False))
+    candidates = candidate_pairs(rows, settings, limit=limit, counts=counts)
+    return verified(candidates, documents, settings, least, exact=exact and settings.content)
+
+
+def verified(
+    candidates: DataFrame,
+    documents: DataFrame,
+    settings: Settings,
+    least: float,
+    *,
+    exact: bool = True,
+) -> DataFrame:
+    """Those of the pairs (a, b) that have at least a similarity; columns as `pairs` has them."""
+    one = documents.select(F.col("key").alias("a"), F.col("content").alias("content_a"))
+    other = documents.select(F.col("key").alias("b"), F.col("content").alias("content_b"))
+    joined = candidates.join(one, "a").join(other, "b")
+    return joined.select("a", "b", "content_a", "content_b").mapInArrow(
+        verifying_task(settings, least, exact), SCHEMA
+    )
+
+
+def verifying_task(
+    settings: Settings, least: float, exact: bool
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task does to its batches of (a, b, content_a, content_b)."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for part in _parts(batch):
+                yield _verified(part, settings, least, exact)
+
+    return run
+
+
+def _verified(
+    batch: pa.RecordBatch, settings: Settings, least: float, exact: bool
+) -> pa.RecordBatch:
+    one, other, contents = _distinct(batch, settings)
+    if exact:
+        similarity = _jaccard(contents, one, other, settings)
+        chosen = np.flatnonzero(similarity >= least)
+        estimates = _estimates(contents, one[chosen], other[chosen], settings)
+        similarity = similarity[chosen]
+    else:
+        estimates = _estimates(contents, one, other, settings)
+        chosen = np.flatnonzero(estimates >= least)
+        similarity = estimates = estimates[chosen]
+    rows = batch.select(["a", "b"]).take(pa.array(chosen))
+    return pa.RecordBatch.from_pydict(
+        {
+            "a": rows.column("a"),
+            "b": rows.column("b"),
+            "similarity": pa.array(similarity),
+            "exact": pa.array(np.full(len(chosen), exact)),
+            "estimate": pa.array(estimates),
+        }
+    )
+
+
+def _distinct(batch: pa.RecordBatch, settings: Settings) -> tuple[Numbers, Numbers, list[Content]]:
+    """The documents of pairs, each once, and the number of the one and the other of each pair."""
+    keys = pa.concat_arrays([batch.column("a"), batch.column("b")])
+    number = pc.dictionary_encode(keys).indices.to_numpy().astype(np.int64)
+    _, first = np.unique(number, return_index=True)
+    rows = batch.num_rows
+    of_a = batch.column("content_a").take(pa.array(first[first < rows]))
+    of_b = batch.column("content_b").take(pa.array(first[first >= rows] - rows))
+    # Numbers are given in the order of first appearance: those of `a` come first.
+    contents = contents_of(pa.concat_arrays([of_a, of_b]), settings.shingling)
+    # A candidate was signed and is a document, unless another row has the same key.
+    nothing: Content = () if settings.shingling.of_sets else ""
+    documents = [nothing if content is None else content for content in contents]
+    return number[:rows], number[rows:], documents
+
+
+def _jaccard(contents: list[Content], one: Numbers, other: Numbers, settings: Settings) -> Shares:
+    sets = distinct_shingles(contents, settings.shingling, settings.seed)
+    sizes = np.diff(sets.offsets)
+    order = np.argsort(one, kind="stable")
+    both = np.empty(len(one), dtype=np.int64)
+    both[order] = shared(sets.hashes, sets.offsets[:-1], sizes, one[order], other[order])
+    similarity: Shares = both / np.maximum(sizes[one] + sizes[other] - both, 1)
+    return similarity
+
+
+def _estimates(contents: list[Content], one: Numbers, other: Numbers, settings: Settings) -> Shares:
+    documents, place = np.unique(np.concatenate([one, other]), return_inverse=True)
+    signatures = sign([contents[i] for i in documents.tolist()], settings).signatures
+    agree = signatures[place[: len(one)]] == signatures[place[len(one) :]]
+    estimates: Shares = agree.sum(axis=1, dtype=np.uint16) / settings.permutations
+    return estimates
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Cut a batch where its contents would take too much memory together."""
+    sizes = _sizes(batch.column("content_a")) + _sizes(batch.column("content_b"))
+    ends = np.cumsum(sizes)
+    first = 0
+    while first < len(ends):
+        begun = ends[first] - sizes[first]
+        last = max(first + 1, int(np.searchsorted(ends, begun + _BYTES, side="right")))
+        yield batch.slice(first, last - first)
+        first = last
+
+
+def _sizes(column: pa.Array) -> Numbers:
+    """About how many bytes contents take, an element of a set counted as 100."""
+    if pa.types.is_list(column.type):
+        sizes: Numbers = pc.list_value_length(column).to_numpy().astype(np.int64) * 100
+    else:
+        sizes = pc.binary_length(column).to_numpy().astype(np.int64)
+    return sizes
