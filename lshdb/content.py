@@ -78,7 +78,7 @@ def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:
         return stored
     try:
         elements = json.loads(stored)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DamagedFile(f"a stored set is no JSON array: {error}") from error
     if not isinstance(elements, list) or not set(map(type, elements)) <= {str, int}:
         raise DamagedFile("a stored set is no JSON array of strings and integers")
@@ -91,7 +91,7 @@ def many_from_stored(stored: Sequence[str], shingling: Shingling) -> Sequence[Co
         return stored
     try:
         arrays = json.loads("[" + "\n,\n".join(stored) + "]")
-    except ValueError:
+    except (ValueError, RecursionError):
         arrays = []
     # What is no array by itself does not become one beside others: no JSON string goes on over a
     # newline, and each stored form must begin an array and end one.

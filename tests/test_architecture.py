@@ -25,6 +25,7 @@ LAYERS = (
         "construction",
         "errors",
         "findings",
+        "leftovers",
         "model",
         "outcomes",
     },

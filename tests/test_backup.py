@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import inspection
@@ -134,6 +135,36 @@ def test_an_interrupted_copy_leaves_nothing(db: lshdb.Database, path: Path) -> N
     assert copies(path.parent) == ["copy.db"]
     assert copy.read_text() == "mine"
     db.close()
+
+
+STOPPED = """
+import os, sys, lshdb
+with lshdb.open("lsh.db") as db:
+    db.backup("copy.db", on_progress=lambda _done, _total: print("half", flush=True) or input())
+"""
+
+
+def test_what_a_killed_copy_left_is_told(db: lshdb.Database, path: Path) -> None:
+    db.close()
+    lshdb_ = Command(path.parent)
+    process = subprocess.Popen(
+        [sys.executable, "-c", STOPPED],
+        cwd=path.parent,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"half\n"
+    made = f"copy.db made: {path.stat().st_size:,} bytes\n"
+    # A copy that is still being made is another's own affair.
+    lshdb_.done("backup", "copy.db", says=made)
+    process.kill()
+    process.communicate()
+    (partial,) = path.parent.glob("copy.db.*.partial")
+    told = f"lshdb: {partial} is of a run that was killed; delete it\n"
+    lshdb_.done("backup", "copy.db", "--force", says=told + made)
+    assert copies(path.parent) == ["copy.db", partial.name]
+    lshdb_.done("check", "-d", "copy.db")
 
 
 def test_a_name_that_is_taken_meanwhile_is_not_taken_over(db: lshdb.Database, path: Path) -> None:

@@ -330,3 +330,20 @@ def test_a_lock_that_is_held_too_long_is_busy(path: Path) -> None:
             db.add("new", "text")
         other.execute("ROLLBACK")
         assert db.add("new", "text").added == 1
+
+
+def test_a_repair_waits_for_a_writer_no_longer_than_it_may(path: Path) -> None:
+    fill(path)
+    with inspection.sqlite(path) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(lshdb.Busy):
+            lshdb.check(path, repair=True, timeout=0.2)
+        assert lshdb.check(path, timeout=0).ok, "one that only looks waits for nobody"
+        repair = subprocess.Popen([sys.executable, "-c", REPAIR, path], stdout=subprocess.PIPE)
+        time.sleep(0.4)
+        assert repair.poll() is None
+        other.execute("COMMIT")
+        assert repair.communicate(timeout=60)[0] == b"True\n"
+
+
+REPAIR = "import sys, lshdb; print(lshdb.check(sys.argv[1], repair=True).ok)"

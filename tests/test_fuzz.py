@@ -17,7 +17,7 @@ from lshdb.settings import SettingsRequest
 sys.path.append(str(Path(__file__).resolve().parent.parent / "scripts" / "measure"))
 
 import fuzz
-from trial import _unseemly, run
+from trial import _unseemly, run, run_installed
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
@@ -29,6 +29,7 @@ ANYTHING = st.recursive(
 def test_a_share_of_the_long_form(tmp_path: Path) -> None:
     tally = fuzz.work(0, 60, str(tmp_path), inputs=900)
     assert tally.faults >= 900
+    assert tally.commands
     assert tally.clean, "\n".join(tally.notes)
 
 
@@ -58,8 +59,10 @@ def test_a_stored_set_is_one_or_is_damage(stored: str) -> None:
 
 def test_a_traceback_would_be_seen(tmp_path: Path) -> None:
     """The judge itself: it must not let everything pass."""
-    ended = run(["info", "-d", str(tmp_path / "no.db")])
-    assert (ended.status, ended.defect) == (1, "")
+    for way in (run, run_installed):
+        ended = way(["info", "-d", str(tmp_path / "no.db")])
+        assert (ended.status, ended.defect) == (1, "")
+        assert "no.db" in ended.err
     assert _unseemly("a\x1b[31m", "", 0)
     assert _unseemly("", "", 1)
     assert _unseemly("", "lshdb: x", 3)

@@ -532,7 +532,9 @@ def test_a_signature_of_the_wrong_length_is_damage(path: Path, length: int) -> N
     assert inspection.contents(path) == before
 
 
-@pytest.mark.parametrize("stored", ["no JSON", '{"a": 1}', "[1.5]", "[[1]]", "[true]", "7"])
+@pytest.mark.parametrize(
+    "stored", ["no JSON", '{"a": 1}', "[1.5]", "[[1]]", "[true]", "7", "[" * 9999]
+)
 def test_a_stored_set_that_is_none_is_damage(path: Path, stored: str) -> None:
     fill(path)
     with inspection.sqlite(path) as connection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -120,13 +121,16 @@ def backup(
     """Copy the database, also while others write to it.
 
     The copy is the database as it was when the command began. It gets its name when it is
-    complete and on the disk.
+    complete and on the disk. What a run that was killed left beside it is told.
 
     Example: lshdb backup -d code.db monday.db
     """
     import lshdb
     from lshdb.cli.progress import stages_bar
+    from lshdb.leftovers import left_over
 
+    for left in left_over(os.path.realpath(target)):
+        message(f"lshdb: {left} is of a run that was killed; delete it")
     with lshdb.open(db, mode="read", timeout=timeout) as database, stages_bar() as progress:
         database.backup(
             target,

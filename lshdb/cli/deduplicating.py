@@ -239,8 +239,8 @@ def _temporary(output: str) -> Iterator[Path]:
     It may take as much room as the input: beside the output there is likely enough of it.
     """
     from lshdb.cli.files import directory_beside
-    from lshdb.cli.leftovers import temporary_directory
     from lshdb.errors import StoreError
+    from lshdb.leftovers import temporary_directory
 
     beside = None if os.environ.get("TMPDIR") else directory_beside(output)
     with temporary_directory(beside) as directory:

@@ -11,12 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final
 
-from lshdb.cli.leftovers import left_over, lock
 from lshdb.compression import check_available, compression_of, packed
 from lshdb.errors import UsageError
+from lshdb.leftovers import PARTIAL, left_over, lock
 
 STDOUT: Final = "-"
-_PARTIAL: Final = ".partial"
 _BUFFER: Final = 1 << 20
 
 
@@ -51,8 +50,8 @@ class Output:
         else:
             if os.path.exists(path) and not os.access(path, os.W_OK):
                 raise PermissionError(13, "permission denied", path)
-            self.left_over = left_over(self._target, _PARTIAL)
-            self._partial = f"{self._target}.{os.getpid()}{_PARTIAL}"
+            self.left_over = left_over(self._target)
+            self._partial = f"{self._target}.{os.getpid()}{PARTIAL}"
             with self.named():
                 self._file = open(self._partial, "xb", buffering=_BUFFER)  # noqa: SIM115
             lock(self._file)

@@ -10,6 +10,7 @@ import csv
 import json
 import math
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +24,19 @@ _LEAST_CELL: Final = 10
 """What a text keeps, in columns of the screen, however narrow that is."""
 _GAP: Final = 3
 """Columns of the screen between two columns of a table."""
+_UNUSUAL: Final = re.compile("[^ -~]+")
+"""What is not printable ASCII, and may be harmless all the same."""
 _quiet = False
+
+
+class _Shown(dict[int, str]):
+    """How characters are printed, by their numbers; each is judged once."""
+
+    def __missing__(self, number: int) -> str:
+        character = chr(number)
+        shown = character if _is_harmless(character) else ascii(character)[1:-1]
+        self[number] = shown
+        return shown
 
 
 def escaped(text: str) -> str:
@@ -34,7 +47,8 @@ def escaped(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if _is_harmless(c) else ascii(c)[1:-1] for c in text)
+    shown = _Shown()
+    return _UNUSUAL.sub(lambda run: run[0].translate(shown), text)
 
 
 def be_quiet() -> None:

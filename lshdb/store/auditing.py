@@ -26,6 +26,7 @@ from lshdb.store.connection import connect, translated_errors
 from lshdb.store.settings_row import settings_of
 from lshdb.store.store import insert_rows
 from lshdb.store.values import SqlValue
+from lshdb.store.waiting import begin_writing
 
 _ROWS_AT_ONCE: Final = 1 << 16
 _DOCUMENTS_AT_ONCE: Final = 4_000
@@ -80,7 +81,10 @@ class Auditor:
     def __enter__(self) -> Auditor:
         try:
             with translated_errors(self.path):
-                self._connection.execute("BEGIN IMMEDIATE" if self._write else "BEGIN")
+                if self._write:
+                    begin_writing(self._connection)
+                else:
+                    self._connection.execute("BEGIN")
                 (version,) = self._connection.execute("PRAGMA user_version").fetchone()
                 self.version = int(version)
         except BaseException:

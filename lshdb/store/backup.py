@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from lshdb.errors import StoreError, UsageError
+from lshdb.leftovers import PARTIAL, lock
 from lshdb.store.connection import connect, translated_errors
 
 _PAGES_AT_ONCE: Final = 512
@@ -81,13 +82,18 @@ def _check_target(path: Path, target: Path, shown: Path, replace: bool) -> None:
 @contextmanager
 def _partial(target: Path, shown: Path) -> Iterator[Path]:
     """A new file beside the target, which is gone at the end if it has no other name."""
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    partial = target.with_name(f"{target.name}.{os.getpid()}{PARTIAL}")
     with _named(shown):
         # Until it is complete, nobody else may read what perhaps only the owner may.
-        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, stat.S_IRUSR | stat.S_IWUSR))
+        file = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, stat.S_IRUSR | stat.S_IWUSR)
+    lock(file)
+    if os.name != "posix":  # there it is not locked, and what is open cannot be renamed
+        os.close(file)
     try:
         yield partial
     finally:
+        if os.name == "posix":
+            os.close(file)
         for end in ("", *_BESIDE):
             with suppress(OSError):
                 partial.with_name(partial.name + end).unlink()

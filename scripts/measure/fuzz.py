@@ -1,6 +1,7 @@
 """Hostile input: random bytes, texts, JSON lines, keys, settings, options and SQL.
 
-Commands run in this process (trial.run), and the library is called as well. Nothing may end with
+Commands run in this process (trial.run), one in 200 is the installed one in a process of its own,
+and the library is called as well. Nothing may end with
 a traceback or hang, what is printed may not act on a terminal, SQL may not change the file; and
 documents that were acknowledged must be in it, as they were given.
 """
@@ -18,10 +19,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from trial import Hang, Tally, limited, processes, run, spread
+from trial import Hang, Tally, limited, processes, run, run_installed, spread
 
 import lshdb
 
+_INSTALLED: Final = 200
+"""Of so many commands one is started as a process of its own."""
+_LONGEST_ARGUMENT: Final = 100_000
+"""Bytes; a system takes no more, at least of some."""
 _PIECES: Final = (
     "a",
     "word ",
@@ -223,6 +228,9 @@ _COMMANDS: Final = (
     "sql",
     "info",
     "tune",
+    "check",
+    "backup",
+    "reindex",
     "x",
     "",
 )
@@ -269,6 +277,7 @@ class Fuzz:
         self._directory = directory
         self._chance = random.Random()
         self._case = 0
+        self._runs = 0
         self._files = {"texts": directory / "texts.db", "sets": directory / "sets.db"}
         self._kept: dict[str, dict[str, str]] = {"texts": {}, "sets": {}}
         self._make()
@@ -324,6 +333,9 @@ class Fuzz:
                 if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                     self._defect(f"{name} is corrupted")
                 stored = dict(connection.execute("SELECT key, content FROM documents"))
+            report = lshdb.check(path, deep=True)
+            if not report.ok:
+                self._defect(f"{name} is not whole: {report.problems}")
             for key, content in self._kept[name].items():
                 if stored.get(key) != content:
                     self.tally.lost += 1
@@ -335,9 +347,15 @@ class Fuzz:
 
     def _run(self, *arguments: str, stdin: bytes = b"") -> int:
         self.tally.operations += 1
+        self._runs += 1
         # A process's arguments hold no NUL, and no surrogates but for bytes that are not UTF-8.
         given = [os.fsdecode(os.fsencode(_encodable(a).replace("\0", ""))) for a in arguments]
-        ended = run(given, stdin)
+        longest = max(len(os.fsencode(one)) for one in given)
+        if self._runs % _INSTALLED == 0 and longest < _LONGEST_ARGUMENT:
+            self.tally.commands += 1
+            ended = run_installed(given, stdin)
+        else:
+            ended = run(given, stdin)
         if ended.defect:
             self._defect(f"{given!r:.500} < {stdin!r:.500}\n{ended.defect}")
         return ended.status
@@ -428,10 +446,11 @@ class Fuzz:
     def keys(self) -> None:
         """Keys that are there, or not, or no keys at all."""
         self.tally.faults += 1
-        name = self._chance.choice(list(self._files))
+        chance = self._chance
+        name = chance.choice(list(self._files))
         known = list(self._kept[name])
-        key = self._chance.choice(known) if known and self._chance.random() < 0.6 else self.text()
-        words = self._chance.choice(
+        key = chance.choice(known) if known and chance.random() < 0.6 else self.text()
+        words = chance.choice(
             (
                 ["show", "--", key],
                 ["query", f"--key={key}"],
@@ -441,12 +460,18 @@ class Fuzz:
                 ["pairs"],
                 ["clusters"],
                 ["show", "--json", "--", key],
+                ["check", "--deep"],
+                ["check", "--repair"],
+                ["backup", "--force", "copy.db"],
+                ["reindex", f"--threshold={chance.choice((0.4, 0.5, 0.6))}"],
             )
         )
         at = words.index("--") if "--" in words else len(words)
         if words[0] == "remove":
             self._forget(name, key)
-        self._run(*words[:at], "-d", f"{name}.db", *words[at:])
+        status = self._run(*words[:at], "-d", f"{name}.db", *words[at:])
+        if status and words[0] in ("check", "backup", "reindex", "pairs", "clusters"):
+            self._defect(f"{words} failed")
 
     def sql(self) -> None:
         """SQL, most of it nonsense; none may change a file, or make one."""
@@ -563,5 +588,5 @@ def work(number: int, seconds: float, directory: str, inputs: int = 1 << 60) -> 
 
 
 def run_for(seconds: float, directory: Path) -> Tally:
-    """The long form, on all processors."""
-    return spread(work, seconds, directory, processes())
+    """The long form, on all processors; while one process waits for the disk another works."""
+    return spread(work, seconds, directory, processes() + 1)

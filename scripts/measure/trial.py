@@ -1,8 +1,9 @@
 """Running lshdb's commands thousands of times a minute, in this process, and judging each.
 
-A command runs as the installed one does, but for the start of Python. What
-it may not do whatever its input: end with a traceback, take more than ten seconds, print a
-character that acts on a terminal, end with another status than 0, 1 or 2, or say nothing of why.
+A command runs as the installed one does, but for the start of Python; `run_installed` starts the
+installed one itself. What it may not do whatever its input: end with a traceback, take more than
+ten seconds, print a character that acts on a terminal, end with another status than 0, 1 or 2, or
+say nothing of why.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import faulthandler
 import io
 import os
 import signal
+import subprocess
 import sys
 import traceback
 import unicodedata
@@ -24,6 +26,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from types import FrameType
 from typing import Any, Final, NoReturn
+
+from processes import lshdb_command
 
 SECONDS: Final = 10
 """What takes longer than this hangs."""
@@ -39,6 +43,7 @@ class Tally:
         lost: documents that were acknowledged and are not in the file, or not as they were given.
         wrong: answers that differ from the right ones.
         tracebacks: operations that ended with a traceback, without a word, or not at all.
+        commands: of the operations, how many were the installed command in a process of its own.
         notes: what is needed to see each of the last three again.
     """
 
@@ -47,10 +52,11 @@ class Tally:
     lost: int = 0
     wrong: int = 0
     tracebacks: int = 0
+    commands: int = 0
     notes: list[str] = field(default_factory=list)
 
     def __iadd__(self, other: Tally) -> Tally:
-        for name in ("operations", "faults", "lost", "wrong", "tracebacks", "notes"):
+        for name in ("operations", "faults", "lost", "wrong", "tracebacks", "commands", "notes"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
 
@@ -125,6 +131,22 @@ def run(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
         sys.stdin, sys.stdout, sys.stderr = streams
     out, err = (output.buffer.getvalue().decode("utf-8", "replace") for output in outputs)
     return Ended(out, err, status, defect or _unseemly(out, err, status))
+
+
+def run_installed(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
+    """Run the installed command in a process of its own."""
+    try:
+        done = subprocess.run(
+            [*map(str, lshdb_command()), *arguments],
+            input=stdin,
+            capture_output=True,
+            timeout=2 * SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Ended("", "", 1, f"took more than {2 * SECONDS} s")
+    out, err = (output.decode("utf-8", "replace") for output in (done.stdout, done.stderr))
+    return Ended(out, err, done.returncode, _unseemly(out, err, done.returncode))
 
 
 @cache

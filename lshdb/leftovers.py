@@ -20,6 +20,8 @@ try:
 except ImportError:  # Windows: nothing is locked, nothing cleared away
     fcntl = None  # type: ignore[assignment]
 
+PARTIAL: Final = ".partial"
+"""How a file is named, after its name and a number, until it is complete."""
 _PREFIX: Final = ".lshdb-dedup-"
 
 
@@ -46,18 +48,18 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
             os.close(handle)
 
 
-def lock(file: BinaryIO) -> None:
-    """Show that the file is in use, until it is closed or the process ends."""
+def lock(file: BinaryIO | int) -> None:
+    """Show that an open file is in use, until it is closed or the process ends."""
     if fcntl is not None:
         with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def left_over(target: str, suffix: str) -> list[str]:
-    """The files TARGET.NUMBER+suffix that no running command writes."""
+def left_over(target: str) -> list[str]:
+    """The files TARGET.NUMBER.partial that no running command writes."""
     found = []
-    for path in sorted(glob.glob(f"{glob.escape(target)}.*{suffix}")):
-        number = path[len(target) + 1 : -len(suffix)]
+    for path in sorted(glob.glob(f"{glob.escape(target)}.*{PARTIAL}")):
+        number = path[len(target) + 1 : -len(PARTIAL)]
         if number.isdecimal() and (handle := _locked(Path(path))) is not None:
             os.close(handle)
             found.append(path)
