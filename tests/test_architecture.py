@@ -53,7 +53,16 @@ LAYERS = (
         "sketching",
         "sorting",
     },
-    {"arrow_blocks", "arrow_files", "arrow_rows", "csv_rows", "parsing", "readers", "records", "store"},
+    {
+        "arrow_blocks",
+        "arrow_files",
+        "arrow_rows",
+        "csv_rows",
+        "parsing",
+        "readers",
+        "records",
+        "store",
+    },
     {
         "examining",
         "lookup",
