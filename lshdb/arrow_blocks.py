@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
@@ -179,10 +180,9 @@ def _validate(column: pa.Array) -> None:
     What is no UTF-8 passes: it costs at the most its row, and later.
     """
     column.validate()
-    try:
+    # Some encodings have no such view: they must be UTF-8.
+    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
         column = column.view(_as_bytes(column.type))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        pass  # some encodings have no such view: they must be UTF-8
     column.validate(full=True)
 
 

@@ -28,6 +28,7 @@ import lshdb
 from lshdb.arrow_blocks import blocks
 from lshdb.arrow_rows import documents
 from lshdb.model import Content, Document
+from lshdb.readers import Reader
 from lshdb.records import Failure, RecordParser
 
 with warnings.catch_warnings():
@@ -80,6 +81,94 @@ def test_every_source_gives_the_same_database(
         assert report == lshdb.AddReport(added=4, empty=1)
         assert db.add_table(SOURCES[name]()).unchanged == 4
     assert inspection.contents(path) == expected
+
+
+MIXED = pa.table(
+    {
+        "id": pa.array(["a", "b", "c", "d"]).dictionary_encode(),
+        "text": pa.array([b"the fox", b"and \xff the grapes", b"", b"x"]).view(pa.string()),
+        "lang": pa.array(["en", None, "\u00e9", "de"]).dictionary_encode(),
+        "torn": pa.array([b"ok", b"\xc3", None, b""]).view(pa.string()),
+        "raw": pa.array([b"\xff", None, b"", b"x"]),
+        "in": pa.array([{"n": 1, "tags": ["x"]}, None, {"n": None, "tags": []}, None]),
+        "at": pa.array([1_600_000_000_123_456_789, 0, None, 1], pa.timestamp("ns", "UTC")),
+    }
+)
+
+
+def arrow_file(path: Path, table: pa.Table) -> Path:
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table, max_chunksize=3)
+    return path
+
+
+@pytest.mark.parametrize("fields", [(), ("in", "lang", "nosuch")], ids=str)
+def test_a_table_and_files_of_it_give_the_same_database(
+    path: Path, fields: tuple[str, ...]
+) -> None:
+    """Also what is not UTF-8: it costs a replacement, as in JSON lines and CSV."""
+    files = [arrow_file(path.with_suffix(".arrow"), MIXED), path.with_suffix(".parquet")]
+    pq.write_table(MIXED, files[1], row_group_size=2)
+    # Encodings that files of Arrow have, and tables of other programs.
+    views = MIXED.set_column(3, "torn", pc.cast(MIXED["torn"].cast("binary"), pa.binary_view()))
+    views = views.set_column(3, "torn", views["torn"].combine_chunks().view(pa.string_view()))
+    lang = MIXED["lang"].combine_chunks()
+    views = views.set_column(2, "lang", pc.run_end_encode(lang.cast(pa.string())))
+    found = []
+    for source in (*files, MIXED, views, pa.Table.from_batches(MIXED.to_batches(), MIXED.schema)):
+        with lshdb.open(path) as db:
+            if isinstance(source, Path):
+                reader = Reader(of_sets=False, metadata_fields=fields)
+                report = db.add_files([str(source)], reader)
+                assert reader.bytes_read == source.stat().st_size
+            else:
+                report = db.add_table(source, metadata_fields=fields)
+            assert (report.added, report.failed) == (4, 0)
+            assert report.replaced == 1
+            got = db.get("b")
+        found.append(inspection.contents(path))
+        for file in path.parent.glob("lsh.db*"):
+            file.unlink()
+    assert all(other == found[0] for other in found)
+    assert got.content == "and \ufffd the grapes"
+    if fields:
+        assert got.metadata == {"in": None, "lang": None}
+    else:
+        assert got.metadata == {
+            "lang": None,
+            "torn": "\ufffd",
+            "raw": None,
+            "in": None,
+            "at": "1970-01-01T00:00:00+00:00",
+        }
+
+
+def test_metadata_of_tables_is_chosen(path: Path) -> None:
+    frame = pd.DataFrame({**ROWS, "more": [1, 2, 3, 4]})[1:].set_index(pd.Index([7, 5, 6]))
+    with lshdb.open(path) as db:
+        db.add_table(frame)
+        assert db.get("7").metadata == {"stars": 1.0, "more": 2}, "without the index"
+        assert db.add_table(frame, metadata_fields=["more"]).updated == 3
+        assert db.get("7").metadata == {"more": 2}
+        db.add_table(frame, metadata=False)
+        assert db.get("7").metadata is None
+        with pytest.raises(lshdb.UsageError, match="do not go together"):
+            db.add_table(frame, metadata=False, metadata_fields=["more"])
+
+
+def test_texts_and_sets_may_come_as_bytes_and_as_json(path: Path) -> None:
+    with lshdb.open(path) as db:
+        db.add_table(pa.table({"id": ["a"], "text": [b"caf\xc3\xa9"]}))
+        assert db.get("a").content == "caf\u00e9"
+    failures: list[Failure] = []
+    with lshdb.open(path.with_name("sets.db"), shingle="set") as db:
+        sets = ['["x", 1]', "[1.5]", "x"]
+        db.add_table(pa.table({"id": STRING * 3, "set": sets}), on_failure=failures.append)
+        assert db.get("a").content == (1, "x")
+    assert [failure.reason for failure in failures] == [
+        "element 1 of column 'set' is a decimal number, not a string or integer",
+        "field 'set' is not a JSON array",
+    ]
 
 
 def encoded(column: pa.Array, kind: str) -> pa.Array:
