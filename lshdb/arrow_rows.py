@@ -1,214 +1,119 @@
-"""Tables of Parquet and Arrow: read batch by batch, and made documents where these are signed.
+"""Blocks of rows in Arrow's columns (lshdb.arrow_blocks) become documents, where these are signed.
 
-The reader hands on record batches of about a megabyte as Arrow's own bytes, with no object of
-Python for a row; whoever signs makes documents of them. Needs pyarrow, the extra `arrow`.
+Needs pyarrow, the extra `arrow`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from importlib import import_module
-from typing import Any, BinaryIO, Final, Literal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.ipc
 
 from lshdb.errors import InputError
-from lshdb.model import Document
-from lshdb.records import Failure, Lines, RecordParser, array_of
-
-_BLOCK: Final = 1_000_000
-"""About how many bytes of rows a block has."""
-_MOST_ROWS: Final = 4_000
-_FILE_MAGIC: Final = b"ARROW1"
+from lshdb.model import Content, Document
+from lshdb.records import Failure, Lines, RecordParser, array_of, set_of
 
 
-def blocks(
-    file: BinaryIO, name: str, format: Literal["parquet", "arrow"], parser: RecordParser
-) -> Iterator[Lines]:
-    """Cut a file into blocks of rows, with only the columns that are wanted.
+def documents(rows: Lines, parser: RecordParser) -> Iterator[tuple[int, Document | Failure]]:
+    """The documents of a block, and a Failure for each row that is none, with their places in it.
 
-    Memory is bounded by a page of each column of Parquet, and by the largest record batch that
-    is in an Arrow file.
-
-    Raises:
-        InputError: no such file, a damaged one, or one without the columns that are needed.
+    What is not UTF-8 is replaced and counted in the parser, or refused if that is strict.
     """
-    pa = _pyarrow()
-    try:
-        batches = _of_parquet(file, parser) if format == "parquet" else _of_arrow(file, parser)
-        first = 1
-        for batch in batches:
-            for start, data in _streams(batch):
-                yield Lines(name, first + start, len(data[0]), data[1], "table")
-            first += len(batch)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # also in columns' names
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        kind = "Parquet" if format == "parquet" else "Arrow"
-        reason = next(iter(str(error).splitlines()), "")
-        raise InputError(f"not {kind}, or damaged: {reason}") from error
-
-
-def documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Document | Failure]]:
-    """The documents of a block of rows, each with its place in it, from 0."""
-    table = _pyarrow().ipc.open_stream(lines.data).read_all()
-    names = table.column_names
-    columns = [_values(column) for column in table.columns]
-    field = parser.content_field
-    for place, row in enumerate(zip(*columns, strict=True)):
-        where = f"{lines.name}:{lines.first + place}"
-        record = dict(zip(names, row, strict=True))
+    batch = pa.ipc.open_stream(rows.data).read_next_batch()
+    names = batch.schema.names
+    columns = dict(zip(names, map(_values, batch.columns), strict=True))
+    keys = columns.get(parser.key_field, [None] * len(batch))
+    contents = columns[parser.content_field]
+    own = (parser.key_field, parser.content_field)
+    kept = [name for name in parser.metadata_fields or names if name in columns and name not in own]
+    if not parser.metadata:
+        kept = []
+    others = [columns[name] for name in kept]
+    texts = [name for name in kept if pa.types.is_large_string(batch.schema.field(name).type)]
+    for place in range(len(batch)):
+        where = f"{rows.name}:{rows.first + place}"
+        replaced = parser.replaced
         try:
-            content = record[field]
-            if isinstance(content, bytes):
-                content = record[field] = parser.decoded(content)
-            if parser.of_sets and isinstance(content, str):
-                record[field] = array_of(content, field)
-            yield place, parser.of_record(record, where)
+            key = _key(keys[place], where, parser)
+            content = _content(contents[place], parser)
+            metadata = {name: column[place] for name, column in zip(kept, others, strict=True)}
+            for name in texts:
+                if isinstance(value := metadata[name], bytes):
+                    metadata[name] = _text(value, name, parser)
         except InputError as error:
             yield place, Failure(where, str(error))
+        else:
+            parser.replaced = min(parser.replaced, replaced + 1)  # a document counts once
+            yield place, Document(key, content, metadata or None)
 
 
-def _values(column: Any) -> list[Any]:
-    """The values of a column; None for those that Python has not, as dates beyond the year 9999."""
+def _values(column: pa.Array) -> list[Any]:
+    """The values of a column; strings as bytes if one of them is not UTF-8.
+
+    None for those that Python has not, as dates beyond the year 9999.
+    """
     try:
-        return column.to_pylist()  # type: ignore[no-any-return]
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        to_bytes, kind = pa.large_binary(), column.type
+        if pa.types.is_large_string(kind):
+            return list(column.cast(to_bytes).to_pylist())
+        if pa.types.is_large_list(kind) and pa.types.is_large_string(kind.value_type):
+            return list(column.cast(pa.large_list(to_bytes)).to_pylist())
     except (ValueError, OverflowError):
-        return [_value(scalar) for scalar in column]
+        pass
+    return [_value(scalar) for scalar in column]
 
 
-def _value(scalar: Any) -> Any:
+def _value(scalar: pa.Scalar) -> Any:
     try:
         return scalar.as_py()
     except (ValueError, OverflowError):
         return None
 
 
-def _of_parquet(file: BinaryIO, parser: RecordParser) -> Iterator[Any]:
-    """The record batches of a Parquet file, each of about a block."""
-    parquet = import_module("pyarrow.parquet")
-    if not file.seekable():
-        raise InputError("Parquet is read from its end, so it cannot come from a pipe")
-    # Column chunks are read in pieces: a row group may be larger than memory.
-    with parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False) as source:
-        wanted = _wanted(source.schema_arrow, parser)
-        for number in range(source.num_row_groups):
-            group = source.metadata.row_group(number)
-            rows = _BLOCK * group.num_rows // max(1, group.total_byte_size)
-            yield from source.iter_batches(
-                batch_size=min(max(1, rows), _MOST_ROWS), row_groups=[number], columns=wanted
-            )
+def _key(value: str | bytes | int | None, where: str, parser: RecordParser) -> str:
+    name = parser.key_field
+    if value is None:
+        if parser.auto_key:
+            return where
+        raise InputError(f"column {name!r} is null")
+    if isinstance(value, int):
+        return str(value)
+    key = _text(value, name, parser)
+    if not key:
+        raise InputError(f"column {name!r} is empty")
+    if "\0" in key:
+        raise InputError(f"column {name!r} has a NUL character")
+    return key
 
 
-def _of_arrow(file: BinaryIO, parser: RecordParser) -> Iterator[Any]:
-    """The record batches of an Arrow IPC file, or stream, as they are in it."""
-    ipc = import_module("pyarrow.ipc")
-    if file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
-        with ipc.open_file(file) as source:
-            wanted = _wanted(source.schema, parser)
-            for number in range(source.num_record_batches):
-                yield source.get_batch(number).select(wanted)
-        return
-    if file.seekable():
-        file.seek(0)
-    with ipc.open_stream(file) as source:
-        wanted = _wanted(source.schema, parser)
-        for batch in source:
-            yield batch.select(wanted)
+def _content(value: Any, parser: RecordParser) -> Content:
+    name = parser.content_field
+    if value is None:
+        raise InputError(f"column {name!r} is null")
+    if not parser.of_sets:
+        return _text(value, name, parser)
+    if isinstance(value, str | bytes):
+        return set_of(array_of(_text(value, name, parser), name), f"column {name!r}")
+    elements: list[Any] = value
+    kinds = set(map(type, elements))
+    if type(None) in kinds:
+        raise InputError(f"element {elements.index(None) + 1} of column {name!r} is null")
+    if bytes in kinds:
+        return [_text(element, name, parser) for element in elements]
+    return elements
 
 
-def _wanted(schema: Any, parser: RecordParser) -> list[str]:
-    """The names of the columns that are read; InputError where one has a type that cannot be."""
-    types = _pyarrow().types
-    wanted = parser.wanted(schema.names)
-    for name in wanted:
-        found = schema.field(name).type
-        plain = found.value_type if types.is_dictionary(found) else found
-        text = _is_text(plain)
-        if name == parser.content_field:
-            elements = plain.value_type if _is_list(plain) else None
-            if parser.of_sets:
-                legal = text or _is_text(elements) or types.is_integer(elements)
-                needed = "lists of strings or integers"
-            else:
-                legal, needed = text or _is_binary(plain), "strings"
-        elif name == parser.key_field:
-            legal, needed = text or types.is_integer(plain), "strings or integers"
-        else:
-            continue
-        if not legal and not types.is_null(plain):
-            raise InputError(f"column {name!r} has {found}, not {needed}")
-    return wanted
-
-
-def _streams(batch: Any) -> Iterator[tuple[int, tuple[Any, bytes]]]:
-    """A batch in pieces of about a block: where each begins, the piece, and it as a stream."""
-    pa = _pyarrow()
-    # Offsets beyond the data would be read from memory that is not the file's. This finds texts
-    # that are no UTF-8 too, and takes a fraction of what reading takes.
-    batch.validate(full=True)
-    schema = pa.schema([(field.name, _plain(field.type)) for field in batch.schema])
-    rows = len(batch)
-    if batch.nbytes > 2 * _BLOCK:
-        rows = max(1, _BLOCK * rows // batch.nbytes)
-    for start in range(0, len(batch), max(1, min(rows, _MOST_ROWS))):
-        piece = batch.slice(start, max(1, min(rows, _MOST_ROWS)))
-        if piece.schema.types != schema.types:
-            # Unsafe only in that nanoseconds are cut: Python's own times have none.
-            piece = pa.table(piece.columns, names=schema.names).cast(schema, safe=False)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, piece.schema) as stream:
-            stream.write(piece)
-        yield start, (piece, sink.getvalue().to_pybytes())
-
-
-def _plain(found: Any) -> Any:
-    """The type in which a column goes to Python: no dictionaries, no views, no nanoseconds."""
-    pa = _pyarrow()
-    types = pa.types
-    if types.is_dictionary(found):
-        return _plain(found.value_type)
-    if types.is_timestamp(found) and found.unit == "ns":
-        return pa.timestamp("us", found.tz)
-    if types.is_duration(found) and found.unit == "ns":
-        return pa.duration("us")
-    if types.is_time64(found) and found.unit == "ns":
-        return pa.time64("us")
-    if types.is_large_list(found):
-        return pa.large_list(_plain(found.value_type))
-    if types.is_list(found):
-        return pa.list_(_plain(found.value_type))
-    if types.is_struct(found):
-        return pa.struct([(field.name, _plain(field.type)) for field in found])
-    return found
-
-
-def _is_text(found: Any) -> bool:
-    types = _pyarrow().types
-    return found is not None and bool(
-        types.is_string(found) or types.is_large_string(found) or types.is_string_view(found)
-    )
-
-
-def _is_binary(found: Any) -> bool:
-    types = _pyarrow().types
-    return bool(
-        types.is_binary(found) or types.is_large_binary(found) or types.is_binary_view(found)
-    )
-
-
-def _is_list(found: Any) -> bool:
-    types = _pyarrow().types
-    return bool(
-        types.is_list(found) or types.is_large_list(found) or types.is_fixed_size_list(found)
-    )
-
-
-@cache
-def _pyarrow() -> Any:
-    """The package; it takes longer to load than most queries, and most need none of it."""
+def _text(value: str | bytes, name: str, parser: RecordParser) -> str:
+    if isinstance(value, str):
+        return value
     try:
-        module = import_module("pyarrow")
-    except ImportError as error:
-        raise InputError("Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'") from error
-    import_module("pyarrow.ipc")
-    return module
+        return value.decode()
+    except UnicodeDecodeError as error:
+        if parser.strict:
+            raise InputError(f"column {name!r} is not UTF-8 at byte {error.start + 1}") from error
+        parser.replaced += 1
+        return value.decode("utf-8", "replace")

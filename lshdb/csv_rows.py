@@ -162,7 +162,7 @@ def _heading(data: bytes, format: RowFormat, *, last: bool) -> tuple[list[str], 
 
 
 def _checked(heading: list[str], parser: RecordParser) -> tuple[str, ...]:
-    parser.wanted(heading)
+    parser.check_columns(heading)
     return tuple(heading)
 
 

@@ -18,6 +18,7 @@ from lshdb.banding import bucket_keys
 from lshdb.content import cleaned, digest, encoded, from_stored
 from lshdb.errors import ContentError, DamagedFile, QueryError
 from lshdb.findings import PROBLEMS, Problem, ProblemKind
+from lshdb.metadata import from_json
 from lshdb.model import Content, Settings
 from lshdb.signing import sign
 from lshdb.store.auditing import AuditedDocuments, Auditor
@@ -223,6 +224,7 @@ def faults_of(batch: AuditedDocuments, settings: Settings, deep: bool) -> Faults
         "key": _bad_keys(batch.keys),
         "content": batch.filled & (not settings.content),
         "content-missing": ~batch.filled & settings.content,
+        "metadata": _bad_metadata(batch.metadata),
         "digest": digests != DIGEST_BYTES,
         "shingles": shingles < 0,
         # Neither has a signature of another size a use, nor one of a document without shingles.
@@ -356,6 +358,19 @@ def _signatures(batch: AuditedDocuments, lanes: int) -> tuple[Integers, npt.NDAr
 
 def _bad_keys(keys: Iterable[bytes]) -> npt.NDArray[np.bool_]:
     return np.array([not key or b"\0" in key or not _is_utf8(key) for key in keys], dtype=np.bool_)
+
+
+def _bad_metadata(stored: Iterable[bytes | None]) -> npt.NDArray[np.bool_]:
+    return np.array([raw is not None and not _is_object(raw) for raw in stored], dtype=np.bool_)
+
+
+def _is_object(raw: bytes) -> bool:
+    """Whether stored metadata is read as fields by their names."""
+    try:
+        from_json(raw.decode())
+    except (UnicodeDecodeError, DamagedFile):
+        return False
+    return True
 
 
 def _is_utf8(raw: bytes) -> bool:

@@ -34,6 +34,8 @@ class Exchange(Reading):
         text: str = "text",
         set: str | None = None,
         *,
+        metadata: bool = True,
+        metadata_fields: Sequence[str] = (),
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
@@ -43,7 +45,7 @@ class Exchange(Reading):
         """Add the rows of a table. Needs the extra `arrow` (pyarrow).
 
         Rows go to where they are parsed and signed in Arrow's own form, with no object made for
-        each of them before.
+        each of them before. The other columns are kept as metadata, as those of a file are.
 
         Args:
             table: anything with the Arrow C stream interface: a pyarrow Table, RecordBatch or
@@ -52,6 +54,9 @@ class Exchange(Reading):
             key: the column of keys, strings or integers.
             text: the column of texts, where the database holds texts.
             set: the column of sets, lists of strings or integers, where it holds sets; `set`.
+            metadata: whether the other columns are kept.
+            metadata_fields: which of them; all if there are none here, but for an index without
+                a name that pandas gives.
             on_batch: as for `add_many`.
             on_failure: called with each row that gives no document (a null, an empty key), named
                 `table:ROW`, rows counted from 1; the others are added, and these counted.
@@ -74,7 +79,6 @@ class Exchange(Reading):
         >>> report.added, report.failed
         (1, 1)
         """
-        from lshdb.arrow_blocks import blocks, check_columns
         from lshdb.ingest import add_documents
         from lshdb.records import RecordParser
         from lshdb.screening import screening
@@ -85,15 +89,26 @@ class Exchange(Reading):
         if set is not None and not of_sets:
             raise UsageError(f"set={set!r}: this database holds texts, of a column named by text")
         parser = RecordParser(
-            of_sets, key, text, "set" if set is None else set, strict=False, auto_key=False
+            of_sets,
+            key,
+            text,
+            "set" if set is None else set,
+            strict=False,
+            auto_key=False,
+            metadata=metadata,
+            metadata_fields=tuple(metadata_fields),
         )
+        if metadata_fields and not metadata:
+            raise UsageError("metadata=False and metadata_fields do not go together")
         asked = screening(on_similar)
         schema, batches = record_batches(table)
+        from lshdb.arrow_blocks import blocks, wanted_columns  # imports pyarrow, which is there
+
         if schema is not None:
-            check_columns(schema, parser)
+            wanted_columns(schema, parser)
         return add_documents(
             self._store,
-            blocks(batches, parser, "table"),
+            blocks(batches, parser, "table", "the table cannot be read"),
             on_batch or _ignore,
             default_workers() if workers is None else workers,
             parser,

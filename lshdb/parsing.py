@@ -17,10 +17,6 @@ def numbered(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Document
         return parser.numbered(lines)
     # Loaded only where they are needed: in most processes that sign, none is.
     if lines.format == "arrow":
-        from lshdb import arrow_blocks
-
-        return arrow_blocks.numbered(lines, parser)
-    if lines.format == "table":
         from lshdb import arrow_rows
 
         return arrow_rows.documents(lines, parser)

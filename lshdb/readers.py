@@ -188,13 +188,18 @@ class Reader:
             chunks = iter(lambda: self._some(file), b"")
             yield from csv_rows.blocks(chunks, name, format, self.parser)
         elif format in ("parquet", "arrow"):
-            from lshdb import arrow_rows
+            from lshdb import arrow_files
 
             if compression_of(path):
                 raise InputError(f"a compressed {format} file: unpack it first")
             size = 0 if path == STDIN else os.fstat(file.fileno()).st_size
-            yield from arrow_rows.blocks(file, name, format, self.parser)
-            self.bytes_read += size
+            before = self.bytes_read
+
+            def on_read(share: float) -> None:
+                self.bytes_read = before + int(share * size)
+
+            yield from arrow_files.blocks(file, name, format, self.parser, on_read)
+            on_read(1.0)
         else:
             yield from self._json_lines(file, path)
 

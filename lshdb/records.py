@@ -17,9 +17,8 @@ from lshdb.errors import InputError
 from lshdb.metadata import has_large_float
 from lshdb.model import Content, Document
 
-RowFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "arrow", "table"]
-"""How rows are written: lines of JSON or of CSV, an Arrow stream of keys and contents, or one of
-all columns that are wanted."""
+RowFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "arrow"]
+"""How rows are written: lines of JSON or of CSV, or an Arrow stream."""
 
 BOM: Final = b"\xef\xbb\xbf"
 
@@ -99,10 +98,10 @@ class RecordParser:
         except (ValueError, RecursionError) as error:
             raise InputError(f"not JSON ({_json_reason(error)}): {wanted}") from error
         if isinstance(value, dict) and name in value:
-            return _set_of(value[name], f"field {name!r}")
+            return set_of(value[name], f"field {name!r}")
         if not isinstance(value, list):
             raise InputError(f"{_kind(value)}: {wanted}")
-        return _set_of(value, "the set")
+        return set_of(value, "the set")
 
     def decoded(self, data: bytes) -> str:
         """The text that bytes of UTF-8 are; a byte order mark is left out."""
@@ -163,11 +162,10 @@ class RecordParser:
         """The field that holds a document's content."""
         return self.set_field if self.of_sets else self.text_field
 
-    def wanted(self, names: Sequence[str]) -> list[str]:
-        """Those of a table's columns that its documents are made of.
+    def check_columns(self, names: Sequence[str]) -> None:
+        """InputError if a file's columns are not those that documents are made of.
 
-        Raises:
-            InputError: a column is missing, or two have one name.
+        One is missing, or two have one name.
         """
         record = dict.fromkeys(names)
         if len(record) < len(names):
@@ -180,9 +178,6 @@ class RecordParser:
             shown = ", ".join(name[:_NAME_SHOWN] for name in names[:_NAMES_SHOWN])
             more = ", ..." if len(names) > _NAMES_SHOWN else ""
             raise InputError(f"{error} (the columns are {shown}{more})") from error
-        own = {self.key_field, self.content_field}
-        kept = set(self.metadata_fields or names) if self.metadata else set()
-        return [name for name in names if name in own | kept]
 
     def _other_fields(self, record: dict[str, object]) -> dict[str, object] | None:
         """What is kept of a record beside its key and content."""
@@ -236,7 +231,7 @@ class RecordParser:
             self._check_content(record)
         content = record[wanted]
         if self.of_sets:
-            return _set_of(content, f"field {wanted!r}")
+            return set_of(content, f"field {wanted!r}")
         if not isinstance(content, str):
             raise InputError(f"field {wanted!r} is {_kind(content)}, not a string")
         return self._clean(content)
@@ -268,7 +263,7 @@ def array_of(text: str, name: str) -> object:
         raise InputError(f"field {name!r} is not a JSON array") from error
 
 
-def _set_of(content: object, name: str) -> Content:
+def set_of(content: object, name: str) -> Content:
     """The elements of a JSON array; InputError if it is not one of strings and integers."""
     if not isinstance(content, list):
         raise InputError(f"{name} is {_kind(content)}, not an array")

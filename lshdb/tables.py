@@ -91,6 +91,13 @@ def _chained(
 
 def _reader(pa: Any, table: object) -> pa.RecordBatchReader:
     try:
+        # Its own are not handed over in C: before 25 it fails there with views that a cast made.
+        if isinstance(table, pa.Table):
+            return table.to_reader()
+        if isinstance(table, pa.RecordBatch):
+            return pa.RecordBatchReader.from_batches(table.schema, [table])
+        if isinstance(table, pa.RecordBatchReader):
+            return table
         if hasattr(table, "__arrow_c_stream__"):
             return pa.RecordBatchReader.from_stream(table)
         batch = pa.record_batch(table)

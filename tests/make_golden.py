@@ -7,6 +7,7 @@ never made again. tests/test_golden_files.py tells what every later version must
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import lzma
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import lshdb
+from lshdb.model import Document
 from lshdb.store import FORMAT_VERSION
 
 DIRECTORY = Path(__file__).parent / "golden"
@@ -65,10 +67,29 @@ FILES: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
     ),
 }
 """Settings and documents of each file."""
+ENGLISH = "metadata ->> '$.lang' = 'en' or metadata is null"
+METADATA: tuple[dict[str, Any] | None, ...] = (
+    {"lang": "en", "stars": 4.5, "tags": ["sweet", None, True]},
+    None,
+    {"\u72d0 'x' \"y\"": {"n": 123456789012345678901234567890, "": [[]]}, "nul": "\0\U0001f98a"},
+    {"size": -1e-300},
+)
+"""Of the documents of a file, in turn."""
 
 
-def answers(db: lshdb.Database, documents: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file answers, in the form of JSON."""
+def documents_of(kind: str, format: int = FORMAT_VERSION) -> list[Document]:
+    """The documents of a file; those of the first format have no metadata."""
+    fields = METADATA if format > 1 else (None,)
+    contents = FILES[kind][1].items()
+    return [
+        Document(key, content, one)
+        for (key, content), one in zip(contents, itertools.cycle(fields), strict=False)
+    ]
+
+
+def answers(db: lshdb.Database, kind: str, format: int = FORMAT_VERSION) -> dict[str, Any]:
+    """What a file of a format answers, in the form of JSON."""
+    documents = FILES[kind][1]
     settings = asdict(db.settings)
     settings["construction"] = str(db.settings.construction)
     settings["shingling"] = str(db.settings.shingling)
@@ -90,6 +111,10 @@ def answers(db: lshdb.Database, documents: Mapping[str, Any]) -> dict[str, Any]:
         "pairs": [asdict(pair) for pair in db.pairs(threshold=0.3)],
         "clusters": [asdict(cluster) for cluster in db.clusters()],
     }
+    if format > 1:
+        found["stored metadata"] = _hash(db, "SELECT doc_id, metadata FROM documents")
+        found["metadata"] = {key: db.get(key).metadata for key in documents}
+        found["english"] = [m.key for m in db.query(key=next(iter(documents)), where=ENGLISH)]
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]  # tuples become lists
 
 
@@ -105,12 +130,12 @@ def _hash(db: lshdb.Database, statement: str) -> str:
 def make() -> None:
     """Make the files of the newest format, which must not be there."""
     expected = {}
-    for name, (settings, documents) in FILES.items():
+    for name, (settings, _) in FILES.items():
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "lsh.db"
             with lshdb.open(path, **settings) as db:
-                db.add_many(documents.items())
-                expected[name] = answers(db, documents)
+                db.add_many(documents_of(name))
+                expected[name] = answers(db, name)
             packed = lzma.compress(path.read_bytes(), preset=9)
         with open(DIRECTORY / f"format-{FORMAT_VERSION}-{name}.db.xz", "xb") as file:
             file.write(packed)

@@ -54,7 +54,16 @@ LAYERS = (
         "sketching",
         "sorting",
     },
-    {"arrow_blocks", "arrow_rows", "csv_rows", "parsing", "readers", "records", "store"},
+    {
+        "arrow_blocks",
+        "arrow_files",
+        "arrow_rows",
+        "csv_rows",
+        "parsing",
+        "readers",
+        "records",
+        "store",
+    },
     {
         "examining",
         "lookup",
@@ -183,6 +192,8 @@ def test_dependencies_are_those_imported() -> None:
     assert required == {"numpy", "xxhash", "typer"}
     extras = {
         "arrow_blocks": {"pyarrow"},
+        "arrow_files": {"pyarrow"},
+        "arrow_rows": {"pyarrow"},
         "tables": {"pyarrow"},
         "exchange": {"pyarrow"},
         "cli.saving": {"pyarrow"},

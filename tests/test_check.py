@@ -30,10 +30,10 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A file of words, of sets with a cascade, and without contents."""
     directory = tmp_path_factory.mktemp("originals")
     paths = {}
-    for name, (settings, documents) in make_golden.FILES.items():
+    for name, (settings, _) in make_golden.FILES.items():
         paths[name] = directory / f"{name}.db"
         with lshdb.open(paths[name], **settings) as db:
-            db.add_many(documents.items())
+            db.add_many(make_golden.documents_of(name))
             assert db.settings.construction.bands == BANDS[name]
     return paths
 
@@ -241,6 +241,16 @@ LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int
          "UPDATE documents SET key = CAST(x'ff' AS TEXT) WHERE doc_id = 3"],
         False, {"key": 3}, {"key": 3},
     ),
+    "metadata that is no object": (
+        "words",
+        ["UPDATE documents SET metadata = '[1]' WHERE doc_id = 1",
+         "UPDATE documents SET metadata = '{\"a\": ' WHERE doc_id = 2",
+         "UPDATE documents SET metadata = CAST(x'7b22ff' AS TEXT) WHERE doc_id = 3",
+         "UPDATE documents SET metadata = replace(hex(zeroblob(50000)), '0', '[') "
+         "WHERE doc_id = 4",
+         "UPDATE documents SET metadata = '{\"fine\": [1]}' WHERE doc_id = 5"],
+        False, {"metadata": 4}, {"metadata": 4},
+    ),
     "a number below 1": (
         "words",
         ["PRAGMA foreign_keys = OFF", "UPDATE documents SET doc_id = -8 WHERE doc_id = 8",
@@ -257,7 +267,8 @@ def test_what_cannot_be_derived_is_named_and_never_removed(
 ) -> None:
     name, statements, deep, problems, remaining = LASTING[damage]
     path = damaged(name, *statements)
-    columns = "SELECT doc_id, CAST(key AS BLOB), CAST(content AS BLOB) FROM documents"
+    texts = ", ".join(f"CAST({column} AS BLOB)" for column in ("key", "content", "metadata"))
+    columns = f"SELECT doc_id, {texts} FROM documents"
     before = inspection.rows(path, columns)
     assert found(lshdb.check(path, deep=deep)) == problems
     report = lshdb.check(path, deep=deep, repair=True)

@@ -78,21 +78,22 @@ def test_a_file_gives_the_answers_that_it_gave_when_it_was_made(
     """Opened for reading, it stays as it was; opened for writing, it has the newest format."""
     format_of, _, kind = name.rpartition("-")
     answers = json.loads((make_golden.DIRECTORY / f"{format_of}.json").read_text("utf-8"))[kind]
-    _, documents = make_golden.FILES[kind]
+    number = int(format_of.removeprefix("format-"))
+    documents = make_golden.documents_of(kind, number)
     path = unpacked(name)
     before = inspection.files(path.parent)
     with lshdb.open(path, mode="read") as db:
-        assert make_golden.answers(db, documents) == answers
+        assert make_golden.answers(db, kind, number) == answers
         assert db.check(deep=True).problems == ()
     assert inspection.files(path.parent) == before
     with lshdb.open(path) as db:
         # Signed and digested again, the documents are what is stored.
-        assert db.add_many(documents.items()).unchanged == len(documents)
-        assert make_golden.answers(db, documents) == answers
+        assert db.add_many(documents).unchanged == len(documents)
+        assert make_golden.answers(db, kind, number) == answers
         assert db.check(deep=True).problems == ()
-        db.remove_many(list(documents))
-        assert db.add_many(documents.items()).added == len(documents)
-        assert make_golden.answers(db, documents) == answers
+        db.remove_many([document.key for document in documents])
+        assert db.add_many(documents).added == len(documents)
+        assert make_golden.answers(db, kind, number) == answers
     assert version(path) == FORMAT_VERSION
     inspection.check(path)
 
@@ -115,10 +116,10 @@ def test_opening_for_writing_brings_a_file_up_to_date(
     unpacked: Callable[[str], Path], newer: int
 ) -> None:
     path = unpacked(f"format-{FORMAT_VERSION}-words")
-    documents = make_golden.TEXTS
+    documents = make_golden.documents_of("words")
     with lshdb.open(path, mode="write") as db:
         assert version(path) == newer
-        assert db.add_many(documents.items()).unchanged == len(documents)
+        assert db.add_many(documents).unchanged == len(documents)
         assert list(db.sql("SELECT count(*), count(note) FROM documents")[1]) == [(9, 0)]
         assert db.check(deep=True).problems == ()
     with lshdb.open(path, mode="write") as db:  # once is enough
@@ -132,7 +133,7 @@ def test_opening_for_reading_reads_an_older_file_as_a_newer_one(
     text = (make_golden.DIRECTORY / f"format-{FORMAT_VERSION}.json").read_text("utf-8")
     before = inspection.files(path.parent)
     with lshdb.open(path, mode="read") as db:
-        assert make_golden.answers(db, make_golden.TEXTS) == json.loads(text)["words"]
+        assert make_golden.answers(db, "words") == json.loads(text)["words"]
         assert list(db.sql("SELECT count(*), count(note) FROM documents")[1]) == [(9, 0)]
         assert db.check(deep=True).problems == ()
     assert version(path) == newer - 1

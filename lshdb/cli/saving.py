@@ -56,7 +56,7 @@ def save_pairs(blocks: Iterable[PairBlock], path: str, kind: Kind) -> None:
     else:
         names = ("a", "b", "similarity", "exact", "estimate")
         rows = _lines(path, kind, names, _pairs(blocks))
-    message(f"{path}: {rows:,} pairs")
+    message(f"{path}: {rows:,} pair{'s' * (rows != 1)}")
 
 
 def save_clusters(clusters: Iterable[Cluster], threshold: float, path: str, kind: Kind) -> None:

@@ -8,11 +8,13 @@ ALL_SETTINGS: Final = """
     FROM settings ORDER BY id"""
 COUNT_BANDS: Final = "SELECT count(*) FROM bands"
 DOCUMENTS_FROM: Final = """
-    SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL, NULL
+    SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL, NULL,
+        d.metadata
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id)
     WHERE d.doc_id >= ? ORDER BY d.doc_id"""
 DOCUMENTS_WITH_CONTENT_FROM: Final = """
-    SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL, d.content
+    SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL, d.content,
+        d.metadata
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id)
     WHERE d.doc_id >= ? ORDER BY d.doc_id"""
 ORPHAN_SIGNATURES: Final = """

@@ -52,6 +52,7 @@ class AuditedDocuments:
         filled: bool[n], whether content is stored.
         contents: the stored contents, UTF-8 if all is well; None where there is none, and for all
             unless they were asked for.
+        metadata: as stored, UTF-8 if all is well; None where there is none.
     """
 
     doc_ids: Integers
@@ -61,6 +62,7 @@ class AuditedDocuments:
     signatures: Sequence[bytes | None]
     filled: npt.NDArray[np.bool_]
     contents: Sequence[bytes | None]
+    metadata: Sequence[bytes | None]
 
 
 class Auditor:
@@ -163,7 +165,7 @@ class Auditor:
             cursor = self._connection.execute(statement, (first,))
             for row in cursor:
                 rows.append(row)
-                size += len(row[4] or b"") + len(row[6] or b"")
+                size += sum(len(row[column] or b"") for column in (4, 6, 7))
                 if len(rows) >= _DOCUMENTS_AT_ONCE or size > _BYTES_AT_ONCE:
                     break
             cursor.close()
@@ -266,7 +268,8 @@ class Auditor:
 
 
 def _documents(rows: list[Any]) -> AuditedDocuments:
-    doc_ids, keys, shingles, digests, signatures, filled, contents = zip(*rows, strict=True)
+    columns = zip(*rows, strict=True)
+    doc_ids, keys, shingles, digests, signatures, filled, contents, metadata = columns
     try:
         return AuditedDocuments(
             np.array(doc_ids, dtype=np.int64),
@@ -276,6 +279,7 @@ def _documents(rows: list[Any]) -> AuditedDocuments:
             [None if signature is None else _bytes(signature) for signature in signatures],
             np.array(filled, dtype=np.bool_),
             [None if content is None else _bytes(content) for content in contents],
+            [None if fields is None else _bytes(fields) for fields in metadata],
         )
     except (TypeError, ValueError) as error:
         raise DamagedFile(f"a value of another type than its column's: {error}") from error

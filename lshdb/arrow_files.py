@@ -1,0 +1,109 @@
+"""Files of Parquet and Arrow, read batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal
+
+from lshdb.errors import InputError
+from lshdb.records import Lines, RecordParser
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH: Final = 1 << 20
+"""About how many bytes of rows a batch of Parquet has."""
+_MOST_ROWS: Final = 4_000
+_FILE_MAGIC: Final = b"ARROW1"
+
+
+def blocks(
+    file: BinaryIO,
+    name: str,
+    format: Literal["parquet", "arrow"],
+    parser: RecordParser,
+    on_read: Callable[[float], None],
+) -> Iterator[Lines]:
+    """Cut a file into blocks of rows (lshdb.arrow_blocks), with only the columns that are wanted.
+
+    Memory is bounded by a page of each column of Parquet, and by the largest record batch that
+    is in an Arrow file.
+
+    Args:
+        file: opened for reading; one of Parquet must be able to seek.
+        name: the file's, as printed.
+        format: which of them it is.
+        parser: says which columns are wanted.
+        on_read: called now and then with the share of the file that was read, 0 to 1.
+
+    Raises:
+        InputError: no pyarrow, a damaged file, or one without the columns that are needed.
+    """
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise InputError("Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'") from error
+    from lshdb import arrow_blocks
+
+    if format == "parquet":
+        batches, kind = _of_parquet(file, parser, on_read), "Parquet"
+    else:
+        batches, kind = _of_arrow(file, parser, on_read), "Arrow"
+    yield from arrow_blocks.blocks(batches, parser, name, f"not {kind}, or damaged")
+
+
+def _of_parquet(
+    file: BinaryIO, parser: RecordParser, on_read: Callable[[float], None]
+) -> Iterator[pa.RecordBatch]:
+    """The record batches of a Parquet file, each of about a block."""
+    import pyarrow.parquet as parquet
+
+    if not file.seekable():
+        raise InputError("Parquet is read from its end, so it cannot come from a pipe")
+    # Column chunks are read in pieces: a row group may be larger than memory.
+    with parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False) as source:
+        wanted = _wanted(source.schema_arrow, parser)
+        done = 0
+        for number in range(source.num_row_groups):
+            group = source.metadata.row_group(number)
+            rows = _BATCH * group.num_rows // max(1, group.total_byte_size)
+            for batch in source.iter_batches(
+                batch_size=min(max(1, rows), _MOST_ROWS), row_groups=[number], columns=wanted
+            ):
+                done += batch.num_rows
+                on_read(min(1.0, done / max(1, source.metadata.num_rows)))
+                yield batch
+
+
+def _of_arrow(
+    file: BinaryIO, parser: RecordParser, on_read: Callable[[float], None]
+) -> Iterator[pa.RecordBatch]:
+    """The record batches of an Arrow IPC file, or stream, as they are in it."""
+    import pyarrow.ipc as ipc
+
+    if file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
+        with ipc.open_file(file) as source:
+            wanted = _wanted(source.schema, parser)
+            for number in range(source.num_record_batches):
+                batch = source.get_batch(number)
+                on_read((number + 1) / source.num_record_batches)
+                yield batch.select(wanted)
+        return
+    size = 0
+    if file.seekable():
+        size = file.seek(0, 2)
+        file.seek(0)
+    with ipc.open_stream(file) as source:
+        wanted = _wanted(source.schema, parser)
+        for batch in source:
+            if size:
+                on_read(min(1.0, file.tell() / size))
+            yield batch.select(wanted)
+
+
+def _wanted(schema: pa.Schema, parser: RecordParser) -> list[str]:
+    """The names of the columns that are read; InputError where one has a type that cannot be."""
+    from lshdb.arrow_blocks import wanted_columns
+
+    parser.check_columns(schema.names)  # whose messages name the options
+    return list(wanted_columns(schema, parser))
