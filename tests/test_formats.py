@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import random
 import sys
 from collections.abc import Callable, Iterable
@@ -29,7 +30,7 @@ from lshdb.model import Document
 from lshdb.readers import Reader
 from lshdb.records import Failure
 
-SCANCODE = Path("/work/shared/data/scancode_small/docs.jsonl")
+COLLECTION = Path(os.environ.get("LSHDB_TEST_DATA", "")) / "docs.jsonl"
 
 Row = dict[str, Any]
 
@@ -128,9 +129,9 @@ def test_every_format_gives_the_same_database(
     assert_same(tmp_path, ROWS, FORMATS)
 
 
-@pytest.mark.skipif(not SCANCODE.exists(), reason="the collection is not on this machine")
+@pytest.mark.skipif(not COLLECTION.exists(), reason="LSHDB_TEST_DATA names no collection")
 def test_a_real_collection_in_every_format(tmp_path: Path) -> None:
-    rows = [json.loads(line) for line in SCANCODE.read_bytes().splitlines()]
+    rows = [json.loads(line) for line in COLLECTION.read_bytes().splitlines()]
     assert len(rows) == 1263
     names = ["x.jsonl", "x.csv", "x.parquet", "x.NDJSON.GZ", "x.jsonl.zst"]
     assert_same(tmp_path, rows, names)
