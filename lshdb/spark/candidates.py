@@ -1,9 +1,8 @@
 """Candidate pairs: documents that share a bucket, with a limit on what one bucket gives.
 
 Spark brings the rows of a bucket together, sorted by key, in one shuffle; a task then walks along
-its buckets and holds no more of one than the limit. A self-join in SQL needs the rows twice, once
-to count the documents of each bucket and once to pair them, and took 1.5 times as long on bands of
-300,000 documents.
+its buckets and holds no more of one than the limit. A self-join in SQL needs the rows twice: once
+to count the documents of each bucket and once to pair them.
 """
 
 from __future__ import annotations
