@@ -8,8 +8,8 @@ of it). Of the columns only those that are wanted are in it. Needs pyarrow, the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import numpy as np
@@ -20,11 +20,11 @@ import pyarrow.ipc
 from lshdb.errors import InputError
 from lshdb.records import Lines, RecordParser
 
-_BLOCK: Final = 1 << 20
+BLOCK: Final = 1 << 20
 """Bytes of a block; a row that is longer is a block of its own."""
+MOST_ROWS: Final = 4_000
 _FIRST_ROWS: Final = 64
 """Rows of the first block, before it is known how long rows are."""
-_MOST_ROWS: Final = 4_000
 _TYPE_SHOWN: Final = 60
 """Characters of a column's type in a message: that of nested columns has no end."""
 _INDEX_OF_PANDAS: Final = re.compile(r"__index_level_\d+__")
@@ -62,7 +62,11 @@ def wanted_columns(schema: pa.Schema, parser: RecordParser) -> dict[str, pa.Data
 
 
 def blocks(
-    batches: Iterable[pa.RecordBatch], parser: RecordParser, name: str, unreadable: str
+    batches: Iterable[pa.RecordBatch],
+    parser: RecordParser,
+    name: str,
+    unreadable: str,
+    first: int = 1,
 ) -> Iterator[Lines]:
     """Cut record batches into blocks, each of some rows.
 
@@ -72,13 +76,21 @@ def blocks(
         parser: says which columns are wanted.
         name: of the table, as printed.
         unreadable: what a message begins with if a batch cannot be read.
+        first: the number of the first row.
 
     Raises:
         InputError: a batch lacks a column, or has it in another type (see `wanted_columns`), or
             it cannot be read.
     """
+    with readable(unreadable):
+        yield from _cut(batches, parser, name, first)
+
+
+@contextmanager
+def readable(unreadable: str) -> Iterator[None]:
+    """InputError, a message that begins with `unreadable`, in place of Arrow's own errors."""
     try:
-        yield from _cut(batches, parser, name)
+        yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
@@ -86,28 +98,34 @@ def blocks(
         raise InputError(f"{unreadable}: {reason}") from error
 
 
-def _cut(batches: Iterable[pa.RecordBatch], parser: RecordParser, name: str) -> Iterator[Lines]:
-    number, at_once = 1, _FIRST_ROWS
+def _cut(
+    batches: Iterable[pa.RecordBatch], parser: RecordParser, name: str, number: int
+) -> Iterator[Lines]:
+    at_once = _FIRST_ROWS
     for whole in batches:
         targets = wanted_columns(whole.schema, parser)
         batch = whole.select(list(targets))
         for column in batch.columns:
             _validate(column)
         start = 0
-        while start < batch.num_rows:
-            some = batch.slice(start, at_once)
+        while (left := batch.num_rows - start) > 0:
+            # A few rows left behind would make a small block.
+            some = batch.slice(start, left if 2 * left < 3 * at_once else at_once)
             start += some.num_rows
-            plain = pa.RecordBatch.from_arrays(
-                [
-                    _cast(column, target)
-                    for column, target in zip(some.columns, targets.values(), strict=True)
-                ],
-                names=list(targets),
-            )
-            at_once = max(1, min(_MOST_ROWS, some.num_rows * _BLOCK // max(1, plain.nbytes)))
-            for part in _halved(plain):
+            cast = _all_cast(some, targets)
+            at_once = max(1, min(MOST_ROWS, some.num_rows * BLOCK // max(1, cast.nbytes)))
+            for part in _halved(cast):
                 yield Lines(name, number, part.num_rows, _packed(part), "arrow")
                 number += part.num_rows
+
+
+def plain(batch: pa.RecordBatch, parser: RecordParser) -> pa.RecordBatch:
+    """The wanted columns of a batch, looked through and in plain types (see `blocks`)."""
+    targets = wanted_columns(batch.schema, parser)
+    batch = batch.select(list(targets))
+    for column in batch.columns:
+        _validate(column)
+    return _all_cast(batch, targets)
 
 
 def _target(field: pa.Field, parser: RecordParser) -> pa.DataType:
@@ -206,6 +224,13 @@ def _as_bytes(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def _all_cast(batch: pa.RecordBatch, targets: Mapping[str, pa.DataType]) -> pa.RecordBatch:
+    columns = zip(batch.columns, targets.values(), strict=True)
+    return pa.RecordBatch.from_arrays(
+        [_cast(column, target) for column, target in columns], names=list(targets)
+    )
+
+
 def _cast(column: pa.Array, target: pa.DataType) -> pa.Array:
     column = _decoded(column, target)
     if column.type == target:
@@ -237,7 +262,7 @@ def _halved(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     waiting = [batch]
     while waiting:
         part = waiting.pop()
-        if part.num_rows > 1 and part.nbytes > 2 * _BLOCK:
+        if part.num_rows > 1 and part.nbytes > 2 * BLOCK:
             middle = part.num_rows // 2
             waiting += [part.slice(middle), part.slice(0, middle)]
         else:

@@ -11,14 +11,12 @@ from lshdb.records import Lines, RecordParser
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BATCH: Final = 1 << 20
-"""About how many bytes of rows a batch of Parquet has."""
-_MOST_ROWS: Final = 4_000
 _FILE_MAGIC: Final = b"ARROW1"
 
 
 def blocks(
     file: BinaryIO,
+    path: str | None,
     name: str,
     format: Literal["parquet", "arrow"],
     parser: RecordParser,
@@ -31,6 +29,8 @@ def blocks(
 
     Args:
         file: opened for reading; one of Parquet must be able to seek.
+        path: where one of Parquet can be opened again, so that blocks need not have its rows but
+            only tell where they are.
         name: the file's, as printed.
         format: which of them it is.
         parser: says which columns are wanted.
@@ -43,36 +43,21 @@ def blocks(
         import pyarrow  # noqa: F401
     except ImportError as error:
         raise InputError("Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'") from error
-    from lshdb import arrow_blocks
+    from lshdb import arrow_blocks, parquet_rows
 
-    if format == "parquet":
-        batches, kind = _of_parquet(file, parser, on_read), "Parquet"
-    else:
-        batches, kind = _of_arrow(file, parser, on_read), "Arrow"
-    yield from arrow_blocks.blocks(batches, parser, name, f"not {kind}, or damaged")
-
-
-def _of_parquet(
-    file: BinaryIO, parser: RecordParser, on_read: Callable[[float], None]
-) -> Iterator[pa.RecordBatch]:
-    """The record batches of a Parquet file, each of about a block."""
-    import pyarrow.parquet as parquet
-
+    if format == "arrow":
+        batches = _of_arrow(file, parser, on_read)
+        yield from arrow_blocks.blocks(batches, parser, name, "not Arrow, or damaged")
+        return
     if not file.seekable():
         raise InputError("Parquet is read from its end, so it cannot come from a pipe")
-    # Column chunks are read in pieces: a row group may be larger than memory.
-    with parquet.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False) as source:
-        wanted = _wanted(source.schema_arrow, parser)
-        done = 0
-        for number in range(source.num_row_groups):
-            group = source.metadata.row_group(number)
-            rows = _BATCH * group.num_rows // max(1, group.total_byte_size)
-            for batch in source.iter_batches(
-                batch_size=min(max(1, rows), _MOST_ROWS), row_groups=[number], columns=wanted
-            ):
-                done += batch.num_rows
-                on_read(min(1.0, done / max(1, source.metadata.num_rows)))
-                yield batch
+    stretches = parquet_rows.stretches(file, path, name, parser, on_read)
+    if path is not None:
+        yield from stretches
+    else:
+        rows = parquet_rows.ParquetRows(file)
+        for lines in stretches:
+            yield from rows.blocks(lines, parser, lines.count)
 
 
 def _of_arrow(
@@ -83,7 +68,7 @@ def _of_arrow(
 
     if file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
         with ipc.open_file(file) as source:
-            wanted = _wanted(source.schema, parser)
+            wanted = _check(source.schema, parser)
             for number in range(source.num_record_batches):
                 batch = source.get_batch(number)
                 on_read((number + 1) / source.num_record_batches)
@@ -94,14 +79,14 @@ def _of_arrow(
         size = file.seek(0, 2)
         file.seek(0)
     with ipc.open_stream(file) as source:
-        wanted = _wanted(source.schema, parser)
+        wanted = _check(source.schema, parser)
         for batch in source:
             if size:
                 on_read(min(1.0, file.tell() / size))
             yield batch.select(wanted)
 
 
-def _wanted(schema: pa.Schema, parser: RecordParser) -> list[str]:
+def _check(schema: pa.Schema, parser: RecordParser) -> list[str]:
     """The names of the columns that are read; InputError where one has a type that cannot be."""
     from lshdb.arrow_blocks import wanted_columns
 

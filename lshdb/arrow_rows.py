@@ -21,7 +21,13 @@ def documents(rows: Lines, parser: RecordParser) -> Iterator[tuple[int, Document
 
     What is not UTF-8 is replaced and counted in the parser, or refused if that is strict.
     """
-    batch = pa.ipc.open_stream(rows.data).read_next_batch()
+    return documents_of(pa.ipc.open_stream(rows.data).read_next_batch(), rows, parser)
+
+
+def documents_of(
+    batch: pa.RecordBatch, rows: Lines, parser: RecordParser
+) -> Iterator[tuple[int, Document | Failure]]:
+    """The same of a batch of plain columns (lshdb.arrow_blocks), the rows of a block."""
     names = batch.schema.names
     columns = dict(zip(names, map(_values, batch.columns), strict=True))
     keys = columns.get(parser.key_field, [None] * len(batch))

@@ -135,11 +135,15 @@ def write_documents(
             if selection is None:
                 checkpoints.before_begin()
                 with store.writing():
-                    report, signed = _write(store, batch, on_failure)
+                    report, signed = _write(store, batch, signers, on_failure)
                     written = Written(report, [], signed)
                     checkpoints.before_commit()
             else:
-                parts = [(lines, future.result()) for lines, future in batch.parts]
+                parts = [
+                    (lines, part)
+                    for lines, future in batch.parts
+                    for part in signers.results(future)
+                ]
                 batch.parts.clear()
                 for _, part in parts:
                     for failure in part.failures:
@@ -216,16 +220,16 @@ def _lines(block: Lines, outcome: Outcome) -> Iterator[Line]:
 
 
 def _write(
-    store: Store, batch: _Batch, on_failure: Callable[[Failure], None]
+    store: Store, batch: _Batch, signers: Signers, on_failure: Callable[[Failure], None]
 ) -> tuple[AddReport, int]:
     """Write a batch; what became of it, and how many documents needed a signature."""
     writer = Writer(store)
     # The first parts are written while the last ones are still being signed.
     while batch.parts:
-        part = batch.parts.popleft()[1].result()
-        for failure in part.failures:
-            on_failure(failure)
-        writer.write(part)
+        for part in signers.results(batch.parts.popleft()[1]):
+            for failure in part.failures:
+                on_failure(failure)
+            writer.write(part)
     writer.finish()
     return writer.report, writer.signed
 
@@ -292,7 +296,8 @@ class _Stream:
                 batch.parts.append((None, done))
             else:
                 lines = part.lines if self._keep_lines else None
-                batch.parts.append((lines, self._signers.submit(replace(part, sign=self.sign))))
+                future = self._signers.submit(replace(part, sign=self.sign), size)
+                batch.parts.append((lines, future))
             batch.documents += documents
             batch.size += size
             if batch.is_full(self._stored):
@@ -317,7 +322,7 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
             yield _part(documents, metadata), len(documents), size
             documents, metadata, size = [], [], 0
         if isinstance(item, Lines):
-            yield Part(lines=item), item.count, len(item.data)
+            yield Part(lines=item), item.count, item.size
         elif isinstance(item, Failure):
             yield item, 0, 0
         else:

@@ -3,23 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING
 
+from lshdb.errors import InputError
 from lshdb.model import Document
 from lshdb.records import Failure, Lines, RecordParser
 
+if TYPE_CHECKING:
+    from lshdb.parquet_rows import ParquetRows
 
-def numbered(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Document | Failure]]:
-    """The documents of a block, and a Failure for each row that is none.
 
-    Each comes with the place of its row (of CSV: its first line) in the block, from 0.
+class Rows:
+    """Parses blocks of rows; of those that are in files it keeps one open, for the next block.
+
+    Use as a context manager, or `close` it.
     """
-    if lines.format == "jsonl":
-        return parser.numbered(lines)
-    # Loaded only where they are needed: in most processes that sign, none is.
-    if lines.format == "arrow":
-        from lshdb import arrow_rows
 
-        return arrow_rows.documents(lines, parser)
-    from lshdb import csv_rows
+    def __init__(self) -> None:
+        self._files: ParquetRows | None = None
 
-    return csv_rows.documents(lines, parser)
+    def __enter__(self) -> Rows:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._files is not None:
+            self._files.close()
+
+    def numbered(
+        self, lines: Lines, parser: RecordParser
+    ) -> Iterator[tuple[int, Document | Failure]]:
+        """The documents of a block, and a Failure for each row that is none.
+
+        Each comes with the place of its row (of CSV: its first line) in the block, from 0.
+
+        Raises:
+            InputError: the rows of a file cannot be read, or not at once: see `again`.
+        """
+        if lines.format == "jsonl":
+            return parser.numbered(lines)
+        # Loaded only where they are needed: in most processes that sign, none is.
+        if lines.format in ("arrow", "parquet"):
+            from lshdb import arrow_rows
+
+            if lines.stretch is None:
+                return arrow_rows.documents(lines, parser)
+            return arrow_rows.documents_of(self._of_parquet().read(lines, parser), lines, parser)
+        from lshdb import csv_rows
+
+        return csv_rows.documents(lines, parser)
+
+    def again(self, lines: Lines, parser: RecordParser) -> Iterator[Lines | Failure]:
+        """The rows of a file in blocks that have them; a Failure in place of those from where
+        they cannot be read, and nothing for later blocks of that file.
+        """
+        assert lines.stretch is not None
+        file = lines.stretch.file
+        if file.broken:
+            return
+        try:
+            yield from self._of_parquet().blocks(lines, parser)
+        except InputError as error:
+            file.broken = True
+            yield Failure(lines.name, str(error))
+
+    def _of_parquet(self) -> ParquetRows:
+        if self._files is None:
+            from lshdb.parquet_rows import ParquetRows
+
+            self._files = ParquetRows()
+        return self._files

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lshdb.content import cleaned, digest, encoded
-from lshdb.errors import ContentError
+from lshdb.errors import ContentError, InputError
 from lshdb.metadata import to_json
 from lshdb.model import Content, Settings
-from lshdb.parsing import numbered
+from lshdb.parsing import Rows
 from lshdb.records import Failure, Lines, RecordParser
 from lshdb.signing import Signed, sign
 
@@ -31,6 +31,11 @@ class Part:
     sign: bool = True
     metadata: Sequence[str | None] = ()
 
+    @property
+    def rows(self) -> Lines | None:
+        """The rows that are in a file."""
+        return None if self.lines is None or self.lines.stretch is None else self.lines
+
 
 @dataclass(frozen=True, slots=True)
 class SignedPart:
@@ -46,6 +51,8 @@ class SignedPart:
         replaced: how many had bytes or code units that are not Unicode.
         lines: where they came as lines, the place of each one's line in its block, from 0.
         metadata: of the documents, as stored; none here where no document has any.
+        rows: where they are rows of a file, which.
+        unread: whether those could not be read, so that there is nothing here: see Rows.again.
     """
 
     keys: list[str]
@@ -56,6 +63,13 @@ class SignedPart:
     replaced: int
     lines: list[int] = field(default_factory=list)
     metadata: Sequence[str | None] = ()
+    rows: Lines | None = None
+    unread: bool = False
+
+    @classmethod
+    def not_read(cls, part: Part) -> SignedPart:
+        """A part whose rows could not be read."""
+        return cls([], [], [], None, [], 0, rows=part.rows, unread=True)
 
     def metadata_at(self, places: Sequence[int]) -> list[str | None]:
         """The metadata of the documents at some places."""
@@ -64,8 +78,17 @@ class SignedPart:
         return [self.metadata[place] for place in places]
 
 
-def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> SignedPart:
-    """Parse, digest and sign a part; the parser is for lines, and is not changed."""
+def sign_part(
+    part: Part, settings: Settings, parser: RecordParser | None, rows: Rows | None = None
+) -> SignedPart:
+    """Parse, digest and sign a part.
+
+    Args:
+        part: what is signed.
+        settings: of the database.
+        parser: for lines; it is not changed.
+        rows: for lines that are in a file: without it these stay unread.
+    """
     failures: list[Failure] = []
     keys: list[str] = []
     contents: list[Content] = []
@@ -74,7 +97,13 @@ def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> Si
     if part.lines is not None:
         assert parser is not None
         parser = dataclasses.replace(parser)  # counts for itself: others may be at work
-        for place, item in numbered(part.lines, parser):
+        if part.rows is not None and rows is None:
+            return SignedPart.not_read(part)
+        try:
+            numbered = (rows or Rows()).numbered(part.lines, parser)
+        except InputError:
+            return SignedPart.not_read(part)
+        for place, item in numbered:
             if isinstance(item, Failure):
                 failures.append(item)
                 continue
@@ -99,4 +128,4 @@ def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> Si
     replaced = parser.replaced if part.lines is not None and parser is not None else 0
     if not any(metadata):
         metadata = []
-    return SignedPart(keys, stored, digests, signed, failures, replaced, lines, metadata)
+    return SignedPart(keys, stored, digests, signed, failures, replaced, lines, metadata, part.rows)

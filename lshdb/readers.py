@@ -24,7 +24,7 @@ from lshdb.inputs import expanded, format_of, opened
 from lshdb.inputs import input_bytes as input_bytes
 from lshdb.inputs import printable_path as printable_path
 from lshdb.model import Content, Document
-from lshdb.parsing import numbered
+from lshdb.parsing import Rows
 from lshdb.records import BOM, Failure, Lines, RecordParser, is_blank, too_long
 from lshdb.store import is_open
 
@@ -104,11 +104,17 @@ class Reader:
 
     def read(self, paths: Iterable[str]) -> Iterator[Document | Failure]:
         """The documents of files, directories (walked), patterns and `-`, in order."""
-        for item in self.items(paths):
-            if isinstance(item, Lines):
-                yield from (one for _, one in numbered(item, self.parser))
-            else:
-                yield item
+        with Rows() as rows:
+            for item in self.items(paths):
+                if not isinstance(item, Lines):
+                    yield item
+                    continue
+                blocks = [item] if item.stretch is None else rows.again(item, self.parser)
+                for block in blocks:
+                    if isinstance(block, Failure):
+                        yield block
+                    else:
+                        yield from (one for _, one in rows.numbered(block, self.parser))
 
     def items(self, paths: Iterable[str]) -> Iterator[Item]:
         """As `read`, but lines and rows come in blocks, still to be parsed (lshdb.parsing)."""
@@ -198,7 +204,8 @@ class Reader:
             def on_read(share: float) -> None:
                 self.bytes_read = before + int(share * size)
 
-            yield from arrow_files.blocks(file, name, format, self.parser, on_read)
+            again = None if path == STDIN else path
+            yield from arrow_files.blocks(file, again, name, format, self.parser, on_read)
             on_read(1.0)
         else:
             yield from self._json_lines(file, path)

@@ -17,8 +17,8 @@ from lshdb.errors import InputError
 from lshdb.metadata import has_large_float
 from lshdb.model import Content, Document
 
-RowFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "arrow"]
-"""How rows are written: lines of JSON or of CSV, or an Arrow stream."""
+RowFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "arrow", "parquet"]
+"""How rows are written: lines of JSON or of CSV, an Arrow stream, or a stretch of Parquet."""
 
 BOM: Final = b"\xef\xbb\xbf"
 
@@ -36,6 +36,38 @@ class Failure:
     reason: str
 
 
+@dataclass(slots=True)
+class RowFile:
+    """A Parquet file, whose rows are read where they are parsed.
+
+    Attributes:
+        path: absolute.
+        identity: tells it from another one that takes its name, and from itself once written to.
+        broken: whether rows could not be read: then what comes behind them is left out.
+    """
+
+    path: str
+    identity: tuple[int, ...]
+    broken: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some rows of a Parquet file.
+
+    Attributes:
+        file: that has them.
+        group: the number of the row group that they are in.
+        start: the first one's place in the group, from 0.
+        size: about how many bytes they take.
+    """
+
+    file: RowFile
+    group: int
+    start: int
+    size: int
+
+
 @dataclass(frozen=True, slots=True)
 class Lines:
     """Whole lines of JSON or CSV, or rows of a table, not parsed yet.
@@ -47,6 +79,7 @@ class Lines:
         data: the lines, each but perhaps the last with its newline; rows as an Arrow stream.
         format: which of them it is.
         columns: the names of the columns of CSV.
+        stretch: where rows of Parquet are, of which `data` has nothing.
     """
 
     name: str
@@ -55,6 +88,12 @@ class Lines:
     data: bytes
     format: RowFormat = "jsonl"
     columns: tuple[str, ...] = ()
+    stretch: Stretch | None = None
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the lines or rows have."""
+        return len(self.data) if self.stretch is None else self.stretch.size
 
 
 @dataclass(slots=True)

@@ -11,16 +11,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from threading import Condition
 from types import TracebackType
 from typing import BinaryIO, Final
 
 from lshdb.acceleration import speed_up
 from lshdb.model import Settings
+from lshdb.parsing import Rows
 from lshdb.parts import Part, SignedPart, sign_part
-from lshdb.records import RecordParser
+from lshdb.records import Failure, RecordParser
 from lshdb.worker import PARTS_BEFORE_KERNELS, receive, receive_signed, send_part, send_settings
 
 _START: Final = """
@@ -37,6 +40,9 @@ _MOST: Final = 3
 """Workers that one writer to SQLite can keep busy."""
 _ALONE: Final = 2
 """Parts signed before processes are started: a small job ends sooner than they start."""
+_AHEAD: Final = 44_000_000
+"""Bytes of documents that are being signed, or are signed and not taken yet: so that workers have
+enough to do while a batch's band rows are written."""
 
 
 def default_workers() -> int:
@@ -59,6 +65,11 @@ class Signers:
         self._parser = parser
         self._processes: list[_Process] = []
         self._submitted = 0
+        self._window = _Window(_AHEAD)
+        self._sizes: dict[Future[SignedPart], int] = {}  # of parts that processes sign
+        self._asked = 0
+        # Two, as they are at different places of a file.
+        self._ahead, self._behind = Rows(), Rows()
 
     def __enter__(self) -> Signers:
         return self
@@ -69,11 +80,14 @@ class Signers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._window.close()
         for process in self._processes:
             process.stop()
+        self._ahead.close()
+        self._behind.close()
 
-    def submit(self, part: Part) -> Future[SignedPart]:
-        """Sign a part; the future is done at once if that is done here."""
+    def submit(self, part: Part, size: int = 0) -> Future[SignedPart]:
+        """Sign a part, of about `size` bytes; the future is done at once if that is done here."""
         self._submitted += 1
         if self._submitted == _ALONE + 1:
             self._start()
@@ -81,23 +95,87 @@ class Signers:
             speed_up()
         ready = [process for process in self._processes if process.is_ready()]
         if ready:
-            return min(ready, key=lambda process: process.waiting).submit(part)
+            self._ahead.close()
+            process = min(ready, key=lambda process: process.waiting)
+            future = process.submit(part, self._asked, size)
+            self._sizes[future] = size
+            self._asked += 1
+            return future
         done: Future[SignedPart] = Future()
-        done.set_result(sign_part(part, self._settings, self._parser))
+        done.set_result(sign_part(part, self._settings, self._parser, self._ahead))
         return done
+
+    def results(self, future: Future[SignedPart]) -> Iterator[SignedPart]:
+        """What became of a part; one whose rows could not be read at once is signed here in pieces.
+
+        Call this in the order of submission: parts wait for those before them to be taken, and
+        where rows of a file cannot be read at all, what comes behind them in it is left out.
+        """
+        part = future.result()
+        if (size := self._sizes.pop(future, None)) is not None:
+            self._window.leave(size)
+        if part.rows is None or part.rows.stretch is None:
+            yield part
+        elif not part.unread:
+            if not part.rows.stretch.file.broken:
+                yield part
+        else:
+            assert self._parser is not None
+            for lines in self._behind.again(part.rows, self._parser):
+                if isinstance(lines, Failure):
+                    yield SignedPart([], [], [], None, [lines], 0)
+                else:
+                    yield sign_part(Part(lines=lines), self._settings, self._parser)
 
     def _start(self) -> None:
         with suppress(OSError):  # the system will not: what is started is enough
             for _ in range(self.workers):
-                self._processes.append(_Process(self._settings, self._parser))
+                process = _Process(self._settings, self._parser, self._window)
+                self._processes.append(process)
+
+
+class _Window:
+    """Lets parts through as long as those that are let through and not taken are not too large.
+
+    Parts are taken in order, so the next one to be taken is let through in any case.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._inside = 0
+        self._taken = 0
+        self._changed = Condition()
+        self._closed = False
+
+    def enter(self, number: int, size: int) -> None:
+        """Wait until there is room for a part; they are numbered from 0, in the order of taking."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._closed or number <= self._taken or self._inside + size <= self._limit
+            )
+            self._inside += size
+
+    def leave(self, size: int) -> None:
+        """Make room again: the next part is taken."""
+        with self._changed:
+            self._inside -= size
+            self._taken += 1
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Let everything through."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
 
 
 class _Process:
     """A worker process, and two threads that ask and listen: it never waits for its next part."""
 
-    def __init__(self, settings: Settings, parser: RecordParser | None) -> None:
+    def __init__(self, settings: Settings, parser: RecordParser | None, window: _Window) -> None:
         self._settings = settings
         self._parser = parser
+        self._window = window
         self.waiting = 0
         package = str(Path(__file__).resolve().parent.parent)
         self._process = subprocess.Popen(
@@ -107,7 +185,8 @@ class _Process:
             # What fails there is done here, and then told once.
             stderr=subprocess.DEVNULL,
             # numpy's BLAS, which nothing here uses, would keep a thread of its own spinning.
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+            # Arrow's own allocators keep some 30 MB more, and save no time here.
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
             # Pipes of 1 MB where the system has them: fewer turns for the same bytes.
             pipesize=_PIPE_BYTES,
             # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
@@ -131,10 +210,10 @@ class _Process:
         """Whether it has started and not yet died; it is not waited for."""
         return self._ready.done() and self._ready.result()
 
-    def submit(self, part: Part) -> Future[SignedPart]:
-        """Have a part signed, here if the process dies."""
+    def submit(self, part: Part, number: int, size: int) -> Future[SignedPart]:
+        """Have a part signed, here if the process dies; see _Window for number and size."""
         self.waiting += 1
-        asked = self._asking.submit(self._ask, part)
+        asked = self._asking.submit(self._ask, part, number, size)
         return self._listening.submit(self._hear, part, asked)
 
     def stop(self) -> None:
@@ -154,7 +233,8 @@ class _Process:
             return False
         return True
 
-    def _ask(self, part: Part) -> None:
+    def _ask(self, part: Part, number: int, size: int) -> None:
+        self._window.enter(number, size)
         try:
             send_part(self._requests, part)
         except BaseException:

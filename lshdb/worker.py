@@ -19,8 +19,9 @@ import numpy as np
 from lshdb.acceleration import speed_up, use_fast_json
 from lshdb.content import encoded, from_stored
 from lshdb.model import Construction, Settings, Shingling
+from lshdb.parsing import Rows
 from lshdb.parts import Part, SignedPart, sign_part
-from lshdb.records import Failure, Lines, RecordParser
+from lshdb.records import Failure, Lines, RecordParser, RowFile, Stretch
 from lshdb.signing import Signed
 
 PARTS_BEFORE_KERNELS: Final = 60
@@ -94,6 +95,9 @@ def send_part(pipe: BinaryIO, part: Part) -> None:
             "format": part.lines.format,
             "columns": part.lines.columns,
         }
+        if (stretch := part.lines.stretch) is not None:
+            header["file"] = [stretch.file.path, stretch.file.identity]
+            header["stretch"] = [stretch.group, stretch.start, stretch.size]
         send(pipe, header, [part.lines.data])
     else:
         send(pipe, header, _packed([encoded(content) for _, content in part.documents]))
@@ -103,7 +107,11 @@ def _receive_part(pipe: BinaryIO, settings: Settings) -> Part:
     header, data = receive(pipe)
     if "name" in header:
         place = header["name"], header["first"], header["count"]
-        lines = Lines(*place, data[0], header["format"], tuple(header["columns"]))
+        stretch = None
+        if "stretch" in header:
+            path, identity = header["file"]
+            stretch = Stretch(RowFile(path, tuple(identity)), *header["stretch"])
+        lines = Lines(*place, data[0], header["format"], tuple(header["columns"]), stretch)
         return Part((), lines, header["sign"])
     contents = [from_stored(one, settings.shingling) for one in _unpacked(data)]
     return Part([("", content) for content in contents], None, header["sign"])
@@ -111,6 +119,9 @@ def _receive_part(pipe: BinaryIO, settings: Settings) -> Part:
 
 def send_signed(pipe: BinaryIO, part: Part, signed: SignedPart) -> None:
     """Bring a part back; the other side has the documents already unless they came as lines."""
+    if signed.unread:
+        send(pipe, {"unread": True})
+        return
     data = [b"".join(signed.digests)]
     if part.lines is not None:
         data += _packed(signed.keys)
@@ -126,6 +137,7 @@ def send_signed(pipe: BinaryIO, part: Part, signed: SignedPart) -> None:
         "replaced": signed.replaced,
         "failures": failures,
         "metadata": bool(signed.metadata),
+        "unread": False,
     }
     send(pipe, header, data)
 
@@ -133,6 +145,8 @@ def send_signed(pipe: BinaryIO, part: Part, signed: SignedPart) -> None:
 def receive_signed(pipe: BinaryIO, part: Part, settings: Settings) -> SignedPart:
     """The part, signed."""
     header, data = receive(pipe)
+    if header["unread"]:
+        return SignedPart.not_read(part)
     digests = [data[0][i : i + _DIGEST] for i in range(0, len(data[0]), _DIGEST)]
     rest = data[1:]
     lines: list[int] = []
@@ -158,7 +172,7 @@ def receive_signed(pipe: BinaryIO, part: Part, settings: Settings) -> SignedPart
         )
     failures = [Failure(where, reason) for where, reason in header["failures"]]
     replaced = header["replaced"]
-    return SignedPart(keys, stored, digests, signed, failures, replaced, lines, metadata)
+    return SignedPart(keys, stored, digests, signed, failures, replaced, lines, metadata, part.rows)
 
 
 def _packed(texts: Sequence[str]) -> list[bytes]:
@@ -183,11 +197,12 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     try:
         settings, parser = _receive_settings(requests)
         send(replies, {})  # all that is needed is loaded
+        rows = Rows()
         for number in itertools.count():
             if number == PARTS_BEFORE_KERNELS:
                 speed_up()  # in a thread beside the work it would take twice as long
             part = _receive_part(requests, settings)
-            send_signed(replies, part, sign_part(part, settings, parser))
+            send_signed(replies, part, sign_part(part, settings, parser, rows))
     except EOFError:
         return
 

@@ -154,9 +154,9 @@ def test_other_metadata_is_no_reason_to_sign_again(
         asked: list[bool] = []
         submit = Signers.submit
 
-        def watched(self: Signers, part: Part) -> Any:
+        def watched(self: Signers, part: Part, *rest: Any) -> Any:
             asked.append(part.sign)
-            return submit(self, part)
+            return submit(self, part, *rest)
 
         monkeypatch.setattr(Signers, "submit", watched)
         monkeypatch.setattr(ingest_module, "_BATCH_DOCUMENTS", 50)

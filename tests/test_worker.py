@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -154,8 +155,8 @@ def test_what_a_dead_worker_was_asked_is_signed_here(tmp_path: Path) -> None:
             yield document
 
     class Noting(signers_module._Process):
-        def __init__(self, settings: Settings, parser: RecordParser | None) -> None:
-            super().__init__(settings, parser)
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
             started.append(self)
 
     with pytest.MonkeyPatch.context() as patch, lshdb.open(tmp_path / "killed.db") as db:
@@ -166,6 +167,25 @@ def test_what_a_dead_worker_was_asked_is_signed_here(tmp_path: Path) -> None:
     with lshdb.open(tmp_path / "alone.db") as db:
         db.add_many(documents, workers=0)
         assert got == list(db.sql("select * from bands order by 1, 2, 3")[1])
+
+
+def test_parts_wait_for_those_before_them_to_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = SettingsRequest().resolve()
+    part = Part([(f"k{i}", f"the fox and {i} grapes") for i in range(50)])
+    monkeypatch.setattr(signers_module, "_AHEAD", 250)
+    with Signers(settings, None, 2) as signers:
+        wait_until_ready(signers)
+        futures = [signers.submit(part, 100) for _ in range(7)]
+        futures[0].result(timeout=60)
+        time.sleep(0.1)
+        # Two at the most have room, and the next one to be taken is let through in any case.
+        assert sum(future.done() for future in futures) <= 3
+        signers.submit(part, 1_000)  # larger than all that may be ahead
+        for future in futures:
+            (signed,) = signers.results(future)
+            assert len(signed.keys) == 50
+        for _ in range(3):
+            signers.submit(part, 300)  # nobody takes them
 
 
 def test_what_cannot_be_asked_is_an_error_and_not_a_wait_without_end() -> None:

@@ -100,5 +100,7 @@ def main() -> None:
     """Run the command line."""
     # numpy's BLAS, which nothing here uses, would start threads that spin.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Arrow's own allocators keep some 30 MB more, and save no time here.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     open_streams()
     app()
