@@ -20,7 +20,7 @@ _SWITCH: Final = "LSHDB_SPEED"
 """Environment variable; 0 keeps to numpy and json."""
 
 _kernels: ModuleType | None = None
-_loads: Callable[[bytes], object] | None = None
+_loads: Callable[[bytes | memoryview], object] | None = None
 
 
 def kernels() -> Any:
@@ -28,7 +28,7 @@ def kernels() -> Any:
     return _kernels
 
 
-def fast_json() -> Callable[[bytes], object] | None:
+def fast_json() -> Callable[[bytes | memoryview], object] | None:
     """orjson.loads if it is loaded, else None.
 
     It refuses some of what json.loads takes, and reads integers beyond 64 bits as floats.

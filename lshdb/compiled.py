@@ -16,6 +16,7 @@ import numpy.typing as npt
 Hashes = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
 Narrow = npt.NDArray[np.uint32]
+Octets = npt.NDArray[np.uint8]
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
@@ -24,12 +25,17 @@ _WORDS = numba.types.Array(numba.uint64, 1, "A", readonly=True, aligned=False)
 _HASHES = numba.uint64[::1]
 _OFFSETS = numba.int64[::1]
 _NARROW = numba.uint32[::1]
+_OCTETS = numba.types.Array(numba.uint8, 1, "C", readonly=True)
+_OWN_OCTETS = numba.uint8[::1]
 _HASH = numba.uint64
 
 _NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
 _1 = np.uint64(1)
 _8 = np.uint64(8)
 _32 = np.uint64(32)
+_56 = np.uint64(56)
+_EACH = np.uint64(0x0101010101010101)
+_HIGH = np.uint64(0x8080808080808080)
 
 
 def _compiled(*arguments: object) -> Callable[[_F], _F]:
@@ -59,6 +65,12 @@ def _first_bytes(count: int) -> np.uint64:
     if count >= 8:
         return _NOTHING
     return (_1 << (_8 * np.uint64(count))) - _1
+
+
+@_part
+def _zeros(chunk: np.uint64) -> np.uint64:
+    """The highest bit of the first octet that is zero, and some bits above; 0 where none is."""
+    return (chunk - _EACH) & ~chunk & _HIGH
 
 
 @_part
@@ -152,6 +164,72 @@ def spans(
             left -= 8
             at += 8
         out[i] = h
+
+
+@_compiled(_OCTETS, _OWN_OCTETS)
+def fold_words(octets: Octets, out: Octets) -> None:
+    """ASCII folded for words, as lshdb.shingling's table for words does it, into `out`."""
+    for i in range(len(octets)):
+        octet = octets[i]
+        # Comparisons alone, so that the loop runs in vector registers.
+        upper = (octet >= 65) & (octet <= 90)
+        lower = (octet >= 97) & (octet <= 122)
+        digit = (octet >= 48) & (octet <= 57)
+        folded = np.uint8(octet | (np.uint8(upper) << 5))
+        out[i] = folded if upper | lower | digit | (octet == 95) else 0
+
+
+@_compiled(_OCTETS, _WORDS, _OFFSETS, numba.int64, _HASH, _HASH, _HASH, _HASH, _HASHES, _OFFSETS)
+def words(
+    octets: Octets,
+    chunks: Hashes,
+    bounds: Offsets,
+    longest: int,
+    start: np.uint64,
+    length: np.uint64,
+    multiplier_1: np.uint64,
+    multiplier_2: np.uint64,
+    hashes: Hashes,
+    counts: Offsets,
+) -> None:
+    """The hashes of the words of texts, into `hashes`, and how many each has, into `counts`.
+
+    Texts begin at `bounds`, one for each of `counts` and the end; words are runs of octets that
+    are not zero, and a zero stands before each bound. `chunks` has 8 octets at every one. Where a
+    word is longer than `longest`, the last of `counts` becomes -1, and nothing else is of use.
+    """
+    used = 0
+    for text in range(len(counts)):
+        first = used
+        at, end = bounds[text], bounds[text + 1]
+        while at < end:
+            if octets[at] == 0:
+                at += 1
+                continue
+            begin = at
+            chunk = chunks[at]
+            zero = _zeros(chunk)
+            while zero == 0:
+                at += 8
+                chunk = chunks[at]
+                zero = _zeros(chunk)
+            # Bits below the first zero octet: counted by multiplication.
+            inside = zero ^ (zero - _1)
+            at += np.int64(((inside & _EACH) * _EACH) >> _56) - 1
+            left = at - begin
+            if left > longest:
+                counts[len(counts) - 1] = -1
+                return
+            h = start + np.uint64(left) * length
+            while True:
+                h = _mix(h ^ (chunks[begin] & _first_bytes(left)), multiplier_1, multiplier_2)
+                if left <= 8:
+                    break
+                left -= 8
+                begin += 8
+            hashes[used] = h
+            used += 1
+        counts[text] = used - first
 
 
 @_compiled(_WORDS, _OFFSETS, _OFFSETS, numba.int64, _HASH, _HASH, _HASH, _HASHES)

@@ -129,6 +129,30 @@ class SpanHash:
             rest = rest[left > 8]
             done += 8
 
+    def words(self, octets: bytes, bounds: Offsets) -> tuple[Hashes, Offsets] | None:
+        """The hashes of the words of ASCII texts, if the compiled kernels are in use.
+
+        Args:
+            octets: texts as they are, not folded yet, each behind a blank and the last before one.
+            bounds: int64[n+1], where the blank before each text is, and the last one.
+
+        Returns:
+            The hashes of all words, uint64[any], and how many each text has, int64[n]; None where
+            there are no kernels, or a word is too long for them.
+        """
+        if not (compiled := kernels()):
+            return None
+        folded = np.empty(len(octets) + PADDING, dtype=np.uint8)
+        folded[len(octets) :] = 0
+        compiled.fold_words(np.frombuffer(octets, dtype=np.uint8), folded)
+        hashes = np.empty(len(octets) // 2 + 1, dtype=np.uint64)
+        counts = np.zeros(len(bounds) - 1, dtype=np.int64)
+        words = _words_at_every_byte(folded.data)
+        compiled.words(folded, words, bounds, LONGEST_CHAINED, *self._constants, hashes, counts)
+        if len(counts) and counts[-1] < 0:
+            return None
+        return hashes[: counts.sum()], counts
+
     def windows(self, buffer: bytes, starts: Offsets, counts: Offsets, width: int) -> Hashes:
         """Hashes of the spans of `width` bytes that begin at every byte of some stretches.
 
@@ -183,7 +207,7 @@ def selection(starts: Offsets, counts: Offsets, total: int) -> npt.NDArray[np.bo
     return np.repeat(inside, lengths)
 
 
-def _words_at_every_byte(buffer: bytes) -> Hashes:
+def _words_at_every_byte(buffer: bytes | memoryview) -> Hashes:
     """The 8 bytes at every position of a buffer as a little-endian uint64, a view."""
     count = len(buffer) - PADDING + 1
     return np.ndarray((max(count, 0),), dtype="<u8", buffer=buffer, strides=(1,))

@@ -256,7 +256,7 @@ class Reader:
             head = b""
             end = data.rfind(b"\n") + 1
             if end:
-                block = b"".join([*waiting, data[:end]])
+                block = b"".join([*waiting, memoryview(data)[:end]])  # one copy, not two
                 # Ten times as fast as bytes.count, which takes as long as reading.
                 count = int(np.count_nonzero(np.frombuffer(block, np.uint8) == _NEWLINE))
                 yield Lines(name, number, count, block)

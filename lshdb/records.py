@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
 
+import numpy as np
+
 from lshdb.acceleration import fast_json
 from lshdb.content import LARGEST, without_surrogates
 from lshdb.errors import InputError
@@ -23,6 +25,7 @@ RowFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "arrow", "parquet"]
 BOM: Final = b"\xef\xbb\xbf"
 
 _JSON: Final = json.JSONDecoder()
+_NEWLINE: Final = 10
 _JSON_BLANKS: Final = " \t\n\r"
 _NAMES_SHOWN: Final = 10
 _NAME_SHOWN: Final = 40
@@ -159,27 +162,25 @@ class RecordParser:
 
     def numbered(self, lines: Lines) -> Iterator[tuple[int, Document | Failure]]:
         """The same, each with the place of its line in the block, from 0."""
-        for place, line in enumerate(lines.data.split(b"\n")):
+        view = memoryview(lines.data)  # whose slices are no copies
+        newlines = np.flatnonzero(np.frombuffer(lines.data, np.uint8) == _NEWLINE).tolist()
+        start = 0
+        for place, end in enumerate([*newlines, len(view)]):
+            line, start = view[start:end], end + 1
             where = f"{lines.name}:{lines.first + place}"
             if len(line) > LARGEST:
                 yield place, too_long(where)
-            elif not is_blank(line):
-                try:
-                    yield place, self.document(line, where)
-                except InputError as error:
-                    yield place, Failure(where, str(error))
+                continue
+            try:
+                if document := self._quickly(line, where):
+                    yield place, document
+                elif not is_blank(whole := bytes(line)):
+                    yield place, self.document(whole, where)
+            except InputError as error:
+                yield place, Failure(where, str(error))
 
     def document(self, line: bytes, where: str) -> Document:
         """The document of a line of JSON; `where` names the line."""
-        if loads := fast_json():
-            try:
-                record = loads(line)
-                if type(record) is dict:
-                    document = self.of_record(record, where)
-                    if document.metadata is None or not has_large_float(document.metadata):
-                        return document
-            except (ValueError, InputError, RecursionError):
-                pass  # what follows says why, or reads what orjson does not
         try:
             # As json.loads, without its check of the type and its two regular expressions.
             text = self.decoded(line.rstrip()).lstrip(_JSON_BLANKS)
@@ -191,6 +192,19 @@ class RecordParser:
         if not isinstance(record, dict):
             raise InputError(f"not a JSON object but {_kind(record)}")
         return self.of_record(record, where)
+
+    def _quickly(self, line: memoryview, where: str) -> Document | None:
+        """The same with orjson; None where `document` is to say why not, or reads it otherwise."""
+        if loads := fast_json():
+            try:
+                record = loads(line)
+                if type(record) is dict:
+                    document = self.of_record(record, where)
+                    if document.metadata is None or not has_large_float(document.metadata):
+                        return document
+            except (ValueError, InputError, RecursionError):
+                pass
+        return None
 
     def of_record(self, record: dict[str, object], where: str) -> Document:
         """The document of a record, its fields by their names; `where` names its place."""

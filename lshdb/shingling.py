@@ -290,6 +290,8 @@ def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
     joined = "".join((" ", " ".join(texts), " "))
     hasher = span_hash(seed, "word")
     if joined.isascii():
+        if found := hasher.words(joined.encode("ascii"), _bounds(_lengths(texts) + 1)):
+            return found
         buffer = joined.encode("ascii").translate(_WORD_TABLE) + bytes(PADDING)
         inside = np.frombuffer(buffer, dtype=np.uint8)[:-PADDING] != 0
         edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
@@ -308,8 +310,7 @@ def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
         starts = at[first]
         ends = at[np.flatnonzero(finishes) + 1]
     hashes = hasher.spans(buffer, starts, ends - starts)
-    bounds = _bounds(_lengths(texts) + 1)
-    return hashes, np.diff(np.searchsorted(first, bounds))
+    return hashes, np.diff(np.searchsorted(first, _bounds(_lengths(texts) + 1)))
 
 
 def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shingles:

@@ -24,7 +24,7 @@ from lshdb.model import Settings
 from lshdb.parsing import Rows
 from lshdb.parts import Part, SignedPart, sign_part
 from lshdb.records import Failure, RecordParser
-from lshdb.worker import PARTS_BEFORE_KERNELS, receive, receive_signed, send_part, send_settings
+from lshdb.worker import receive, receive_signed, send_part, send_settings, send_speed_up
 
 _START: Final = """
 import sys
@@ -38,6 +38,8 @@ main()
 _PIPE_BYTES: Final = 1 << 20
 _MOST: Final = 3
 """Workers that one writer to SQLite can keep busy."""
+_BEFORE_KERNELS: Final = 40
+"""A job of fewer parts would not gain from compiled kernels what they take to load."""
 _ALONE: Final = 2
 """Parts signed before processes are started: a small job ends sooner than they start."""
 _AHEAD: Final = 44_000_000
@@ -91,8 +93,11 @@ class Signers:
         self._submitted += 1
         if self._submitted == _ALONE + 1:
             self._start()
-        if self._submitted == PARTS_BEFORE_KERNELS and not self._processes:
-            speed_up()
+        if self._submitted == _BEFORE_KERNELS:
+            for process in self._processes:
+                process.speed_up()  # until it has, parts are signed here
+            if not self._processes:
+                speed_up()
         ready = [process for process in self._processes if process.is_ready()]
         if ready:
             self._ahead.close()
@@ -210,6 +215,11 @@ class _Process:
         """Whether it has started and not yet died; it is not waited for."""
         return self._ready.done() and self._ready.result()
 
+    def speed_up(self) -> None:
+        """Have compiled kernels loaded; the process is not ready before it has them."""
+        self._asking.submit(send_speed_up, self._requests)
+        self._ready = self._listening.submit(self._hear_first)
+
     def submit(self, part: Part, number: int, size: int) -> Future[SignedPart]:
         """Have a part signed, here if the process dies; see _Window for number and size."""
         self.waiting += 1
@@ -229,7 +239,7 @@ class _Process:
     def _hear_first(self) -> bool:
         try:
             receive(self._replies)
-        except EOFError:
+        except (OSError, EOFError):
             return False
         return True
 

@@ -7,7 +7,7 @@ pickle in them.
 
 from __future__ import annotations
 
-import itertools
+import gc
 import json
 import sys
 from collections.abc import Sequence
@@ -24,8 +24,6 @@ from lshdb.parts import Part, SignedPart, sign_part
 from lshdb.records import Failure, Lines, RecordParser, RowFile, Stretch
 from lshdb.signing import Signed
 
-PARTS_BEFORE_KERNELS: Final = 60
-"""A job of fewer parts would not gain from compiled kernels what they take to load."""
 _DIGEST: Final = 16
 _LENGTH: Final = 8
 
@@ -84,6 +82,11 @@ def _receive_settings(pipe: BinaryIO) -> tuple[Settings, RecordParser | None]:
     return settings, parser
 
 
+def send_speed_up(pipe: BinaryIO) -> None:
+    """Ask for compiled kernels; the answer has no part, and comes when they are loaded."""
+    send(pipe, {"kernels": True})
+
+
 def send_part(pipe: BinaryIO, part: Part) -> None:
     """Ask for a part."""
     header: dict[str, object] = {"sign": part.sign}
@@ -103,8 +106,8 @@ def send_part(pipe: BinaryIO, part: Part) -> None:
         send(pipe, header, _packed([encoded(content) for _, content in part.documents]))
 
 
-def _receive_part(pipe: BinaryIO, settings: Settings) -> Part:
-    header, data = receive(pipe)
+def _part(header: dict[str, Any], data: list[bytes], settings: Settings) -> Part:
+    """The part that a message asks for."""
     if "name" in header:
         place = header["name"], header["first"], header["count"]
         stretch = None
@@ -198,16 +201,24 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         settings, parser = _receive_settings(requests)
         send(replies, {})  # all that is needed is loaded
         rows = Rows()
-        for number in itertools.count():
-            if number == PARTS_BEFORE_KERNELS:
+        while True:
+            header, data = receive(requests)
+            if "kernels" in header:
                 speed_up()  # in a thread beside the work it would take twice as long
-            part = _receive_part(requests, settings)
-            send_signed(replies, part, sign_part(part, settings, parser, rows))
+                send(replies, {})
+            else:
+                part = _part(header, data, settings)
+                send_signed(replies, part, sign_part(part, settings, parser, rows))
     except EOFError:
         return
 
 
 def main() -> None:
     """Serve the process that started this one."""
+    # numba would load all of scipy.linalg, where there is one, to see whether it is there.
+    sys.modules.setdefault("scipy", None)  # type: ignore[arg-type]
+    # There are many objects here and no cycles: looking for those takes some percent of the time.
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
     use_fast_json()
     serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import repeat
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count, repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,9 @@ class Writer:
         store = self._store
         latest = {key: place for place, key in enumerate(part.keys)}
         known = store.known(list(latest))
+        if not known and len(latest) == len(part.keys):
+            self._write_new(part)
+            return
         added, updated, unchanged = _count(part, known)
         places = [
             place
@@ -50,7 +53,8 @@ class Writer:
         old = [known[key].doc_id for key in (part.keys[place] for place in places) if key in known]
         if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old):
             self.finish()  # a key that an earlier part has: its band rows are to go again
-        unindex(store, old)
+        if old:
+            unindex(store, old)
         signed = signatures_of(part, places, store.settings)
         stored = part.stored if store.settings.content else [None] * len(part.keys)
         keys, digests = [part.keys[i] for i in places], [part.digests[i] for i in places]
@@ -62,6 +66,18 @@ class Writer:
         self.report += AddReport(
             added, updated, unchanged, len(part.failures), empty, part.replaced
         )
+
+    def _write_new(self, part: SignedPart) -> None:
+        """The same where no document is stored and no key repeated, so without a look at each."""
+        n = len(part.keys)
+        settings = self._store.settings
+        signed = signatures_of(part, range(n), settings)
+        metadata = part.metadata or [None] * n
+        stored = part.stored if settings.content else [None] * n
+        self.put(part.keys, part.digests, metadata, stored, signed, {})
+        self.signed += n
+        empty = n - int(np.count_nonzero(signed.shingles))
+        self.report += AddReport(n, 0, 0, len(part.failures), empty, part.replaced)
 
     def _update_metadata(
         self, part: SignedPart, latest: Mapping[str, int], known: Mapping[str, KnownDocument]
@@ -99,29 +115,28 @@ class Writer:
         Returns:
             Their doc_ids.
         """
-        shingles = signed.shingles.tolist()
-        new: list[DocumentValues] = []
-        updates: list[DocumentValues] = []
-        doc_ids: list[int] = []
-        for row, key in enumerate(keys):
-            if key in known:
-                rows, doc_id = updates, known[key].doc_id
-            else:
-                rows, doc_id = new, self._next_id
-                self._next_id += 1
-            rows.append((doc_id, key, shingles[row], digests[row], metadata[row], stored[row]))
-            doc_ids.append(doc_id)
-        self._store.insert(new)
-        self._store.update(updates)
-        filled = np.flatnonzero(signed.shingles)
-        filled_ids = np.array(doc_ids, dtype=np.int64)[filled]
-        self._store.insert_signatures(filled_ids, signed.signatures[filled])
-        self._doc_ids.append(filled_ids)
-        self._bucket_keys.append(signed.bucket_keys[filled])
+        new_ids = count(self._next_id)
+        doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
+        self._next_id = next(new_ids)
+        rows: Iterable[DocumentValues] = zip(
+            doc_ids, keys, signed.shingles.tolist(), digests, metadata, stored, strict=True
+        )
+        if known:
+            rows = list(rows)
+            self._store.update([row for row in rows if row[1] in known])
+            rows = [row for row in rows if row[1] not in known]
+        self._store.insert(rows)
+        ids = np.array(doc_ids, dtype=np.int64)
+        if not signed.shingles.all():
+            filled = np.flatnonzero(signed.shingles)
+            ids, signed = ids[filled], signed.take(filled)
+        self._store.insert_signatures(ids, signed.signatures)
+        self._doc_ids.append(ids)
+        self._bucket_keys.append(signed.bucket_keys)
         return doc_ids
 
 
-def signatures_of(part: SignedPart, places: list[int], settings: Settings) -> Signed:
+def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -> Signed:
     """The signatures of the documents at some places, made now if they were not wanted before.
 
     Their bucket keys are those of `settings`, whatever the index was like when they were signed.

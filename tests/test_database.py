@@ -527,6 +527,7 @@ def test_nothing_is_written_after_a_batch_that_could_not_be(path: Path, workers:
     batches: list[int] = []
 
     def second_fails(self: Store, documents: Any) -> None:
+        documents = list(documents)
         own(self, documents)
         batches.append(len(documents))
         if len(batches) == 2:

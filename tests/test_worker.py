@@ -169,6 +169,26 @@ def test_what_a_dead_worker_was_asked_is_signed_here(tmp_path: Path) -> None:
         assert got == list(db.sql("select * from bands order by 1, 2, 3")[1])
 
 
+def test_parts_are_signed_here_while_a_process_loads_its_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = SettingsRequest().resolve()
+    part = Part([(f"k{i}", text) for i, text in enumerate(TEXTS)])
+    expected = sign_part(part, settings, None)
+    monkeypatch.setattr(signers_module, "_BEFORE_KERNELS", 6)
+    with Signers(settings, None, 1) as signers:
+        wait_until_ready(signers)
+        before = [signers.submit(part) for _ in range(2)]
+        loading = signers.submit(part)
+        assert loading.done()
+        assert not signers._processes[0].is_ready()
+        wait_until_ready(signers, parts=0)
+        futures = [*before, loading, signers.submit(part)]
+        assert not futures[-1].done()
+        for future in futures:
+            assert same(future.result(timeout=60), expected)
+
+
 def test_parts_wait_for_those_before_them_to_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = SettingsRequest().resolve()
     part = Part([(f"k{i}", f"the fox and {i} grapes") for i in range(50)])
