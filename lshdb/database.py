@@ -140,7 +140,7 @@ class Database(Exchange):
         before = reader.replaced
         report = add_documents(
             self._store,
-            reader.items(paths),
+            reader.items(paths, apart=True),
             on_batch or _ignore,
             default_workers() if workers is None else workers,
             reader.parser,

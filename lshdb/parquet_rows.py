@@ -6,7 +6,6 @@ what goes into the database is sent between processes. Needs pyarrow, the extra 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Final
 
@@ -15,7 +14,8 @@ import pyarrow.parquet
 
 from lshdb.arrow_blocks import BLOCK, MOST_ROWS, blocks, plain, readable, wanted_columns
 from lshdb.errors import InputError
-from lshdb.records import Lines, RecordParser, RowFile, Stretch
+from lshdb.records import Lines, RecordParser
+from lshdb.row_files import RowFile, Stretch
 
 _UNREADABLE: Final = "not Parquet, or damaged"
 _FEW: Final = 64
@@ -48,7 +48,7 @@ def stretches(
         # Repeated values take next to nothing in the file: what rows take is told by some of them.
         least = _bytes_of_rows(source, parser)
         wanted = _column_chunks(source, parser)
-        own = RowFile(os.path.abspath(path), _identity(file)) if path else RowFile("", ())
+        own = RowFile.of(file, path) if path else RowFile("", ())
         number = 1
         for group, rows in ((group, metadata.row_group(group)) for group in groups):
             stored = sum(rows.column(i).total_uncompressed_size for i in wanted)
@@ -157,7 +157,7 @@ class _File:
 
     def __init__(self, row_file: RowFile, given: BinaryIO | None, parser: RecordParser) -> None:
         self.row_file = row_file
-        self._own = None if given else _opened_again(row_file)
+        self._own = None if given else row_file.opened()
         file = given or self._own
         assert file is not None
         try:
@@ -199,20 +199,3 @@ class _File:
                 yield batch.slice(max(0, begin), stop - max(0, begin))
             if self._next is not None:
                 return
-
-
-def _opened_again(row_file: RowFile) -> BinaryIO:
-    try:
-        file = open(row_file.path, "rb")  # noqa: SIM115 - stays open
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot be opened again to be read on: {reason}") from error
-    if _identity(file) != row_file.identity:
-        file.close()
-        raise InputError("changed while it was being read")
-    return file
-
-
-def _identity(file: BinaryIO) -> tuple[int, ...]:
-    status = os.fstat(file.fileno())
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

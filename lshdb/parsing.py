@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from lshdb.errors import InputError
+from lshdb.line_files import LineRows
 from lshdb.model import Document
 from lshdb.records import Failure, Lines, RecordParser
 
@@ -21,7 +22,8 @@ class Rows:
     """
 
     def __init__(self) -> None:
-        self._files: ParquetRows | None = None
+        self._lines = LineRows()
+        self._parquet: ParquetRows | None = None
 
     def __enter__(self) -> Rows:
         return self
@@ -36,8 +38,9 @@ class Rows:
 
     def close(self) -> None:
         """Close the file."""
-        if self._files is not None:
-            self._files.close()
+        self._lines.close()
+        if self._parquet is not None:
+            self._parquet.close()
 
     def numbered(
         self, lines: Lines, parser: RecordParser
@@ -50,7 +53,7 @@ class Rows:
             InputError: the rows of a file cannot be read, or not at once: see `again`.
         """
         if lines.format == "jsonl":
-            return parser.numbered(lines)
+            return parser.numbered(self._lines.read(lines) if lines.stretch else lines)
         # Loaded only where they are needed: in most processes that sign, none is.
         if lines.format in ("arrow", "parquet"):
             from lshdb import arrow_rows
@@ -71,14 +74,17 @@ class Rows:
         if file.broken:
             return
         try:
-            yield from self._of_parquet().blocks(lines, parser)
+            if lines.format == "jsonl":
+                yield self._lines.read(lines)
+            else:
+                yield from self._of_parquet().blocks(lines, parser)
         except InputError as error:
             file.broken = True
             yield Failure(lines.name, str(error))
 
     def _of_parquet(self) -> ParquetRows:
-        if self._files is None:
+        if self._parquet is None:
             from lshdb.parquet_rows import ParquetRows
 
-            self._files = ParquetRows()
-        return self._files
+            self._parquet = ParquetRows()
+        return self._parquet

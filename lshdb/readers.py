@@ -15,6 +15,7 @@ from typing import BinaryIO, Final, TypeAlias
 
 import numpy as np
 
+from lshdb import line_files
 from lshdb.compression import compression_of
 from lshdb.content import LARGEST
 from lshdb.errors import InputError
@@ -106,23 +107,23 @@ class Reader:
         """The documents of files, directories (walked), patterns and `-`, in order."""
         with Rows() as rows:
             for item in self.items(paths):
-                if not isinstance(item, Lines):
+                if isinstance(item, Lines):
+                    yield from (one for _, one in rows.numbered(item, self.parser))
+                else:
                     yield item
-                    continue
-                blocks = [item] if item.stretch is None else rows.again(item, self.parser)
-                for block in blocks:
-                    if isinstance(block, Failure):
-                        yield block
-                    else:
-                        yield from (one for _, one in rows.numbered(block, self.parser))
 
-    def items(self, paths: Iterable[str]) -> Iterator[Item]:
-        """As `read`, but lines and rows come in blocks, still to be parsed (lshdb.parsing)."""
+    def items(self, paths: Iterable[str], *, apart: bool = False) -> Iterator[Item]:
+        """As `read`, but lines and rows come in blocks, still to be parsed (lshdb.parsing).
+
+        Args:
+            paths: as for `read`.
+            apart: whether a block may tell only where in a file its lines or rows are.
+        """
         for path in expanded(paths):
             if path != STDIN and os.path.isdir(path):
-                yield from self._directory(path)
+                yield from self._directory(path, apart)
             else:
-                yield from self._input(path)
+                yield from self._input(path, apart)
 
     def read_one(self, path: str) -> Content:
         """The one document, without a key, that a file or `-` holds; InputError if it does not."""
@@ -132,13 +133,13 @@ class Reader:
         except (InputError, OSError) as error:
             raise InputError(f"{printable_path(path)}: {_reason(error)}") from error
 
-    def _directory(self, root: str) -> Iterator[Item]:
+    def _directory(self, root: str, apart: bool) -> Iterator[Item]:
         # A stack of its own: a tree may be deeper than Python lets functions nest.
         waiting = [(root, True)]
         while waiting:
             path, is_directory = waiting.pop()
             if not is_directory:
-                yield from self._input(path, walked=True)
+                yield from self._input(path, apart, walked=True)
                 continue
             try:
                 waiting += sorted(self._entries(path), reverse=True)
@@ -163,7 +164,7 @@ class Reader:
                 else:
                     yield entry.path, False
 
-    def _input(self, path: str, *, walked: bool = False) -> Iterator[Item]:
+    def _input(self, path: str, apart: bool, *, walked: bool = False) -> Iterator[Item]:
         """The documents of one file, or of standard input."""
         try:
             format = format_of(path) if self.format == "auto" else self.format
@@ -173,7 +174,7 @@ class Reader:
                 elif format == "text":
                     yield Document(printable_path(path), self._text_document(file))
                 else:
-                    yield from self._rows(file, path, format)
+                    yield from self._rows(file, path, format, apart)
         except (InputError, OSError) as error:
             if walked and isinstance(error, _BinaryInput):
                 self.binary += 1
@@ -185,7 +186,7 @@ class Reader:
             raise _BinaryInput("the database itself")
         return opened(path, self.stdin)
 
-    def _rows(self, file: BinaryIO, path: str, format: Format) -> Iterator[Item]:
+    def _rows(self, file: BinaryIO, path: str, format: Format, apart: bool) -> Iterator[Item]:
         """The blocks of a file of lines or rows."""
         name = printable_path(path)
         if format in ("csv", "tsv"):
@@ -204,9 +205,11 @@ class Reader:
             def on_read(share: float) -> None:
                 self.bytes_read = before + int(share * size)
 
-            again = None if path == STDIN else path
+            again = path if apart else None
             yield from arrow_files.blocks(file, again, name, format, self.parser, on_read)
             on_read(1.0)
+        elif apart and not compression_of(path) and line_files.can_be_cut(file):
+            yield from line_files.stretches(file, path, name, self._count)
         else:
             yield from self._json_lines(file, path)
 
@@ -217,7 +220,7 @@ class Reader:
         if self.format == "text":
             raise InputError("a text on standard input needs a key: give --key KEY")
         if self.format not in ("auto", "jsonl"):
-            yield from self._rows(file, STDIN, self.format)
+            yield from self._rows(file, STDIN, self.format, apart=False)
             return
         head = b""
         if self.format == "auto":
@@ -284,8 +287,11 @@ class Reader:
         """The next bytes of a file, as many as are there, a block at the most; none at its end."""
         # A pipe gives what it has: a slow stream is not held back until a block is full.
         data: bytes = getattr(file, "read1", file.read)(_BLOCK)
-        self.bytes_read += len(data)
+        self._count(len(data))
         return data
+
+    def _count(self, size: int) -> None:
+        self.bytes_read += size
 
 
 def _is_part_of_sqlite(path: str) -> bool:

@@ -18,6 +18,7 @@ from lshdb.content import LARGEST, without_surrogates
 from lshdb.errors import InputError
 from lshdb.metadata import has_large_float
 from lshdb.model import Content, Document
+from lshdb.row_files import Stretch
 
 RowFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "arrow", "parquet"]
 """How rows are written: lines of JSON or of CSV, an Arrow stream, or a stretch of Parquet."""
@@ -39,38 +40,6 @@ class Failure:
     reason: str
 
 
-@dataclass(slots=True)
-class RowFile:
-    """A Parquet file, whose rows are read where they are parsed.
-
-    Attributes:
-        path: absolute.
-        identity: tells it from another one that takes its name, and from itself once written to.
-        broken: whether rows could not be read: then what comes behind them is left out.
-    """
-
-    path: str
-    identity: tuple[int, ...]
-    broken: bool = field(default=False, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Some rows of a Parquet file.
-
-    Attributes:
-        file: that has them.
-        group: the number of the row group that they are in.
-        start: the first one's place in the group, from 0.
-        size: about how many bytes they take.
-    """
-
-    file: RowFile
-    group: int
-    start: int
-    size: int
-
-
 @dataclass(frozen=True, slots=True)
 class Lines:
     """Whole lines of JSON or CSV, or rows of a table, not parsed yet.
@@ -82,7 +51,7 @@ class Lines:
         data: the lines, each but perhaps the last with its newline; rows as an Arrow stream.
         format: which of them it is.
         columns: the names of the columns of CSV.
-        stretch: where rows of Parquet are, of which `data` has nothing.
+        stretch: where they are in a file, if `data` has nothing of them.
     """
 
     name: str

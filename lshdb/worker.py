@@ -21,7 +21,8 @@ from lshdb.content import encoded, from_stored
 from lshdb.model import Construction, Settings, Shingling
 from lshdb.parsing import Rows
 from lshdb.parts import Part, SignedPart, sign_part
-from lshdb.records import Failure, Lines, RecordParser, RowFile, Stretch
+from lshdb.records import Failure, Lines, RecordParser
+from lshdb.row_files import RowFile, Stretch
 from lshdb.signing import Signed
 
 _DIGEST: Final = 16

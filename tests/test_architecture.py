@@ -59,10 +59,12 @@ LAYERS = (
         "arrow_files",
         "arrow_rows",
         "csv_rows",
+        "line_files",
         "parquet_rows",
         "parsing",
         "readers",
         "records",
+        "row_files",
         "store",
     },
     {

@@ -24,7 +24,8 @@ from lshdb.arrow_blocks import BLOCK
 from lshdb.errors import InputError
 from lshdb.parquet_rows import ParquetRows
 from lshdb.readers import Reader
-from lshdb.records import Failure, Lines, RecordParser, RowFile, Stretch
+from lshdb.records import Failure, Lines, RecordParser
+from lshdb.row_files import Stretch
 
 PARSER = RecordParser(False, "id", "text", "set", False, False)
 
@@ -54,7 +55,7 @@ def added(path: Path, source: Path, workers: int) -> tuple[Any, list[Failure]]:
 
 
 def stretches(path: Path) -> list[Lines]:
-    found = list(Reader(False).items([str(path)]))
+    found = list(Reader(False).items([str(path)], apart=True))
     assert all(isinstance(item, Lines) and item.stretch is not None for item in found)
     return [item for item in found if isinstance(item, Lines)]
 
@@ -140,8 +141,8 @@ def test_files_that_change_while_they_are_read(
     source = write(tmp_path / "x.parquet", texts(3_000), 1_000)
     real = Reader.items
 
-    def items(reader: Reader, paths: list[str]) -> Iterator[Any]:
-        found = list(real(reader, paths))
+    def items(reader: Reader, paths: list[str], **options: Any) -> Iterator[Any]:
+        found = list(real(reader, paths, **options))
         change(source)
         yield from found
 
@@ -200,8 +201,3 @@ def test_files_are_closed(tmp_path: Path) -> None:
     list(Reader(False).read([str(source)]))
     held = [os.readlink(entry.path) for entry in os.scandir("/proc/self/fd") if entry.is_symlink()]
     assert str(source) not in held
-
-
-def test_two_files_of_one_place_differ() -> None:
-    assert RowFile("/a", (1, 2)) != RowFile("/a", (1, 3))
-    assert RowFile("/a", (1, 2), broken=True) == RowFile("/a", (1, 2))
