@@ -46,6 +46,11 @@ def use_fast_json() -> None:
             _loads = None
 
 
+def has_kernels() -> bool:
+    """Whether `speed_up` may find kernels; it is known only when it has loaded them."""
+    return os.environ.get(_SWITCH) != "0" and find_spec("numba") is not None
+
+
 def speed_up() -> bool:
     """Use what there is of the extra from now on; whether the kernels are there.
 

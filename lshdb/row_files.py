@@ -17,17 +17,21 @@ class RowFile:
         path: absolute, without links.
         identity: tells it from another one that takes its name: device and inode, and for one
             that is not to grow its size and the time of its last change.
+        size: in bytes, when it was opened.
         broken: whether rows could not be read: then what comes behind them is left out.
     """
 
     path: str
     identity: tuple[int, ...]
+    size: int = field(default=0, compare=False)
     broken: bool = field(default=False, compare=False)
 
     @classmethod
     def of(cls, file: BinaryIO, path: str, *, may_grow: bool = False) -> RowFile:
         """An open file that can be opened again, also by a process to which /dev/fd is another."""
-        return cls(os.path.realpath(path), _identity(file)[: 2 if may_grow else None])
+        identity = _identity(file)
+        kept = identity[:2] if may_grow else identity
+        return cls(os.path.realpath(path), kept, os.fstat(file.fileno()).st_size)
 
     def opened(self) -> BinaryIO:
         """The same file; InputError if it is gone or changed."""

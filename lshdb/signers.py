@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -19,12 +19,12 @@ from threading import Condition
 from types import TracebackType
 from typing import BinaryIO, Final
 
-from lshdb.acceleration import speed_up
+from lshdb.acceleration import has_kernels, speed_up
 from lshdb.model import Settings
 from lshdb.parsing import Rows
 from lshdb.parts import Part, SignedPart, sign_part
 from lshdb.records import Failure, RecordParser
-from lshdb.worker import receive, receive_signed, send_part, send_settings, send_speed_up
+from lshdb.worker import KERNELS, receive, receive_signed, send_part, send_settings
 
 _START: Final = """
 import sys
@@ -40,6 +40,8 @@ _MOST: Final = 3
 """Workers that one writer to SQLite can keep busy."""
 _BEFORE_KERNELS: Final = 40
 """A job of fewer parts would not gain from compiled kernels what they take to load."""
+_LARGE: Final = 60_000_000
+"""Bytes of a file for which they are loaded at once."""
 _ALONE: Final = 2
 """Parts signed before processes are started: a small job ends sooner than they start."""
 _AHEAD: Final = 44_000_000
@@ -55,7 +57,8 @@ def default_workers() -> int:
 class Signers:
     """Signs parts of batches, in worker processes once there is enough to do.
 
-    Use as a context manager.
+    Compiled kernels take half a second to load. Other processes do so, and take the place of the
+    first ones when they are ready, so that nobody waits for it. Use as a context manager.
 
     Attributes:
         workers: how many processes; 0 signs in this one.
@@ -66,10 +69,13 @@ class Signers:
         self._settings = settings
         self._parser = parser
         self._processes: list[_Process] = []
+        self._faster: list[_Process] = []  # which load kernels
+        self._replaced: list[_Process] = []  # by those
         self._submitted = 0
         self._window = _Window(_AHEAD)
         self._sizes: dict[Future[SignedPart], int] = {}  # of parts that processes sign
         self._asked = 0
+        self._sped_up = False
         # Two, as they are at different places of a file.
         self._ahead, self._behind = Rows(), Rows()
 
@@ -83,7 +89,7 @@ class Signers:
         traceback: TracebackType | None,
     ) -> None:
         self._window.close()
-        for process in self._processes:
+        for process in (*self._processes, *self._faster, *self._replaced):
             process.stop()
         self._ahead.close()
         self._behind.close()
@@ -91,15 +97,16 @@ class Signers:
     def submit(self, part: Part, size: int = 0) -> Future[SignedPart]:
         """Sign a part, of about `size` bytes; the future is done at once if that is done here."""
         self._submitted += 1
-        if self._submitted == _ALONE + 1:
-            self._start()
-        if self._submitted == _BEFORE_KERNELS:
-            for process in self._processes:
-                process.speed_up()  # until it has, parts are signed here
-            if not self._processes:
-                speed_up()
-        ready = [process for process in self._processes if process.is_ready()]
-        if ready:
+        file = None if part.rows is None or part.rows.stretch is None else part.rows.stretch.file
+        large = file is not None and file.size >= _LARGE
+        if not self._processes and (large or self._submitted == _ALONE + 1):
+            self._processes = self._started()
+        if self._processes and not self._sped_up and (large or self._submitted == _BEFORE_KERNELS):
+            self._sped_up = True
+            self._faster = self._started(KERNELS) if has_kernels() else []
+        if self._submitted == _BEFORE_KERNELS and not self._processes:
+            speed_up()
+        if ready := self._ready():
             self._ahead.close()
             process = min(ready, key=lambda process: process.waiting)
             future = process.submit(part, self._asked, size)
@@ -132,11 +139,23 @@ class Signers:
                 else:
                     yield sign_part(Part(lines=lines), self._settings, self._parser)
 
-    def _start(self) -> None:
+    def _started(self, *arguments: str) -> list[_Process]:
+        processes: list[_Process] = []
         with suppress(OSError):  # the system will not: what is started is enough
             for _ in range(self.workers):
-                process = _Process(self._settings, self._parser, self._window)
-                self._processes.append(process)
+                process = _Process(self._settings, self._parser, self._window, arguments)
+                processes.append(process)
+        return processes
+
+    def _ready(self) -> list[_Process]:
+        """The processes that may be asked."""
+        if any(process.is_ready() for process in self._faster):
+            self._replaced += self._processes
+            self._processes, self._faster = self._faster, []
+        for process in [process for process in self._replaced if not process.waiting]:
+            process.stop()
+            self._replaced.remove(process)
+        return [process for process in self._processes if process.is_ready()]
 
 
 class _Window:
@@ -177,14 +196,20 @@ class _Window:
 class _Process:
     """A worker process, and two threads that ask and listen: it never waits for its next part."""
 
-    def __init__(self, settings: Settings, parser: RecordParser | None, window: _Window) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        parser: RecordParser | None,
+        window: _Window,
+        arguments: Sequence[str] = (),
+    ) -> None:
         self._settings = settings
         self._parser = parser
         self._window = window
         self.waiting = 0
         package = str(Path(__file__).resolve().parent.parent)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START, package],
+            [sys.executable, "-P", "-c", _START, package, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             # What fails there is done here, and then told once.
@@ -214,11 +239,6 @@ class _Process:
     def is_ready(self) -> bool:
         """Whether it has started and not yet died; it is not waited for."""
         return self._ready.done() and self._ready.result()
-
-    def speed_up(self) -> None:
-        """Have compiled kernels loaded; the process is not ready before it has them."""
-        self._asking.submit(send_speed_up, self._requests)
-        self._ready = self._listening.submit(self._hear_first)
 
     def submit(self, part: Part, number: int, size: int) -> Future[SignedPart]:
         """Have a part signed, here if the process dies; see _Window for number and size."""

@@ -25,6 +25,8 @@ from lshdb.records import Failure, Lines, RecordParser
 from lshdb.row_files import RowFile, Stretch
 from lshdb.signing import Signed
 
+KERNELS: Final = "kernels"
+"""The argument of a process that loads the compiled kernels before it says that it is ready."""
 _DIGEST: Final = 16
 _LENGTH: Final = 8
 
@@ -83,11 +85,6 @@ def _receive_settings(pipe: BinaryIO) -> tuple[Settings, RecordParser | None]:
     return settings, parser
 
 
-def send_speed_up(pipe: BinaryIO) -> None:
-    """Ask for compiled kernels; the answer has no part, and comes when they are loaded."""
-    send(pipe, {"kernels": True})
-
-
 def send_part(pipe: BinaryIO, part: Part) -> None:
     """Ask for a part."""
     header: dict[str, object] = {"sign": part.sign}
@@ -107,8 +104,8 @@ def send_part(pipe: BinaryIO, part: Part) -> None:
         send(pipe, header, _packed([encoded(content) for _, content in part.documents]))
 
 
-def _part(header: dict[str, Any], data: list[bytes], settings: Settings) -> Part:
-    """The part that a message asks for."""
+def _receive_part(pipe: BinaryIO, settings: Settings) -> Part:
+    header, data = receive(pipe)
     if "name" in header:
         place = header["name"], header["first"], header["count"]
         stretch = None
@@ -203,13 +200,8 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         send(replies, {})  # all that is needed is loaded
         rows = Rows()
         while True:
-            header, data = receive(requests)
-            if "kernels" in header:
-                speed_up()  # in a thread beside the work it would take twice as long
-                send(replies, {})
-            else:
-                part = _part(header, data, settings)
-                send_signed(replies, part, sign_part(part, settings, parser, rows))
+            part = _receive_part(requests, settings)
+            send_signed(replies, part, sign_part(part, settings, parser, rows))
     except EOFError:
         return
 
@@ -222,4 +214,6 @@ def main() -> None:
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
     use_fast_json()
+    if KERNELS in sys.argv:
+        speed_up()
     serve(sys.stdin.buffer, sys.stdout.buffer)

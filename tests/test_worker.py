@@ -169,24 +169,32 @@ def test_what_a_dead_worker_was_asked_is_signed_here(tmp_path: Path) -> None:
         assert got == list(db.sql("select * from bands order by 1, 2, 3")[1])
 
 
-def test_parts_are_signed_here_while_a_process_loads_its_kernels(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("kernels", [True, False])
+def test_processes_with_kernels_take_the_place_of_others(
+    monkeypatch: pytest.MonkeyPatch, kernels: bool
 ) -> None:
     settings = SettingsRequest().resolve()
     part = Part([(f"k{i}", text) for i, text in enumerate(TEXTS)])
     expected = sign_part(part, settings, None)
     monkeypatch.setattr(signers_module, "_BEFORE_KERNELS", 6)
-    with Signers(settings, None, 1) as signers:
+    monkeypatch.setattr(signers_module, "has_kernels", lambda: kernels)
+    with Signers(settings, None, 2) as signers:
         wait_until_ready(signers)
-        before = [signers.submit(part) for _ in range(2)]
-        loading = signers.submit(part)
-        assert loading.done()
-        assert not signers._processes[0].is_ready()
-        wait_until_ready(signers, parts=0)
-        futures = [*before, loading, signers.submit(part)]
-        assert not futures[-1].done()
+        first = pids(signers)
+        futures = [signers.submit(part) for _ in range(3)]
+        assert len(signers._faster) == 2 * kernels
+        limit = time.monotonic() + 60
+        while not all(process.is_ready() for process in signers._faster):
+            assert time.monotonic() < limit
+            time.sleep(0.01)
         for future in futures:
             assert same(future.result(timeout=60), expected)
+        future = signers.submit(part)
+        assert (first == pids(signers)) is not kernels
+        assert same(future.result(timeout=60), expected)
+        for pid in first if kernels else []:
+            with pytest.raises(ProcessLookupError):
+                os.kill(pid, 0)
 
 
 def test_parts_wait_for_those_before_them_to_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
