@@ -40,8 +40,13 @@ Item: TypeAlias = Document | tuple[str, Content] | Lines | Failure
 _BATCH_DOCUMENTS: Final = 4_000
 _BATCH_SHARE: Final = 8
 """A batch takes at least one document for so many that the file has."""
+_MOST_DOCUMENTS: Final = 200_000
+"""But never more: the bucket keys of a batch are in memory all at once."""
 _BATCH_BYTES: Final = 44_000_000
 """Memory that the documents of a batch take at the most; two batches are under way at once."""
+_READ_LATER: Final = 3
+"""A batch of documents that are read where they are signed takes so many times as many bytes: of
+these only some are in memory at once (see lshdb.signers)."""
 _BATCH_SECONDS: Final = 5.0
 """How long a document of a slow stream waits at the most for others, when one more comes."""
 _PART_BYTES: Final = 1_000_000
@@ -60,10 +65,20 @@ class _Batch:
     def is_full(self, stored: int) -> bool:
         """Whether it is time to write it; the file has `stored` documents."""
         return bool(self.parts) and (
-            self.documents >= max(_BATCH_DOCUMENTS, stored // _BATCH_SHARE)
+            self.documents >= min(_MOST_DOCUMENTS, max(_BATCH_DOCUMENTS, stored // _BATCH_SHARE))
             or self.size >= _BATCH_BYTES
             or time.monotonic() - self.begun > _BATCH_SECONDS
         )
+
+    def is_rest_of(self, other: _Batch) -> bool:
+        """Whether it is so small that its band rows had better be written with another's."""
+        return 2 * self.documents < other.documents
+
+    def add(self, other: _Batch) -> None:
+        """Take another's parts too."""
+        self.parts += other.parts
+        self.documents += other.documents
+        self.size += other.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +143,7 @@ def write_documents(
         Signers(store.settings, parser, workers) as signers,
         store.checkpoints() as checkpoints,
     ):
-        keep_lines = selection is not None and selection.keep_lines
-        stream = _Stream(store, items, signers, keep_lines)
+        stream = _Stream(store, items, signers, selection)
         count = 0
         while (batch := next(stream, None)) is not None:
             if selection is None:
@@ -254,12 +268,13 @@ class _Stream:
     """
 
     def __init__(
-        self, store: Store, items: Iterable[Item], signers: Signers, keep_lines: bool
+        self, store: Store, items: Iterable[Item], signers: Signers, selection: Selection | None
     ) -> None:
         self.error: BaseException | None = None
         self.sign = True
         self._signers = signers
-        self._keep_lines = keep_lines
+        self._selective = selection is not None  # which takes all of a batch at once
+        self._keep_lines = selection is not None and selection.keep_lines
         self._stored = store.last_doc_id()
         self._source = _parts(items, store.settings)
         self._next: tuple[Part | Failure, int, int] | None = None
@@ -275,8 +290,12 @@ class _Stream:
                 batch = self._read()
                 if not batch.parts:
                     break
-                self._under_way.append(batch)
                 self._stored += batch.documents
+                last = self._under_way[-1] if self._under_way else None
+                if last and not batch.is_full(self._stored) and batch.is_rest_of(last):
+                    last.add(batch)
+                else:
+                    self._under_way.append(batch)
             except Exception as error:
                 self.error = error
             except BaseException as error:
@@ -298,6 +317,8 @@ class _Stream:
                 lines = part.lines if self._keep_lines else None
                 future = self._signers.submit(replace(part, sign=self.sign), size)
                 batch.parts.append((lines, future))
+                if part.rows is not None and self._signers.workers and not self._selective:
+                    size //= _READ_LATER
             batch.documents += documents
             batch.size += size
             if batch.is_full(self._stored):

@@ -540,6 +540,21 @@ def test_nothing_is_written_after_a_batch_that_could_not_be(path: Path, workers:
     inspection.check(path)
 
 
+@pytest.mark.parametrize(("count", "expected"), [(13, [4, 4, 5]), (14, [4, 4, 4, 2]), (3, [3])])
+def test_a_small_rest_is_written_with_the_batch_before(
+    path: Path, count: int, expected: list[int]
+) -> None:
+    """By itself it would touch as many pages as a large one."""
+    batches: list[int] = []
+    with open_sets(path) as db, in_batches_of(4):
+        db.add_many(
+            ((f"k{i}", [i]) for i in range(count)),
+            on_batch=lambda report: batches.append(report.added),
+            workers=1,
+        )
+    assert batches == expected
+
+
 def test_an_unchanged_document_writes_nothing(path: Path) -> None:
     documents = set_families(1, families=4, copies=2, size=20)
     with open_sets(path) as db:
