@@ -74,6 +74,24 @@ def _zeros(chunk: np.uint64) -> np.uint64:
 
 
 @_part
+def _chained(
+    h: np.uint64,
+    chunks: Hashes,
+    at: int,
+    left: int,
+    multiplier_1: np.uint64,
+    multiplier_2: np.uint64,
+) -> np.uint64:
+    """Mix `left` octets from `at` on into the start of a span's hash."""
+    while True:
+        h = _mix(h ^ (chunks[at] & _first_bytes(left)), multiplier_1, multiplier_2)
+        if left <= 8:
+            return h
+        left -= 8
+        at += 8
+
+
+@_part
 def _narrow_hash(y: np.uint32, constant: np.uint32, narrow: Narrow) -> np.uint32:
     g = np.uint32((y ^ constant) * narrow[0])
     g ^= g >> np.uint32(16)
@@ -154,16 +172,8 @@ def spans(
 ) -> None:
     """SpanHash.spans of at most LONGEST_CHAINED bytes, into `out`; `words` as there."""
     for i in range(len(starts)):
-        left = lengths[i]
-        at = starts[i]
-        h = start + np.uint64(left) * length
-        while True:
-            h = _mix(h ^ (words[at] & _first_bytes(left)), multiplier_1, multiplier_2)
-            if left <= 8:
-                break
-            left -= 8
-            at += 8
-        out[i] = h
+        h = start + np.uint64(lengths[i]) * length
+        out[i] = _chained(h, words, starts[i], lengths[i], multiplier_1, multiplier_2)
 
 
 @_compiled(_OCTETS, _OWN_OCTETS)
@@ -221,13 +231,7 @@ def words(
                 counts[len(counts) - 1] = -1
                 return
             h = start + np.uint64(left) * length
-            while True:
-                h = _mix(h ^ (chunks[begin] & _first_bytes(left)), multiplier_1, multiplier_2)
-                if left <= 8:
-                    break
-                left -= 8
-                begin += 8
-            hashes[used] = h
+            hashes[used] = _chained(h, chunks, begin, left, multiplier_1, multiplier_2)
             used += 1
         counts[text] = used - first
 

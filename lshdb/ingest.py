@@ -277,7 +277,6 @@ class _Stream:
         self._keep_lines = selection is not None and selection.keep_lines
         self._stored = store.last_doc_id()
         self._source = _parts(items, store.settings)
-        self._next: tuple[Part | Failure, int, int] | None = None
         self._under_way: deque[_Batch] = deque()
 
     def __iter__(self) -> _Stream:

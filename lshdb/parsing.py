@@ -50,7 +50,7 @@ class Rows:
         Each comes with the place of its row (of CSV: its first line) in the block, from 0.
 
         Raises:
-            InputError: the rows of a file cannot be read, or not at once: see `again`.
+            InputError, OSError: the rows of a file cannot be read, or not at once: see `again`.
         """
         if lines.format == "jsonl":
             return parser.numbered(self._lines.read(lines) if lines.stretch else lines)
@@ -78,9 +78,10 @@ class Rows:
                 yield self._lines.read(lines)
             else:
                 yield from self._of_parquet().blocks(lines, parser)
-        except InputError as error:
+        except (InputError, OSError) as error:
             file.broken = True
-            yield Failure(lines.name, str(error))
+            reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else error
+            yield Failure(lines.name, str(reason))
 
     def _of_parquet(self) -> ParquetRows:
         if self._parquet is None:

@@ -101,7 +101,7 @@ def sign_part(
             return SignedPart.not_read(part)
         try:
             numbered = (rows or Rows()).numbered(part.lines, parser)
-        except InputError:
+        except (InputError, OSError):
             return SignedPart.not_read(part)
         for place, item in numbered:
             if isinstance(item, Failure):

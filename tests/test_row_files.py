@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterator
@@ -138,6 +139,26 @@ def test_files_that_change_while_they_are_read(
     assert [(failure.where, failure.reason) for failure in failures] == [(str(source), told)]
     assert keys == [f"k{i}" for i in range(len(keys))], "what stands before it, in order"
     assert (len(keys) > 0) == (change is cut_short)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_disk_that_fails_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    source = tmp_path / "x.jsonl"
+    source.write_bytes(lines_of(2_000))
+
+    def fails(*_: object) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "pread", fails)
+    failures: list[Failure] = []
+    with lshdb.open(tmp_path / "x.db") as db:
+        report = db.add_files([str(source)], on_failure=failures.append, workers=workers)
+    assert (report.added, report.failed) == (0, 1)
+    assert [(failure.where, failure.reason) for failure in failures] == [
+        (str(source), "input/output error")
+    ]
 
 
 def test_what_can_be_read_only_once_is_sent(tmp_path: Path) -> None:
