@@ -256,7 +256,9 @@ class Auditor:
 
     def insert_bands(self, rows: Integers) -> None:
         """Insert band rows int64[n, 3] (band_no, bucket_key, doc_id), in the table's order."""
-        insert_rows(self._run_many, rows)
+        for band in np.unique(rows[:, 0]).tolist():
+            own = rows[rows[:, 0] == band]
+            insert_rows(self._run_many, band, own[:, 1], own[:, 2])
 
     def delete_bands(self, rows: Integers) -> None:
         """Delete band rows int64[n, 3]."""

@@ -38,7 +38,11 @@ DELETE_DOCUMENT: Final = "DELETE FROM documents WHERE doc_id = ?"
 INSERT_SIGNATURE: Final = "INSERT INTO signatures (doc_id, signature) VALUES (?, ?)"
 DELETE_SIGNATURE: Final = "DELETE FROM signatures WHERE doc_id = ?"
 INSERT_BAND: Final = "INSERT INTO bands (band_no, bucket_key, doc_id) VALUES (?, ?, ?)"
-INSERT_BANDS: Final = INSERT_BAND + ", (?, ?, ?)" * (BANDS_AT_ONCE - 1)
+# All of one band. OR FAIL, as an error ends the transaction anyway: with the usual OR ABORT SQLite
+# keeps a copy of every page that a statement of many rows touches, to undo that statement alone.
+INSERT_BANDS: Final = "INSERT OR FAIL INTO bands (band_no, bucket_key, doc_id) VALUES " + ", ".join(
+    f"(?1, ?{value}, ?{value + 1})" for value in range(2, 2 + 2 * BANDS_AT_ONCE, 2)
+)
 # Without WHERE: SQLite frees whole pages, without a look at their rows.
 DELETE_BANDS: Final = "DELETE FROM bands"
 DELETE_BAND: Final = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -193,15 +194,14 @@ class Store(StoreReader):
     ) -> None:
         """Insert the band rows int64[n, b] of documents int64[n]."""
         for band in range(bucket_keys.shape[1]):
-            insert_rows(self._run_many, sorted_band_rows(doc_ids, bucket_keys[:, band], band))
+            rows = sorted_band_rows(doc_ids, bucket_keys[:, band], band)
+            insert_rows(self._run_many, band, rows[:, 1], rows[:, 2])
 
     def append_bands(
         self, band: int, keys: npt.NDArray[np.int64], doc_ids: npt.NDArray[np.int64]
     ) -> None:
         """Insert rows of a band, int64[n] both, that come after all that the table has."""
-        rows = np.empty((len(keys), 3), dtype=np.int64)
-        rows[:, 0], rows[:, 1], rows[:, 2] = band, keys, doc_ids
-        insert_rows(self._run_many, rows)
+        insert_rows(self._run_many, band, keys, doc_ids)
 
     def clear_bands(self) -> None:
         """Delete all band rows; their pages are free for what is inserted next."""
@@ -236,10 +236,18 @@ def sorted_band_rows(
 
 
 def insert_rows(
-    run_many: Callable[[str, Iterable[Sequence[SqlValue]]], None], rows: npt.NDArray[np.int64]
+    run_many: Callable[[str, Iterable[Sequence[SqlValue]]], None],
+    band: int,
+    keys: npt.NDArray[np.int64],
+    doc_ids: npt.NDArray[np.int64],
 ) -> None:
-    """Insert sorted band rows int64[n, 3], many at once, by a function that runs statements."""
-    whole = len(rows) // sql.BANDS_AT_ONCE * sql.BANDS_AT_ONCE
-    chunks = rows[:whole].reshape(-1, sql.BANDS_AT_ONCE * 3)
-    run_many(sql.INSERT_BANDS, (chunk.tolist() for chunk in chunks))
-    run_many(sql.INSERT_BAND, rows[whole:].tolist())
+    """Insert sorted rows of a band, int64[n] both, many at once, by a function that runs SQL."""
+    statements, rest = divmod(len(keys), sql.BANDS_AT_ONCE)
+    whole = len(keys) - rest
+    values = np.empty((statements, 1 + 2 * sql.BANDS_AT_ONCE), dtype=np.int64)
+    values[:, 0] = band
+    values[:, 1::2] = keys[:whole].reshape(statements, sql.BANDS_AT_ONCE)
+    values[:, 2::2] = doc_ids[:whole].reshape(statements, sql.BANDS_AT_ONCE)
+    run_many(sql.INSERT_BANDS, (row.tolist() for row in values))
+    last = zip(repeat(band), keys[whole:].tolist(), doc_ids[whole:].tolist(), strict=False)
+    run_many(sql.INSERT_BAND, list(last))
