@@ -1,30 +1,32 @@
 """Whether the extra `speed` is in use: kernels that numba compiles, and orjson.
 
-They give the same results as numpy and json in less time, and take a fifth of a second to load:
-too long for a query, nothing for a long job. The first load after installation compiles the
-kernels, which takes some seconds.
+They give the same results as numpy and json in less time. To load the kernels takes a twentieth of
+a second: too long for a query, nothing for a long job. To make them, once after installation, takes
+some seconds.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from lshdb.kernels import Kernels
 
 _SWITCH: Final = "LSHDB_SPEED"
 """Environment variable; 0 keeps to numpy and json."""
 
-_kernels: ModuleType | None = None
+_kernels: Kernels | None = None
 _loads: Callable[[bytes | memoryview], object] | None = None
 
 
 def kernels() -> Any:
-    """The module lshdb.compiled if it is loaded, else None: then numpy does the work."""
+    """The compiled kernels if they are in use, else None: then numpy does the work."""
     return _kernels
 
 
@@ -46,9 +48,19 @@ def use_fast_json() -> None:
             _loads = None
 
 
-def has_kernels() -> bool:
-    """Whether `speed_up` may find kernels; it is known only when it has loaded them."""
-    return os.environ.get(_SWITCH) != "0" and find_spec("numba") is not None
+def load_kernels() -> bool:
+    """Use the compiled kernels from now on if they were made before: a quick load."""
+    global _kernels
+    if _kernels is None and _may_have_kernels("llvmlite"):
+        # A broken llvmlite, or one that does not know this processor.
+        with suppress(Exception):
+            _kernels = import_module("lshdb.kernels").load()
+    return _kernels is not None
+
+
+def can_make_kernels() -> bool:
+    """Whether `speed_up` may make kernels; it is known only when it has done so."""
+    return _may_have_kernels("numba")
 
 
 def speed_up() -> bool:
@@ -60,13 +72,16 @@ def speed_up() -> bool:
     if os.environ.get(_SWITCH) == "0":
         return False
     use_fast_json()
-    if _kernels is None and find_spec("numba"):
-        try:
-            _kernels = import_module("lshdb.compiled")
-        except Exception:
-            # A numba that does not fit this Python or processor, or may not write its cache.
-            return False
+    if not load_kernels() and can_make_kernels():
+        # A numba that does not fit this Python or processor.
+        with suppress(Exception):
+            _kernels = import_module("lshdb.kernels").make()
     return _kernels is not None
+
+
+def _may_have_kernels(library: str) -> bool:
+    wanted = os.environ.get(_SWITCH) != "0" and sys.byteorder == "little"
+    return wanted and find_spec(library) is not None
 
 
 def slow_down() -> None:

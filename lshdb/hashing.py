@@ -92,12 +92,13 @@ class SpanHash:
         Returns:
             uint64[n].
         """
-        words = _words_at_every_byte(buffer)
         if (compiled := kernels()) and not (len(lengths) and lengths.max() > LONGEST_CHAINED):
             h = np.empty(len(starts), dtype=np.uint64)
             starts, lengths = np.ascontiguousarray(starts), np.ascontiguousarray(lengths)
-            compiled.spans(words, starts, lengths, *self._constants, h)
+            octets = np.frombuffer(buffer, dtype=np.uint8)
+            compiled.spans(octets, starts, lengths, len(h), *self._constants, h)
             return h
+        words = _words_at_every_byte(buffer)
         h = lengths.view(np.uint64) * self.length
         h += self.start
         chunk = words[starts]
@@ -144,11 +145,11 @@ class SpanHash:
             return None
         folded = np.empty(len(octets) + PADDING, dtype=np.uint8)
         folded[len(octets) :] = 0
-        compiled.fold_words(np.frombuffer(octets, dtype=np.uint8), folded)
+        compiled.fold_words(np.frombuffer(octets, dtype=np.uint8), len(octets), folded)
         hashes = np.empty(len(octets) // 2 + 1, dtype=np.uint64)
         counts = np.zeros(len(bounds) - 1, dtype=np.int64)
-        words = _words_at_every_byte(folded.data)
-        compiled.words(folded, words, bounds, LONGEST_CHAINED, *self._constants, hashes, counts)
+        constants = LONGEST_CHAINED, *self._constants
+        compiled.words(folded, bounds, len(counts), *constants, hashes, counts)
         if len(counts) and counts[-1] < 0:
             return None
         return hashes[: counts.sum()], counts
@@ -167,13 +168,14 @@ class SpanHash:
         Returns:
             uint64[sum of counts].
         """
-        words = _words_at_every_byte(buffer)
         state = np.uint64((int(self.start) + width * int(self.length)) & _MASK64)
         if compiled := kernels():
             h = np.empty(int(counts.sum()), dtype=np.uint64)
+            octets = np.frombuffer(buffer, dtype=np.uint8)
             mixers = self.multiplier_1, self.multiplier_2
-            compiled.windows(words, starts, counts, width, state, *mixers, h)
+            compiled.windows(octets, starts, counts, len(starts), width, state, *mixers, h)
             return h
+        words = _words_at_every_byte(buffer)
         some = counts > 0
         starts, counts = starts[some], counts[some]
         total = int(starts[-1] + counts[-1]) if len(starts) else 0

@@ -15,7 +15,6 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
@@ -30,7 +29,7 @@ from lshdb.parts import Part, SignedPart
 from lshdb.records import Failure, Lines, RecordParser
 from lshdb.screening import Screening
 from lshdb.selecting import SelectiveWriter
-from lshdb.signers import Signers
+from lshdb.signers import Pending, Signers
 from lshdb.store import Store
 from lshdb.writing import Writer, unindex
 
@@ -38,7 +37,7 @@ Item: TypeAlias = Document | tuple[str, Content] | Lines | Failure
 """What is added: documents, also as pairs of key and content, or lines; failures are counted."""
 
 _BATCH_DOCUMENTS: Final = 4_000
-_BATCH_SHARE: Final = 8
+_BATCH_SHARE: Final = 5
 """A batch takes at least one document for so many that the file has."""
 _MOST_DOCUMENTS: Final = 200_000
 """But never more: the bucket keys of a batch are in memory all at once."""
@@ -57,7 +56,7 @@ _PART_BYTES: Final = 1_000_000
 class _Batch:
     """Parts that are written together, signed or being signed."""
 
-    parts: deque[tuple[Lines | None, Future[SignedPart]]] = field(default_factory=deque)
+    parts: deque[tuple[Lines | None, Pending]] = field(default_factory=deque)
     documents: int = 0
     size: int = 0
     begun: float = field(default_factory=time.monotonic)
@@ -155,8 +154,8 @@ def write_documents(
             else:
                 parts = [
                     (lines, part)
-                    for lines, future in batch.parts
-                    for part in signers.results(future)
+                    for lines, pending in batch.parts
+                    for part in signers.results(pending)
                 ]
                 batch.parts.clear()
                 for _, part in parts:
@@ -309,13 +308,12 @@ class _Stream:
         batch = _Batch()
         for part, documents, size in self._source:
             if isinstance(part, Failure):
-                done: Future[SignedPart] = Future()
-                done.set_result(SignedPart([], [], [], None, [part], 0))
-                batch.parts.append((None, done))
+                failed = SignedPart([], [], [], None, [part], 0)
+                batch.parts.append((None, Pending.done(failed)))
             else:
                 lines = part.lines if self._keep_lines else None
-                future = self._signers.submit(replace(part, sign=self.sign), size)
-                batch.parts.append((lines, future))
+                pending = self._signers.submit(replace(part, sign=self.sign), size)
+                batch.parts.append((lines, pending))
                 if part.rows is not None and self._signers.workers and not self._selective:
                     size //= _READ_LATER
             batch.documents += documents

@@ -92,13 +92,20 @@ class FastSketch:
         counts = np.diff(shingles.offsets)
         if compiled := kernels():
             done = np.empty((len(counts), self.lanes), dtype=np.uint32)
+            longest = int(counts.max(initial=0))
             compiled.fast_signatures(
                 shingles.hashes,
                 shingles.offsets,
+                len(counts),
                 self._first_constant,
                 self._wide,
                 self._rounds,
                 self._narrow,
+                self.lanes,
+                np.empty(self.lanes, dtype=np.uint64),
+                np.empty(max(self.lanes, 256), dtype=np.uint64),
+                np.empty(longest, dtype=np.uint32),
+                np.empty(longest, dtype=np.uint32),
                 done,
             )
             return done

@@ -319,7 +319,7 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
     counts = _counts(lengths, size)
     if compiled := kernels():
         hashes = np.empty(int(counts.sum()), dtype=np.uint64)
-        compiled.word_sums(words, lengths, places, hashes)
+        compiled.word_sums(words, lengths, len(lengths), places, len(places), hashes)
         return Shingles(hashes, _bounds(counts))
     starts = _bounds(lengths)[:-1]
     padded = np.append(words, np.zeros(size, dtype=np.uint64))

@@ -14,17 +14,25 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Condition
 from types import TracebackType
 from typing import BinaryIO, Final
 
-from lshdb.acceleration import has_kernels, speed_up
+from lshdb.acceleration import can_make_kernels, load_kernels, speed_up
 from lshdb.model import Settings
 from lshdb.parsing import Rows
 from lshdb.parts import Part, SignedPart, sign_part
 from lshdb.records import Failure, RecordParser
-from lshdb.worker import KERNELS, receive, receive_signed, send_part, send_settings
+from lshdb.worker import (
+    MAKE_KERNELS,
+    receive,
+    send_part,
+    send_settings,
+    signed_part,
+    unpacked,
+)
 
 _START: Final = """
 import sys
@@ -39,9 +47,9 @@ _PIPE_BYTES: Final = 1 << 20
 _MOST: Final = 3
 """Workers that one writer to SQLite can keep busy."""
 _BEFORE_KERNELS: Final = 40
-"""A job of fewer parts would not gain from compiled kernels what they take to load."""
+"""A job of fewer parts would not gain from compiled kernels what they take to make."""
 _LARGE: Final = 60_000_000
-"""Bytes of a file for which they are loaded at once."""
+"""Bytes of a file for which they are made at once."""
 _ALONE: Final = 2
 """Parts signed before processes are started: a small job ends sooner than they start."""
 _AHEAD: Final = 44_000_000
@@ -54,11 +62,34 @@ def default_workers() -> int:
     return min(_MOST, len(os.sched_getaffinity(0)) - 1) if hasattr(os, "sched_getaffinity") else 1
 
 
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A part that is being signed.
+
+    Attributes:
+        answer: the part signed, or the message of a process that has it so.
+        part: what it was.
+        size: about how many bytes it has in the window, if a process signs it.
+    """
+
+    answer: Future[SignedPart | bytes]
+    part: Part = field(default_factory=Part)
+    size: int | None = None
+
+    @classmethod
+    def done(cls, signed: SignedPart) -> Pending:
+        """One that is signed."""
+        answer: Future[SignedPart | bytes] = Future()
+        answer.set_result(signed)
+        return cls(answer)
+
+
 class Signers:
     """Signs parts of batches, in worker processes once there is enough to do.
 
-    Compiled kernels take half a second to load. Other processes do so, and take the place of the
-    first ones when they are ready, so that nobody waits for it. Use as a context manager.
+    Compiled kernels are to be made once, which takes seconds. Other processes do so, and take the
+    place of the first ones when they are ready, so that nobody waits for it. Use as a context
+    manager.
 
     Attributes:
         workers: how many processes; 0 signs in this one.
@@ -69,13 +100,12 @@ class Signers:
         self._settings = settings
         self._parser = parser
         self._processes: list[_Process] = []
-        self._faster: list[_Process] = []  # which load kernels
+        self._faster: list[_Process] = []  # which make kernels
         self._replaced: list[_Process] = []  # by those
         self._submitted = 0
         self._window = _Window(_AHEAD)
-        self._sizes: dict[Future[SignedPart], int] = {}  # of parts that processes sign
         self._asked = 0
-        self._sped_up = False
+        self._made = False  # kernels, or it is being tried
         # Two, as they are at different places of a file.
         self._ahead, self._behind = Rows(), Rows()
 
@@ -94,38 +124,45 @@ class Signers:
         self._ahead.close()
         self._behind.close()
 
-    def submit(self, part: Part, size: int = 0) -> Future[SignedPart]:
-        """Sign a part, of about `size` bytes; the future is done at once if that is done here."""
+    def submit(self, part: Part, size: int = 0) -> Pending:
+        """Sign a part, of about `size` bytes; it is done at once if that is done here."""
         self._submitted += 1
         file = None if part.rows is None or part.rows.stretch is None else part.rows.stretch.file
         large = file is not None and file.size >= _LARGE
         if not self._processes and (large or self._submitted == _ALONE + 1):
             self._processes = self._started()
-        if self._processes and not self._sped_up and (large or self._submitted == _BEFORE_KERNELS):
-            self._sped_up = True
-            self._faster = self._started(KERNELS) if has_kernels() else []
-        if self._submitted == _BEFORE_KERNELS and not self._processes:
-            speed_up()
+            if not self._processes:
+                load_kernels()
+        if not self._made and (large or self._submitted >= _BEFORE_KERNELS):
+            if not self._processes:
+                self._made = True
+                speed_up()
+            elif any(process.lacks_kernels() for process in self._processes):
+                self._made = True
+                self._faster = self._started(MAKE_KERNELS) if can_make_kernels() else []
         if ready := self._ready():
             self._ahead.close()
             process = min(ready, key=lambda process: process.waiting)
-            future = process.submit(part, self._asked, size)
-            self._sizes[future] = size
+            pending = Pending(process.submit(part, self._asked, size), part, size)
             self._asked += 1
-            return future
-        done: Future[SignedPart] = Future()
-        done.set_result(sign_part(part, self._settings, self._parser, self._ahead))
-        return done
+            return pending
+        return Pending.done(sign_part(part, self._settings, self._parser, self._ahead))
 
-    def results(self, future: Future[SignedPart]) -> Iterator[SignedPart]:
+    def results(self, pending: Pending) -> Iterator[SignedPart]:
         """What became of a part; one whose rows could not be read at once is signed here in pieces.
 
         Call this in the order of submission: parts wait for those before them to be taken, and
         where rows of a file cannot be read at all, what comes behind them in it is left out.
         """
-        part = future.result()
-        if (size := self._sizes.pop(future, None)) is not None:
-            self._window.leave(size)
+        answer = pending.answer.result()
+        if pending.size is not None:
+            self._window.leave(pending.size)
+        # Taken apart here, as the thread that heard it would have to wait for this one's turns.
+        part = (
+            answer
+            if isinstance(answer, SignedPart)
+            else signed_part(answer, pending.part, self._settings)
+        )
         if part.rows is None or part.rows.stretch is None:
             yield part
         elif not part.unread:
@@ -229,7 +266,7 @@ class _Process:
         self._asking = ThreadPoolExecutor(1, "lshdb-asking")
         self._listening = ThreadPoolExecutor(1, "lshdb-listening")
         self._asking.submit(send_settings, self._requests, settings, parser)
-        self._ready = self._listening.submit(self._hear_first)
+        self._ready: Future[bool | None] = self._listening.submit(self._hear_first)
 
     @property
     def pid(self) -> int:
@@ -238,9 +275,13 @@ class _Process:
 
     def is_ready(self) -> bool:
         """Whether it has started and not yet died; it is not waited for."""
-        return self._ready.done() and self._ready.result()
+        return self._ready.done() and self._ready.result() is not None
 
-    def submit(self, part: Part, number: int, size: int) -> Future[SignedPart]:
+    def lacks_kernels(self) -> bool:
+        """Whether it has started and found none."""
+        return self._ready.done() and self._ready.result() is False
+
+    def submit(self, part: Part, number: int, size: int) -> Future[SignedPart | bytes]:
         """Have a part signed, here if the process dies; see _Window for number and size."""
         self.waiting += 1
         asked = self._asking.submit(self._ask, part, number, size)
@@ -256,12 +297,13 @@ class _Process:
             with suppress(OSError):  # what was not sent has nobody to read it
                 pipe.close()
 
-    def _hear_first(self) -> bool:
+    def _hear_first(self) -> bool | None:
+        """Whether it has kernels; None if it died before it told."""
         try:
-            receive(self._replies)
+            header, _ = unpacked(receive(self._replies))
         except (OSError, EOFError):
-            return False
-        return True
+            return None
+        return bool(header["kernels"])
 
     def _ask(self, part: Part, number: int, size: int) -> None:
         self._window.enter(number, size)
@@ -271,9 +313,9 @@ class _Process:
             self._process.kill()  # or its answer would be waited for
             raise
 
-    def _hear(self, part: Part, asked: Future[None]) -> SignedPart:
+    def _hear(self, part: Part, asked: Future[None]) -> SignedPart | bytes:
         try:
-            return receive_signed(self._replies, part, self._settings)
+            return receive(self._replies)
         except (OSError, EOFError):
             self._ready = Future()  # it is dead: nothing more is asked
             with suppress(OSError):

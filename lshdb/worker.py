@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, BinaryIO, Final
 
 import numpy as np
 
-from lshdb.acceleration import speed_up, use_fast_json
+from lshdb.acceleration import kernels, load_kernels, speed_up, use_fast_json
 from lshdb.content import encoded, from_stored
 from lshdb.model import Construction, Settings, Shingling
 from lshdb.parsing import Rows
@@ -25,8 +26,10 @@ from lshdb.records import Failure, Lines, RecordParser
 from lshdb.row_files import RowFile, Stretch
 from lshdb.signing import Signed
 
-KERNELS: Final = "kernels"
-"""The argument of a process that loads the compiled kernels before it says that it is ready."""
+MAKE_KERNELS: Final = "make-kernels"
+"""The argument of a process that makes the compiled kernels if there are none yet."""
+_NICENESS: Final = 10
+"""Of a process: the one that started it, which is to write what many sign, goes first."""
 _DIGEST: Final = 16
 _LENGTH: Final = 8
 
@@ -34,17 +37,25 @@ _LENGTH: Final = 8
 def send(pipe: BinaryIO, header: dict[str, object], data: Sequence[bytes] = ()) -> None:
     """Write a message."""
     start = json.dumps(header | {"sizes": [len(one) for one in data]}).encode()
-    pipe.write(len(start).to_bytes(_LENGTH, "little") + start)
+    size = _LENGTH + len(start) + sum(map(len, data))
+    pipe.write(size.to_bytes(_LENGTH, "little") + len(start).to_bytes(_LENGTH, "little") + start)
     for one in data:
         pipe.write(one)
     pipe.flush()
 
 
-def receive(pipe: BinaryIO) -> tuple[dict[str, Any], list[bytes]]:
+def receive(pipe: BinaryIO) -> bytes:
     """Read a message; EOFError if there is none, or not all of one."""
-    length = int.from_bytes(_read(pipe, _LENGTH), "little")
-    header = json.loads(_read(pipe, length))
-    return header, [_read(pipe, size) for size in header["sizes"]]
+    return _read(pipe, int.from_bytes(_read(pipe, _LENGTH), "little"))
+
+
+def unpacked(message: bytes) -> tuple[dict[str, Any], list[memoryview]]:
+    """The header and the byte strings of a message."""
+    rest = memoryview(message)
+    begin = _LENGTH + int.from_bytes(rest[:_LENGTH], "little")
+    header = json.loads(message[_LENGTH:begin])
+    bounds = accumulate(header["sizes"], initial=begin)
+    return header, [rest[start:end] for start, end in pairwise(bounds)]
 
 
 def _read(pipe: BinaryIO, count: int) -> bytes:
@@ -70,7 +81,7 @@ def send_settings(pipe: BinaryIO, settings: Settings, parser: RecordParser | Non
 
 
 def _receive_settings(pipe: BinaryIO) -> tuple[Settings, RecordParser | None]:
-    fields, _ = receive(pipe)
+    fields, _ = unpacked(receive(pipe))
     settings = Settings(
         threshold=1.0,
         recall=1.0,
@@ -105,16 +116,16 @@ def send_part(pipe: BinaryIO, part: Part) -> None:
 
 
 def _receive_part(pipe: BinaryIO, settings: Settings) -> Part:
-    header, data = receive(pipe)
+    header, data = unpacked(receive(pipe))
     if "name" in header:
         place = header["name"], header["first"], header["count"]
         stretch = None
         if "stretch" in header:
             path, identity = header["file"]
             stretch = Stretch(RowFile(path, tuple(identity)), *header["stretch"])
-        lines = Lines(*place, data[0], header["format"], tuple(header["columns"]), stretch)
+        lines = Lines(*place, bytes(data[0]), header["format"], tuple(header["columns"]), stretch)
         return Part((), lines, header["sign"])
-    contents = [from_stored(one, settings.shingling) for one in _unpacked(data)]
+    contents = [from_stored(one, settings.shingling) for one in _texts(data)]
     return Part([("", content) for content in contents], None, header["sign"])
 
 
@@ -143,21 +154,22 @@ def send_signed(pipe: BinaryIO, part: Part, signed: SignedPart) -> None:
     send(pipe, header, data)
 
 
-def receive_signed(pipe: BinaryIO, part: Part, settings: Settings) -> SignedPart:
-    """The part, signed."""
-    header, data = receive(pipe)
+def signed_part(message: bytes, part: Part, settings: Settings) -> SignedPart:
+    """The part, signed, that a message brings back."""
+    header, data = unpacked(message)
     if header["unread"]:
         return SignedPart.not_read(part)
-    digests = [data[0][i : i + _DIGEST] for i in range(0, len(data[0]), _DIGEST)]
+    joined = bytes(data[0])
+    digests = [joined[i : i + _DIGEST] for i in range(0, len(joined), _DIGEST)]
     rest = data[1:]
     lines: list[int] = []
     metadata = part.metadata
     if part.lines is not None:
-        keys, stored = _unpacked(rest[:2]), _unpacked(rest[2:4])
+        keys, stored = _texts(rest[:2]), _texts(rest[2:4])
         lines = np.frombuffer(rest[4], np.int64).tolist()
         rest = rest[5:]
         if header["metadata"]:
-            metadata, rest = [one or None for one in _unpacked(rest[:2])], rest[2:]
+            metadata, rest = [one or None for one in _texts(rest[:2])], rest[2:]
     else:
         keys = [key for key, _ in part.documents]
         wanted = settings.content or not part.sign
@@ -184,20 +196,20 @@ def _packed(texts: Sequence[str]) -> list[bytes]:
     return [lengths.tobytes(), joined.encode()]
 
 
-def _unpacked(data: Sequence[bytes]) -> list[str]:
+def _texts(data: Sequence[memoryview]) -> list[str]:
     lengths, joined = data
     bounds = [0, *np.cumsum(np.frombuffer(lengths, np.int64)).tolist()]
-    if joined.isascii():
-        text = joined.decode("ascii")
+    text = str(joined, "utf-8")
+    if len(text) == len(joined):
         return [text[start:end] for start, end in pairwise(bounds)]
-    return [joined[start:end].decode() for start, end in pairwise(bounds)]
+    return [str(joined[start:end], "utf-8") for start, end in pairwise(bounds)]
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     """Answer requests until there are no more."""
     try:
         settings, parser = _receive_settings(requests)
-        send(replies, {})  # all that is needed is loaded
+        send(replies, {"kernels": kernels() is not None})  # all that is needed is loaded
         rows = Rows()
         while True:
             part = _receive_part(requests, settings)
@@ -208,12 +220,16 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
 
 def main() -> None:
     """Serve the process that started this one."""
-    # numba would load all of scipy.linalg, where there is one, to see whether it is there.
-    sys.modules.setdefault("scipy", None)  # type: ignore[arg-type]
     # There are many objects here and no cycles: looking for those takes some percent of the time.
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
     use_fast_json()
-    if KERNELS in sys.argv:
+    if MAKE_KERNELS in sys.argv:
+        # numba would load all of scipy.linalg, where there is one, to see whether it is there.
+        sys.modules.setdefault("scipy", None)  # type: ignore[arg-type]
         speed_up()
+    else:
+        load_kernels()
     serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -76,19 +73,3 @@ def test_an_environment_variable_keeps_to_numpy(monkeypatch: pytest.MonkeyPatch)
     assert not acceleration.speed_up()
     assert acceleration.kernels() is None
     assert acceleration.fast_json() is None
-
-
-@pytest.mark.parametrize(
-    "broken", ["raise ImportError('not for this processor')", "raise RuntimeError('no cache')"]
-)
-def test_a_numba_that_does_not_load_is_done_without(tmp_path: Path, broken: str) -> None:
-    (tmp_path / "numba.py").write_text(broken)
-    code = "from lshdb import acceleration; print(acceleration.speed_up(), acceleration.kernels())"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "False None\n"

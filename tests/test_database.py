@@ -67,7 +67,9 @@ def in_batches_of(documents: int, *, size: int = 1 << 30, chunk: int = 1 << 30) 
             _PART_BYTES=chunk,
         ),
         mock.patch.object(signers, "_ALONE", 0),
-        mock.patch.object(signers._Process, "is_ready", lambda process: process._ready.result()),
+        mock.patch.object(
+            signers._Process, "is_ready", lambda process: process._ready.result() is not None
+        ),
     ):
         yield
 

@@ -390,6 +390,7 @@ def test_a_stream_goes_on_with_the_new_index(
 ) -> None:
     """Parts are signed for the old index when it is made anew between two batches."""
     monkeypatch.setattr(ingest, "_BATCH_DOCUMENTS", 20)
+    monkeypatch.setattr(ingest, "_BATCH_SHARE", 1 << 30)
     reports: list[lshdb.AddReport] = []
     with lshdb.open(path, **OLD) as db, lshdb.open(path) as other:
 

@@ -7,7 +7,6 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from lshdb.model import Content, Settings
 from lshdb.parts import Part, SignedPart, sign_part
 from lshdb.records import Failure, Lines, RecordParser
 from lshdb.settings import SettingsRequest
-from lshdb.signers import Signers
+from lshdb.signers import Pending, Signers
 
 TEXTS: list[Content] = [
     "the fox and the grapes",
@@ -55,6 +54,12 @@ def same(one: SignedPart, other: SignedPart) -> bool:
 
 def pids(signers: Signers) -> list[int]:
     return [process.pid for process in signers._processes]
+
+
+def result(signers: Signers, pending: Pending) -> SignedPart:
+    """What became of a part; parts are to be asked for in order."""
+    (signed,) = signers.results(pending)
+    return signed
 
 
 def wait_until_ready(signers: Signers, parts: int = 3) -> None:
@@ -92,10 +97,10 @@ def test_workers_sign_as_this_process_does(
     parts = parts_of(settings, contents)
     with Signers(settings, PARSER, workers) as signers:
         wait_until_ready(signers)
-        futures = [signers.submit(part) for part in parts]
+        submitted = [signers.submit(part) for part in parts]
         assert len(pids(signers)) == workers
-        for part, future in zip(parts, futures, strict=True):
-            assert same(future.result(), sign_part(part, settings, PARSER))
+        for part, pending in zip(parts, submitted, strict=True):
+            assert same(result(signers, pending), sign_part(part, settings, PARSER))
 
 
 def test_lines_become_documents_and_failures() -> None:
@@ -111,7 +116,7 @@ def test_processes_end_with_the_work() -> None:
     with Signers(SettingsRequest().resolve(), None, 2) as signers:
         wait_until_ready(signers)
         started = pids(signers)
-        assert signers.submit(Part([("k", "text")])).result().digests
+        assert result(signers, signers.submit(Part([("k", "text")]))).digests
     for pid in started:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
@@ -125,14 +130,14 @@ def test_modules_of_the_current_directory_are_not_run(
     monkeypatch.chdir(tmp_path)
     with Signers(SettingsRequest().resolve(), None, 1) as signers:
         wait_until_ready(signers)
-        assert signers.submit(Part([("k", "text")])).result().digests
+        assert result(signers, signers.submit(Part([("k", "text")]))).digests
     assert not (tmp_path / "run").exists()
 
 
 def test_a_small_job_starts_no_process() -> None:
     with Signers(SettingsRequest().resolve(), None, 2) as signers:
         for _ in range(2):
-            assert signers.submit(Part([("k", "text")])).done()
+            assert signers.submit(Part([("k", "text")])).answer.done()
         assert not pids(signers)
 
 
@@ -169,30 +174,31 @@ def test_what_a_dead_worker_was_asked_is_signed_here(tmp_path: Path) -> None:
         assert got == list(db.sql("select * from bands order by 1, 2, 3")[1])
 
 
-@pytest.mark.parametrize("kernels", [True, False])
-def test_processes_with_kernels_take_the_place_of_others(
-    monkeypatch: pytest.MonkeyPatch, kernels: bool
+@pytest.mark.parametrize("made", [True, False])
+def test_processes_that_make_kernels_take_the_place_of_others(
+    monkeypatch: pytest.MonkeyPatch, made: bool
 ) -> None:
     settings = SettingsRequest().resolve()
     part = Part([(f"k{i}", text) for i, text in enumerate(TEXTS)])
     expected = sign_part(part, settings, None)
     monkeypatch.setattr(signers_module, "_BEFORE_KERNELS", 6)
-    monkeypatch.setattr(signers_module, "has_kernels", lambda: kernels)
+    monkeypatch.setattr(signers_module, "can_make_kernels", lambda: made)
+    monkeypatch.setattr(signers_module._Process, "lacks_kernels", lambda _: True)
     with Signers(settings, None, 2) as signers:
         wait_until_ready(signers)
         first = pids(signers)
-        futures = [signers.submit(part) for _ in range(3)]
-        assert len(signers._faster) == 2 * kernels
+        submitted = [signers.submit(part) for _ in range(3)]
+        assert len(signers._faster) == 2 * made
         limit = time.monotonic() + 60
         while not all(process.is_ready() for process in signers._faster):
             assert time.monotonic() < limit
             time.sleep(0.01)
-        for future in futures:
-            assert same(future.result(timeout=60), expected)
-        future = signers.submit(part)
-        assert (first == pids(signers)) is not kernels
-        assert same(future.result(timeout=60), expected)
-        for pid in first if kernels else []:
+        for pending in submitted:
+            assert same(result(signers, pending), expected)
+        pending = signers.submit(part)
+        assert (first == pids(signers)) is not made
+        assert same(result(signers, pending), expected)
+        for pid in first if made else []:
             with pytest.raises(ProcessLookupError):
                 os.kill(pid, 0)
 
@@ -203,15 +209,14 @@ def test_parts_wait_for_those_before_them_to_be_taken(monkeypatch: pytest.Monkey
     monkeypatch.setattr(signers_module, "_AHEAD", 250)
     with Signers(settings, None, 2) as signers:
         wait_until_ready(signers)
-        futures = [signers.submit(part, 100) for _ in range(7)]
-        futures[0].result(timeout=60)
+        submitted = [signers.submit(part, 100) for _ in range(7)]
+        submitted[0].answer.result(timeout=60)
         time.sleep(0.1)
         # Two at the most have room, and the next one to be taken is let through in any case.
-        assert sum(future.done() for future in futures) <= 3
+        assert sum(pending.answer.done() for pending in submitted) <= 3
         signers.submit(part, 1_000)  # larger than all that may be ahead
-        for future in futures:
-            (signed,) = signers.results(future)
-            assert len(signed.keys) == 50
+        for pending in submitted:
+            assert len(result(signers, pending).keys) == 50
         for _ in range(3):
             signers.submit(part, 300)  # nobody takes them
 
@@ -221,9 +226,9 @@ def test_what_cannot_be_asked_is_an_error_and_not_a_wait_without_end() -> None:
     broken = Part(lines=Lines("x.jsonl", 5, object(), LINES))  # type: ignore[arg-type]
     with Signers(settings, PARSER, 1) as signers:
         wait_until_ready(signers)
-        future: Future[SignedPart] = signers.submit(broken)
+        pending = signers.submit(broken)
         with pytest.raises(TypeError):
-            future.result(timeout=60)
+            pending.answer.result(timeout=60)
 
 
 @pytest.mark.parametrize("program", ["/usr/sbin/uwsgi", "", "/nowhere/python3"])
@@ -235,7 +240,7 @@ def test_without_a_python_to_start_signing_is_done_here(
     part = Part([(f"k{i}", text) for i, text in enumerate(TEXTS)])
     with Signers(settings, None, 2) as signers:
         for _ in range(4):
-            assert same(signers.submit(part).result(), sign_part(part, settings, None))
+            assert same(result(signers, signers.submit(part)), sign_part(part, settings, None))
         assert not pids(signers)
 
 

@@ -1,0 +1,107 @@
+"""The compiled kernels are made once, kept, and done without where they cannot be had."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lshdb import acceleration
+
+pytest.importorskip("numba", reason="the extra `speed` is not installed")
+
+SPEED_UP = """
+import sys
+from lshdb import acceleration
+print(acceleration.load_kernels(), acceleration.speed_up(), "numba" in sys.modules)
+"""
+
+
+def speed_up(directory: Path, **environment: str) -> str:
+    """What a process with its own directory for code has: kernels at once, kernels, numba."""
+    places = {"PYTHONPYCACHEPREFIX": str(directory), "XDG_CACHE_HOME": str(directory / "caches")}
+    done = subprocess.run(
+        [sys.executable, "-c", SPEED_UP],
+        env=os.environ | places | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not done.stderr
+    return done.stdout.strip()
+
+
+def kept(directory: Path) -> list[Path]:
+    return [*directory.rglob("*.code")]
+
+
+def test_kernels_are_made_once(tmp_path: Path) -> None:
+    assert speed_up(tmp_path) == "False True True"
+    (file,) = kept(tmp_path)
+    assert not [*file.parent.glob("*.code?*")], "nothing is left of its writing"
+    assert speed_up(tmp_path) == "True True False"
+
+
+@pytest.mark.parametrize("change", ["cut", "other", "no header", "empty"])
+def test_a_damaged_file_is_not_run(tmp_path: Path, change: str) -> None:
+    speed_up(tmp_path)
+    (file,) = kept(tmp_path)
+    data = file.read_bytes()
+    middle = len(data) // 2
+    changed = {
+        "cut": data[:-1],
+        "other": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+        "no header": data.partition(b"\n")[2],
+        "empty": b"",
+    }
+    file.write_bytes(changed[change])
+    assert speed_up(tmp_path) == "False True True"
+    assert file.read_bytes() == data, "it is made anew"
+
+
+def test_where_python_keeps_no_code_the_user_s_caches_do(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    caches = tmp_path / "caches"
+    environment = {"PYTHONPYCACHEPREFIX": str(tmp_path / "file"), "XDG_CACHE_HOME": str(caches)}
+    assert speed_up(tmp_path, **environment) == "False True True"
+    assert kept(caches / "lshdb")
+    assert speed_up(tmp_path, **environment) == "True True False"
+
+
+def test_where_nothing_can_be_kept_they_are_made_again(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    nowhere = str(tmp_path / "file")
+    for _ in range(2):
+        environment = {"PYTHONPYCACHEPREFIX": nowhere, "XDG_CACHE_HOME": nowhere}
+        assert speed_up(tmp_path, **environment) == "False True True"
+
+
+@pytest.mark.parametrize("library", ["numba", "llvmlite"])
+@pytest.mark.parametrize(
+    "broken", ["raise ImportError('not for this processor')", "raise RuntimeError('no cache')"]
+)
+def test_a_library_that_does_not_load_is_done_without(
+    tmp_path: Path, library: str, broken: str
+) -> None:
+    (tmp_path / f"{library}.py").write_text(broken)
+    found = speed_up(tmp_path, PYTHONPATH=str(tmp_path))
+    assert found.startswith("False False")
+
+
+def test_an_array_of_another_kind_is_refused() -> None:
+    assert acceleration.speed_up()
+    kernels = acceleration.kernels()
+    out = np.zeros(4, dtype=np.uint8)
+    octets = np.frombuffer(b"aB ~", dtype=np.uint8)
+    kernels.fold_words(octets, 4, out)
+    assert out.tobytes() == b"ab\0\0"
+    for wrong in (octets.astype(np.int64), np.repeat(octets, 2)[::2]):
+        with pytest.raises(TypeError):
+            kernels.fold_words(wrong, 4, out)
+    with pytest.raises(ValueError, match="shorter"):
+        kernels.fold_words(octets, 4)
+    acceleration.slow_down()
