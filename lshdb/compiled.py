@@ -9,27 +9,26 @@ that imports this module.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import llvmlite.binding as llvm
 import numba
 import numpy as np
-import numpy.typing as npt
-from llvmlite import ir
-from numba.extending import intrinsic
 
+from lshdb import compiled_digests
+from lshdb.compiled_parts import (
+    NOTHING,
+    Hashes,
+    Narrow,
+    Octets,
+    Offsets,
+    first_bytes,
+    part,
+    word_at,
+)
 from lshdb.kernels import ARGUMENTS, Code
 
-Hashes = npt.NDArray[np.uint64]
-Offsets = npt.NDArray[np.int64]
-Narrow = npt.NDArray[np.uint32]
-Octets = npt.NDArray[np.uint8]
-
-_F = TypeVar("_F", bound=Callable[..., object])
-
-_NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
 _1 = np.uint64(1)
-_8 = np.uint64(8)
 _32 = np.uint64(32)
 _56 = np.uint64(56)
 _EACH = np.uint64(0x0101010101010101)
@@ -43,7 +42,7 @@ def compiled() -> Code:
     symbols = {}
     module = llvm.parse_assembly("")
     for name, arguments in ARGUMENTS.items():
-        assembly = _assembly(globals()[name], arguments)
+        assembly = _assembly(_KERNELS[name], arguments)
         own = llvm.parse_assembly(assembly)
         module.triple = own.triple
         (symbols[name],) = (
@@ -79,48 +78,19 @@ def _assembly(function: Callable[..., None], arguments: str) -> str:
     return assembly
 
 
-def _part(function: _F) -> _F:
-    """Compile into the kernels that call it."""
-    return cast(_F, numba.njit(inline="always")(function))
-
-
-def _load(_context: Any, octets: Any, _at: Any) -> Any:
-    """The type of a chunk, and what loads it, for numba."""
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        address = builder.gep(arguments[0], [arguments[1]])
-        word = builder.load(builder.bitcast(address, ir.IntType(64).as_pointer()))
-        word.align = 1
-        return word
-
-    return numba.types.uint64(octets, numba.types.int64), generate
-
-
-_chunk = cast(Callable[[Octets, int], np.uint64], intrinsic(_load))
-"""The 8 octets of an array from a place on as a little-endian word, aligned or not."""
-
-
-@_part
+@part
 def _mix(x: np.uint64, multiplier_1: np.uint64, multiplier_2: np.uint64) -> np.uint64:
     x = x * multiplier_1
     return (x ^ (x >> _32)) * multiplier_2
 
 
-@_part
-def _first_bytes(count: int) -> np.uint64:
-    """The mask of the first `count` bytes of a little-endian word."""
-    if count >= 8:
-        return _NOTHING
-    return (_1 << (_8 * np.uint64(count))) - _1
-
-
-@_part
+@part
 def _zeros(chunk: np.uint64) -> np.uint64:
     """The highest bit of the first octet that is zero, and some bits above; 0 where none is."""
     return (chunk - _EACH) & ~chunk & _HIGH
 
 
-@_part
+@part
 def _chained(
     h: np.uint64,
     octets: Octets,
@@ -131,14 +101,14 @@ def _chained(
 ) -> np.uint64:
     """Mix `left` octets from `at` on into the start of a span's hash."""
     while True:
-        h = _mix(h ^ (_chunk(octets, at) & _first_bytes(left)), multiplier_1, multiplier_2)
+        h = _mix(h ^ (word_at(octets, at) & first_bytes(left)), multiplier_1, multiplier_2)
         if left <= 8:
             return h
         left -= 8
         at += 8
 
 
-@_part
+@part
 def _narrow_hash(
     y: np.uint32, constant: np.uint32, multiplier_1: np.uint32, multiplier_2: np.uint32
 ) -> np.uint32:
@@ -147,7 +117,7 @@ def _narrow_hash(
     return np.uint32(g * multiplier_2)
 
 
-@_part
+@part
 def _distinct(y: Narrow, count: int, other: Narrow, ends: Hashes) -> int:
     """Sort y uint32[count], leave out what is repeated, and tell how many are left.
 
@@ -207,7 +177,7 @@ def fast_signatures(
         count = offsets[document + 1] - begin
         own = document * lanes
         for lane in range(lanes):
-            table[lane] = _NOTHING
+            table[lane] = NOTHING
         for first in range(0, count, 256):
             # Hashes by the hundred, so that these loops run in vector registers.
             many = min(256, count - first)
@@ -220,7 +190,7 @@ def fast_signatures(
         empty = 0
         for lane in range(lanes):
             out[own + lane] = np.uint32(table[lane])
-            empty += table[lane] == _NOTHING
+            empty += table[lane] == NOTHING
         if empty == 0 or count == 0:
             continue
         for i in range(count):
@@ -229,7 +199,7 @@ def fast_signatures(
             # It has few distinct shingles, or no lane would be empty; all would take k rounds.
             count = _distinct(y, count, other, later)
         for lane in range(lanes):
-            later[lane] = _NOTHING if table[lane] == _NOTHING else np.uint64(0)
+            later[lane] = NOTHING if table[lane] == NOTHING else np.uint64(0)
         for number in range(1, lanes):
             constant_2 = rounds[number]
             for i in range(count):
@@ -238,13 +208,13 @@ def fast_signatures(
                 later[place] = min(later[place], (np.uint64(number) << _32) | np.uint64(g))
             empty = 0
             for lane in range(lanes):
-                empty += later[lane] == _NOTHING
+                empty += later[lane] == NOTHING
             if empty == 0:
                 break
         for lane in range(lanes):
-            if table[lane] != _NOTHING:
+            if table[lane] != NOTHING:
                 continue
-            if later[lane] == _NOTHING:
+            if later[lane] == NOTHING:
                 for i in range(count):
                     g = _narrow_hash(y[i], rounds[lanes + lane], narrow_1, narrow_2)
                     later[lane] = min(later[lane], np.uint64(g))
@@ -307,11 +277,11 @@ def words(
                 at += 1
                 continue
             begin = at
-            chunk = _chunk(octets, at)
+            chunk = word_at(octets, at)
             zero = _zeros(chunk)
             while zero == 0:
                 at += 8
-                chunk = _chunk(octets, at)
+                chunk = word_at(octets, at)
                 zero = _zeros(chunk)
             # Bits below the first zero octet: counted by multiplication.
             inside = zero ^ (zero - _1)
@@ -341,14 +311,14 @@ def windows(
     used = 0
     for text in range(texts):
         begin, count = starts[text], counts[text]
-        mask = _first_bytes(width)
+        mask = first_bytes(width)
         for i in range(count):
-            own = (_chunk(octets, begin + i) & mask) ^ state
+            own = (word_at(octets, begin + i) & mask) ^ state
             out[used + i] = _mix(own, multiplier_1, multiplier_2)
         for done in range(8, width, 8):
-            mask = _first_bytes(width - done)
+            mask = first_bytes(width - done)
             for i in range(count):
-                own = out[used + i] ^ (_chunk(octets, begin + done + i) & mask)
+                own = out[used + i] ^ (word_at(octets, begin + done + i) & mask)
                 out[used + i] = _mix(own, multiplier_1, multiplier_2)
         used += count
 
@@ -370,3 +340,17 @@ def word_sums(
                 out[used + i] += hashes[first + place + i] * places[place]
         used += whole
         first += length
+
+
+_KERNELS = {
+    function.__name__: function
+    for function in (
+        fast_signatures,
+        spans,
+        fold_words,
+        words,
+        windows,
+        word_sums,
+        compiled_digests.digests,
+    )
+}

@@ -85,7 +85,7 @@ class Database(Exchange):
         AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0, skipped=0)
         """
         from lshdb.ingest import add_documents
-        from lshdb.signers import default_workers
+        from lshdb.processes import default_workers
 
         return add_documents(
             self._store,
@@ -132,8 +132,8 @@ class Database(Exchange):
         1
         """
         from lshdb.ingest import add_documents
+        from lshdb.processes import default_workers
         from lshdb.readers import Reader
-        from lshdb.signers import default_workers
 
         if reader is None:
             reader = Reader(of_sets=self.settings.shingling.of_sets)
@@ -202,9 +202,9 @@ class Database(Exchange):
         ['1']
         """
         from lshdb.ingest import Selection, deduplicated_lines
+        from lshdb.processes import default_workers
         from lshdb.readers import Reader
         from lshdb.screening import Screening
-        from lshdb.signers import default_workers
 
         if reader is None:
             reader = Reader(of_sets=self.settings.shingling.of_sets, format="jsonl")

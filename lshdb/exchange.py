@@ -80,9 +80,9 @@ class Exchange(Reading):
         (1, 1)
         """
         from lshdb.ingest import add_documents
+        from lshdb.processes import default_workers
         from lshdb.records import RecordParser
         from lshdb.screening import screening
-        from lshdb.signers import default_workers
         from lshdb.tables import record_batches
 
         of_sets = self.settings.shingling.of_sets

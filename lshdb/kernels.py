@@ -33,13 +33,17 @@ ARGUMENTS: Final[Mapping[str, str]] = MappingProxyType(
         "words": "u1* i8* i8 i8 u8 u8 u8 u8 u8* i8*",
         "windows": "u1* i8* i8* i8 i8 u8 u8 u8 u8*",
         "word_sums": "u8* i8* i8 u8* i8 u8*",
+        "digests": "u1* i8* i8 i8 u8* u8* u8* u8* i8* i8* u8*",
     }
 )
 """The types of each kernel's arguments, as numpy writes them; `*` marks an array of them."""
 
+LANES: Final = 8
+"""Messages that are digested at once: eight words of 64 bits fill the widest vector register."""
+
 _SCALARS: Final = MappingProxyType({"i8": ctypes.c_int64, "u8": ctypes.c_uint64})
 _FILE: Final = "kernels-{}.code"
-_SOURCE: Final = Path(__file__).with_name("compiled.py")
+_SOURCES: Final = sorted(Path(__file__).parent.glob("compiled*.py"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,12 @@ class Kernels:
     """Callable as methods, by the names in ARGUMENTS; each fills arrays that it is given.
 
     What they compute is told in lshdb.compiled. The interpreter's lock is free meanwhile.
+
+    Attributes:
+        lanes: LANES.
     """
+
+    lanes = LANES
 
     def __init__(self, code: Code) -> None:
         llvm = _llvm()
@@ -118,7 +127,7 @@ def make() -> Kernels:
 
 def _directories() -> Iterable[Path]:
     """Where code may be kept: where Python keeps its own, or among the user's cached files."""
-    yield Path(importlib.util.cache_from_source(str(_SOURCE))).parent
+    yield Path(importlib.util.cache_from_source(__file__)).parent
     with suppress(RuntimeError):  # no home
         caches = os.environ.get("XDG_CACHE_HOME", "")
         yield (Path(caches) if os.path.isabs(caches) else Path.home() / ".cache") / "lshdb"
@@ -132,9 +141,11 @@ def _key() -> str:
         llvm.get_default_triple(),
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
+        str(LANES),
     ]
-    data = b"\0".join([*map(str.encode, processor), *map(str.encode, ARGUMENTS.values())])
-    return hashlib.blake2b(data + _SOURCE.read_bytes(), digest_size=10).hexdigest()
+    sources = [source.read_text("utf-8") for source in _SOURCES]
+    everything = "\0".join([*processor, *ARGUMENTS.values(), *sources])
+    return hashlib.blake2b(everything.encode(), digest_size=10).hexdigest()
 
 
 def _formatted(code: Code) -> bytes:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lshdb.content import cleaned, digest, encoded
+from lshdb.content import cleaned, digests, encoded
 from lshdb.errors import ContentError, InputError
 from lshdb.metadata import to_json
 from lshdb.model import Content, Settings
@@ -122,10 +122,10 @@ def sign_part(
         metadata += part.metadata
     signed = sign(contents, settings) if part.sign else None
     stored = [encoded(content) for content in contents]
-    digests = [digest(one.encode()) for one in stored]
+    own = digests([one.encode() for one in stored])
     if part.sign and not settings.content:
         stored = []
     replaced = parser.replaced if part.lines is not None and parser is not None else 0
     if not any(metadata):
         metadata = []
-    return SignedPart(keys, stored, digests, signed, failures, replaced, lines, metadata, part.rows)
+    return SignedPart(keys, stored, own, signed, failures, replaced, lines, metadata, part.rows)

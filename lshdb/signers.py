@@ -8,14 +8,10 @@ A worker that dies costs no more than time: its parts are signed here.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import Condition
 from types import TracebackType
 from typing import BinaryIO, Final
@@ -24,6 +20,7 @@ from lshdb.acceleration import can_make_kernels, load_kernels, speed_up
 from lshdb.model import Settings
 from lshdb.parsing import Rows
 from lshdb.parts import Part, SignedPart, sign_part
+from lshdb.processes import LARGE, can_start, started, stop
 from lshdb.records import Failure, RecordParser
 from lshdb.worker import (
     MAKE_KERNELS,
@@ -34,32 +31,13 @@ from lshdb.worker import (
     unpacked,
 )
 
-_START: Final = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import lshdb
-del sys.path[0]
-from lshdb.worker import main
-main()
-"""
-"""Imports this very lshdb, wherever it is, and nothing from the current directory (-P)."""
-_PIPE_BYTES: Final = 1 << 20
-_MOST: Final = 3
-"""Workers that one writer to SQLite can keep busy."""
 _BEFORE_KERNELS: Final = 40
 """A job of fewer parts would not gain from compiled kernels what they take to make."""
-_LARGE: Final = 60_000_000
-"""Bytes of a file for which they are made at once."""
 _ALONE: Final = 2
 """Parts signed before processes are started: a small job ends sooner than they start."""
 _AHEAD: Final = 44_000_000
 """Bytes of documents that are being signed, or are signed and not taken yet: so that workers have
 enough to do while a batch's band rows are written."""
-
-
-def default_workers() -> int:
-    """As many as there are processors besides this process's own, three at the most."""
-    return min(_MOST, len(os.sched_getaffinity(0)) - 1) if hasattr(os, "sched_getaffinity") else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +74,7 @@ class Signers:
     """
 
     def __init__(self, settings: Settings, parser: RecordParser | None, workers: int) -> None:
-        self.workers = workers if _python_is_python() else 0
+        self.workers = workers if can_start() else 0
         self._settings = settings
         self._parser = parser
         self._processes: list[_Process] = []
@@ -128,7 +106,7 @@ class Signers:
         """Sign a part, of about `size` bytes; it is done at once if that is done here."""
         self._submitted += 1
         file = None if part.rows is None or part.rows.stretch is None else part.rows.stretch.file
-        large = file is not None and file.size >= _LARGE
+        large = file is not None and file.size >= LARGE
         if not self._processes and (large or self._submitted == _ALONE + 1):
             self._processes = self._started()
             if not self._processes:
@@ -244,21 +222,7 @@ class _Process:
         self._parser = parser
         self._window = window
         self.waiting = 0
-        package = str(Path(__file__).resolve().parent.parent)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START, package, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # What fails there is done here, and then told once.
-            stderr=subprocess.DEVNULL,
-            # numpy's BLAS, which nothing here uses, would keep a thread of its own spinning.
-            # Arrow's own allocators keep some 30 MB more, and save no time here.
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
-            # Pipes of 1 MB where the system has them: fewer turns for the same bytes.
-            pipesize=_PIPE_BYTES,
-            # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
-            process_group=0 if os.name == "posix" else None,
-        )
+        self._process = started(*arguments)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests: BinaryIO = self._process.stdin  # type: ignore[assignment]
@@ -293,9 +257,7 @@ class _Process:
         self._process.wait()
         for thread in (self._asking, self._listening):
             thread.shutdown(wait=True, cancel_futures=True)
-        for pipe in (self._requests, self._replies):
-            with suppress(OSError):  # what was not sent has nobody to read it
-                pipe.close()
+        stop(self._process)
 
     def _hear_first(self) -> bool | None:
         """Whether it has kernels; None if it died before it told."""
@@ -323,9 +285,3 @@ class _Process:
             return sign_part(part, self._settings, self._parser)
         finally:
             self.waiting -= 1
-
-
-def _python_is_python() -> bool:
-    """Whether sys.executable can run a module: in a frozen program or a web server it may not."""
-    name = Path(sys.executable or "").name
-    return name.startswith(("python", "pypy")) and not getattr(sys, "frozen", False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count, repeat
 
 import numpy as np
@@ -118,14 +118,16 @@ class Writer:
         new_ids = count(self._next_id)
         doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
         self._next_id = next(new_ids)
-        rows: Iterable[DocumentValues] = zip(
-            doc_ids, keys, signed.shingles.tolist(), digests, metadata, stored, strict=True
-        )
-        if known:
-            rows = list(rows)
+        shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
+        if known or any(metadata):
+            rows: list[DocumentValues] = list(
+                zip(doc_ids, keys, shingles, blobs, metadata, stored, strict=True)
+            )
             self._store.update([row for row in rows if row[1] in known])
-            rows = [row for row in rows if row[1] not in known]
-        self._store.insert(rows)
+            self._store.insert([row for row in rows if row[1] not in known])
+        else:
+            plain = zip(doc_ids, keys, shingles, blobs, stored, strict=True)
+            self._store.insert_plain(plain)
         ids = np.array(doc_ids, dtype=np.int64)
         if not signed.shingles.all():
             filled = np.flatnonzero(signed.shingles)

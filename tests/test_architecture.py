@@ -21,6 +21,8 @@ LAYERS = (
     {
         "acceleration",
         "compiled",
+        "compiled_digests",
+        "compiled_parts",
         "compression",
         "construction",
         "errors",
@@ -29,6 +31,7 @@ LAYERS = (
         "leftovers",
         "model",
         "outcomes",
+        "processes",
     },
     {
         "analysis",
@@ -203,6 +206,8 @@ def test_dependencies_are_those_imported() -> None:
         "exchange": {"pyarrow"},
         "cli.saving": {"pyarrow"},
         "compiled": {"llvmlite", "numba"},
+        "compiled_digests": {"llvmlite", "numba"},
+        "compiled_parts": {"llvmlite", "numba"},
         "cli.plotting": {"matplotlib"},
         "web": {"datasette", "markupsafe"},
         "web.answering": {"datasette"},

@@ -525,7 +525,7 @@ def test_an_interrupted_stream_leaves_whole_batches(path: Path, workers: int, ch
 @pytest.mark.parametrize("workers", [0, 1, 2])
 def test_nothing_is_written_after_a_batch_that_could_not_be(path: Path, workers: int) -> None:
     """Batches are written in order: a gap would be a document lost without a word."""
-    own = Store.insert
+    own = Store.insert_plain
     batches: list[int] = []
 
     def second_fails(self: Store, documents: Any) -> None:
@@ -536,7 +536,7 @@ def test_nothing_is_written_after_a_batch_that_could_not_be(path: Path, workers:
             raise Busy("locked")
 
     with open_sets(path) as db, in_batches_of(2):
-        with mock.patch.object(Store, "insert", second_fails), pytest.raises(Busy):
+        with mock.patch.object(Store, "insert_plain", second_fails), pytest.raises(Busy):
             db.add_many(((f"k{i}", [i]) for i in range(12)), workers=workers)
         assert db.keys() == ["k0", "k1"]
     inspection.check(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -9,8 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from lshdb import acceleration
+from lshdb.content import digests
 
 pytest.importorskip("numba", reason="the extra `speed` is not installed")
 
@@ -90,6 +94,18 @@ def test_a_library_that_does_not_load_is_done_without(
     (tmp_path / f"{library}.py").write_text(broken)
     found = speed_up(tmp_path, PYTHONPATH=str(tmp_path))
     assert found.startswith("False False")
+
+
+@settings(deadline=None)
+@given(st.lists(st.binary(max_size=300), max_size=40), st.sampled_from([1, 16, 127, 128, 129]))
+@example([b""] * 9, 1)
+@example([b"a" * 128] * 8 + [b"b" * 256, b""], 128)
+def test_digests_are_those_of_hashlib(messages: list[bytes], times: int) -> None:
+    assert acceleration.speed_up()
+    messages = [message * (times if i % 3 else 1) for i, message in enumerate(messages)]
+    found = digests(messages)
+    acceleration.slow_down()
+    assert found == [hashlib.blake2b(message, digest_size=16).digest() for message in messages]
 
 
 def test_an_array_of_another_kind_is_refused() -> None:

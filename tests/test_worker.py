@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import lshdb
+from lshdb import processes
 from lshdb import signers as signers_module
 from lshdb.content import cleaned
 from lshdb.model import Content, Settings
@@ -258,3 +259,23 @@ def test_a_failure_stands_between_documents(tmp_path: Path) -> None:
         "a.jsonl:6",
         "gone",
     ]
+
+
+def test_processes_are_started_ahead_of_large_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "default_workers", lambda: 2)
+    (tmp_path / "small").write_bytes(b"x")
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(processes.LARGE)
+    with processes.started_ahead([str(tmp_path), "nosuch", "a\0b", str(tmp_path / "small")]):
+        assert not processes._ahead
+    with processes.started_ahead([str(tmp_path / "large")]):
+        taken, left = (process.pid for process in reversed(processes._ahead))
+        with Signers(SettingsRequest().resolve(), None, 1) as signers:
+            wait_until_ready(signers)
+            assert pids(signers) == [taken]
+            assert result(signers, signers.submit(Part([("k", "text")]))).digests
+    for pid in (taken, left):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)

@@ -185,9 +185,8 @@ def add(
     Example: git ls-files -z | lshdb add -d code.db --files-from - -0
     """
     import lshdb
-    from lshdb.cli.progress import progress_bar
-    from lshdb.model import AddReport
-    from lshdb.readers import STDIN, Reader, input_bytes
+    from lshdb.inputs import STDIN
+    from lshdb.processes import started_ahead
 
     formats = get_args(Format)
     if format not in formats:
@@ -209,7 +208,16 @@ def add(
         raise lshdb.UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
         raise lshdb.UsageError("--key is empty")
-    with _listed(files_from, null) as also, lshdb.open(db, timeout=timeout) as database:
+    with (
+        started_ahead(paths),
+        _listed(files_from, null) as also,
+        lshdb.open(db, timeout=timeout) as database,
+    ):
+        # Loaded while the processes start.
+        from lshdb.cli.progress import progress_bar
+        from lshdb.model import AddReport
+        from lshdb.readers import Reader, input_bytes
+
         reader = Reader(
             of_sets=database.settings.shingling.of_sets,
             format=format,  # type: ignore[arg-type]  # just checked

@@ -30,6 +30,8 @@ KNOWN_DOCUMENTS: Final = """
 INSERT_DOCUMENT: Final = """
     INSERT INTO documents (doc_id, key, shingles, digest, metadata, content)
     VALUES (?, ?, ?, ?, ?, ?)"""
+INSERT_PLAIN_DOCUMENT: Final = """
+    INSERT INTO documents (doc_id, key, shingles, digest, content) VALUES (?, ?, ?, ?, ?)"""
 UPDATE_DOCUMENT: Final = """
     UPDATE documents SET shingles = ?3, digest = ?4, metadata = ?5, content = ?6
     WHERE doc_id = ?1 AND key = ?2"""

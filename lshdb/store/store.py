@@ -46,8 +46,14 @@ class KnownDocument:
     metadata: str | None
 
 
-DocumentValues: TypeAlias = tuple[int, str, int, bytes, str | None, str | None]
+DocumentValues: TypeAlias = tuple[int, str, int, bytes | bytearray, str | None, str | None]
 """What is written of a document: doc_id, key, shingles, digest, metadata, content."""
+PlainDocumentValues: TypeAlias = tuple[int, str, int, bytes | bytearray, str | None]
+"""What is written of one without metadata: doc_id, key, shingles, digest, content.
+
+The sqlite3 module looks for an adapter of bytes, and of None, but not of a bytearray: of many rows
+that takes as long as what else it does with them.
+"""
 
 
 class Store(StoreReader):
@@ -143,7 +149,7 @@ class Store(StoreReader):
                     self._settings.refresh()
                 yield
 
-    def _run_many(self, statement: str, rows: Iterable[Sequence[SqlValue]]) -> None:
+    def _run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
         self._run(lambda: self._connection.executemany(statement, rows))
 
     # writing; the caller holds a transaction
@@ -166,6 +172,10 @@ class Store(StoreReader):
         """Insert rows of documents; their signatures and bands are added apart."""
         self._run_many(sql.INSERT_DOCUMENT, documents)
 
+    def insert_plain(self, documents: Iterable[PlainDocumentValues]) -> None:
+        """The same of documents without metadata."""
+        self._run_many(sql.INSERT_PLAIN_DOCUMENT, documents)
+
     def update(self, documents: Iterable[DocumentValues]) -> None:
         """Set new values of stored documents; their old signatures and bands are gone already."""
         self._run_many(sql.UPDATE_DOCUMENT, documents)
@@ -184,7 +194,7 @@ class Store(StoreReader):
     ) -> None:
         """Insert the signatures uint32[n, k] of documents int64[n]."""
         width = signatures.shape[1] * 4
-        packed = np.ascontiguousarray(signatures, dtype="<u4").tobytes()
+        packed = bytearray(np.ascontiguousarray(signatures, dtype="<u4"))  # see PlainDocumentValues
         blobs = (packed[start : start + width] for start in range(0, len(packed), width))
         pairs = zip(doc_ids.tolist(), blobs, strict=True)
         self._run_many(sql.INSERT_SIGNATURE, pairs)
