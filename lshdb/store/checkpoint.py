@@ -7,6 +7,7 @@ import sqlite3
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -20,6 +21,8 @@ _WAIT: Final = 256 << 20
 """Bytes of log at which writing waits until all is copied: then the log begins anew."""
 _LONG: Final = 512 << 20
 """Bytes of log from which on it is emptied: others read it all the time, or it had begun anew."""
+_SYNC_SECONDS: Final = 0.15
+"""Seconds between attempts to have the system write to the disk what is in the log."""
 _PATIENCE: Final = 1.0
 """Seconds to wait for them."""
 _CACHE_KIB: Final = 65536
@@ -43,8 +46,11 @@ class Checkpointer:
         self._log = path.with_name(path.name + "-wal")
         self._timeout = timeout
         self._thread = ThreadPoolExecutor(1, "lshdb-checkpoint", _step_back)
-        self._running: Future[int] | None = None
+        self._running: Future[tuple[int, bool]] | None = None
         self._logged = 0  # bytes in the log when it was copied last
+        self._copied = True  # whether all of them were
+        self._done = threading.Event()
+        self._syncing = threading.Thread(target=self._sync, name="lshdb-sync", daemon=True)
 
     def __enter__(self) -> Checkpointer:
         with translated_errors(self._path):
@@ -52,6 +58,8 @@ class Checkpointer:
             (self._cache,) = self._connection.execute("PRAGMA cache_size").fetchone()
             self._connection.execute("PRAGMA wal_autocheckpoint = 0")
             self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        if hasattr(os, "fdatasync"):
+            self._syncing.start()
         return self
 
     def __exit__(
@@ -63,7 +71,10 @@ class Checkpointer:
         try:
             self._wait()
         finally:
+            self._done.set()
             self._thread.shutdown()
+            if self._syncing.ident is not None:
+                self._syncing.join()
             with translated_errors(self._path):
                 self._connection.execute(f"PRAGMA wal_autocheckpoint = {int(self._usual)}")
                 self._connection.execute(f"PRAGMA cache_size = {int(self._cache)}")
@@ -74,8 +85,11 @@ class Checkpointer:
         if self._logged > _WAIT:
             self.after_commit()
             self._wait()
-            # All is copied, so the transaction begins the log anew; the file keeps its size.
             self._logged = 0
+            if self._copied:
+                # The transaction begins the log anew, and the file keeps its size. If somebody
+                # reads it, it does not, and the log grows beyond this.
+                self._connection.log_limit = 2 * self._size()
         if self._size() > max(_LONG, self._connection.log_limit):
             self._wait()
             self._empty()
@@ -97,7 +111,7 @@ class Checkpointer:
             running, self._running = self._running, None
             with translated_errors(self._path):
                 try:
-                    self._logged = running.result()
+                    self._logged, self._copied = running.result()
                 except sqlite3.OperationalError as error:
                     # A disk too full for the copy: all is safe in the log, which was synced first.
                     if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL:
@@ -116,16 +130,34 @@ class Checkpointer:
             self._connection.execute(f"PRAGMA busy_timeout = {int(self._timeout * 1000)}")
         self._connection.log_limit = 2 * size if busy else 0
 
-    def _checkpoint(self) -> int:
-        """Copy what is in the log, and tell how many bytes it had."""
+    def _checkpoint(self) -> tuple[int, bool]:
+        """Copy what is in the log; how many bytes it had, and whether all are copied."""
         connection = connect(self._path, "write", self._timeout)
         try:
             # PASSIVE copies what no reader still needs, and waits for nobody.
             row = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             (page_size,) = connection.execute("PRAGMA page_size").fetchone()
-            return max(0, int(row[1])) * int(page_size)
+            return max(0, int(row[1])) * int(page_size), row[1] == row[2]
         finally:
             connection.close()
+
+    def _sync(self) -> None:
+        """Sync the log now and then, so that a checkpoint, which does so first, need not wait.
+
+        SQLite holds no lock on this file, which closing it here would end.
+        """
+        _step_back()
+        written = 0
+        while not self._done.wait(_SYNC_SECONDS):
+            with suppress(OSError):  # SQLite will be told by its own sync
+                last = self._log.stat().st_mtime_ns
+                if last != written:
+                    file = os.open(self._log, os.O_RDONLY)
+                    try:
+                        os.fdatasync(file)
+                    finally:
+                        os.close(file)
+                    written = last
 
 
 def _step_back() -> None:
