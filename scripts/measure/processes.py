@@ -14,10 +14,10 @@ from typing import Final
 
 PROC: Final = Path("/proc")
 MEMORY_METHOD: Final = (
-    "the sum of the resident sets of the process and all its descendants, from /proc every 20 ms, "
+    "the sum of the resident sets of the process and all its descendants, from /proc every 50 ms, "
     "shared pages counted in each"
 )
-_INTERVAL: Final = 0.02
+_INTERVAL: Final = 0.05
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
