@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Final
 LARGE: Final = 60_000_000
 """Bytes of a file for which processes are started at once."""
 
+_NICENESS: Final = 10
+"""Of what steps back behind the thread that writes, for which all others work."""
 _MOST: Final = 3
 """Processes that one writer to SQLite can keep busy."""
 _PIPE_BYTES: Final = 1 << 20
@@ -27,6 +30,13 @@ main()
 """Imports this very lshdb, wherever it is, and nothing from the current directory (-P)."""
 
 _ahead: list[subprocess.Popen[bytes]] = []
+
+
+def step_back() -> None:
+    """Let all other threads go before this one, where each has a priority of its own."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 def default_workers() -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import sys
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
@@ -22,14 +21,13 @@ from lshdb.content import encoded, from_stored
 from lshdb.model import Construction, Settings, Shingling
 from lshdb.parsing import Rows
 from lshdb.parts import Part, SignedPart, sign_part
+from lshdb.processes import step_back
 from lshdb.records import Failure, Lines, RecordParser
 from lshdb.row_files import RowFile, Stretch
 from lshdb.signing import Signed
 
 MAKE_KERNELS: Final = "make-kernels"
 """The argument of a process that makes the compiled kernels if there are none yet."""
-_NICENESS: Final = 10
-"""Of a process: the one that started it, which is to write what many sign, goes first."""
 _DIGEST: Final = 16
 _LENGTH: Final = 8
 
@@ -223,8 +221,7 @@ def main() -> None:
     # There are many objects here and no cycles: looking for those takes some percent of the time.
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
-    if hasattr(os, "nice"):
-        os.nice(_NICENESS)
+    step_back()
     use_fast_json()
     if MAKE_KERNELS in sys.argv:
         # numba would load all of scipy.linalg, where there is one, to see whether it is there.

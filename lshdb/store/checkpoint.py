@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -12,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
+from lshdb.processes import step_back
 from lshdb.store.connection import connect, translated_errors
 from lshdb.store.guard import Connection
 
@@ -28,8 +28,6 @@ _PATIENCE: Final = 1.0
 _CACHE_KIB: Final = 65536
 """The cache meanwhile: a batch's band rows touch pages throughout the table, and in a smaller one
 none of them would be there for the next."""
-_NICENESS: Final = 10
-"""Of the thread: what is written next goes before what is copied behind it."""
 
 
 class Checkpointer:
@@ -45,7 +43,7 @@ class Checkpointer:
         self._path = path
         self._log = path.with_name(path.name + "-wal")
         self._timeout = timeout
-        self._thread = ThreadPoolExecutor(1, "lshdb-checkpoint", _step_back)
+        self._thread = ThreadPoolExecutor(1, "lshdb-checkpoint", step_back)
         self._running: Future[tuple[int, bool]] | None = None
         self._logged = 0  # bytes in the log when it was copied last
         self._copied = True  # whether all of them were
@@ -146,7 +144,7 @@ class Checkpointer:
 
         SQLite holds no lock on this file, which closing it here would end.
         """
-        _step_back()
+        step_back()
         written = 0
         while not self._done.wait(_SYNC_SECONDS):
             with suppress(OSError):  # SQLite will be told by its own sync
@@ -158,9 +156,3 @@ class Checkpointer:
                     finally:
                         os.close(file)
                     written = last
-
-
-def _step_back() -> None:
-    """Let all other threads go first, where threads have a priority of their own."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
