@@ -43,7 +43,7 @@ LANES: Final = 8
 
 _SCALARS: Final = MappingProxyType({"i8": ctypes.c_int64, "u8": ctypes.c_uint64})
 _FILE: Final = "kernels-{}.code"
-_SOURCES: Final = sorted(Path(__file__).parent.glob("compiled*.py"))
+_SOURCES: Final = (Path(__file__), *sorted(Path(__file__).parent.glob("compiled*.py")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def load() -> Kernels | None:
     name = _FILE.format(_key())
     for directory in _directories():
         with suppress(OSError, ValueError, KeyError):
-            return Kernels(_parsed((directory / name).read_bytes()))
+            return Kernels(_parsed(_read(directory / name)))
     return None
 
 
@@ -141,10 +141,9 @@ def _key() -> str:
         llvm.get_default_triple(),
         llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
-        str(LANES),
     ]
     sources = [source.read_text("utf-8") for source in _SOURCES]
-    everything = "\0".join([*processor, *ARGUMENTS.values(), *sources])
+    everything = "\0".join([*processor, *sources])
     return hashlib.blake2b(everything.encode(), digest_size=10).hexdigest()
 
 
@@ -161,6 +160,18 @@ def _parsed(data: bytes) -> Code:
     if header["digest"] != _digest(content):
         raise ValueError("damaged")
     return Code(header["symbols"], content)
+
+
+def _read(path: Path) -> bytes:
+    """A file's bytes; PermissionError if it is neither this user's nor of the sources' owner.
+
+    A command that is run as root with a user's home must not run what that user left there.
+    """
+    with open(path, "rb") as file:
+        owner = os.fstat(file.fileno()).st_uid
+        if hasattr(os, "geteuid") and owner not in (os.geteuid(), _SOURCES[0].stat().st_uid):
+            raise PermissionError(path)
+        return file.read()
 
 
 def _digest(content: bytes) -> str:

@@ -74,6 +74,18 @@ def test_a_damaged_file_is_not_run(made: tuple[Path, Path], tmp_path: Path, chan
         assert file.read_bytes() == data, "it is made anew"
 
 
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away"
+)
+def test_code_of_another_user_is_not_run(made: tuple[Path, Path], tmp_path: Path) -> None:
+    file = tmp_path / made[1].relative_to(made[0])
+    file.parent.mkdir(parents=True)
+    file.write_bytes(made[1].read_bytes())
+    assert run(LOAD, tmp_path) == "True"
+    os.chown(file, 12345, -1)
+    assert run(LOAD, tmp_path) == "False"
+
+
 def test_where_python_keeps_no_code_the_user_s_caches_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     caches = tmp_path / "caches"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -136,17 +135,10 @@ def changed(path: Path) -> None:
 )
 @pytest.mark.parametrize("workers", [0, 1])
 def test_files_that_change_while_they_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, change: Any, told: str
+    tmp_path: Path, after_listing: Any, workers: int, change: Any, told: str
 ) -> None:
     source = write(tmp_path / "x.parquet", texts(3_000), 1_000)
-    real = Reader.items
-
-    def items(reader: Reader, paths: list[str], **options: Any) -> Iterator[Any]:
-        found = list(real(reader, paths, **options))
-        change(source)
-        yield from found
-
-    monkeypatch.setattr(Reader, "items", items)
+    after_listing(lambda: change(source))
     got, failures = added(tmp_path / "x.db", source, workers)
     assert got["documents"] == []
     assert [(failure.where, failure.reason) for failure in failures] == [(str(source), told)]

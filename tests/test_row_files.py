@@ -115,19 +115,17 @@ def grown(path: Path) -> None:
     ],
 )
 def test_files_that_change_while_they_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, change: Any, told: str | None
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    after_listing: Any,
+    workers: int,
+    change: Any,
+    told: str | None,
 ) -> None:
     monkeypatch.setattr(line_files, "_BLOCK", 20_000)
     source = tmp_path / "x.jsonl"
     source.write_bytes(lines_of(2_000))
-    real = Reader.items
-
-    def items(reader: Reader, paths: list[str], **options: Any) -> Iterator[Item]:
-        found = list(real(reader, paths, **options))
-        change(source)
-        yield from found
-
-    monkeypatch.setattr(Reader, "items", items)
+    after_listing(lambda: change(source))
     failures: list[Failure] = []
     with lshdb.open(tmp_path / "x.db") as db:
         report = db.add_files([str(source)], on_failure=failures.append, workers=workers)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from itertools import combinations
 from pathlib import Path
 from unittest import mock
@@ -443,16 +445,16 @@ def test_transactions_are_of_the_kind_named(path: Path) -> None:
 # the write-ahead log
 
 
-def add_one_by_one(path: Path, log_sizes: list[int]) -> None:
+def add_one_by_one(path: Path, log_sizes: list[int], count: int = 20) -> None:
     """Add documents of 100 KB, each in a transaction of its own."""
     log = path.with_name(path.name + "-wal")
 
     def measure(_: lshdb.AddReport) -> None:
         log_sizes.append(log.stat().st_size)
 
-    one_each = mock.patch.multiple(ingest, _BATCH_DOCUMENTS=1)
+    one_each = mock.patch.multiple(ingest, _BATCH_DOCUMENTS=1, _BATCH_SHARE=1 << 30)
     with open_sets(path) as db, one_each:
-        documents = ((f"d{i}", [f"{i} {j} {'x' * 1000}" for j in range(100)]) for i in range(20))
+        documents = ((f"d{i}", [f"{i} {j} {'x' * 1000}" for j in range(100)]) for i in range(count))
         db.add_many(documents, on_batch=measure, workers=0)
         assert db._store._connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (1000,)
 
@@ -484,6 +486,46 @@ def test_a_reader_does_not_hold_up_the_log(path: Path, monkeypatch: pytest.Monke
         assert reader.count() == (0, 0)
     assert reader.count() == (20, 0)
     reader.close()
+    inspection.check(path)
+
+
+def test_a_log_that_others_always_read_is_emptied(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of two readers is always in a transaction, so that it never begins anew by itself."""
+    monkeypatch.setattr(checkpoint, "_START", 1 << 16)
+    monkeypatch.setattr(checkpoint, "_WAIT", 1 << 17)
+    monkeypatch.setattr(checkpoint, "_LONG", 1 << 20)
+    begun, done = threading.Event(), threading.Event()
+
+    def read() -> None:
+        readers = [open_store(path), open_store(path)]
+        held = ExitStack()
+        while not done.is_set():
+            for reader in readers:
+                following = ExitStack()
+                following.enter_context(reader.reading())
+                reader.count()
+                held.close()
+                held = following
+                begun.set()
+                time.sleep(0.001)
+        held.close()
+        for reader in readers:
+            reader.close()
+
+    open_store(path).close()
+    thread = threading.Thread(target=read)
+    thread.start()
+    log_sizes: list[int] = []
+    try:
+        assert begun.wait(60)
+        add_one_by_one(path, log_sizes, 400)
+    finally:
+        done.set()
+        thread.join()
+    assert max(log_sizes) < 4 << 20
+    assert not [one for one in threading.enumerate() if one.name.startswith("lshdb-")]
     inspection.check(path)
 
 

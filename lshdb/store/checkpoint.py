@@ -20,7 +20,7 @@ _START: Final = 16 << 20
 _WAIT: Final = 256 << 20
 """Bytes of log at which writing waits until all is copied: then the log begins anew."""
 _LONG: Final = 512 << 20
-"""Bytes of log from which on it is emptied: others read it all the time, or it had begun anew."""
+"""Bytes of log from which on it is emptied, unless it is to begin anew: others always read it."""
 _SYNC_SECONDS: Final = 0.15
 """Seconds between attempts to have the system write to the disk what is in the log."""
 _PATIENCE: Final = 1.0
@@ -84,9 +84,9 @@ class Checkpointer:
             self.after_commit()
             self._wait()
             self._logged = 0
-            if self._copied:
-                # The transaction begins the log anew, and the file keeps its size. If somebody
-                # reads it, it does not, and the log grows beyond this.
+            # The transaction begins the log anew, and the file keeps its size; but if others always
+            # read it, the log grows, and is emptied at the limit. So that is not raised again.
+            if self._copied and not self._connection.log_limit:
                 self._connection.log_limit = 2 * self._size()
         if self._size() > max(_LONG, self._connection.log_limit):
             self._wait()
