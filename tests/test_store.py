@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import inspection
@@ -470,6 +472,7 @@ def test_the_log_is_copied_into_the_file_while_batches_are_written(
     other, bounded = path.with_name("other.db"), list[int]()
     monkeypatch.setattr(checkpoint, "_START", 1 << 16)
     monkeypatch.setattr(checkpoint, "_WAIT", 1 << 19)
+    monkeypatch.setattr(checkpoint, "_WAIT_SHARE", 1 << 40)
     add_one_by_one(other, bounded)
     assert max(bounded) < max(freely) / 2
     assert inspection.contents(other) == expected
@@ -495,7 +498,8 @@ def test_a_log_that_others_always_read_is_emptied(
     """One of two readers is always in a transaction, so that it never begins anew by itself."""
     monkeypatch.setattr(checkpoint, "_START", 1 << 16)
     monkeypatch.setattr(checkpoint, "_WAIT", 1 << 17)
-    monkeypatch.setattr(checkpoint, "_LONG", 1 << 20)
+    monkeypatch.setattr(checkpoint, "_WAIT_SHARE", 1 << 40)
+    monkeypatch.setattr(checkpoint, "_LONG", 8)
     begun, done = threading.Event(), threading.Event()
 
     def read() -> None:
@@ -526,6 +530,67 @@ def test_a_log_that_others_always_read_is_emptied(
         thread.join()
     assert max(log_sizes) < 4 << 20
     assert not [one for one in threading.enumerate() if one.name.startswith("lshdb-")]
+    inspection.check(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "fdatasync"), reason="checkpoints sync here")
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_batch_is_on_the_disk_before_the_next_is_committed(
+    path: Path, monkeypatch: pytest.MonkeyPatch, broken: bool
+) -> None:
+    """By a sync of the log, or where that fails by the one that a checkpoint begins with."""
+    committed = synced = 0
+    seen: list[tuple[int, int]] = []
+    kept = threading.Lock()
+
+    def remembering(action: Callable[..., Any]) -> Callable[..., Any]:
+        def sync(*arguments: Any) -> Any:
+            nonlocal synced
+            before = committed
+            if broken and action is real:
+                raise OSError("unplugged")
+            time.sleep(0.005)
+            result = action(*arguments)
+            with kept:
+                synced = max(synced, before)
+            return result
+
+        return sync
+
+    real, own = os.fdatasync, checkpoint.Checkpointer
+    before_commit, after_commit, copy = own.before_commit, own.after_commit, own._checkpoint
+
+    def before(self: checkpoint.Checkpointer) -> None:
+        before_commit(self)
+        seen.append((committed, synced))
+
+    def after(self: checkpoint.Checkpointer) -> None:
+        nonlocal committed
+        committed += 1
+        after_commit(self)
+
+    monkeypatch.setattr(checkpoint, "_SYNC_SECONDS", 3600)
+    monkeypatch.setattr(checkpoint, "_START", 1 if broken else 1 << 40)
+    monkeypatch.setattr(os, "fdatasync", remembering(real))
+    monkeypatch.setattr(own, "_checkpoint", remembering(copy))
+    monkeypatch.setattr(own, "before_commit", before)
+    monkeypatch.setattr(own, "after_commit", after)
+    add_one_by_one(path, [])
+    assert [committed for committed, _ in seen] == list(range(20))
+    assert all(synced == committed for committed, synced in seen)
+    inspection.check(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "fdatasync"), reason="checkpoints sync here")
+def test_one_batch_alone_is_not_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document that is added by itself is as safe as SQLite makes it, and as quick."""
+    synced: list[int] = []
+    monkeypatch.setattr(checkpoint, "_SYNC_SECONDS", 3600)
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+    with open_sets(path) as db:
+        for i in range(5):
+            db.add(f"d{i}", [i])
+    assert not synced
     inspection.check(path)
 
 

@@ -19,8 +19,10 @@ _START: Final = 16 << 20
 """Bytes of log from which on it is copied; SQLite's own default in pages of 16 KB."""
 _WAIT: Final = 256 << 20
 """Bytes of log at which writing waits until all is copied: then the log begins anew."""
-_LONG: Final = 512 << 20
-"""Bytes of log from which on it is emptied, unless it is to begin anew: others always read it."""
+_WAIT_SHARE: Final = 2
+"""But not before it is so long a part of the file: a batch of a large one makes a longer log."""
+_LONG: Final = 2
+"""How many times that the log may be before it is emptied: others always read it."""
 _SYNC_SECONDS: Final = 0.15
 """Seconds between attempts to have the system write to the disk what is in the log."""
 _PATIENCE: Final = 1.0
@@ -47,7 +49,13 @@ class Checkpointer:
         self._running: Future[tuple[int, bool]] | None = None
         self._logged = 0  # bytes in the log when it was copied last
         self._copied = True  # whether all of them were
-        self._done = threading.Event()
+        self._done = False
+        self._committed = 0  # batches
+        self._copying = 0  # how many of them the last checkpoint began with
+        self._wanted = 0  # how many of them are to be on the disk
+        self._synced = 0  # how many of them are
+        self._syncs = False  # whether the thread below sees to that
+        self._turn = threading.Condition()
         self._syncing = threading.Thread(target=self._sync, name="lshdb-sync", daemon=True)
 
     def __enter__(self) -> Checkpointer:
@@ -57,6 +65,7 @@ class Checkpointer:
             self._connection.execute("PRAGMA wal_autocheckpoint = 0")
             self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         if hasattr(os, "fdatasync"):
+            self._syncs = True
             self._syncing.start()
         return self
 
@@ -68,8 +77,12 @@ class Checkpointer:
     ) -> None:
         try:
             self._wait()
+            if error is None:
+                self._copy_all()
         finally:
-            self._done.set()
+            with self._turn:
+                self._done = True
+                self._turn.notify_all()
             self._thread.shutdown()
             if self._syncing.ident is not None:
                 self._syncing.join()
@@ -80,26 +93,50 @@ class Checkpointer:
 
     def before_begin(self) -> None:
         """Call before a transaction: it may wait for a log that has grown long."""
-        if self._logged > _WAIT:
-            self.after_commit()
+        if self._wanted < self._committed:
+            with self._turn:
+                self._wanted = self._committed
+                self._turn.notify_all()
+        if self._running is not None and self._running.done():
             self._wait()
+        limit = max(_WAIT, self._path.stat().st_size // _WAIT_SHARE)
+        if self._logged > limit:
+            self._copy_all()
             self._logged = 0
             # The transaction begins the log anew, and the file keeps its size; but if others always
             # read it, the log grows, and is emptied at the limit. So that is not raised again.
             if self._copied and not self._connection.log_limit:
                 self._connection.log_limit = 2 * self._size()
-        if self._size() > max(_LONG, self._connection.log_limit):
+        if self._size() > max(_LONG * limit, self._connection.log_limit):
             self._wait()
             self._empty()
 
     def before_commit(self) -> None:
         """Call before COMMIT: the batch before this one is on the disk afterwards."""
-        self._wait()
+        with self._turn:
+            self._turn.wait_for(lambda: self._synced >= self._wanted or not self._syncs)
+            synced = self._synced >= self._wanted
+        if not synced:
+            self._copy_all()  # which syncs it first
 
     def after_commit(self) -> None:
         """Call after COMMIT."""
+        self._committed += 1
+        if self._running is not None and self._running.done():
+            self._wait()
         if self._running is None and self._size() > _START:
-            self._running = self._thread.submit(self._checkpoint)
+            self._start()
+
+    def _start(self) -> None:
+        self._copying = self._committed
+        self._running = self._thread.submit(self._checkpoint)
+
+    def _copy_all(self) -> None:
+        """Wait until all batches are copied, as far as others let them be; but not a short log."""
+        self._wait()
+        if self._copying < self._committed and self._size() > _START:
+            self._start()
+            self._wait()
 
     def _size(self) -> int:
         return self._log.stat().st_size if self._log.exists() else 0
@@ -140,19 +177,32 @@ class Checkpointer:
             connection.close()
 
     def _sync(self) -> None:
-        """Sync the log now and then, so that a checkpoint, which does so first, need not wait.
+        """Sync the log when a batch is followed by another, and now and then meanwhile.
 
+        Then COMMIT and checkpoints have little to wait for.
         SQLite holds no lock on this file, which closing it here would end.
         """
         step_back()
-        written = 0
-        while not self._done.wait(_SYNC_SECONDS):
-            with suppress(OSError):  # SQLite will be told by its own sync
+        changed = 0  # when it was, as the file system tells, which may be some milliseconds off
+        with suppress(OSError):  # SQLite will be told by its own sync
+            while True:
+                with self._turn:
+                    if self._synced >= self._wanted and not self._done:
+                        self._turn.wait(_SYNC_SECONDS)
+                    if self._done:
+                        break
+                    wanted = self._wanted
                 last = self._log.stat().st_mtime_ns
-                if last != written:
+                if last != changed or wanted > self._synced:
                     file = os.open(self._log, os.O_RDONLY)
                     try:
                         os.fdatasync(file)
                     finally:
                         os.close(file)
-                    written = last
+                    changed = last
+                with self._turn:
+                    self._synced = wanted
+                    self._turn.notify_all()
+        with self._turn:
+            self._syncs = False
+            self._turn.notify_all()
