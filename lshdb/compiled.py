@@ -15,7 +15,7 @@ import llvmlite.binding as llvm
 import numba
 import numpy as np
 
-from lshdb import compiled_digests
+from lshdb import compiled_digests, compiled_rows
 from lshdb.compiled_parts import (
     NOTHING,
     Hashes,
@@ -352,5 +352,6 @@ _KERNELS = {
         windows,
         word_sums,
         compiled_digests.digests,
+        compiled_rows.rows,
     )
 }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Final, TypeGuard, cast
 
 import numpy as np
 
 from lshdb.acceleration import kernels
+from lshdb.columns import Texts
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.hashing import PADDING
 from lshdb.model import Content, Element, Shingling
@@ -76,18 +77,17 @@ def digest(encoded: bytes | memoryview) -> bytes:
     return hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).digest()
 
 
-def digests(encoded: Sequence[bytes]) -> list[bytes]:
-    """The digests of many stored forms in UTF-8, by the compiled kernels where they are in use."""
+def digests(stored: Texts) -> list[bytes]:
+    """The digests of many stored forms, by the compiled kernels where they are in use."""
     compiled = kernels()
-    if compiled is None or len(encoded) < compiled.lanes:
-        return [digest(one) for one in encoded]
-    joined = np.frombuffer(b"".join((*encoded, bytes(PADDING))), dtype=np.uint8)
-    bounds = np.zeros(len(encoded) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=bounds[1:])
+    if compiled is None or len(stored) < compiled.lanes:
+        octets = memoryview(stored.data)
+        return [digest(octets[start:end]) for start, end in pairwise(stored.bounds.tolist())]
+    padded = np.frombuffer(b"".join((stored.data, bytes(PADDING))), dtype=np.uint8)
     words = [np.empty(many * compiled.lanes, dtype=np.uint64) for many in (8, 16, 1, 1)]
     places = [np.empty(compiled.lanes, dtype=np.int64) for _ in range(2)]
-    found = np.empty(2 * len(encoded), dtype=np.uint64)
-    compiled.digests(joined, bounds, len(encoded), DIGEST_BYTES, *words, *places, found)
+    found = np.empty(2 * len(stored), dtype=np.uint64)
+    compiled.digests(padded, stored.bounds, len(stored), DIGEST_BYTES, *words, *places, found)
     whole = found.tobytes()
     return [whole[start : start + DIGEST_BYTES] for start in range(0, len(whole), DIGEST_BYTES)]
 

@@ -140,7 +140,7 @@ def write_documents(
     cut = 0
     with (
         Signers(store.settings, parser, workers) as signers,
-        store.checkpoints() as checkpoints,
+        store.batches() as checkpoints,
     ):
         stream = _Stream(store, items, signers, selection)
         count = 0

@@ -34,6 +34,7 @@ ARGUMENTS: Final[Mapping[str, str]] = MappingProxyType(
         "windows": "u1* i8* i8* i8 i8 u8 u8 u8 u8*",
         "word_sums": "u8* i8* i8 u8* i8 u8*",
         "digests": "u1* i8* i8 i8 u8* u8* u8* u8* i8* i8* u8*",
+        "rows": "u8* u8 i8 i8 i8 i8 i8 i8 i8* i8* i8*",
     }
 )
 """The types of each kernel's arguments, as numpy writes them; `*` marks an array of them."""
@@ -43,7 +44,13 @@ LANES: Final = 8
 
 _SCALARS: Final = MappingProxyType({"i8": ctypes.c_int64, "u8": ctypes.c_uint64})
 _FILE: Final = "kernels-{}.code"
-_SOURCES: Final = (Path(__file__), *sorted(Path(__file__).parent.glob("compiled*.py")))
+_PACKAGE: Final = Path(__file__).parent
+_SOURCES: Final = (
+    Path(__file__),
+    _PACKAGE / "columns.py",
+    *sorted(_PACKAGE.glob("compiled*.py")),
+)
+"""What the code depends on."""
 
 
 @dataclass(frozen=True, slots=True)

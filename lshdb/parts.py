@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
+from lshdb.columns import Texts
 from lshdb.content import cleaned, digests, encoded
 from lshdb.errors import ContentError, InputError
 from lshdb.metadata import to_json
@@ -56,7 +58,7 @@ class SignedPart:
     """
 
     keys: list[str]
-    stored: list[str]
+    stored: Sequence[str]
     digests: list[bytes]
     signed: Signed | None
     failures: list[Failure]
@@ -104,27 +106,36 @@ def sign_part(
         except (InputError, OSError):
             return SignedPart.not_read(part)
         for place, item in numbered:
-            if isinstance(item, Failure):
+            content: Content
+            if isinstance(item, tuple):
+                key, content = item
+                other = None
+            elif isinstance(item, Failure):
                 failures.append(item)
                 continue
-            try:
-                content = cleaned(item.content, settings.shingling)
-                metadata.append(to_json(item.metadata))
-            except ContentError as error:
-                failures.append(Failure(item.key, str(error)))
-                continue
-            keys.append(item.key)
+            else:
+                key = item.key
+                try:
+                    content = cleaned(item.content, settings.shingling)
+                    other = to_json(item.metadata)
+                except ContentError as error:
+                    failures.append(Failure(key, str(error)))
+                    continue
+            keys.append(key)
             contents.append(content)
             lines.append(place)
+            metadata.append(other)
     else:
         keys += [key for key, _ in part.documents]
         contents += [content for _, content in part.documents]
         metadata += part.metadata
     signed = sign(contents, settings) if part.sign else None
-    stored = [encoded(content) for content in contents]
-    own = digests([one.encode() for one in stored])
+    of_sets = settings.shingling.of_sets
+    forms = [encoded(one) for one in contents] if of_sets else cast("list[str]", contents)
+    stored = Texts.packed(forms)
+    own = digests(stored)
     if part.sign and not settings.content:
-        stored = []
+        stored = Texts.packed([])
     replaced = parser.replaced if part.lines is not None and parser is not None else 0
     if not any(metadata):
         metadata = []

@@ -20,14 +20,18 @@ _MOST: Final = 3
 """Processes that one writer to SQLite can keep busy."""
 _PIPE_BYTES: Final = 1 << 20
 _PROGRAM: Final = """
-import sys
+import gc, sys
+gc.disable()
 sys.path.insert(0, sys.argv[1])
 import lshdb
 del sys.path[0]
 from lshdb.worker import main
 main()
 """
-"""Imports this very lshdb, wherever it is, and nothing from the current directory (-P)."""
+"""Imports this very lshdb, wherever it is, and nothing from the current directory (-P).
+
+Without looking for garbage meanwhile: there is none.
+"""
 
 _ahead: list[subprocess.Popen[bytes]] = []
 

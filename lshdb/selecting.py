@@ -87,7 +87,7 @@ class SelectiveWriter:
         unindex(self._store, updated)
         signed = new.signed if len(rows) == len(asked) else new.signed.take(np.array(rows, int))
         digests = [new.digests[row] for row in rows]
-        stored = [new.stored[row] if self._store.settings.content else None for row in rows]
+        stored = [new.stored[row] for row in rows] if self._store.settings.content else None
         metadata = [documents.metadata[asked[row]] for row in rows]
         doc_ids = self._writer.put([*kept], digests, metadata, stored, signed, known)
         like = self._keys_of(decisions, keys)

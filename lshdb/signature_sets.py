@@ -97,7 +97,7 @@ def add_signatures(
     sizes = _sizes(shingles, matrix, settings)
     _check_lengths(len(matrix), own_keys, sizes, digests)
     total = AddReport()
-    with store.checkpoints() as checkpoints:
+    with store.batches() as checkpoints:
         for start in range(0, len(matrix), _BATCH):
             part = slice(start, start + _BATCH)
             some = matrix[part]

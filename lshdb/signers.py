@@ -20,7 +20,7 @@ from lshdb.acceleration import can_make_kernels, load_kernels, speed_up
 from lshdb.model import Settings
 from lshdb.parsing import Rows
 from lshdb.parts import Part, SignedPart, sign_part
-from lshdb.processes import LARGE, can_start, started, stop
+from lshdb.processes import LARGE, can_start, started, step_back, stop
 from lshdb.records import Failure, RecordParser
 from lshdb.worker import (
     MAKE_KERNELS,
@@ -109,7 +109,7 @@ class Signers:
         large = file is not None and file.size >= LARGE
         if not self._processes and (large or self._submitted == _ALONE + 1):
             self._processes = self._started()
-            if not self._processes:
+            if large or not self._processes:
                 load_kernels()
         if not self._made and (large or self._submitted >= _BEFORE_KERNELS):
             if not self._processes:
@@ -227,8 +227,8 @@ class _Process:
         assert self._process.stdout is not None
         self._requests: BinaryIO = self._process.stdin  # type: ignore[assignment]
         self._replies: BinaryIO = self._process.stdout  # type: ignore[assignment]
-        self._asking = ThreadPoolExecutor(1, "lshdb-asking")
-        self._listening = ThreadPoolExecutor(1, "lshdb-listening")
+        self._asking = ThreadPoolExecutor(1, "lshdb-asking", step_back)
+        self._listening = ThreadPoolExecutor(1, "lshdb-listening", step_back)
         self._asking.submit(send_settings, self._requests, settings, parser)
         self._ready: Future[bool | None] = self._listening.submit(self._hear_first)
 

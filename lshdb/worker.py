@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from lshdb.acceleration import kernels, load_kernels, speed_up, use_fast_json
+from lshdb.columns import Texts
 from lshdb.content import encoded, from_stored
 from lshdb.model import Construction, Settings, Shingling
 from lshdb.parsing import Rows
@@ -32,7 +33,9 @@ _DIGEST: Final = 16
 _LENGTH: Final = 8
 
 
-def send(pipe: BinaryIO, header: dict[str, object], data: Sequence[bytes] = ()) -> None:
+def send(
+    pipe: BinaryIO, header: dict[str, object], data: Sequence[bytes | memoryview] = ()
+) -> None:
     """Write a message."""
     start = json.dumps(header | {"sizes": [len(one) for one in data]}).encode()
     size = _LENGTH + len(start) + sum(map(len, data))
@@ -132,7 +135,7 @@ def send_signed(pipe: BinaryIO, part: Part, signed: SignedPart) -> None:
     if signed.unread:
         send(pipe, {"unread": True})
         return
-    data = [b"".join(signed.digests)]
+    data: list[bytes | memoryview] = [b"".join(signed.digests)]
     if part.lines is not None:
         data += _packed(signed.keys)
         data += _packed(signed.stored)
@@ -160,10 +163,11 @@ def signed_part(message: bytes, part: Part, settings: Settings) -> SignedPart:
     joined = bytes(data[0])
     digests = [joined[i : i + _DIGEST] for i in range(0, len(joined), _DIGEST)]
     rest = data[1:]
+    stored: Sequence[str]
     lines: list[int] = []
     metadata = part.metadata
     if part.lines is not None:
-        keys, stored = _texts(rest[:2]), _texts(rest[2:4])
+        keys, stored = list(_texts(rest[:2])), _texts(rest[2:4])
         lines = np.frombuffer(rest[4], np.int64).tolist()
         rest = rest[5:]
         if header["metadata"]:
@@ -178,7 +182,8 @@ def signed_part(message: bytes, part: Part, settings: Settings) -> SignedPart:
         signed = Signed(
             np.frombuffer(rest[0], np.uint32).reshape(n, settings.permutations),
             np.frombuffer(rest[1], np.int64),
-            np.frombuffer(rest[2], np.int64).reshape(n, settings.construction.bands),
+            # Copied: these wait for those of the whole batch, and would keep all of the message.
+            np.array(np.frombuffer(rest[2], np.int64).reshape(n, settings.construction.bands)),
             settings.construction,
         )
     failures = [Failure(where, reason) for where, reason in header["failures"]]
@@ -186,21 +191,15 @@ def signed_part(message: bytes, part: Part, settings: Settings) -> SignedPart:
     return SignedPart(keys, stored, digests, signed, failures, replaced, lines, metadata, part.rows)
 
 
-def _packed(texts: Sequence[str]) -> list[bytes]:
-    """The lengths of texts and the texts, as bytes."""
-    joined = "".join(texts)
-    parts: Sequence[str | bytes] = texts if joined.isascii() else [one.encode() for one in texts]
-    lengths = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
-    return [lengths.tobytes(), joined.encode()]
+def _packed(texts: Sequence[str]) -> list[bytes | memoryview]:
+    """The lengths of texts and the texts, in UTF-8."""
+    packed = Texts.packed(texts)
+    return [packed.sizes.tobytes(), packed.data]
 
 
-def _texts(data: Sequence[memoryview]) -> list[str]:
-    lengths, joined = data
-    bounds = [0, *np.cumsum(np.frombuffer(lengths, np.int64)).tolist()]
-    text = str(joined, "utf-8")
-    if len(text) == len(joined):
-        return [text[start:end] for start, end in pairwise(bounds)]
-    return [str(joined[start:end], "utf-8") for start, end in pairwise(bounds)]
+def _texts(data: Sequence[memoryview]) -> Texts:
+    sizes, joined = data
+    return Texts(joined, np.frombuffer(sizes, np.int64))
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
@@ -221,6 +220,7 @@ def main() -> None:
     # There are many objects here and no cycles: looking for those takes some percent of the time.
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
+    gc.enable()
     step_back()
     use_fast_json()
     if MAKE_KERNELS in sys.argv:

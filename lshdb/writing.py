@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count, repeat
+from itertools import count, islice, repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -56,10 +56,10 @@ class Writer:
         if old:
             unindex(store, old)
         signed = signatures_of(part, places, store.settings)
-        stored = part.stored if store.settings.content else [None] * len(part.keys)
         keys, digests = [part.keys[i] for i in places], [part.digests[i] for i in places]
         metadata = part.metadata_at(places)
-        self.put(keys, digests, metadata, [stored[i] for i in places], signed, known)
+        stored = [part.stored[i] for i in places] if store.settings.content else None
+        self.put(keys, digests, metadata, stored, signed, known)
         self._updated.update(old)
         self.signed += len(places)
         empty = len(places) - int(np.count_nonzero(signed.shingles))
@@ -73,7 +73,7 @@ class Writer:
         settings = self._store.settings
         signed = signatures_of(part, range(n), settings)
         metadata = part.metadata or [None] * n
-        stored = part.stored if settings.content else [None] * n
+        stored = part.stored if settings.content else None
         self.put(part.keys, part.digests, metadata, stored, signed, {})
         self.signed += n
         empty = n - int(np.count_nonzero(signed.shingles))
@@ -106,28 +106,33 @@ class Writer:
         keys: Sequence[str],
         digests: Sequence[bytes],
         metadata: Sequence[str | None],
-        stored: Sequence[str | None],
+        stored: Sequence[str] | None,
         signed: Signed,
         known: Mapping[str, KnownDocument],
     ) -> list[int]:
         """Write n documents with distinct keys; the known ones are no longer in any bucket.
 
+        `stored` is None where the database keeps no content.
+
         Returns:
             Their doc_ids.
         """
         new_ids = count(self._next_id)
-        doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
+        if known:
+            doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
+        else:
+            doc_ids = list(islice(new_ids, len(keys)))
         self._next_id = next(new_ids)
-        shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
         if known or any(metadata):
+            shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
+            contents = [None] * len(keys) if stored is None else stored
             rows: list[DocumentValues] = list(
-                zip(doc_ids, keys, shingles, blobs, metadata, stored, strict=True)
+                zip(doc_ids, keys, shingles, blobs, metadata, contents, strict=True)
             )
             self._store.update([row for row in rows if row[1] in known])
             self._store.insert([row for row in rows if row[1] not in known])
         else:
-            plain = zip(doc_ids, keys, shingles, blobs, stored, strict=True)
-            self._store.insert_plain(plain)
+            self._store.insert_plain(doc_ids, keys, signed.shingles, digests, stored)
         ids = np.array(doc_ids, dtype=np.int64)
         if not signed.shingles.all():
             filled = np.flatnonzero(signed.shingles)

@@ -20,9 +20,11 @@ PACKAGE = Path(lshdb.__file__).parent
 LAYERS = (
     {
         "acceleration",
+        "columns",
         "compiled",
         "compiled_digests",
         "compiled_parts",
+        "compiled_rows",
         "compression",
         "construction",
         "errors",
@@ -208,6 +210,7 @@ def test_dependencies_are_those_imported() -> None:
         "compiled": {"llvmlite", "numba"},
         "compiled_digests": {"llvmlite", "numba"},
         "compiled_parts": {"llvmlite", "numba"},
+        "compiled_rows": {"llvmlite", "numba"},
         "cli.plotting": {"matplotlib"},
         "web": {"datasette", "markupsafe"},
         "web.answering": {"datasette"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -528,10 +528,9 @@ def test_nothing_is_written_after_a_batch_that_could_not_be(path: Path, workers:
     own = Store.insert_plain
     batches: list[int] = []
 
-    def second_fails(self: Store, documents: Any) -> None:
-        documents = list(documents)
-        own(self, documents)
-        batches.append(len(documents))
+    def second_fails(self: Store, doc_ids: Sequence[int], *columns: Any) -> None:
+        own(self, doc_ids, *columns)
+        batches.append(len(doc_ids))
         if len(batches) == 2:
             raise Busy("locked")
 

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -20,6 +20,7 @@ from lshdb.errors import (
     StoreError,
     UsageError,
 )
+from lshdb.store.direct_rows import handles
 from lshdb.store.guard import Connection, check_may_open, has_log
 from lshdb.store.migrations import make_readable, migrate, newest_format
 from lshdb.store.sealing import check_contents, schema_statements, seal
@@ -86,15 +87,17 @@ def connect(
 
 
 def _opened(path: Path, flags: str, mode: Mode, timeout: float, whole: bool) -> Connection:
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={flags}",
-        uri=True,
-        timeout=timeout,
-        isolation_level=None,
-        cached_statements=64,
-        factory=Connection,
-    )
+    with nullcontext() if mode == "read" else handles() as found:
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={flags}",
+            uri=True,
+            timeout=timeout,
+            isolation_level=None,
+            cached_statements=64,
+            factory=Connection,
+        )
     try:
+        connection.handle = found[0] if found else None
         connection.path = path
         connection.timeout = timeout
         _configure(connection, path, mode, timeout, whole)

@@ -35,6 +35,7 @@ class Connection(sqlite3.Connection):
         waited: whether the last write transaction had to wait for another.
         log_limit: bytes of log up to which emptying it is not tried again.
         wrote: when the last one ended (time.monotonic), and how many seconds it took.
+        handle: SQLite's own, where it is known; see lshdb.store.direct_rows.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -43,6 +44,7 @@ class Connection(sqlite3.Connection):
         self.waited = False
         self.log_limit = 0
         self.wrote = (0.0, 0.0)
+        self.handle: int | None = None
         self.identity: _Identity | None = None
         self._process = os.getpid()
         self._thread = get_ident()
@@ -129,6 +131,7 @@ class Connection(sqlite3.Connection):
             return
         self.check_owner()
         self._closed = True
+        self.handle = None
         if self._log_is_anothers():
             # The last to close copies the log into the file, and deletes it by its name.
             _abandon([self])

@@ -4,10 +4,44 @@ A list of values goes in as one JSON array, so that one statement, prepared once
 number of them.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
-BANDS_AT_ONCE: Final = 500
-"""Band rows in one INSERT: a row takes 0.29 us that way, 0.80 us one by one."""
+
+class ManyRows(NamedTuple):
+    """A statement of one row, and the same of many, which take less time together.
+
+    Attributes:
+        one: its first parameters are those that rows share, if any; then come those of the row.
+        many: the same, with the parameters of `at_once` rows.
+        at_once: how many.
+        shared: how many parameters rows share.
+    """
+
+    one: str
+    many: str
+    at_once: int
+    shared: int = 0
+
+
+def _many(table: str, columns: str, at_once: int, shared: int = 0) -> ManyRows:
+    """An INSERT into so many columns, the first of which may have one value for all rows.
+
+    OR FAIL, as an error ends the transaction anyway: with the usual OR ABORT SQLite keeps a copy
+    of every page that a statement of many rows touches, to undo that statement alone.
+    """
+    own = columns.count(",") + 1 - shared
+
+    def statement(rows: int) -> str:
+        values = (
+            [f"?{place}" for place in (*range(1, 1 + shared), *range(first, first + own))]
+            for first in range(1 + shared, 1 + shared + rows * own, own)
+        )
+        return f"INSERT OR FAIL INTO {table} ({columns}) VALUES " + ", ".join(
+            f"({', '.join(row)})" for row in values
+        )
+
+    return ManyRows(statement(1), statement(at_once), at_once, shared)
+
 
 SELECT_SETTINGS: Final = """
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content
@@ -30,21 +64,17 @@ KNOWN_DOCUMENTS: Final = """
 INSERT_DOCUMENT: Final = """
     INSERT INTO documents (doc_id, key, shingles, digest, metadata, content)
     VALUES (?, ?, ?, ?, ?, ?)"""
-INSERT_PLAIN_DOCUMENT: Final = """
-    INSERT INTO documents (doc_id, key, shingles, digest, content) VALUES (?, ?, ?, ?, ?)"""
+INSERT_PLAIN_DOCUMENTS: Final = _many("documents", "doc_id, key, shingles, digest, content", 20)
+"""Without metadata."""
 UPDATE_DOCUMENT: Final = """
     UPDATE documents SET shingles = ?3, digest = ?4, metadata = ?5, content = ?6
     WHERE doc_id = ?1 AND key = ?2"""
 UPDATE_METADATA: Final = "UPDATE documents SET metadata = ?2 WHERE doc_id = ?1"
 DELETE_DOCUMENT: Final = "DELETE FROM documents WHERE doc_id = ?"
-INSERT_SIGNATURE: Final = "INSERT INTO signatures (doc_id, signature) VALUES (?, ?)"
+INSERT_SIGNATURES: Final = _many("signatures", "doc_id, signature", 20)
 DELETE_SIGNATURE: Final = "DELETE FROM signatures WHERE doc_id = ?"
-INSERT_BAND: Final = "INSERT INTO bands (band_no, bucket_key, doc_id) VALUES (?, ?, ?)"
-# All of one band. OR FAIL, as an error ends the transaction anyway: with the usual OR ABORT SQLite
-# keeps a copy of every page that a statement of many rows touches, to undo that statement alone.
-INSERT_BANDS: Final = "INSERT OR FAIL INTO bands (band_no, bucket_key, doc_id) VALUES " + ", ".join(
-    f"(?1, ?{value}, ?{value + 1})" for value in range(2, 2 + 2 * BANDS_AT_ONCE, 2)
-)
+INSERT_BANDS: Final = _many("bands", "band_no, bucket_key, doc_id", 200, shared=1)
+"""All of one band."""
 # Without WHERE: SQLite frees whole pages, without a look at their rows.
 DELETE_BANDS: Final = "DELETE FROM bands"
 DELETE_BAND: Final = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.columns import Texts
 from lshdb.errors import DamagedFile, QueryError, UsageError
 from lshdb.model import Settings
 from lshdb.store import statements as sql
@@ -25,6 +26,7 @@ from lshdb.store.connection import (
     transaction,
     translated_errors,
 )
+from lshdb.store.direct_rows import DirectRows
 from lshdb.store.guard import Connection
 from lshdb.store.joins import JoinReader
 from lshdb.store.lookups import StoreReader
@@ -47,9 +49,7 @@ class KnownDocument:
 
 
 DocumentValues: TypeAlias = tuple[int, str, int, bytes | bytearray, str | None, str | None]
-"""What is written of a document: doc_id, key, shingles, digest, metadata, content."""
-PlainDocumentValues: TypeAlias = tuple[int, str, int, bytes | bytearray, str | None]
-"""What is written of one without metadata: doc_id, key, shingles, digest, content.
+"""What is written of a document: doc_id, key, shingles, digest, metadata, content.
 
 The sqlite3 module looks for an adapter of bytes, and of None, but not of a bytearray: of many rows
 that takes as long as what else it does with them.
@@ -64,6 +64,7 @@ class Store(StoreReader):
         self._connection = connection
         self._timeout = timeout
         self._rebuilding = False
+        self._direct = DirectRows(connection)
         try:
             self._settings = self._run(lambda: SettingsRow(connection, path))
         except QueryError as error:
@@ -109,12 +110,14 @@ class Store(StoreReader):
         self._connection.check_file()
         return JoinReader(self.path, self._timeout)
 
-    def checkpoints(self) -> Checkpointer:
-        """Checkpoints beside the writing of many large batches."""
+    @contextmanager
+    def batches(self) -> Iterator[Checkpointer]:
+        """The writing of many large batches, with checkpoints beside it."""
         # It starts threads: what they need takes longer to import than a query takes.
         from lshdb.store.checkpoint import Checkpointer
 
-        return Checkpointer(self._connection, self.path, self._timeout)
+        with Checkpointer(self._connection, self.path, self._timeout) as checkpoints, self._direct:
+            yield checkpoints
 
     def shrink_log(self) -> None:
         """Copy the log into the file and give its room back, as far as no reader needs it."""
@@ -172,9 +175,30 @@ class Store(StoreReader):
         """Insert rows of documents; their signatures and bands are added apart."""
         self._run_many(sql.INSERT_DOCUMENT, documents)
 
-    def insert_plain(self, documents: Iterable[PlainDocumentValues]) -> None:
-        """The same of documents without metadata."""
-        self._run_many(sql.INSERT_PLAIN_DOCUMENT, documents)
+    def insert_plain(
+        self,
+        doc_ids: Sequence[int],
+        keys: Sequence[str],
+        shingles: npt.NDArray[np.int64],
+        digests: Sequence[bytes],
+        stored: Sequence[str] | None,
+    ) -> None:
+        """The same of n documents without metadata; `stored` is None where no content is kept."""
+        n = len(keys)
+        if self._direct.are_worth(n):
+            columns = (
+                np.array(doc_ids, dtype=np.int64),
+                Texts.packed(keys),
+                shingles,
+                np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(n, -1),
+                None if stored is None else Texts.packed(stored),
+            )
+            self._run(lambda: self._direct.run(sql.INSERT_PLAIN_DOCUMENTS, n, columns))
+        else:
+            contents = repeat(None, n) if stored is None else stored
+            blobs = map(bytearray, digests)
+            rows = zip(doc_ids, keys, shingles.tolist(), blobs, contents, strict=True)
+            self._run_many(sql.INSERT_PLAIN_DOCUMENTS.one, rows)
 
     def update(self, documents: Iterable[DocumentValues]) -> None:
         """Set new values of stored documents; their old signatures and bands are gone already."""
@@ -193,11 +217,16 @@ class Store(StoreReader):
         self, doc_ids: npt.NDArray[np.int64], signatures: npt.NDArray[np.uint32]
     ) -> None:
         """Insert the signatures uint32[n, k] of documents int64[n]."""
+        little = np.ascontiguousarray(signatures, dtype="<u4")
+        if self._direct.are_worth(len(doc_ids)):
+            columns = doc_ids, little.view(np.uint8)
+            self._run(lambda: self._direct.run(sql.INSERT_SIGNATURES, len(doc_ids), columns))
+            return
         width = signatures.shape[1] * 4
-        packed = bytearray(np.ascontiguousarray(signatures, dtype="<u4"))  # see PlainDocumentValues
+        packed = bytearray(little)  # see DocumentValues
         blobs = (packed[start : start + width] for start in range(0, len(packed), width))
         pairs = zip(doc_ids.tolist(), blobs, strict=True)
-        self._run_many(sql.INSERT_SIGNATURE, pairs)
+        self._run_many(sql.INSERT_SIGNATURES.one, pairs)
 
     def insert_bands(
         self, doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]
@@ -205,13 +234,18 @@ class Store(StoreReader):
         """Insert the band rows int64[n, b] of documents int64[n]."""
         for band in range(bucket_keys.shape[1]):
             rows = sorted_band_rows(doc_ids, bucket_keys[:, band], band)
-            insert_rows(self._run_many, band, rows[:, 1], rows[:, 2])
+            self.append_bands(band, rows[:, 1], rows[:, 2])
 
     def append_bands(
         self, band: int, keys: npt.NDArray[np.int64], doc_ids: npt.NDArray[np.int64]
     ) -> None:
-        """Insert rows of a band, int64[n] both, that come after all that the table has."""
-        insert_rows(self._run_many, band, keys, doc_ids)
+        """Insert sorted rows of a band, int64[n] both."""
+        if not self._direct.are_worth(len(keys)):
+            insert_rows(self._run_many, band, keys, doc_ids)
+            return
+        self._run(
+            lambda: self._direct.run(sql.INSERT_BANDS, len(keys), (keys, doc_ids), shared=[band])
+        )
 
     def clear_bands(self) -> None:
         """Delete all band rows; their pages are free for what is inserted next."""
@@ -252,12 +286,13 @@ def insert_rows(
     doc_ids: npt.NDArray[np.int64],
 ) -> None:
     """Insert sorted rows of a band, int64[n] both, many at once, by a function that runs SQL."""
-    statements, rest = divmod(len(keys), sql.BANDS_AT_ONCE)
+    rows = sql.INSERT_BANDS
+    statements, rest = divmod(len(keys), rows.at_once)
     whole = len(keys) - rest
-    values = np.empty((statements, 1 + 2 * sql.BANDS_AT_ONCE), dtype=np.int64)
+    values = np.empty((statements, 1 + 2 * rows.at_once), dtype=np.int64)
     values[:, 0] = band
-    values[:, 1::2] = keys[:whole].reshape(statements, sql.BANDS_AT_ONCE)
-    values[:, 2::2] = doc_ids[:whole].reshape(statements, sql.BANDS_AT_ONCE)
-    run_many(sql.INSERT_BANDS, (row.tolist() for row in values))
+    values[:, 1::2] = keys[:whole].reshape(statements, rows.at_once)
+    values[:, 2::2] = doc_ids[:whole].reshape(statements, rows.at_once)
+    run_many(rows.many, (row.tolist() for row in values))
     last = zip(repeat(band), keys[whole:].tolist(), doc_ids[whole:].tolist(), strict=False)
-    run_many(sql.INSERT_BAND, list(last))
+    run_many(rows.one, list(last))

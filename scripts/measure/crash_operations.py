@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import lshdb
+from lshdb import acceleration
 from lshdb.errors import KeyNotFound
+from lshdb.store import direct_rows
 
 THRESHOLD: Final = 0.7
 LOWER: Final = 0.5
@@ -72,6 +74,12 @@ class Bench:
                 ["add", *_write(directory / "new", new, 3)],
             ),
             Operation(
+                "add directly",
+                lambda path, tell: _add_directly(path, new, tell),
+                [[key] for key, _ in new],
+                ["add", *_write(directory / "also new", new, 3)],
+            ),
+            Operation(
                 "update",
                 lambda path, tell: _add(path, changed, tell),
                 [[key] for key, _ in changed],
@@ -97,6 +105,7 @@ class Bench:
         self.after: dict[str, State] = {}
         self.given = {
             "add": {key: frozenset(one) for key, one in new},
+            "add directly": {key: frozenset(one) for key, one in new},
             "update": {key: frozenset(one) for key, one in changed},
         }
         self._pairs: dict[object, set[tuple[str, str, float]]] = {}
@@ -161,6 +170,13 @@ def _write(name: Path, documents: Sequence[tuple[str, list[int]]], files: int) -
 def _add(path: Path, documents: list[tuple[str, list[int]]], tell: Tell) -> None:
     with lshdb.open(path) as db:
         db.add_many(documents, workers=0, on_batch=lambda report: tell(report.documents))
+
+
+def _add_directly(path: Path, documents: list[tuple[str, list[int]]], tell: Tell) -> None:
+    """The same by compiled code, if that is installed, however few they are."""
+    acceleration.speed_up()
+    direct_rows._FEWEST = 1  # type: ignore[misc]
+    _add(path, documents, tell)
 
 
 def _remove(path: Path, groups: list[list[str]], tell: Tell) -> None:

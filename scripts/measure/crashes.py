@@ -2,12 +2,12 @@
 
 python scripts/measure/crashes.py --kill-points 200
 
-Of each operation (add, update, remove, reindex, dedup) a process is killed with SIGKILL at some
-statement that SQLite is given, on whichever connection, or the installed command at some moment.
-Then the file must open and pass lshdb's own check; what was acknowledged must be there whole,
-and of the batch under way all (its commit was done, and could not be told any more) or nothing;
-all similar pairs must be those of a file made anew with these documents; and doing the same again
-must complete it.
+Of each operation (add, also by compiled code, update, remove, reindex, dedup) a process is killed
+with SIGKILL at some statement that SQLite is given, on whichever connection, or the installed
+command at some moment. Then the file must open and pass lshdb's own check; what was acknowledged
+must be there whole, and of the batch under way all (its commit was done, and could not be told
+any more) or nothing; all similar pairs must be those of a file made anew with these documents;
+and doing the same again must complete it.
 """
 
 from __future__ import annotations
