@@ -6,6 +6,7 @@ import dataclasses
 import os
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import BinaryIO, Final
 
 import numpy as np
@@ -17,6 +18,8 @@ from lshdb.row_files import RowFile, Stretch
 
 _BLOCK: Final = 1 << 20
 """Bytes of lines in a block; a longer line is a block of its own."""
+_TAIL: Final = 1 << 16
+"""Bytes at the end of a block that are looked at first."""
 _NEWLINE: Final = 10
 
 
@@ -38,33 +41,75 @@ def stretches(
     """
     source = RowFile.of(file, path, may_grow=True)
     # One buffer for all: in new memory for each block reading takes four times as long.
-    buffer = bytearray(_BLOCK)
-    octets = np.frombuffer(buffer, dtype=np.uint8)
+    buffer, tail = bytearray(_BLOCK), bytearray(min(_TAIL, _BLOCK))
+    before = _BLOCK - len(tail)
+    lines = looked = 0  # of which so many are in so many bytes
+    numbers = LineNumbers()
     begin = at = 0  # of the block, and of what is read next
-    number, skipping = 1, False
-    while not source.broken and (size := os.preadv(file.fileno(), [buffer], at)):
+    skipping = False
+    while not source.broken:
+        # Most often the end of a block is enough to see where its last line ends.
+        look = at == begin and not skipping
+        size = os.preadv(file.fileno(), [tail], begin + before) if look else 0
+        if size == len(tail) and (end := tail.rfind(b"\n") + 1):
+            lines, looked = lines + _newlines(tail), looked + size
+            end += before
+            on_read(end)
+            yield _stretch(source, name, begin, end, max(1, round(end * lines / looked)))
+            begin = at = begin + end
+            continue
+        if not (size := os.preadv(file.fileno(), [buffer], at)):
+            break
         end = buffer.rfind(b"\n", 0, size) + 1
         if not end:
             at += size
             on_read(size)
             if not skipping and at - begin > LARGEST:
-                yield too_long(f"{name}:{number}")
+                yield too_long(f"{name}:{numbers.at(file, begin)}")
                 skipping = True
             continue
         on_read(end)
         first = 0
         if skipping:
             first, skipping = buffer.find(b"\n") + 1, False
-            begin, number = at + first, number + 1
+            begin = at + first
         at += end
-        if count := int(np.count_nonzero(octets[first:end] == _NEWLINE)):
-            yield Lines(
-                name, number, count, b"", "jsonl", (), Stretch(source, 0, begin, at - begin)
-            )
-        number += count
+        if count := _newlines(memoryview(buffer)[first:end]):
+            yield _stretch(source, name, begin, at - begin, count)
         begin = at
     if at > begin and not skipping:
-        yield Lines(name, number, 1, b"", "jsonl", (), Stretch(source, 0, begin, at - begin))
+        yield _stretch(source, name, begin, at - begin, 1)
+
+
+def _stretch(source: RowFile, name: str, start: int, size: int, count: int) -> Lines:
+    """Some lines of a file, about `count` of them, whose numbers are not known."""
+    return Lines(name, 0, count, b"", "jsonl", (), Stretch(source, 0, start, size))
+
+
+def _newlines(octets: bytearray | memoryview) -> int:
+    return int(np.count_nonzero(np.frombuffer(octets, dtype=np.uint8) == _NEWLINE))
+
+
+class LineNumbers:
+    """Numbers of the lines of a file, which are counted only where they are asked for."""
+
+    def __init__(self) -> None:
+        self._at = 0
+        self._number = 1
+
+    def at(self, file: BinaryIO, start: int) -> int:
+        """The number of the line that begins at a byte; the first one's is 1."""
+        if start < self._at:
+            self._at, self._number = 0, 1
+        buffer = bytearray(_BLOCK)
+        with suppress(OSError):  # it is only for a message, and was read a moment ago
+            while part := memoryview(buffer)[: start - self._at]:
+                size = os.preadv(file.fileno(), [part], self._at)
+                if not size:
+                    break
+                self._number += _newlines(part[:size])
+                self._at += size
+        return self._number
 
 
 class LineRows:
@@ -73,6 +118,7 @@ class LineRows:
     def __init__(self) -> None:
         self._file: BinaryIO | None = None
         self._source: RowFile | None = None
+        self._numbers = LineNumbers()
 
     def close(self) -> None:
         """Close the file."""
@@ -87,7 +133,14 @@ class LineRows:
         if self._file is None or self._source != source:
             self.close()
             self._file, self._source = source.opened(), source
+            self._numbers = LineNumbers()
         data = os.pread(self._file.fileno(), size, start)
         if len(data) < size:
             raise InputError("changed while it was being read")
         return dataclasses.replace(lines, data=data, stretch=None)
+
+    def first(self, lines: Lines) -> int:
+        """The number of the first line of the stretch that was read last."""
+        assert self._file is not None
+        assert lines.stretch is not None
+        return self._numbers.at(self._file, lines.stretch.start)

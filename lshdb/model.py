@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -357,7 +357,16 @@ class AddReport:
     skipped: int = 0
 
     def __add__(self, other: AddReport) -> AddReport:
-        return AddReport(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        # Not astuple, which copies deeply: for each part of a batch.
+        return AddReport(
+            self.added + other.added,
+            self.updated + other.updated,
+            self.unchanged + other.unchanged,
+            self.failed + other.failed,
+            self.empty + other.empty,
+            self.replaced + other.replaced,
+            self.skipped + other.skipped,
+        )
 
     @property
     def documents(self) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from lshdb.errors import InputError
 from lshdb.line_files import LineRows
-from lshdb.model import Document
-from lshdb.records import Failure, Lines, RecordParser
+from lshdb.records import Failure, Lines, RecordParser, Row
 
 if TYPE_CHECKING:
     from lshdb.parquet_rows import ParquetRows
@@ -42,10 +42,8 @@ class Rows:
         if self._parquet is not None:
             self._parquet.close()
 
-    def numbered(
-        self, lines: Lines, parser: RecordParser
-    ) -> Iterator[tuple[int, Document | Failure]]:
-        """The documents of a block, and a Failure for each row that is none.
+    def numbered(self, lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Row]]:
+        """What the rows of a block are.
 
         Each comes with the place of its row (of CSV: its first line) in the block, from 0.
 
@@ -53,7 +51,10 @@ class Rows:
             InputError, OSError: the rows of a file cannot be read, or not at once: see `again`.
         """
         if lines.format == "jsonl":
-            return parser.numbered(self._lines.read(lines) if lines.stretch else lines)
+            if lines.stretch is None:
+                return parser.numbered(lines)
+            read = self._lines.read(lines)
+            return parser.numbered(read, lambda: self._lines.first(lines))
         # Loaded only where they are needed: in most processes that sign, none is.
         if lines.format in ("arrow", "parquet"):
             from lshdb import arrow_rows
@@ -75,7 +76,7 @@ class Rows:
             return
         try:
             if lines.format == "jsonl":
-                yield self._lines.read(lines)
+                yield replace(self._lines.read(lines), first=self._lines.first(lines))
             else:
                 yield from self._of_parquet().blocks(lines, parser)
         except (InputError, OSError) as error:

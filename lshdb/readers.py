@@ -26,7 +26,7 @@ from lshdb.inputs import input_bytes as input_bytes
 from lshdb.inputs import printable_path as printable_path
 from lshdb.model import Content, Document
 from lshdb.parsing import Rows
-from lshdb.records import BOM, Failure, Lines, RecordParser, is_blank, too_long
+from lshdb.records import BOM, Failure, Lines, RecordParser, documents_among, is_blank, too_long
 from lshdb.store import is_open
 
 Item: TypeAlias = Document | Failure | Lines
@@ -108,7 +108,7 @@ class Reader:
         with Rows() as rows:
             for item in self.items(paths):
                 if isinstance(item, Lines):
-                    yield from (one for _, one in rows.numbered(item, self.parser))
+                    yield from documents_among(rows.numbered(item, self.parser))
                 else:
                     yield item
 

@@ -6,7 +6,7 @@ Lines are read in blocks, which may be parsed elsewhere than where they are read
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias
@@ -40,14 +40,18 @@ class Failure:
     reason: str
 
 
+Row: TypeAlias = Document | Failure | tuple[str, str]
+"""What a row is. A pair is a key and a text that are clean, and all that is kept of the row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lines:
     """Whole lines of JSON or CSV, or rows of a table, not parsed yet.
 
     Attributes:
         name: the file's, as printed.
-        first: the number of the first line or row.
-        count: how many lines or rows there are.
+        first: the number of the first line or row; 0 for lines in a file, until it is asked for.
+        count: how many lines or rows there are; of lines in a file about.
         data: the lines, each but perhaps the last with its newline; rows as an Arrow stream.
         format: which of them it is.
         columns: the names of the columns of CSV.
@@ -127,29 +131,57 @@ class RecordParser:
 
     def documents(self, lines: Lines) -> Iterator[Document | Failure]:
         """The documents of a block of lines, and a Failure for each line that is none."""
-        return (item for _, item in self.numbered(lines))
+        return documents_among(self.numbered(lines))
 
-    def numbered(self, lines: Lines) -> Iterator[tuple[int, Document | Failure]]:
-        """The same, each with the place of its line in the block, from 0."""
+    def numbered(
+        self, lines: Lines, first: Callable[[], int] | None = None
+    ) -> Iterator[tuple[int, Row]]:
+        """The same, each with the place of its line in the block, from 0, and some as pairs.
+
+        `first` tells the number of the first line, if the block does not.
+        """
+        number = lines.first
+
+        def where(place: int) -> str:
+            nonlocal number
+            if not number and first is not None:
+                number = first()
+            return f"{lines.name}:{number + place}"
+
         view = memoryview(lines.data)  # whose slices are no copies
         newlines = np.flatnonzero(np.frombuffer(lines.data, np.uint8) == _NEWLINE).tolist()
         start = 0
+        loads = fast_json()
+        key_field, text_field = self.key_field, self.text_field
+        may_be_pair = not self.of_sets and key_field != text_field
         for place, end in enumerate([*newlines, len(view)]):
             line, start = view[start:end], end + 1
-            where = f"{lines.name}:{lines.first + place}"
-            if len(line) > LARGEST:
-                yield place, too_long(where)
-                continue
             try:
-                if document := self._quickly(line, where):
-                    yield place, document
-                elif not is_blank(whole := bytes(line)):
-                    yield place, self.document(whole, where)
+                record = loads(line) if loads is not None and len(line) <= LARGEST else None
+            except (ValueError, RecursionError):
+                record = None  # it is read again, to say why
+            if type(record) is dict and may_be_pair and (len(record) == 2 or not self.metadata):
+                # Most lines are like this; orjson takes no lone surrogates, so they are clean.
+                key, text = record.get(key_field), record.get(text_field)
+                if type(key) is str and type(text) is str and key and "\0" not in key:
+                    yield place, (key, text)
+                    continue
+            if len(line) > LARGEST:
+                yield place, too_long(where(place))
+                continue
+            own_key = where(place) if self.auto_key else ""
+            try:
+                document = self._quickly(record, own_key) if type(record) is dict else None
+                if document is None and not is_blank(whole := bytes(line)):
+                    document = self.document(whole, own_key)
             except InputError as error:
-                yield place, Failure(where, str(error))
+                yield place, Failure(where(place), str(error))
+                continue
+            if document is not None:
+                yield place, document
 
     def document(self, line: bytes, where: str) -> Document:
-        """The document of a line of JSON; `where` names the line."""
+        """The document of a line of JSON; `where` names it if it has no key."""
         try:
             # As json.loads, without its check of the type and its two regular expressions.
             text = self.decoded(line.rstrip()).lstrip(_JSON_BLANKS)
@@ -162,21 +194,18 @@ class RecordParser:
             raise InputError(f"not a JSON object but {_kind(record)}")
         return self.of_record(record, where)
 
-    def _quickly(self, line: memoryview, where: str) -> Document | None:
-        """The same with orjson; None where `document` is to say why not, or reads it otherwise."""
-        if loads := fast_json():
-            try:
-                record = loads(line)
-                if type(record) is dict:
-                    document = self.of_record(record, where)
-                    if document.metadata is None or not has_large_float(document.metadata):
-                        return document
-            except (ValueError, InputError, RecursionError):
-                pass
-        return None
+    def _quickly(self, record: dict[str, object], where: str) -> Document | None:
+        """The same of what orjson read; None where `document` says why not, or reads otherwise."""
+        try:
+            document = self.of_record(record, where)
+        except InputError:
+            return None
+        if document.metadata is not None and has_large_float(document.metadata):
+            return None
+        return document
 
     def of_record(self, record: dict[str, object], where: str) -> Document:
-        """The document of a record, its fields by their names; `where` names its place."""
+        """The document of a record, its fields by their names; `where` names it without a key."""
         return Document(self._key(record, where), self._content(record), self._other_fields(record))
 
     @property
@@ -265,6 +294,12 @@ class RecordParser:
                 raise InputError("a lone surrogate, which is not Unicode text")
             self.replaced += 1
         return clean
+
+
+def documents_among(rows: Iterable[tuple[int, Row]]) -> Iterator[Document | Failure]:
+    """The documents that numbered rows are."""
+    for _, row in rows:
+        yield Document(*row) if isinstance(row, tuple) else row
 
 
 def is_blank(line: bytes) -> bool:

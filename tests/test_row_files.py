@@ -38,6 +38,7 @@ def parsed(items: Iterator[Item], reader: Reader) -> list[Any]:
     st.lists(st.binary(max_size=30) | st.sampled_from([b"", b'{"id":1,"text":"x"}']), max_size=12),
     st.sampled_from([b"\n", b"\r\n", b"\n\n"]),
     st.integers(1, 40),
+    st.integers(1, 40),
     st.integers(10, 60),
 )
 def test_stretches_have_the_lines_that_blocks_have(
@@ -45,6 +46,7 @@ def test_stretches_have_the_lines_that_blocks_have(
     lines: list[bytes],
     newline: bytes,
     block: int,
+    tail: int,
     largest: int,
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "lines.jsonl"
@@ -52,6 +54,7 @@ def test_stretches_have_the_lines_that_blocks_have(
     with pytest.MonkeyPatch.context() as patch:
         for module in (line_files, readers):
             patch.setattr(module, "_BLOCK", block)
+        patch.setattr(line_files, "_TAIL", tail)
         for module in (line_files, readers, records):
             patch.setattr(module, "LARGEST", largest)
         one, other = Reader(False), Reader(False)
