@@ -232,9 +232,10 @@ class Store(StoreReader):
         self, doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]
     ) -> None:
         """Insert the band rows int64[n, b] of documents int64[n]."""
-        for band in range(bucket_keys.shape[1]):
-            rows = sorted_band_rows(doc_ids, bucket_keys[:, band], band)
-            self.append_bands(band, rows[:, 1], rows[:, 2])
+        # One after the other in memory: picked out of rows, each key would be in a line of its own.
+        for band, keys in enumerate(np.ascontiguousarray(bucket_keys.T)):
+            order = np.argsort(keys)  # see sorted_band_rows
+            self.append_bands(band, keys[order], doc_ids[order])
 
     def append_bands(
         self, band: int, keys: npt.NDArray[np.int64], doc_ids: npt.NDArray[np.int64]
