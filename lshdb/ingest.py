@@ -146,7 +146,7 @@ def write_documents(
         count = 0
         while (batch := next(stream, None)) is not None:
             if selection is None:
-                checkpoints.before_begin()
+                checkpoints.before_begin(last=stream.at_end)
                 with store.writing():
                     report, signed = _write(store, batch, signers, on_failure)
                     written = Written(report, [], signed)
@@ -161,7 +161,7 @@ def write_documents(
                 for _, part in parts:
                     for failure in part.failures:
                         on_failure(failure)
-                checkpoints.before_begin()
+                checkpoints.before_begin(last=stream.at_end)
                 with store.writing():
                     first = count if selection.numbered else None
                     writer = SelectiveWriter(store, selection.screening, first)
@@ -264,6 +264,7 @@ class _Stream:
     Attributes:
         sign: whether parts are signed as they come. Else they are only digested: most likely
             they are stored already.
+        at_end: whether it is known that the batch given last is the last one.
     """
 
     def __init__(
@@ -271,6 +272,7 @@ class _Stream:
     ) -> None:
         self.error: BaseException | None = None
         self.sign = True
+        self.at_end = False
         self._signers = signers
         self._selective = selection is not None  # which takes all of a batch at once
         self._keep_lines = selection is not None and selection.keep_lines
@@ -287,6 +289,7 @@ class _Stream:
             try:
                 batch = self._read()
                 if not batch.parts:
+                    self.at_end = True
                     break
                 self._stored += batch.documents
                 last = self._under_way[-1] if self._under_way else None

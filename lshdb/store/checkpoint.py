@@ -91,8 +91,11 @@ class Checkpointer:
                 self._connection.execute(f"PRAGMA cache_size = {int(self._cache)}")
                 self._connection.execute("PRAGMA shrink_memory")
 
-    def before_begin(self) -> None:
-        """Call before a transaction: it may wait for a log that has grown long."""
+    def before_begin(self, *, last: bool = False) -> None:
+        """Call before a transaction: it may wait for a log that has grown long, but not the last.
+
+        After that one the log is copied whole in any case.
+        """
         if self._wanted < self._committed:
             with self._turn:
                 self._wanted = self._committed
@@ -100,7 +103,7 @@ class Checkpointer:
         if self._running is not None and self._running.done():
             self._wait()
         limit = max(_WAIT, self._path.stat().st_size // _WAIT_SHARE)
-        if self._logged > limit:
+        if self._logged > limit and not last:
             self._copy_all()
             self._logged = 0
             # The transaction begins the log anew, and the file keeps its size; but if others always
