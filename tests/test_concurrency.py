@@ -100,11 +100,11 @@ def test_every_command_with_a_database_has_a_timeout_like_the_librarys() -> None
     import inspect
 
     from lshdb.cli import options
-    from lshdb.cli.app import app
+    from lshdb.cli.app import make_app
     from lshdb.store import TIMEOUT
 
     assert options.DEFAULT_TIMEOUT == TIMEOUT
-    for command in app.registered_commands:
+    for command in make_app().registered_commands:
         assert command.callback is not None
         parameters = inspect.signature(command.callback).parameters
         if "db" in parameters:

@@ -10,12 +10,8 @@ from command import Command
 from rich.cells import cell_len
 
 import lshdb
-from lshdb.cli.app import app
+from lshdb.cli.app import COMMANDS
 
-COMMANDS = sorted(
-    command.name or (command.callback.__name__ if command.callback else "")
-    for command in app.registered_commands
-)
 TEXT = "a text of several words that says nothing in particular"
 LONG = "archive/of/some/year/and/some/month/and/some/day/"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Final
 
 import typer
 
-from lshdb.cli import (
-    adding,
-    checking,
-    comparing,
-    deduplicating,
-    joining,
-    looking,
-    querying,
-    reindexing,
-    serving,
-    sparking,
-    tuning,
-)
 from lshdb.cli.options import Quiet
 from lshdb.cli.output import be_quiet
 from lshdb.cli.running import command, open_streams
@@ -36,35 +26,43 @@ lshdb finds near duplicates, with a database in one file.
 
 lshdb --help names all commands, lshdb COMMAND --help tells one with an example."""
 
-app = typer.Typer(
-    name="lshdb",
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"]},
-)
+COMMANDS: Final = {
+    "init": "adding",
+    "add": "adding",
+    "query": "querying",
+    "pairs": "joining",
+    "clusters": "joining",
+    "dedup": "deduplicating",
+    "remove": "adding",
+    "compare": "comparing",
+    "show": "looking",
+    "buckets": "looking",
+    "sql": "looking",
+    "info": "looking",
+    "tune": "tuning",
+    "reindex": "reindexing",
+    "check": "checking",
+    "backup": "checking",
+    "serve": "serving",
+    "spark-dedup": "sparking",
+}
+"""The module of each command, in the order of --help; its function has the command's name."""
 
-for function in (
-    adding.init,
-    adding.add,
-    querying.query,
-    joining.pairs,
-    joining.clusters,
-    deduplicating.dedup,
-    adding.remove,
-    comparing.compare,
-    looking.show,
-    looking.buckets,
-    looking.sql,
-    looking.info,
-    tuning.tune,
-    reindexing.reindex,
-    checking.check,
-    checking.backup,
-    serving.serve,
-    sparking.spark_dedup,
-):
-    app.command()(command(function))
+
+def make_app(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
+    """The command line with some of its commands; their modules are loaded now."""
+    app = typer.Typer(
+        name="lshdb",
+        invoke_without_command=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+    app.callback()(_common)
+    for name in commands:
+        module = import_module(f"lshdb.cli.{COMMANDS[name]}")
+        app.command(name)(command(getattr(module, name.replace("-", "_"))))
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -75,7 +73,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _common(
     context: typer.Context,
     _: bool = typer.Option(
@@ -103,4 +100,6 @@ def main() -> None:
     # Arrow's own allocators keep some 30 MB more, and save no time here.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     open_streams()
-    app()
+    # To load all commands takes longer than a query does.
+    named = [name for name in sys.argv[1:2] if name in COMMANDS]
+    make_app(named or COMMANDS)()

@@ -154,9 +154,9 @@ def _command() -> Any:
     """The whole command line. Typer makes it anew for each call: more work than most commands."""
     from typer.main import get_command
 
-    from lshdb.cli.app import app
+    from lshdb.cli.app import make_app
 
-    return get_command(app)
+    return get_command(make_app())
 
 
 def _unseemly(out: str, err: str, status: int) -> str:
