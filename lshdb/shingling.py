@@ -8,8 +8,7 @@ Hashes are repeated as often as their shingles are; sketches and Jaccard similar
 The hash of a `char` shingle and of a word is the span hash (lshdb.hashing) of its UTF-8 bytes;
 that of a `word` shingle is the sum of its words' hashes, each times the constant of its place.
 
-Work goes in blocks of about BLOCK characters, so that a block's arrays stay in the processor's
-cache: one block holds many small documents, or a piece of a large one.
+Work goes in blocks (lshdb.blocks): one holds many small documents, or a piece of a large one.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.acceleration import kernels
+from lshdb.blocks import BLOCK, groups, is_large
 from lshdb.folding import IDEOGRAPH, WORD, character_classes, code_points, fold
 from lshdb.hashing import (
     PADDING,
@@ -30,14 +30,10 @@ from lshdb.hashing import (
     Offsets,
     SpanHash,
     constants,
-    reuse_freed_memory,
     selection,
     span_hash,
 )
 from lshdb.model import Content, Element, Shingles, Shingling
-
-BLOCK: Final = {"char": 1 << 15, "word": 1 << 17, "set": 1 << 15}
-"""Characters (or elements) in a block; a word takes about six characters."""
 
 _OTHER_BLANKS: Final = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"
 """White space that folding leaves as it is."""
@@ -90,33 +86,6 @@ def shingle(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shi
     offsets = np.zeros(len(contents) + 1, dtype=np.int64)
     np.cumsum([len(own) for own in hashes], out=offsets[1:])
     return Shingles(np.concatenate(hashes) if hashes else np.empty(0, np.uint64), offsets)
-
-
-def groups(contents: Sequence[Content], shingling: Shingling) -> Iterator[list[int]]:
-    """Cut a batch into groups of documents of one block each; a large document stands alone.
-
-    ASCII texts and others go to different groups: ASCII needs no Unicode tables.
-    """
-    reuse_freed_memory()
-    open_groups: dict[bool, list[int]] = {True: [], False: []}
-    sizes = {True: 0, False: 0}
-    block = BLOCK[shingling.kind]
-    for i, content in enumerate(contents):
-        if isinstance(content, str) and len(content) > block:  # asking `is_large` takes longer
-            yield [i]
-            continue
-        ascii = not isinstance(content, str) or content.isascii()
-        open_groups[ascii].append(i)
-        sizes[ascii] += len(content) + 1
-        if sizes[ascii] >= block:
-            yield open_groups[ascii]
-            open_groups[ascii], sizes[ascii] = [], 0
-    yield from filter(None, open_groups.values())
-
-
-def is_large(content: Content, shingling: Shingling) -> bool:
-    """Whether a document is shingled in pieces, by `pieces`."""
-    return isinstance(content, str) and len(content) > BLOCK[shingling.kind]
 
 
 def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.banding import bucket_keys
+from lshdb.blocks import groups, is_large
 from lshdb.hashing import Hashes, distinct
 from lshdb.minhash import make_sketch
 from lshdb.model import Construction, Content, Settings, Shingles, Shingling
-from lshdb.shingling import groups, is_large, pieces, shingle_group
+from lshdb.shingling import pieces, shingle_group
 
 _MERGE: Final = 1 << 22
 """Hashes of a large document collected before repeated ones are dropped."""

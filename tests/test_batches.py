@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb import shingling
+from lshdb.blocks import BLOCK
 from lshdb.content import cleaned, encoded, from_stored, many_from_stored
 from lshdb.errors import DamagedFile
 from lshdb.model import Content, Shingling
@@ -41,7 +41,7 @@ def test_distinct_shingles_are_those_of_each_document(
 ) -> None:
     """Also where some are ASCII and some are not, and some so large that they stand alone."""
     for block in (1 << 15, 20):
-        with mock.patch.dict(shingling.BLOCK, {"char": block, "word": block}):
+        with mock.patch.dict(BLOCK, {"char": block, "word": block}):
             found = distinct(texts, Shingling("word" if kind == "word" else "char", size))
         assert found == [sorted(set(oracles.shingle_hashes(t, kind, size, 1))) for t in texts]
 
