@@ -83,6 +83,54 @@ class Texts(Sequence[str]):
         return (str(self.data[start:end], "utf-8") for start, end in pairwise(bounds))
 
 
+class Blobs(Sequence[bytes]):
+    """Byte strings of one length, one behind the other.
+
+    Attributes:
+        matrix: uint8[n, length].
+    """
+
+    __slots__ = ("matrix",)
+
+    def __init__(self, data: bytes | npt.NDArray[Any], length: int) -> None:
+        """Take n byte strings of so many bytes each."""
+        self.matrix = np.frombuffer(data, dtype=np.uint8).reshape(-1, length)
+
+    @classmethod
+    def packed(cls, blobs: Sequence[bytes]) -> Blobs:
+        """Byte strings in one piece; those that are so already stay as they are."""
+        if isinstance(blobs, Blobs):
+            return blobs
+        return cls(b"".join(blobs), len(blobs[0]) if blobs else 1)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another sequence has the same byte strings."""
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Blobs.packed({list(self)!r})"
+
+    def __len__(self) -> int:
+        return len(self.matrix)
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        if isinstance(index, slice):
+            return list(self)[index]
+        return bytes(self.matrix[index])
+
+    def __iter__(self) -> Iterator[bytes]:
+        whole, length = self.matrix.tobytes(), self.matrix.shape[1]
+        return (whole[start : start + length] for start in range(0, len(whole), length))
+
+
 Column: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.uint8] | Texts | None
 """Integers int64[n], byte strings of one length uint8[n, length], texts, or NULL for all rows."""
 

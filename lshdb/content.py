@@ -10,7 +10,7 @@ from typing import Final, TypeGuard, cast
 import numpy as np
 
 from lshdb.acceleration import kernels
-from lshdb.columns import Texts
+from lshdb.columns import Blobs, Texts
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.hashing import PADDING
 from lshdb.model import Content, Element, Shingling
@@ -77,19 +77,19 @@ def digest(encoded: bytes | memoryview) -> bytes:
     return hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).digest()
 
 
-def digests(stored: Texts) -> list[bytes]:
+def digests(stored: Texts) -> Blobs:
     """The digests of many stored forms, by the compiled kernels where they are in use."""
     compiled = kernels()
     if compiled is None or len(stored) < compiled.lanes:
         octets = memoryview(stored.data)
-        return [digest(octets[start:end]) for start, end in pairwise(stored.bounds.tolist())]
+        bounds = pairwise(stored.bounds.tolist())
+        return Blobs.packed([digest(octets[start:end]) for start, end in bounds])
     padded = np.frombuffer(b"".join((stored.data, bytes(PADDING))), dtype=np.uint8)
     words = [np.empty(many * compiled.lanes, dtype=np.uint64) for many in (8, 16, 1, 1)]
     places = [np.empty(compiled.lanes, dtype=np.int64) for _ in range(2)]
     found = np.empty(2 * len(stored), dtype=np.uint64)
     compiled.digests(padded, stored.bounds, len(stored), DIGEST_BYTES, *words, *places, found)
-    whole = found.tobytes()
-    return [whole[start : start + DIGEST_BYTES] for start in range(0, len(whole), DIGEST_BYTES)]
+    return Blobs(found, DIGEST_BYTES)
 
 
 def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:

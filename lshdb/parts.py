@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 from lshdb.columns import Texts
@@ -57,13 +57,13 @@ class SignedPart:
         unread: whether those could not be read, so that there is nothing here: see Rows.again.
     """
 
-    keys: list[str]
+    keys: Sequence[str]
     stored: Sequence[str]
-    digests: list[bytes]
+    digests: Sequence[bytes]
     signed: Signed | None
     failures: list[Failure]
     replaced: int
-    lines: list[int] = field(default_factory=list)
+    lines: Sequence[int] = ()
     metadata: Sequence[str | None] = ()
     rows: Lines | None = None
     unread: bool = False

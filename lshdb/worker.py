@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from lshdb.acceleration import kernels, load_kernels, speed_up, use_fast_json
-from lshdb.columns import Texts
-from lshdb.content import encoded, from_stored
+from lshdb.columns import Blobs, Texts
+from lshdb.content import DIGEST_BYTES, encoded, from_stored
 from lshdb.model import Construction, Settings, Shingling
 from lshdb.parsing import Rows
 from lshdb.parts import Part, SignedPart, sign_part
@@ -29,7 +29,6 @@ from lshdb.signing import Signed
 
 MAKE_KERNELS: Final = "make-kernels"
 """The argument of a process that makes the compiled kernels if there are none yet."""
-_DIGEST: Final = 16
 _LENGTH: Final = 8
 
 
@@ -135,7 +134,7 @@ def send_signed(pipe: BinaryIO, part: Part, signed: SignedPart) -> None:
     if signed.unread:
         send(pipe, {"unread": True})
         return
-    data: list[bytes | memoryview] = [b"".join(signed.digests)]
+    data: list[bytes | memoryview] = [Blobs.packed(signed.digests).matrix.tobytes()]
     if part.lines is not None:
         data += _packed(signed.keys)
         data += _packed(signed.stored)
@@ -160,15 +159,15 @@ def signed_part(message: bytes, part: Part, settings: Settings) -> SignedPart:
     header, data = unpacked(message)
     if header["unread"]:
         return SignedPart.not_read(part)
-    joined = bytes(data[0])
-    digests = [joined[i : i + _DIGEST] for i in range(0, len(joined), _DIGEST)]
+    digests = Blobs(bytes(data[0]), DIGEST_BYTES)
     rest = data[1:]
+    keys: Sequence[str]
     stored: Sequence[str]
-    lines: list[int] = []
+    lines: Sequence[int] = ()
     metadata = part.metadata
     if part.lines is not None:
-        keys, stored = list(_texts(rest[:2])), _texts(rest[2:4])
-        lines = np.frombuffer(rest[4], np.int64).tolist()
+        keys, stored = _texts(rest[:2]), _texts(rest[2:4])
+        lines = rest[4].cast("q")
         rest = rest[5:]
         if header["metadata"]:
             metadata, rest = [one or None for one in _texts(rest[:2])], rest[2:]
@@ -182,8 +181,7 @@ def signed_part(message: bytes, part: Part, settings: Settings) -> SignedPart:
         signed = Signed(
             np.frombuffer(rest[0], np.uint32).reshape(n, settings.permutations),
             np.frombuffer(rest[1], np.int64),
-            # Copied: these wait for those of the whole batch, and would keep all of the message.
-            np.array(np.frombuffer(rest[2], np.int64).reshape(n, settings.construction.bands)),
+            np.frombuffer(rest[2], np.int64).reshape(n, settings.construction.bands),
             settings.construction,
         )
     failures = [Failure(where, reason) for where, reason in header["failures"]]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count, islice, repeat
+from itertools import count, repeat
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -31,16 +32,21 @@ class Writer:
         self._next_id = store.last_doc_id() + 1
         self._first_id = self._next_id
         self._updated: set[int] = set()
+        self._hopeful = True  # that keys are new
         self._doc_ids: list[npt.NDArray[np.int64]] = []
         self._bucket_keys: list[npt.NDArray[np.int64]] = []
 
     def write(self, part: SignedPart) -> None:
         """Write documents and signatures; their band rows wait for those of the other parts."""
+        # To try it is quicker than to look first which keys there are.
+        if self._hopeful and part.signed is not None and self._write_new(part):
+            return
+        self._hopeful = False
         store = self._store
-        latest = {key: place for place, key in enumerate(part.keys)}
+        part_keys = list(part.keys)
+        latest = {key: place for place, key in enumerate(part_keys)}
         known = store.known(list(latest))
-        if not known and len(latest) == len(part.keys):
-            self._write_new(part)
+        if not known and len(latest) == len(part_keys) and self._write_new(part):
             return
         added, updated, unchanged = _count(part, known)
         places = [
@@ -50,13 +56,13 @@ class Writer:
         ]
         if known:
             self._update_metadata(part, latest, known)
-        old = [known[key].doc_id for key in (part.keys[place] for place in places) if key in known]
+        keys, digests = [part_keys[i] for i in places], [part.digests[i] for i in places]
+        old = [known[key].doc_id for key in keys if key in known]
         if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old):
             self.finish()  # a key that an earlier part has: its band rows are to go again
         if old:
             unindex(store, old)
         signed = signatures_of(part, places, store.settings)
-        keys, digests = [part.keys[i] for i in places], [part.digests[i] for i in places]
         metadata = part.metadata_at(places)
         stored = [part.stored[i] for i in places] if store.settings.content else None
         self.put(keys, digests, metadata, stored, signed, known)
@@ -67,17 +73,21 @@ class Writer:
             added, updated, unchanged, len(part.failures), empty, part.replaced
         )
 
-    def _write_new(self, part: SignedPart) -> None:
-        """The same where no document is stored and no key repeated, so without a look at each."""
+    def _write_new(self, part: SignedPart) -> bool:
+        """The same without a look at each document; False if a key is stored already or repeated.
+
+        Nothing is written then.
+        """
         n = len(part.keys)
         settings = self._store.settings
         signed = signatures_of(part, range(n), settings)
-        metadata = part.metadata or [None] * n
         stored = part.stored if settings.content else None
-        self.put(part.keys, part.digests, metadata, stored, signed, {})
+        if self._put_new(part.keys, part.digests, part.metadata, stored, signed) is None:
+            return False
         self.signed += n
         empty = n - int(np.count_nonzero(signed.shingles))
         self.report += AddReport(n, 0, 0, len(part.failures), empty, part.replaced)
+        return True
 
     def _update_metadata(
         self, part: SignedPart, latest: Mapping[str, int], known: Mapping[str, KnownDocument]
@@ -97,9 +107,8 @@ class Writer:
     def finish(self) -> None:
         """Write the band rows."""
         if self._doc_ids:
-            doc_ids, keys = np.concatenate(self._doc_ids), np.concatenate(self._bucket_keys)
+            self._store.insert_bands(np.concatenate(self._doc_ids), self._bucket_keys)
             self._doc_ids, self._bucket_keys = [], []
-            self._store.insert_bands(doc_ids, keys)
 
     def put(
         self,
@@ -117,30 +126,55 @@ class Writer:
         Returns:
             Their doc_ids.
         """
+        if not known:
+            ids = self._put_new(keys, digests, metadata if any(metadata) else (), stored, signed)
+            assert ids is not None
+            return cast("list[int]", ids.tolist())
         new_ids = count(self._next_id)
-        if known:
-            doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
-        else:
-            doc_ids = list(islice(new_ids, len(keys)))
+        doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
         self._next_id = next(new_ids)
-        if known or any(metadata):
-            shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
-            contents = [None] * len(keys) if stored is None else stored
-            rows: list[DocumentValues] = list(
-                zip(doc_ids, keys, shingles, blobs, metadata, contents, strict=True)
-            )
-            self._store.update([row for row in rows if row[1] in known])
-            self._store.insert([row for row in rows if row[1] not in known])
-        else:
-            self._store.insert_plain(doc_ids, keys, signed.shingles, digests, stored)
-        ids = np.array(doc_ids, dtype=np.int64)
+        shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
+        contents = [None] * len(keys) if stored is None else stored
+        rows: list[DocumentValues] = list(
+            zip(doc_ids, keys, shingles, blobs, metadata, contents, strict=True)
+        )
+        self._store.update([row for row in rows if row[1] in known])
+        self._store.insert([row for row in rows if row[1] not in known])
+        self._index(np.array(doc_ids, dtype=np.int64), signed)
+        return doc_ids
+
+    def _put_new(
+        self,
+        keys: Sequence[str],
+        digests: Sequence[bytes],
+        metadata: Sequence[str | None],
+        stored: Sequence[str] | None,
+        signed: Signed,
+    ) -> npt.NDArray[np.int64] | None:
+        """The same for keys that are thought to be new; None, and nothing written, if not all are.
+
+        `metadata` is empty where there is none.
+
+        Returns:
+            Their doc_ids, int64[n].
+        """
+        doc_ids = np.arange(self._next_id, self._next_id + len(keys))
+        if not self._store.insert_new(doc_ids, keys, signed.shingles, digests, stored, metadata):
+            return None
+        self._next_id += len(keys)
+        self._index(doc_ids, signed)
+        return doc_ids
+
+    def _index(self, ids: npt.NDArray[np.int64], signed: Signed) -> None:
+        """Write the signatures of documents int64[n], and keep their bucket keys for `finish`."""
         if not signed.shingles.all():
             filled = np.flatnonzero(signed.shingles)
             ids, signed = ids[filled], signed.take(filled)
         self._store.insert_signatures(ids, signed.signatures)
         self._doc_ids.append(ids)
-        self._bucket_keys.append(signed.bucket_keys)
-        return doc_ids
+        # Copied, as they would keep all of a message; those of a band next to each other, as that
+        # is how they are wanted.
+        self._bucket_keys.append(np.array(signed.bucket_keys, order="F"))
 
 
 def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -> Signed:

@@ -242,7 +242,7 @@ def test_the_candidates_of_an_index_follow_its_curve(
     with store.writing():
         store.insert((i, str(i - 1), 1, i.to_bytes(16), None, None) for i in doc_ids.tolist())
         store.insert_signatures(doc_ids, signatures)
-        store.insert_bands(doc_ids, bucket_keys(signatures, construction, 1))
+        store.insert_bands(doc_ids, [bucket_keys(signatures, construction, 1)])
     store.close()
     with lshdb.open(path, mode="read") as db:
         found = [(int(p.a), int(p.b)) for p in db.pairs(threshold=1e-9, estimate=True)]

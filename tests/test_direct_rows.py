@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import acceleration
-from lshdb.columns import Column, Texts
+from lshdb.columns import Blobs, Column, Texts
 from lshdb.store import Store, direct_rows
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect
@@ -104,6 +104,20 @@ def test_packed_texts_are_the_texts(texts: list[str]) -> None:
         _ = packed[len(texts)]
 
 
+@given(st.lists(st.binary(min_size=3, max_size=3), max_size=9))
+@example([])
+def test_packed_blobs_are_the_blobs(blobs: list[bytes]) -> None:
+    packed = Blobs.packed(blobs)
+    assert packed == blobs
+    assert [packed[place] for place in range(len(blobs))] == blobs
+    assert packed[1:3] == blobs[1:3]
+    assert packed.matrix.tobytes() == b"".join(blobs)
+    assert Blobs.packed(packed) is packed
+    assert eval(repr(packed)) == packed
+    with pytest.raises(IndexError):
+        _ = packed[len(blobs)]
+
+
 def repeated(connection: Connection) -> None:
     connection.execute("INSERT INTO t (i) VALUES (3)")
 
@@ -151,9 +165,9 @@ def test_statements_hold_up_nothing(tmp_path: Path) -> None:
 
     def write() -> None:
         with store.writing():
-            store.insert_plain(numbers.tolist(), keys, numbers, digests, texts)
+            assert store.insert_new(numbers, keys, numbers, digests, texts, ())
             store.insert_signatures(numbers, np.zeros((40, 128), dtype=np.uint32))
-            store.insert_bands(numbers, buckets)
+            store.insert_bands(numbers, [buckets[:9], buckets[9:]])
 
     with store.batches():
         write()
@@ -161,7 +175,7 @@ def test_statements_hold_up_nothing(tmp_path: Path) -> None:
             write()
         with store.writing():
             store.clear_bands()
-            store.insert_bands(numbers[:35], buckets[:35])
+            store.insert_bands(numbers[:35], [buckets[:35]])
     store.close()
     assert [one.name for one in tmp_path.iterdir()] == ["docs.db"]
     with lshdb.open(path) as db:
@@ -169,6 +183,35 @@ def test_statements_hold_up_nothing(tmp_path: Path) -> None:
         assert [*db.sql("SELECT band_no, bucket_key, doc_id FROM bands")[1]] == [
             (band, number, number) for band in range(16) for number in range(1, 36)
         ]
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("metadata", [True, False])
+@pytest.mark.parametrize("count", [3, 90])
+@pytest.mark.parametrize("clash", ["stored", "repeated"])
+def test_of_keys_that_are_not_all_new_none_is_inserted(
+    tmp_path: Path, fast: bool, metadata: bool, count: int, clash: str
+) -> None:
+    """And what was there, or was inserted before in the same transaction, stays."""
+    if not fast:
+        acceleration.slow_down()
+    with lshdb.open(tmp_path / "docs.db") as db:
+        db.add("old", "an old text")
+    store = Store.open(tmp_path / "docs.db", "write", 1.0, lambda: pytest.fail("it is there"))
+
+    def insert(first: int, keys: list[str]) -> bool:
+        n = len(keys)
+        ids, sizes, digests = np.arange(first, first + n), np.ones(n, np.int64), [bytes(16)] * n
+        return store.insert_new(ids, keys, sizes, digests, keys, ["{}"] * n if metadata else ())
+
+    new = [f"new{i}" for i in range(count)]
+    with store.batches(), store.writing():
+        assert insert(2, ["before"])
+        assert not insert(3, [*new[:-1], "old" if clash == "stored" else new[0]])
+        assert insert(3, new)
+    store.close()
+    with lshdb.open(tmp_path / "docs.db") as db:
+        assert db.keys() == ["old", "before", *new]
 
 
 @pytest.mark.parametrize("content", [True, False])

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import lshdb
-from lshdb import ingest
+from lshdb import batches
 from lshdb.errors import Busy, DamagedFile, LshdbError, StoreError
 from lshdb.settings import SettingsRequest
 from lshdb.store import Store, checkpoint, lookups, statements
@@ -140,7 +140,7 @@ def test_band_rows_with_any_int64_are_found_again(path: Path) -> None:
     with opened.writing():
         opened.insert([(i, f"d{i}", 1, b"", None, "[]") for i in (1, 2)])
         opened.insert_signatures(np.array([1, 2]), signatures)
-        opened.insert_bands(np.array([1, 2]), keys)
+        opened.insert_bands(np.array([1, 2]), [keys])
     for doc_id, own in zip((1, 2), keys, strict=True):
         doc_ids, bands = opened.candidates(own)
         assert (doc_ids.tolist(), bands.tolist()) == ([doc_id], [8])
@@ -164,7 +164,7 @@ def test_band_rows_are_whole_for_any_number_of_documents(path: Path, documents: 
     with opened.writing():
         opened.insert([(i, f"d{i}", 1, b"", None, "[]") for i in ids.tolist()])
         opened.insert_signatures(ids, signatures)
-        opened.insert_bands(ids, keys)
+        opened.insert_bands(ids, [keys])
     opened.close()
     expected = {
         (band, key, doc_id)
@@ -454,7 +454,7 @@ def add_one_by_one(path: Path, log_sizes: list[int], count: int = 20) -> None:
     def measure(_: lshdb.AddReport) -> None:
         log_sizes.append(log.stat().st_size)
 
-    one_each = mock.patch.multiple(ingest, _BATCH_DOCUMENTS=1, _BATCH_SHARE=1 << 30)
+    one_each = mock.patch.multiple(batches, _BATCH_DOCUMENTS=1, _BATCH_SHARE=1 << 30)
     with open_sets(path) as db, one_each:
         documents = ((f"d{i}", [f"{i} {j} {'x' * 1000}" for j in range(100)]) for i in range(count))
         db.add_many(documents, on_batch=measure, workers=0)

@@ -70,6 +70,7 @@ UPDATE_DOCUMENT: Final = """
     UPDATE documents SET shingles = ?3, digest = ?4, metadata = ?5, content = ?6
     WHERE doc_id = ?1 AND key = ?2"""
 UPDATE_METADATA: Final = "UPDATE documents SET metadata = ?2 WHERE doc_id = ?1"
+DELETE_DOCUMENTS_FROM: Final = "DELETE FROM documents WHERE doc_id >= ?"
 DELETE_DOCUMENT: Final = "DELETE FROM documents WHERE doc_id = ?"
 INSERT_SIGNATURES: Final = _many("signatures", "doc_id, signature", 20)
 DELETE_SIGNATURE: Final = "DELETE FROM signatures WHERE doc_id = ?"

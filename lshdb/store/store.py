@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.columns import Texts
+from lshdb.columns import Blobs, Texts
 from lshdb.errors import DamagedFile, QueryError, UsageError
 from lshdb.model import Settings
 from lshdb.store import statements as sql
@@ -175,30 +175,59 @@ class Store(StoreReader):
         """Insert rows of documents; their signatures and bands are added apart."""
         self._run_many(sql.INSERT_DOCUMENT, documents)
 
-    def insert_plain(
+    def insert_new(
         self,
-        doc_ids: Sequence[int],
+        doc_ids: npt.NDArray[np.int64],
         keys: Sequence[str],
         shingles: npt.NDArray[np.int64],
         digests: Sequence[bytes],
         stored: Sequence[str] | None,
+        metadata: Sequence[str | None],
+    ) -> bool:
+        """Insert rows of documents whose keys are thought to be new.
+
+        Their doc_ids int64[n] follow the last one in use. `stored` is None where no content is
+        kept, `metadata` is empty where there is none.
+
+        Returns:
+            False if a key is there already, or twice among these; then none is inserted.
+        """
+
+        def insert() -> bool:
+            try:
+                self._insert_new(doc_ids, keys, shingles, digests, stored, metadata)
+            except sqlite3.IntegrityError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
+                    raise
+                self._connection.execute(sql.DELETE_DOCUMENTS_FROM, (int(doc_ids[0]),))
+                return False
+            return True
+
+        return self._run(insert)
+
+    def _insert_new(
+        self,
+        doc_ids: npt.NDArray[np.int64],
+        keys: Sequence[str],
+        shingles: npt.NDArray[np.int64],
+        digests: Sequence[bytes],
+        stored: Sequence[str] | None,
+        metadata: Sequence[str | None],
     ) -> None:
-        """The same of n documents without metadata; `stored` is None where no content is kept."""
         n = len(keys)
-        if self._direct.are_worth(n):
-            columns = (
-                np.array(doc_ids, dtype=np.int64),
-                Texts.packed(keys),
-                shingles,
-                np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(n, -1),
-                None if stored is None else Texts.packed(stored),
-            )
-            self._run(lambda: self._direct.run(sql.INSERT_PLAIN_DOCUMENTS, n, columns))
-        else:
-            contents = repeat(None, n) if stored is None else stored
-            blobs = map(bytearray, digests)
-            rows = zip(doc_ids, keys, shingles.tolist(), blobs, contents, strict=True)
-            self._run_many(sql.INSERT_PLAIN_DOCUMENTS.one, rows)
+        if not metadata and self._direct.are_worth(n):
+            texts = None if stored is None else Texts.packed(stored)
+            blobs = Blobs.packed(digests).matrix
+            columns = doc_ids, Texts.packed(keys), shingles, blobs, texts
+            self._direct.run(sql.INSERT_PLAIN_DOCUMENTS, n, columns)
+            return
+        rows: list[Iterable[SqlValue | bytearray]] = [doc_ids.tolist(), keys, shingles.tolist()]
+        rows.append(map(bytearray, digests))  # see DocumentValues
+        if metadata:
+            rows.append(metadata)
+        rows.append(repeat(None, n) if stored is None else stored)
+        statement = sql.INSERT_DOCUMENT if metadata else sql.INSERT_PLAIN_DOCUMENTS.one
+        self._connection.executemany(statement, zip(*rows, strict=True))
 
     def update(self, documents: Iterable[DocumentValues]) -> None:
         """Set new values of stored documents; their old signatures and bands are gone already."""
@@ -229,11 +258,15 @@ class Store(StoreReader):
         self._run_many(sql.INSERT_SIGNATURES.one, pairs)
 
     def insert_bands(
-        self, doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]
+        self, doc_ids: npt.NDArray[np.int64], bucket_keys: Sequence[npt.NDArray[np.int64]]
     ) -> None:
-        """Insert the band rows int64[n, b] of documents int64[n]."""
-        # One after the other in memory: picked out of rows, each key would be in a line of its own.
-        for band, keys in enumerate(np.ascontiguousarray(bucket_keys.T)):
+        """Insert the band rows of documents int64[n].
+
+        Their keys int64[n, b] are in pieces of some documents each, for a large batch best in
+        Fortran's order: a key picked out of a row is in a cache line of its own.
+        """
+        for band in range(bucket_keys[0].shape[1]):
+            keys = np.concatenate([piece[:, band] for piece in bucket_keys])
             order = np.argsort(keys)  # see sorted_band_rows
             self.append_bands(band, keys[order], doc_ids[order])
 
