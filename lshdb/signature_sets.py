@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.banding import bucket_keys
+from lshdb.batches import checked_key
 from lshdb.content import DIGEST_BYTES, digest
 from lshdb.errors import ContentError, SettingsMismatch
-from lshdb.ingest import checked_key
 from lshdb.minhash import EMPTY, Signatures
 from lshdb.model import AddReport, Settings
 from lshdb.parts import SignedPart

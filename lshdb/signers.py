@@ -9,17 +9,16 @@ A worker that dies costs no more than time: its parts are signed here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
-from threading import Condition
+from threading import Thread
 from types import TracebackType
 from typing import BinaryIO, Final
 
-from lshdb.acceleration import can_make_kernels, load_kernels, speed_up
+from lshdb.acceleration import can_make_kernels, load_kernels, speed_up, use_fast_json
 from lshdb.model import Settings
 from lshdb.parsing import Rows
 from lshdb.parts import Part, SignedPart, sign_part
+from lshdb.pending import Pending, Taker, Work
 from lshdb.processes import LARGE, can_start, started, step_back, stop
 from lshdb.records import Failure, RecordParser
 from lshdb.worker import (
@@ -38,28 +37,6 @@ _ALONE: Final = 2
 _AHEAD: Final = 44_000_000
 """Bytes of documents that are being signed, or are signed and not taken yet: so that workers have
 enough to do while a batch's band rows are written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """A part that is being signed.
-
-    Attributes:
-        answer: the part signed, or the message of a process that has it so.
-        part: what it was.
-        size: about how many bytes it has in the window, if a process signs it.
-    """
-
-    answer: Future[SignedPart | bytes]
-    part: Part = field(default_factory=Part)
-    size: int | None = None
-
-    @classmethod
-    def done(cls, signed: SignedPart) -> Pending:
-        """One that is signed."""
-        answer: Future[SignedPart | bytes] = Future()
-        answer.set_result(signed)
-        return cls(answer)
 
 
 class Signers:
@@ -81,9 +58,10 @@ class Signers:
         self._faster: list[_Process] = []  # which make kernels
         self._replaced: list[_Process] = []  # by those
         self._submitted = 0
-        self._window = _Window(_AHEAD)
-        self._asked = 0
+        self._work = Work(_AHEAD)
+        self._long = False  # whether kernels are worth to be made
         self._made = False  # kernels, or it is being tried
+        self._loaded = False  # kernels, here, or it was tried
         # Two, as they are at different places of a file.
         self._ahead, self._behind = Rows(), Rows()
 
@@ -96,7 +74,7 @@ class Signers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._window.close()
+        self._work.close()
         for process in (*self._processes, *self._faster, *self._replaced):
             process.stop()
         self._ahead.close()
@@ -111,20 +89,12 @@ class Signers:
             self._processes = self._started()
             if large or not self._processes:
                 load_kernels()
-        if not self._made and (large or self._submitted >= _BEFORE_KERNELS):
-            if not self._processes:
-                self._made = True
-                speed_up()
-            elif any(process.lacks_kernels() for process in self._processes):
-                self._made = True
-                self._faster = self._started(MAKE_KERNELS) if can_make_kernels() else []
-        if ready := self._ready():
-            self._ahead.close()
-            process = min(ready, key=lambda process: process.waiting)
-            pending = Pending(process.submit(part, self._asked, size), part, size)
-            self._asked += 1
-            return pending
-        return Pending.done(sign_part(part, self._settings, self._parser, self._ahead))
+                use_fast_json()
+        self._long = self._long or large or self._submitted >= _BEFORE_KERNELS
+        self._see_to_kernels()
+        if self._processes:
+            return self._work.put(part, size)
+        return Pending.done(self._sign(part))
 
     def results(self, pending: Pending) -> Iterator[SignedPart]:
         """What became of a part; one whose rows could not be read at once is signed here in pieces.
@@ -132,9 +102,8 @@ class Signers:
         Call this in the order of submission: parts wait for those before them to be taken, and
         where rows of a file cannot be read at all, what comes behind them in it is left out.
         """
-        answer = pending.answer.result()
-        if pending.size is not None:
-            self._window.leave(pending.size)
+        self._see_to_kernels()
+        answer = self._work.fetch(pending, self._sign)
         # Taken apart here, as the thread that heard it would have to wait for this one's turns.
         part = (
             answer
@@ -158,79 +127,61 @@ class Signers:
         processes: list[_Process] = []
         with suppress(OSError):  # the system will not: what is started is enough
             for _ in range(self.workers):
-                process = _Process(self._settings, self._parser, self._window, arguments)
+                process = _Process(self._settings, self._parser, self._work, arguments)
                 processes.append(process)
         return processes
 
-    def _ready(self) -> list[_Process]:
-        """The processes that may be asked."""
+    def _sign(self, part: Part) -> SignedPart:
+        """Sign a part here."""
+        if not self._loaded and any(process.has_kernels() for process in self._processes):
+            self._loaded = True
+            load_kernels()
+            use_fast_json()
+        return sign_part(part, self._settings, self._parser, self._ahead)
+
+    def _see_to_kernels(self) -> None:
+        """Have kernels made if that is worth it, and let the processes that have them take over."""
+        if self._long and not self._made:
+            if not self._processes:
+                self._made = True
+                speed_up()
+            elif any(process.lacks_kernels() for process in self._processes):
+                self._made = True
+                self._faster = self._started(MAKE_KERNELS) if can_make_kernels() else []
         if any(process.is_ready() for process in self._faster):
+            for process in self._processes:
+                process.retire()
             self._replaced += self._processes
             self._processes, self._faster = self._faster, []
-        for process in [process for process in self._replaced if not process.waiting]:
+        for process in [process for process in self._replaced if process.is_done()]:
             process.stop()
             self._replaced.remove(process)
-        return [process for process in self._processes if process.is_ready()]
-
-
-class _Window:
-    """Lets parts through as long as those that are let through and not taken are not too large.
-
-    Parts are taken in order, so the next one to be taken is let through in any case.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._inside = 0
-        self._taken = 0
-        self._changed = Condition()
-        self._closed = False
-
-    def enter(self, number: int, size: int) -> None:
-        """Wait until there is room for a part; they are numbered from 0, in the order of taking."""
-        with self._changed:
-            self._changed.wait_for(
-                lambda: self._closed or number <= self._taken or self._inside + size <= self._limit
-            )
-            self._inside += size
-
-    def leave(self, size: int) -> None:
-        """Make room again: the next part is taken."""
-        with self._changed:
-            self._inside -= size
-            self._taken += 1
-            self._changed.notify_all()
-
-    def close(self) -> None:
-        """Let everything through."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
 
 
 class _Process:
-    """A worker process, and two threads that ask and listen: it never waits for its next part."""
+    """A worker process, and two threads that ask and listen."""
 
     def __init__(
         self,
         settings: Settings,
         parser: RecordParser | None,
-        window: _Window,
+        work: Work,
         arguments: Sequence[str] = (),
     ) -> None:
         self._settings = settings
         self._parser = parser
-        self._window = window
-        self.waiting = 0
+        self._work = work
+        self._taker = Taker()
+        self._kernels = False
         self._process = started(*arguments)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests: BinaryIO = self._process.stdin  # type: ignore[assignment]
         self._replies: BinaryIO = self._process.stdout  # type: ignore[assignment]
-        self._asking = ThreadPoolExecutor(1, "lshdb-asking", step_back)
-        self._listening = ThreadPoolExecutor(1, "lshdb-listening", step_back)
-        self._asking.submit(send_settings, self._requests, settings, parser)
-        self._ready: Future[bool | None] = self._listening.submit(self._hear_first)
+        self._asking = Thread(target=self._ask, name="lshdb-asking", daemon=True)
+        self._listening = Thread(target=self._listen, name="lshdb-listening", daemon=True)
+        self._asking.start()
+        self._listening.start()
 
     @property
     def pid(self) -> int:
@@ -239,49 +190,49 @@ class _Process:
 
     def is_ready(self) -> bool:
         """Whether it has started and not yet died; it is not waited for."""
-        return self._ready.done() and self._ready.result() is not None
+        return self._taker.ready
+
+    def has_kernels(self) -> bool:
+        """Whether it has started and found the compiled kernels."""
+        return self.is_ready() and self._kernels
 
     def lacks_kernels(self) -> bool:
         """Whether it has started and found none."""
-        return self._ready.done() and self._ready.result() is False
+        return self.is_ready() and not self._kernels
 
-    def submit(self, part: Part, number: int, size: int) -> Future[SignedPart | bytes]:
-        """Have a part signed, here if the process dies; see _Window for number and size."""
-        self.waiting += 1
-        asked = self._asking.submit(self._ask, part, number, size)
-        return self._listening.submit(self._hear, part, asked)
+    def retire(self) -> None:
+        """Have it sign no more than what it was asked for."""
+        self._work.retire(self._taker, answers=True)
+
+    def is_done(self) -> bool:
+        """Whether it has answered all that it was asked for."""
+        return not self._taker.taken
 
     def stop(self) -> None:
         """End the process, and the threads, which may be waiting for it."""
         self._process.kill()
         self._process.wait()
-        for thread in (self._asking, self._listening):
-            thread.shutdown(wait=True, cancel_futures=True)
+        self.retire()
+        self._asking.join()
+        self._listening.join()
         stop(self._process)
 
-    def _hear_first(self) -> bool | None:
-        """Whether it has kernels; None if it died before it told."""
-        try:
+    def _ask(self) -> None:
+        step_back()
+        # Whatever it is: what it could not be asked for is signed elsewhere.
+        with suppress(Exception):
+            send_settings(self._requests, self._settings, self._parser)
+            while (pending := self._work.take(self._taker)) is not None:
+                send_part(self._requests, pending.part)
+            return
+        self._process.kill()  # its answers would be waited for
+
+    def _listen(self) -> None:
+        step_back()
+        with suppress(OSError, EOFError):
             header, _ = unpacked(receive(self._replies))
-        except (OSError, EOFError):
-            return None
-        return bool(header["kernels"])
-
-    def _ask(self, part: Part, number: int, size: int) -> None:
-        self._window.enter(number, size)
-        try:
-            send_part(self._requests, part)
-        except BaseException:
-            self._process.kill()  # or its answer would be waited for
-            raise
-
-    def _hear(self, part: Part, asked: Future[None]) -> SignedPart | bytes:
-        try:
-            return receive(self._replies)
-        except (OSError, EOFError):
-            self._ready = Future()  # it is dead: nothing more is asked
-            with suppress(OSError):
-                asked.result()
-            return sign_part(part, self._settings, self._parser)
-        finally:
-            self.waiting -= 1
+            self._kernels = bool(header["kernels"])
+            self._work.begin(self._taker)
+            while True:
+                self._work.answer(self._taker, receive(self._replies))
+        self._work.retire(self._taker, answers=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ from unittest import mock
 import inspection
 import oracles
 import pytest
+from elsewhere import signed_elsewhere
 from neardup import set_families, text_families
 
 import lshdb
-from lshdb import ingest, signers
+from lshdb import batches, signers
 from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
 from lshdb.model import AddReport, Bucket, Content, Document
 from lshdb.store import Store
@@ -61,16 +62,14 @@ def in_batches_of(documents: int, *, size: int = 1 << 30, chunk: int = 1 << 30) 
     """Make batches small, and the parts that they are signed in; processes are waited for."""
     with (
         mock.patch.multiple(
-            ingest,
+            batches,
             _BATCH_DOCUMENTS=documents,
             _BATCH_BYTES=size,
             _BATCH_SHARE=1 << 30,
             _PART_BYTES=chunk,
         ),
         mock.patch.object(signers, "_ALONE", 0),
-        mock.patch.object(
-            signers._Process, "is_ready", lambda process: process._ready.result() is not None
-        ),
+        signed_elsewhere(),
     ):
         yield
 
@@ -527,12 +526,12 @@ def test_an_interrupted_stream_leaves_whole_batches(path: Path, workers: int, ch
 def test_nothing_is_written_after_a_batch_that_could_not_be(path: Path, workers: int) -> None:
     """Batches are written in order: a gap would be a document lost without a word."""
     own = Store.insert_new
-    batches: list[int] = []
+    written: list[int] = []
 
     def second_fails(self: Store, doc_ids: Any, *columns: Any) -> bool:
         assert own(self, doc_ids, *columns)
-        batches.append(len(doc_ids))
-        if len(batches) == 2:
+        written.append(len(doc_ids))
+        if len(written) == 2:
             raise Busy("locked")
         return True
 

@@ -19,8 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb import acceleration, lookup
-from lshdb import ingest as ingest_module
+from lshdb import acceleration, batches, lookup
 from lshdb.errors import ContentError, DamagedFile, QueryError, UsageError
 from lshdb.metadata import DEEPEST, to_json
 from lshdb.model import Document
@@ -159,7 +158,7 @@ def test_other_metadata_is_no_reason_to_sign_again(
             return submit(self, part, *rest)
 
         monkeypatch.setattr(Signers, "submit", watched)
-        monkeypatch.setattr(ingest_module, "_BATCH_DOCUMENTS", 50)
+        monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 50)
         again = [Document(str(i), text, {"v": 2}) for i, text in enumerate(texts)]
         report = db.add_many(again, workers=0, on_similar=on_similar)
         assert (report.updated, report.unchanged, report.skipped) == (200, 0, 0)

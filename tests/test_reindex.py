@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb import ingest, reindexing, sorting
+from lshdb import batches, reindexing, sorting
 from lshdb.errors import Busy, ReadOnly, SettingsError, StoreError, UsageError
 from lshdb.sorting import BandSorter
 
@@ -389,8 +389,8 @@ def test_a_stream_goes_on_with_the_new_index(
     path: Path, monkeypatch: pytest.MonkeyPatch, on_similar: Any, workers: int
 ) -> None:
     """Parts are signed for the old index when it is made anew between two batches."""
-    monkeypatch.setattr(ingest, "_BATCH_DOCUMENTS", 20)
-    monkeypatch.setattr(ingest, "_BATCH_SHARE", 1 << 30)
+    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 20)
+    monkeypatch.setattr(batches, "_BATCH_SHARE", 1 << 30)
     reports: list[lshdb.AddReport] = []
     with lshdb.open(path, **OLD) as db, lshdb.open(path) as other:
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from neardup import jaccard, set_families, text_families
 
 import lshdb
-from lshdb import LimitWarning, Skipped, ingest, listing, screening
+from lshdb import LimitWarning, Skipped, batches, ingest, listing, screening
 from lshdb.model import Content
 
 Documents = list[tuple[str, Content]]
@@ -28,7 +28,7 @@ Told = list[tuple[str, str, float, bool]]
 def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches, parts and blocks of several sizes: what is decided is the same."""
     batch, block, with_updates = request.param
-    monkeypatch.setattr(ingest, "_BATCH_DOCUMENTS", batch)
+    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", batch)
     monkeypatch.setattr(screening, "_BLOCK", block)
     monkeypatch.setattr(screening, "_BLOCK_WITH_UPDATES", with_updates)
 
@@ -163,7 +163,7 @@ def test_any_sequence_is_decided_on_alike_however_it_is_cut(
         patch.setattr(screening, "LISTED", listed)
         results = []
         for number, (size, of_block) in enumerate(((1, 1), (batch, block), (1_000, 1_000))):
-            patch.setattr(ingest, "_BATCH_DOCUMENTS", size)
+            patch.setattr(batches, "_BATCH_DOCUMENTS", size)
             patch.setattr(screening, "_BLOCK", of_block)
             patch.setattr(screening, "_BLOCK_WITH_UPDATES", of_block)
             with lshdb.open(directory / f"{number}.db", shingle="set", threshold=0.4) as db:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from elsewhere import signed_elsewhere
 
 import lshdb
 from lshdb import processes
@@ -19,9 +20,10 @@ from lshdb import signers as signers_module
 from lshdb.content import cleaned
 from lshdb.model import Content, Settings
 from lshdb.parts import Part, SignedPart, sign_part
+from lshdb.pending import Pending
 from lshdb.records import Failure, Lines, RecordParser
 from lshdb.settings import SettingsRequest
-from lshdb.signers import Pending, Signers
+from lshdb.signers import Signers
 
 TEXTS: list[Content] = [
     "the fox and the grapes",
@@ -65,12 +67,13 @@ def result(signers: Signers, pending: Pending) -> SignedPart:
 
 def wait_until_ready(signers: Signers, parts: int = 3) -> None:
     """Start the processes, with empty parts, and wait for them."""
-    for _ in range(parts):
-        signers.submit(Part())
+    submitted = [signers.submit(Part()) for _ in range(parts)]
     limit = time.monotonic() + 60
     while not all(process.is_ready() for process in signers._processes):
         assert time.monotonic() < limit
         time.sleep(0.01)
+    for pending in submitted:
+        result(signers, pending)
 
 
 def parts_of(settings: Settings, contents: list[Content]) -> list[Part]:
@@ -96,7 +99,7 @@ def test_workers_sign_as_this_process_does(
 ) -> None:
     settings = request_.resolve()
     parts = parts_of(settings, contents)
-    with Signers(settings, PARSER, workers) as signers:
+    with Signers(settings, PARSER, workers) as signers, signed_elsewhere():
         wait_until_ready(signers)
         submitted = [signers.submit(part) for part in parts]
         assert len(pids(signers)) == workers
@@ -114,7 +117,7 @@ def test_lines_become_documents_and_failures() -> None:
 
 
 def test_processes_end_with_the_work() -> None:
-    with Signers(SettingsRequest().resolve(), None, 2) as signers:
+    with Signers(SettingsRequest().resolve(), None, 2) as signers, signed_elsewhere():
         wait_until_ready(signers)
         started = pids(signers)
         assert result(signers, signers.submit(Part([("k", "text")]))).digests
@@ -129,7 +132,7 @@ def test_modules_of_the_current_directory_are_not_run(
     for name in ("lshdb.py", "numpy.py", "json.py", "sitecustomize.py"):
         (tmp_path / name).write_text("open('run', 'w')")
     monkeypatch.chdir(tmp_path)
-    with Signers(SettingsRequest().resolve(), None, 1) as signers:
+    with Signers(SettingsRequest().resolve(), None, 1) as signers, signed_elsewhere():
         wait_until_ready(signers)
         assert result(signers, signers.submit(Part([("k", "text")]))).digests
     assert not (tmp_path / "run").exists()
@@ -138,7 +141,7 @@ def test_modules_of_the_current_directory_are_not_run(
 def test_a_small_job_starts_no_process() -> None:
     with Signers(SettingsRequest().resolve(), None, 2) as signers:
         for _ in range(2):
-            assert signers.submit(Part([("k", "text")])).answer.done()
+            assert signers.submit(Part([("k", "text")])).answer is not None
         assert not pids(signers)
 
 
@@ -208,13 +211,16 @@ def test_parts_wait_for_those_before_them_to_be_taken(monkeypatch: pytest.Monkey
     settings = SettingsRequest().resolve()
     part = Part([(f"k{i}", f"the fox and {i} grapes") for i in range(50)])
     monkeypatch.setattr(signers_module, "_AHEAD", 250)
-    with Signers(settings, None, 2) as signers:
+    with Signers(settings, None, 2) as signers, signed_elsewhere():
         wait_until_ready(signers)
         submitted = [signers.submit(part, 100) for _ in range(7)]
-        submitted[0].answer.result(timeout=60)
+        limit = time.monotonic() + 60
+        while submitted[0].answer is None:
+            assert time.monotonic() < limit
+            time.sleep(0.01)
         time.sleep(0.1)
         # Two at the most have room, and the next one to be taken is let through in any case.
-        assert sum(pending.answer.done() for pending in submitted) <= 3
+        assert sum(pending.answer is not None for pending in submitted) <= 3
         signers.submit(part, 1_000)  # larger than all that may be ahead
         for pending in submitted:
             assert len(result(signers, pending).keys) == 50
@@ -222,14 +228,12 @@ def test_parts_wait_for_those_before_them_to_be_taken(monkeypatch: pytest.Monkey
             signers.submit(part, 300)  # nobody takes them
 
 
-def test_what_cannot_be_asked_is_an_error_and_not_a_wait_without_end() -> None:
+def test_what_a_process_cannot_be_asked_is_signed_here() -> None:
     settings = SettingsRequest().resolve()
     broken = Part(lines=Lines("x.jsonl", 5, object(), LINES))  # type: ignore[arg-type]
     with Signers(settings, PARSER, 1) as signers:
         wait_until_ready(signers)
-        pending = signers.submit(broken)
-        with pytest.raises(TypeError):
-            pending.answer.result(timeout=60)
+        assert same(result(signers, signers.submit(broken)), sign_part(broken, settings, PARSER))
 
 
 @pytest.mark.parametrize("program", ["/usr/sbin/uwsgi", "", "/nowhere/python3"])

@@ -34,7 +34,7 @@ from crash_operations import LOWER, THRESHOLD, Bench, Operation, State, contents
 from processes import lshdb_command
 
 import lshdb
-from lshdb import ingest, reindexing
+from lshdb import batches, reindexing
 from lshdb.sorting import BandSorter
 from lshdb.store import checkpoint
 
@@ -318,7 +318,7 @@ def _command(operation: Operation, path: Path) -> list[str]:
 def sweep(kill_points: int, seconds: float, seed: int) -> Tally:
     """Kill so many times, or as often as the time allows; in this process, which forks."""
     # Small batches, small runs, and a checkpoint after each batch, in a thread beside the next.
-    ingest._BATCH_DOCUMENTS = 15  # type: ignore[misc]
+    batches._BATCH_DOCUMENTS = 15  # type: ignore[misc]
     checkpoint._START = 1  # type: ignore[misc]
     reindexing._DOCUMENTS = 20  # type: ignore[misc]
     vars(reindexing)["BandSorter"] = partial(BandSorter, held=4_000)
