@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from itertools import combinations
 from pathlib import Path
@@ -24,6 +24,8 @@ from lshdb import batches
 from lshdb.errors import Busy, DamagedFile, LshdbError, StoreError
 from lshdb.settings import SettingsRequest
 from lshdb.store import Store, checkpoint, lookups, statements
+from lshdb.store import store as store_module
+from lshdb.store.ahead import one_ahead
 from lshdb.store.connection import connect, transaction
 
 SETTINGS = SettingsRequest(permutations=16, bands=8, rows=2, shingle="set", threshold=0.5).resolve()
@@ -187,6 +189,47 @@ def test_all_signatures_come_page_by_page(path: Path, monkeypatch: pytest.Monkey
     assert len(pages) == 7
     assert np.concatenate([ids for ids, _ in pages]).tolist() == whole_ids.tolist()
     assert (np.concatenate([signatures for _, signatures in pages]) == whole).all()
+
+
+def test_the_next_item_is_made_while_one_is_used() -> None:
+    made: list[int] = []
+    second = threading.Event()
+
+    def items() -> Iterator[int]:
+        for number in range(3):
+            made.append(number)
+            if number == 1:
+                second.set()
+            yield number
+
+    found = one_ahead(items())
+    assert next(found) == 0
+    assert second.wait(60), "nobody has asked for it yet"
+    assert made == [0, 1]
+    assert list(found) == [1, 2]
+
+
+def test_an_error_in_making_an_item_is_raised_in_its_place() -> None:
+    found = one_ahead(1 // number for number in (1, 0, 1))
+    assert next(found) == 1
+    with pytest.raises(ZeroDivisionError):
+        next(found)
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_many_band_rows_are_sorted_ahead_and_all_the_same(
+    path: Path, monkeypatch: pytest.MonkeyPatch, pieces: int
+) -> None:
+    keys = np.random.default_rng(pieces).integers(-(2**62), 2**62, (60, 8))
+    ids = np.arange(1, 61)
+    opened = open_store(path)
+    with opened.writing():
+        opened.insert([(i, f"d{i}", 1, b"", None, "[]") for i in ids.tolist()])
+        monkeypatch.setattr(store_module, "_MANY", 60)
+        opened.insert_bands(ids, np.array_split(keys, pieces))
+    opened.close()
+    expected = {(band, int(keys[i - 1, band]), i) for i in ids.tolist() for band in range(8)}
+    assert set(inspection.rows(path, "SELECT * FROM bands")) == expected
 
 
 # plans

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from lshdb.columns import Blobs, Texts
 from lshdb.errors import DamagedFile, QueryError, UsageError
 from lshdb.model import Settings
 from lshdb.store import statements as sql
+from lshdb.store.ahead import one_ahead
 from lshdb.store.connection import (
     Mode,
     connect,
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from lshdb.store.checkpoint import Checkpointer
 
 _T = TypeVar("_T")
+
+_MANY: Final = 30_000
+"""Documents whose band rows are sorted in a thread, a band ahead of the one that is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,10 +269,15 @@ class Store(StoreReader):
         Their keys int64[n, b] are in pieces of some documents each, for a large batch best in
         Fortran's order: a key picked out of a row is in a cache line of its own.
         """
-        for band in range(bucket_keys[0].shape[1]):
+
+        def in_order(band: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
             keys = np.concatenate([piece[:, band] for piece in bucket_keys])
             order = np.argsort(keys)  # see sorted_band_rows
-            self.append_bands(band, keys[order], doc_ids[order])
+            return keys[order], doc_ids[order]
+
+        rows = map(in_order, range(bucket_keys[0].shape[1]))
+        for band, (keys, ids) in enumerate(one_ahead(rows) if len(doc_ids) >= _MANY else rows):
+            self.append_bands(band, keys, ids)
 
     def append_bands(
         self, band: int, keys: npt.NDArray[np.int64], doc_ids: npt.NDArray[np.int64]
