@@ -88,8 +88,7 @@ class Signers:
         if not self._processes and (large or self._submitted == _ALONE + 1):
             self._processes = self._started()
             if large or not self._processes:
-                load_kernels()
-                use_fast_json()
+                self._load()
         self._long = self._long or large or self._submitted >= _BEFORE_KERNELS
         self._see_to_kernels()
         if self._processes:
@@ -134,10 +133,14 @@ class Signers:
     def _sign(self, part: Part) -> SignedPart:
         """Sign a part here."""
         if not self._loaded and any(process.has_kernels() for process in self._processes):
-            self._loaded = True
-            load_kernels()
-            use_fast_json()
+            self._load()
         return sign_part(part, self._settings, self._parser, self._ahead)
+
+    def _load(self) -> None:
+        """Use what there is of the extra `speed` here."""
+        self._loaded = True
+        load_kernels()
+        use_fast_json()
 
     def _see_to_kernels(self) -> None:
         """Have kernels made if that is worth it, and let the processes that have them take over."""
@@ -229,10 +232,12 @@ class _Process:
 
     def _listen(self) -> None:
         step_back()
-        with suppress(OSError, EOFError):
+        # Most often it has ended. Whatever it is: what it does not answer is signed elsewhere.
+        with suppress(Exception):
             header, _ = unpacked(receive(self._replies))
             self._kernels = bool(header["kernels"])
             self._work.begin(self._taker)
             while True:
                 self._work.answer(self._taker, receive(self._replies))
         self._work.retire(self._taker, answers=False)
+        self._process.kill()

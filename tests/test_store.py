@@ -576,6 +576,33 @@ def test_a_log_that_others_always_read_is_emptied(
     inspection.check(path)
 
 
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="the system is told nothing")
+def test_what_is_copied_of_the_log_is_forgotten_before_the_last_batch(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, advise = checkpoint.Checkpointer._checkpoint, os.posix_fadvise
+    told: list[tuple[int, int]] = []
+
+    def slowly(self: checkpoint.Checkpointer) -> tuple[int, bool]:
+        copied = own(self)
+        time.sleep(0.3)  # the next batch has begun by then
+        return copied
+
+    def noting(file: int, offset: int, length: int, advice: int) -> None:
+        told.append((length, os.fstat(file).st_size))
+        advise(file, offset, length, advice)
+
+    monkeypatch.setattr(checkpoint, "_START", 1 << 16)
+    monkeypatch.setattr(checkpoint.Checkpointer, "_checkpoint", slowly)
+    monkeypatch.setattr(os, "posix_fadvise", noting)
+    few = mock.patch.multiple(batches, _BATCH_DOCUMENTS=100, _BATCH_SHARE=1 << 30)
+    with few, open_sets(path) as db:
+        db.add_many(((f"d{i}", [f"{i} {j}" for j in range(50)]) for i in range(300)), workers=1)
+    ((length, size),) = told
+    assert 0 < length <= size
+    inspection.check(path)
+
+
 @pytest.mark.skipif(not hasattr(os, "fdatasync"), reason="checkpoints sync here")
 @pytest.mark.parametrize("broken", [False, True])
 def test_a_batch_is_on_the_disk_before_the_next_is_committed(

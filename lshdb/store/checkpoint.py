@@ -110,6 +110,8 @@ class Checkpointer:
             # read it, the log grows, and is emptied at the limit. So that is not raised again.
             if self._copied and not self._connection.log_limit:
                 self._connection.log_limit = 2 * self._size()
+        if last and self._running is not None and hasattr(os, "posix_fadvise"):
+            self._thread.submit(self._forget, self._running)
         if self._size() > max(_LONG * limit, self._connection.log_limit):
             self._wait()
             self._empty()
@@ -178,6 +180,19 @@ class Checkpointer:
             return max(0, int(row[1])) * int(page_size), row[1] == row[2]
         finally:
             connection.close()
+
+    def _forget(self, checkpoint: Future[tuple[int, bool]]) -> None:
+        """Have the system forget what a checkpoint has copied of the log, when it has ended.
+
+        The last batch comes behind that. To delete a file takes the longer the more of it is in
+        memory, which others may use now.
+        """
+        copied, _ = checkpoint.result()
+        file = os.open(self._log, os.O_RDONLY)
+        try:
+            os.posix_fadvise(file, 0, copied, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(file)
 
     def _sync(self) -> None:
         """Sync the log when a batch is followed by another, and now and then meanwhile.
