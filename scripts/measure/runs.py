@@ -118,7 +118,8 @@ def join(
 def add(database: str, path: str, shingle: str, content: bool) -> dict[str, Any]:
     """What `lshdb add` does, with the time at which each transaction was in the file.
 
-    Returns the curve: how many documents were in the file after so many seconds.
+    Returns the curve: how many documents were in the file after so many seconds; and after how
+    many seconds it was closed, with the log copied.
     """
     import lshdb
     from lshdb.model import AddReport
@@ -134,10 +135,7 @@ def add(database: str, path: str, shingle: str, content: bool) -> dict[str, Any]
 
         reader = Reader(of_sets=shingle == "set", format="jsonl")
         db.add_files([path], reader, on_batch=stamp)
-    # The last transaction is done when the file is closed.
-    if curve:
-        curve[-1] = (curve[-1][0], time.perf_counter() - begun)
-    return {"curve": curve}
+    return {"curve": curve, "closed": time.perf_counter() - begun}
 
 
 def _indexed(
