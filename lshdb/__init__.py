@@ -12,8 +12,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lshdb.checking import check
     from lshdb.database import Database
+    from lshdb.database import open_database as open  # noqa: A004
     from lshdb.errors import (
         Busy,
         ContentError,
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         UnsafeFile,
         UsageError,
     )
-    from lshdb.findings import CheckReport, Problem, Repair
-    from lshdb.measuring import Measured, MeasuredRecall
+    from lshdb.maintenance.checking import check
+    from lshdb.maintenance.findings import CheckReport, Problem, Repair
     from lshdb.model import (
         AddReport,
         Bucket,
@@ -42,19 +42,21 @@ if TYPE_CHECKING:
         Construction,
         Document,
         Info,
+        Line,
         Match,
         Pair,
         Passage,
+        Reindexed,
         Settings,
         SharedBucket,
         Shingling,
+        Skipped,
         StoredDocument,
     )
-    from lshdb.opening import open_database as open  # noqa: A004
-    from lshdb.outcomes import Line, Reindexed, Skipped
-    from lshdb.sketching import SignatureSet, Sketching
+    from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.store.functions import register_functions
-    from lshdb.tuning import Tuned, tune
+    from lshdb.tuning.choices import Tuned, tune
+    from lshdb.tuning.measuring import Measured, MeasuredRecall
 
 __version__ = "0.1.0"
 
@@ -116,14 +118,12 @@ def __getattr__(name: str) -> object:
     for module in (
         "lshdb.errors",
         "lshdb.model",
-        "lshdb.outcomes",
-        "lshdb.findings",
-        "lshdb.sketching",
+        "lshdb.maintenance.findings",
+        "lshdb.sketching.signature_sets",
         "lshdb.database",
-        "lshdb.opening",
-        "lshdb.checking",
-        "lshdb.tuning",
-        "lshdb.measuring",
+        "lshdb.maintenance.checking",
+        "lshdb.tuning.choices",
+        "lshdb.tuning.measuring",
         "lshdb.store.functions",
     ):
         value = getattr(importlib.import_module(module), source, None)

@@ -239,7 +239,7 @@ def spans(
 
 
 def fold_words(octets: Octets, count: int, out: Octets) -> None:
-    """ASCII folded for words, as lshdb.shingling's table for words does it, into `out`."""
+    """ASCII folded for words, as lshdb.shingling.shingles's table for words does it, into `out`."""
     for i in range(count):
         octet = octets[i]
         # Comparisons alone, so that the loop runs in vector registers.
@@ -326,7 +326,7 @@ def windows(
 def word_sums(
     hashes: Hashes, lengths: Offsets, texts: int, places: Hashes, size: int, out: Hashes
 ) -> None:
-    """The shingles of texts of `lengths` words, into `out`; see lshdb.shingling."""
+    """The shingles of texts of `lengths` words, into `out`; see lshdb.shingling.shingles."""
     used = 0
     first = 0
     for text in range(texts):

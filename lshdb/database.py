@@ -1,28 +1,103 @@
-"""The database object: one method for each thing that a user does."""
+"""The database object, with one method for each thing that a user does, and opening one.
+
+What only some of the methods need, they import: a query starts in half of the time.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Literal, Self, get_args
 
-from lshdb.exchange import Exchange
-from lshdb.model import AddReport, Content, Document
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import UsageError
+from lshdb.model import (
+    AddReport,
+    Bucket,
+    Cluster,
+    Comparison,
+    Construction,
+    Content,
+    Document,
+    Info,
+    Keep,
+    Match,
+    Pair,
+    Settings,
+    StoredDocument,
+)
+from lshdb.search.buckets import buckets_of
+from lshdb.search.query import Query, row_of_key, search
+from lshdb.settings import SettingsRequest
+from lshdb.shingling.content import from_stored
+from lshdb.shingling.shingles import distinct_shingles
+from lshdb.sources.metadata import from_json
+from lshdb.store.conditions import Parameters
+from lshdb.store.connection import TIMEOUT, Mode
+from lshdb.store.rows import SqlValue
+from lshdb.store.store import Store
+from lshdb.tuning.resolve import resolve
 
 if TYPE_CHECKING:
-    from lshdb.examining import OnProgress
-    from lshdb.findings import CheckReport
-    from lshdb.outcomes import Line, OnSimilar, Reindexed, Skipped
-    from lshdb.readers import Reader
-    from lshdb.records import Failure
-    from lshdb.screening import Screening
+    import pyarrow as pa
+
+    from lshdb.ingest.screening import Screening
+    from lshdb.maintenance.examining import OnProgress
+    from lshdb.maintenance.findings import CheckReport
+    from lshdb.model import Line, OnSimilar, Reindexed, Skipped
+    from lshdb.search.pairs import PairBlock
+    from lshdb.sketching.signature_sets import SignatureSet, Sketching
+    from lshdb.sources.readers import Reader
+    from lshdb.sources.records import Failure
+    from lshdb.tuning.choices import Tuned
+    from lshdb.tuning.measuring import Measured
+
+_MOST_ROWS: Final = (1 << 63) - 1
+_LONGEST_TIMEOUT: Final = 1_000_000.0
+"""SQLite counts milliseconds in 32 bits."""
 
 
-class Database(Exchange):
+class Database:
     """An open lshdb file: documents, their signatures, and the buckets that find similar ones.
 
     Made by `lshdb.open`. Use it as a context manager, or call `close`. An object belongs to the
     thread that opened it; other threads and processes open the file themselves.
     """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; safe to call twice."""
+        self._store.close()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._store.path
+
+    @property
+    def settings(self) -> Settings:
+        """What the database was made with, or reindexed to since, here or by another process."""
+        with self._store.reading():
+            return self._store.settings
+
+    # adding and removing
 
     def add(
         self, key: str, content: Content, metadata: Mapping[str, object] | None = None
@@ -32,7 +107,7 @@ class Database(Exchange):
         Args:
             key: the user's name for it, not empty and without NUL characters.
             content: a text; for `set` shingling a collection of strings and integers.
-            metadata: what else is known of it, kept as JSON (see lshdb.metadata.to_json).
+            metadata: what else is known of it, kept as JSON (see lshdb.sources.metadata.to_json).
 
         Raises:
             ContentError: the database cannot take it.
@@ -84,7 +159,7 @@ class Database(Exchange):
         ...     db.add_many([("a", "The fox and the grapes"), ("b", "The fox and the grapes!")])
         AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0, skipped=0)
         """
-        from lshdb.ingest import add_documents
+        from lshdb.ingest.add import add_documents
         from lshdb.processes import default_workers
 
         return add_documents(
@@ -131,9 +206,9 @@ class Database(Exchange):
         ...     db.add_files(["fables.jsonl"]).added
         1
         """
-        from lshdb.ingest import add_documents
+        from lshdb.ingest.add import add_documents
         from lshdb.processes import default_workers
-        from lshdb.readers import Reader
+        from lshdb.sources.readers import Reader
 
         if reader is None:
             reader = Reader(of_sets=self.settings.shingling.of_sets)
@@ -150,6 +225,147 @@ class Database(Exchange):
         )
         # Text files are decoded by the reader itself.
         return report + AddReport(replaced=reader.replaced - before)
+
+    def add_table(
+        self,
+        table: object,
+        key: str = "id",
+        text: str = "text",
+        set: str | None = None,
+        *,
+        metadata: bool = True,
+        metadata_fields: Sequence[str] = (),
+        on_batch: Callable[[AddReport], None] | None = None,
+        on_failure: Callable[[Failure], None] | None = None,
+        workers: int | None = None,
+        on_similar: OnSimilar = "keep",
+        on_skip: Callable[[Skipped], None] | None = None,
+    ) -> AddReport:
+        """Add the rows of a table. Needs the extra `arrow` (pyarrow).
+
+        Rows go to where they are parsed and signed in Arrow's own form, with no object made for
+        each of them before. The other columns are kept as metadata, as those of a file are.
+
+        Args:
+            table: anything with the Arrow C stream interface: a pyarrow Table, RecordBatch or
+                RecordBatchReader, a pandas or Polars DataFrame, a DuckDB relation; an iterable
+                of these, read as needed; or a Hugging Face dataset.
+            key: the column of keys, strings or integers.
+            text: the column of texts, where the database holds texts.
+            set: the column of sets, lists of strings or integers, where it holds sets; `set`.
+            metadata: whether the other columns are kept.
+            metadata_fields: which of them; all if there are none here, but for an index without
+                a name that pandas gives.
+            on_batch: as for `add_many`.
+            on_failure: called with each row that gives no document (a null, an empty key), named
+                `table:ROW`, rows counted from 1; the others are added, and these counted.
+            workers: as for `add_many`.
+            on_similar: as for `add_many`.
+            on_skip: as for `add_many`.
+
+        Raises:
+            UsageError: this is no table, or pyarrow is not installed.
+            InputError: the table lacks a column, has it in another type, or cannot be read; if
+                that shows late, the batches before stay.
+            ContentError: a database of signatures that were made elsewhere.
+            StoreError: writing failed; the batches before stay.
+
+        >>> import lshdb, pyarrow
+        >>> table = pyarrow.table({"id": [1, 2], "text": ["The fox and the grapes", None]})
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_table(table, on_failure=print)
+        Failure(where='table:2', reason="column 'text' is null")
+        >>> report.added, report.failed
+        (1, 1)
+        """
+        from lshdb.exchange.tables import record_batches
+        from lshdb.ingest.add import add_documents
+        from lshdb.ingest.screening import screening
+        from lshdb.processes import default_workers
+        from lshdb.sources.records import RecordParser
+
+        of_sets = self.settings.shingling.of_sets
+        if set is not None and not of_sets:
+            raise UsageError(f"set={set!r}: this database holds texts, of a column named by text")
+        parser = RecordParser(
+            of_sets,
+            key,
+            text,
+            "set" if set is None else set,
+            strict=False,
+            auto_key=False,
+            metadata=metadata,
+            metadata_fields=tuple(metadata_fields),
+        )
+        if metadata_fields and not metadata:
+            raise UsageError("metadata=False and metadata_fields do not go together")
+        asked = screening(on_similar)
+        schema, batches = record_batches(table)
+        from lshdb.sources.arrow_rows import (  # imports pyarrow, which is there
+            blocks,
+            wanted_columns,
+        )
+
+        if schema is not None:
+            wanted_columns(schema, parser)
+        return add_documents(
+            self._store,
+            blocks(batches, parser, "table", "the table cannot be read"),
+            on_batch or _ignore,
+            default_workers() if workers is None else workers,
+            parser,
+            on_failure or _ignore,
+            asked,
+            on_skip or _ignore,
+        )
+
+    def add_signatures(
+        self,
+        keys: Sequence[str],
+        signatures: npt.ArrayLike,
+        made_with: Sketching,
+        *,
+        shingles: npt.ArrayLike | None = None,
+        digests: Sequence[bytes] | None = None,
+        on_batch: Callable[[AddReport], None] | None = None,
+    ) -> AddReport:
+        """Add documents by their signatures: of another lshdb file, or another program's.
+
+        The database must be one without contents, and its signatures made in the same way: only
+        such can be compared. For another program's it is made with `shingle="foreign:NAME"`: the
+        file then knows by this name what its lanes are, and takes no others, nor texts. The share
+        of equal lanes is taken as the estimate of the similarity.
+
+        Args:
+            keys: n keys, as for `add`; one given again replaces the earlier document.
+            signatures: uint32[n, permutations]; other integers if they fit in 32 bits.
+            made_with: how they were made.
+            shingles: int64[n], how many shingles each document has, repetitions counted; not for
+                another program's signatures, where lengths and containment cannot be told.
+            digests: 16 bytes each, of the documents' contents, as `Database.signatures` has them:
+                equal for equal documents only. None to take signatures for documents.
+            on_batch: as for `add_many`.
+
+        Raises:
+            SettingsMismatch: the database keeps contents, or its signatures are made otherwise.
+            ContentError: signatures, keys or numbers that cannot be; nothing is written.
+            StoreError: writing failed; the batches before stay.
+
+        >>> import lshdb, numpy
+        >>> lanes = numpy.random.default_rng(1).integers(1 << 32, size=(2, 128), dtype="u4")
+        >>> lanes[1, :120] = lanes[0, :120]
+        >>> with lshdb.open("peer.db", shingle="foreign:my lanes", content=False) as db:
+        ...     report = db.add_signatures(
+        ...         ["a", "b"], lanes, lshdb.Sketching.foreign("my lanes", 128)
+        ...     )
+        ...     list(db.pairs())
+        [Pair(a='a', b='b', similarity=0.9375, exact=False, estimate=0.9375)]
+        """
+        from lshdb.exchange.signatures import add_signatures
+
+        return add_signatures(
+            self._store, keys, signatures, made_with, shingles, digests, on_batch or _ignore
+        )
 
     def dedup(
         self,
@@ -201,10 +417,10 @@ class Database(Exchange):
         ...     [line.key for line in db.dedup(["news.jsonl"]) if line.skipped is None]
         ['1']
         """
-        from lshdb.ingest import Selection, deduplicated_lines
+        from lshdb.ingest.add import Selection, deduplicated_lines
+        from lshdb.ingest.screening import Screening
         from lshdb.processes import default_workers
-        from lshdb.readers import Reader
-        from lshdb.screening import Screening
+        from lshdb.sources.readers import Reader
 
         if reader is None:
             reader = Reader(of_sets=self.settings.shingling.of_sets, format="jsonl")
@@ -217,6 +433,520 @@ class Database(Exchange):
             on_failure or _ignore,
             Selection(Screening(threshold, estimate), numbered, keep_lines=True),
         )
+
+    def remove(self, key: str) -> None:
+        """Remove a document; KeyNotFound if no document has the key."""
+        self.remove_many([key])
+
+    def remove_many(self, keys: Sequence[str]) -> None:
+        """Remove documents, all or (if a key is not there) none: KeyNotFound."""
+        from lshdb.ingest.add import remove
+
+        remove(self._store, keys)
+
+    # documents
+
+    def get(self, key: str) -> StoredDocument:
+        """The document of a key; KeyNotFound if there is none.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     db.get("fox").content
+        'The fox and the grapes'
+        """
+        with self._store.reading():
+            row = row_of_key(self._store, key)
+            keys = None
+            if row.signature is not None:
+                keys = buckets_of(self._store, row.signature)
+        content = None
+        if row.content is not None:
+            content = from_stored(row.content, self._store.settings.shingling)
+        return StoredDocument(
+            row.doc_id,
+            row.key,
+            content,
+            row.shingles,
+            row.signature,
+            keys,
+            from_json(row.metadata),
+        )
+
+    def __contains__(self, key: str) -> bool:
+        return self._store.document(key) is not None
+
+    def __len__(self) -> int:
+        return self._store.count()[0]
+
+    def keys(self) -> list[str]:
+        """All keys, in the order of first addition."""
+        return self._store.keys()
+
+    def keys_with_prefix(self, prefix: str, most: int = 100) -> list[str]:
+        """The first keys that begin with this text, at most so many, in the order of their bytes.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     _ = db.add_many([("fable/1", "The fox"), ("fable/2", "The crow"), ("poem", "O!")])
+        ...     db.keys_with_prefix("fable/")
+        ['fable/1', 'fable/2']
+        """
+        found = self._store.keys_from(prefix, most)
+        return [key for key in found if key.startswith(prefix)]
+
+    def signatures(self) -> SignatureSet:
+        """The signatures of all documents, as a matrix with its keys.
+
+        Documents without shingles are similar to nothing, and not among them.
+
+        Raises:
+            StoreError: the file cannot be read.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     found = db.signatures()
+        >>> found.keys, found.signatures.shape, str(found.made_with)
+        (['fox'], (1, 128), 'shingle word:3, 128 lanes, sketch fast, seed 1')
+        """
+        from lshdb.exchange.signatures import read_signatures
+
+        return read_signatures(self._store)
+
+    # similar documents
+
+    def query(
+        self,
+        content: Content | None = None,
+        *,
+        key: str | None = None,
+        top: int | None = None,
+        threshold: float | None = None,
+        estimate: bool = False,
+        exhaustive: bool = False,
+        containment: bool = False,
+        where: str | None = None,
+        parameters: Parameters = (),
+    ) -> list[Match]:
+        """The stored documents similar to a document, best first.
+
+        Candidates share a bucket with it. Where content is kept they are ranked by their exact
+        Jaccard similarity, else by the estimate; `Match.exact` says which.
+
+        Args:
+            content: the document to compare with, a text or a set; or
+            key: the key of a stored one, which is then not among the matches.
+            top: how many matches at the most; None for all.
+            threshold: the least similarity; None for the database's own. Below it the index
+                finds fewer of the similar documents (see lshdb.sketching.constructions).
+            estimate: rank by the estimate even where content is kept: faster, less exact.
+            exhaustive: compare with every signature rather than those that share a bucket.
+            containment: rank by the share of the document's distinct shingles that a stored one
+                holds, and compare that with the threshold: for a quotation in a longer text. The
+                index finds by Jaccard similarity, which is low where the stored one is much
+                longer (see lshdb.shingling.jaccard.similarity_at).
+            where: an SQL expression of the columns of `documents`, such as
+                "metadata ->> '$.lang' = ?": only documents of which it is true are compared.
+            parameters: values for each ? in it, or by name for each :name.
+
+        Documents whose estimate is within 5 standard errors of what the threshold asks for are
+        verified. With `top`, of a bucket of more than 2,000 documents only some are compared; a
+        LimitWarning says so unless the result is certain all the same.
+
+        Raises:
+            UsageError: neither or both of content and key, or numbers out of range.
+            ContentError: a text for a database of sets, or the other way round.
+            KeyNotFound: no document has the key.
+            QueryError: `where` is not one expression, is wrong, or would do more than read.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     db.query("the FOX, and the grapes")
+        [Match(key='fox', similarity=1.0, exact=True, estimate=1.0, bands=16, containment=None)]
+        """
+        with self._store.reading():
+            least = self._store.settings.threshold if threshold is None else threshold
+            asked = Query(
+                content,
+                key,
+                top,
+                least,
+                estimate,
+                exhaustive,
+                containment,
+                where=where,
+                parameters=parameters,
+            )
+            return search(self._store, asked)
+
+    def query_signature(
+        self,
+        signature: npt.ArrayLike,
+        made_with: Sketching,
+        *,
+        top: int | None = None,
+        threshold: float | None = None,
+        exhaustive: bool = False,
+    ) -> list[Match]:
+        """The stored documents similar to one of which there is only a signature, best first.
+
+        Similarities are estimates, also where contents are kept.
+
+        Args:
+            signature: uint32[permutations].
+            made_with: how it was made: as those of the database.
+            top: as for `query`.
+            threshold: as for `query`.
+            exhaustive: as for `query`.
+
+        Raises:
+            SettingsMismatch: the signatures of the database are made otherwise.
+            ContentError: this is no signature.
+            UsageError: numbers out of range.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox; the ant")])
+        ...     known = db.signatures()
+        ...     [match.key for match in db.query_signature(known.signatures[0], known.made_with)]
+        ['a']
+        """
+        from lshdb.exchange.signatures import check_made_with, lanes
+
+        check_made_with(self._store, made_with)
+        row = lanes(np.asarray(signature)[np.newaxis], self.settings.permutations)[0]
+        with self._store.reading():
+            least = self._store.settings.threshold if threshold is None else threshold
+            query = Query(None, None, top, least, True, exhaustive, signature=row)
+            return search(self._store, query)
+
+    def compare(self, a: str | Document, b: str | Document) -> Comparison:
+        """What two documents have in common, and whether a query for one would find the other.
+
+        Args:
+            a: the key of a stored document, or a Document, whose key is then only its name.
+            b: the other one.
+
+        Returns:
+            Sizes, exact similarity and containment, the estimate, the lanes and the buckets that
+            agree, and the passages (of sets: the elements) that both share. Without kept content
+            only what signatures tell.
+
+        Raises:
+            KeyNotFound: no document has the key.
+            ContentError: a text for a database of sets, or the other way round.
+
+        Passages are looked for in the first 4,000,000 characters, and 10,000 at the most are
+        told; a LimitWarning says so where there is more.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db", shingle="word:2") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     compared = db.compare("fox", lshdb.Document("new", "the wolf and the grapes"))
+        >>> compared.shared, compared.union, round(compared.similarity, 3)
+        (2, 6, 0.333)
+        >>> [compared.a_content[p.a_start : p.a_end] for p in compared.passages]
+        ['and the grapes']
+        """
+        from lshdb.search.comparing import compare
+
+        return compare(self._store, a, b)
+
+    def pairs(self, *, threshold: float | None = None, estimate: bool = False) -> Iterator[Pair]:
+        """All pairs of similar documents, each once, in the order of addition.
+
+        Pairs share a bucket. Where content is kept their similarities are exact. They come as
+        they are found, of the database as it was when the first was asked for: it may be written
+        meanwhile.
+
+        Args:
+            threshold: the least similarity; None for the database's own. Below it the index
+                finds fewer of the similar pairs (see lshdb.sketching.constructions).
+            estimate: tell estimates even where content is kept: faster, less exact.
+
+        Raises:
+            UsageError: a threshold out of range.
+            StoreError: while iterating, the file cannot be read.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The FOX, the ant")])
+        ...     report += db.add("c", "the fox and the grapes!")
+        ...     list(db.pairs())
+        [Pair(a='a', b='c', similarity=1.0, exact=True, estimate=1.0)]
+        """
+        from lshdb.search.pairs import Request, all_pairs
+
+        return all_pairs(self._store, Request(threshold, estimate))
+
+    def clusters(
+        self,
+        *,
+        threshold: float | None = None,
+        keep: Keep = "first",
+        star: bool = False,
+        estimate: bool = False,
+    ) -> Iterator[Cluster]:
+        """The documents that belong together, cluster by cluster, and which of them to keep.
+
+        A cluster is all documents that similar pairs connect; `star` makes each similar to the
+        kept one itself. Clusters come in the order of their first members, when all are found.
+        Unlike for `pairs`, there is a limit on what is compared in one bucket; with exact
+        similarities, few files reach it (see lshdb.search.thinning).
+
+        Args:
+            threshold: as for `pairs`.
+            keep: which member to keep, the `first` or `last` added or the `longest`.
+            star: documents in the order of `keep` each take those that are similar to them and
+                not yet taken.
+            estimate: as for `pairs`.
+
+        Raises:
+            UsageError: a threshold out of range, or an unknown `keep`.
+            StoreError: while iterating, the file cannot be read.
+
+        Warns:
+            LimitWarning: candidates were not compared that would change the clusters if similar.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The FOX, the ant")])
+        ...     report += db.add("c", "the fox and the grapes!")
+        ...     [(cluster.keep, cluster.members) for cluster in db.clusters(keep="longest")]
+        [('c', ('a', 'c'))]
+        """
+        from lshdb.search.pairs import Request, all_clusters
+
+        if keep == "longest" and self.settings.shingling.foreign:
+            raise UsageError(
+                "of signatures that were made elsewhere no lengths are known: keep first or last"
+            )
+        return all_clusters(self._store, Request(threshold, estimate, keep, star))
+
+    def pairs_table(self, *, threshold: float | None = None, estimate: bool = False) -> pa.Table:
+        """All pairs of similar documents as an Arrow table. Needs the extra `arrow` (pyarrow).
+
+        Args:
+            threshold: as for `pairs`.
+            estimate: as for `pairs`.
+
+        Returns:
+            A row for each pair, in the order of `pairs`: a and b (string), similarity (double),
+            exact (bool), estimate (double).
+
+        Raises:
+            UsageError: a threshold out of range, or pyarrow is not installed.
+            StoreError: the file cannot be read.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox; the ant")])
+        ...     report += db.add("c", "the fox and the grapes!")
+        ...     db.pairs_table().to_pylist()
+        [{'a': 'a', 'b': 'c', 'similarity': 1.0, 'exact': True, 'estimate': 1.0}]
+        """
+        from lshdb.exchange.tables import arrow, pair_batches, pairs_schema
+
+        schema = pairs_schema()
+        batches = pair_batches(self.pair_blocks(threshold, estimate))
+        return arrow().Table.from_batches(batches, schema)
+
+    def pair_blocks(self, threshold: float | None, estimate: bool) -> Iterator[PairBlock]:
+        """What `pairs` gives, some thousands of pairs at a time, as columns.
+
+        Raises:
+            UsageError: a threshold out of range.
+            StoreError: while iterating, the file cannot be read.
+        """
+        from lshdb.search.pairs import Request, pair_blocks
+
+        return pair_blocks(self._store, Request(threshold, estimate))
+
+    def clusters_table(
+        self,
+        *,
+        threshold: float | None = None,
+        keep: Keep = "first",
+        star: bool = False,
+        estimate: bool = False,
+    ) -> pa.Table:
+        """The documents of all clusters as an Arrow table. Needs the extra `arrow` (pyarrow).
+
+        Args:
+            threshold: as for `clusters`.
+            keep: as for `clusters`.
+            star: as for `clusters`.
+            estimate: as for `clusters`.
+
+        Returns:
+            A row for each member of a cluster, in the order of `clusters`: cluster (int64, its
+            number), key (string), keep (string, the key to keep), role (string: `keep`, `member`,
+            or `below` if it is less similar to the kept one than the threshold), similarity
+            (double, to the kept one), exact (bool).
+
+        Raises:
+            UsageError: a threshold out of range, an unknown `keep`, or no pyarrow.
+            StoreError: the file cannot be read.
+
+        Warns:
+            LimitWarning: as for `clusters`.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox; the ant")])
+        ...     report += db.add("c", "the fox and the grapes!")
+        ...     db.clusters_table().select(["cluster", "key", "role"]).to_pylist()
+        [{'cluster': 1, 'key': 'a', 'role': 'keep'}, {'cluster': 1, 'key': 'c', 'role': 'member'}]
+        """
+        from lshdb.exchange.tables import arrow, cluster_batches, clusters_schema
+
+        schema = clusters_schema()
+        found = self.clusters(threshold=threshold, keep=keep, star=star, estimate=estimate)
+        batches = cluster_batches(
+            found, self.settings.threshold if threshold is None else threshold
+        )
+        return arrow().Table.from_batches(batches, schema)
+
+    # looking inside
+
+    def info(self) -> Info:
+        """Settings, numbers of documents, size of the file."""
+        with self._store.reading():
+            documents, empty = self._store.count()
+            return Info(self._store.settings, documents, empty, self._store.bytes())
+
+    def buckets(self, top: int = 10) -> list[Bucket]:
+        """The buckets with the most documents, largest first; UsageError if top is below 1."""
+        if top < 1:
+            raise UsageError(f"top {top} is not at least 1")
+        with self._store.reading():
+            return self._store.largest_buckets(min(top, _MOST_ROWS))
+
+    def buckets_of_size(self) -> dict[int, int]:
+        """How many buckets there are of each number of documents, the smallest first.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The FOX, the ant")])
+        ...     report += db.add("c", "the fox and the grapes!")
+        ...     db.buckets_of_size()
+        {1: 16, 2: 16}
+        """
+        return self._store.buckets_of_size()
+
+    def buckets_of(self, key: str) -> list[Bucket]:
+        """The buckets that a document is in, one of each band; KeyNotFound without one."""
+        with self._store.reading():
+            row = row_of_key(self._store, key)
+            if row.signature is None:
+                return []
+            return self._store.bucket_sizes(buckets_of(self._store, row.signature))
+
+    def count_distinct(self, document: StoredDocument) -> int | None:
+        """How many distinct shingles a document has; None where content is not kept."""
+        if document.content is None:
+            return None
+        settings = self._store.settings
+        return len(distinct_shingles([document.content], settings.shingling, settings.seed).hashes)
+
+    def data_version(self) -> int:
+        """A number that is another one after other connections have changed the file.
+
+        It tells whether what was read is still so; numbers of two open handles say nothing.
+        """
+        return self._store.data_version()
+
+    def sql(self, statement: str) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
+        """Run a SELECT on the file's tables and views: column names, and rows as they come.
+
+        Raises:
+            QueryError: the SQL is wrong, or would do anything but read.
+        """
+        return self._store.sql(statement)
+
+    # choosing and changing the index
+
+    def tune(
+        self,
+        *,
+        threshold: float | None = None,
+        recall: float | None = None,
+        permutations: int | None = None,
+        documents: int | None = None,
+        construction: str | None = None,
+        seed: int = 1,
+    ) -> list[Tuned]:
+        """The constructions worth having for what the database holds, best first.
+
+        A sample of its signatures tells how similar documents are, and so how many candidates a
+        query will have; without a database see `lshdb.tune`.
+
+        Args:
+            threshold: a Jaccard similarity; None for the database's own.
+            recall: wanted there; None for the database's own.
+            permutations: lanes of a signature; None for as many as the database has, or the
+                named construction takes.
+            documents: how many a query is put to; None for as many as there are.
+            construction: one to be judged too; last, unless it is among those worth having.
+            seed: of the sample; the same file and seed give the same result.
+
+        Raises:
+            UsageError: numbers out of range, or a construction of more lanes than `permutations`.
+            SettingsError: no construction of so many lanes reaches the recall.
+
+        Warns:
+            LimitWarning: buckets were too large to be read whole.
+        """
+        from lshdb.tuning.choices import tune
+        from lshdb.tuning.sampling import distribution_of
+
+        own = self.settings
+        if permutations is None:
+            lanes = 0 if construction is None else Construction.parse(construction).lanes
+            permutations = max(own.permutations, lanes)
+        count, distribution = distribution_of(self._store, seed)
+        return tune(
+            own.threshold if threshold is None else threshold,
+            own.recall if recall is None else recall,
+            permutations,
+            distribution,
+            count if documents is None else documents,
+            construction=construction,
+        )
+
+    def measure(
+        self,
+        *,
+        threshold: float | None = None,
+        sample: int | None = None,
+        seed: int = 1,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> Measured:
+        """What the index finds and costs, measured: brute force for a sample of the documents.
+
+        Args:
+            threshold: from which on pairs are similar; None for the database's own.
+            sample: how many documents are compared with all; None for what takes some seconds.
+            seed: of the sample; the same file and seed give the same result.
+            on_progress: told from time to time how many comparisons are done, and of how many.
+
+        Raises:
+            UsageError: numbers out of range.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db", threshold=0.5) as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     report += db.add("ant", "The fox and the grapes and the ant")
+        ...     measured = db.measure()
+        >>> measured.recall.pairs, measured.recall.recall, measured.candidates
+        (1, 1.0, 1.0)
+        """
+        from lshdb.tuning.measuring import measure
+
+        least = self.settings.threshold if threshold is None else threshold
+        return measure(self._store, least, sample, seed, on_progress)
 
     def reindex(
         self,
@@ -256,7 +986,7 @@ class Database(Exchange):
         ...     db.reindex(threshold=0.5).after.construction
         Construction(rows=3, bands=35)
         """
-        from lshdb.reindexing import reindex
+        from lshdb.maintenance.reindexing import reindex
         from lshdb.settings import SettingsRequest
 
         request = SettingsRequest(
@@ -264,20 +994,7 @@ class Database(Exchange):
         )
         return reindex(self._store, request, on_progress)
 
-    def _screening(self, on_similar: OnSimilar) -> Screening | None:
-        from lshdb.screening import screening
-
-        return screening(on_similar)
-
-    def remove(self, key: str) -> None:
-        """Remove a document; KeyNotFound if no document has the key."""
-        self.remove_many([key])
-
-    def remove_many(self, keys: Sequence[str]) -> None:
-        """Remove documents, all or (if a key is not there) none: KeyNotFound."""
-        from lshdb.ingest import remove
-
-        remove(self._store, keys)
+    # keeping the file
 
     def check(
         self,
@@ -299,7 +1016,7 @@ class Database(Exchange):
         ...     db.check().problems
         ()
         """
-        from lshdb.checking import check
+        from lshdb.maintenance.checking import check
 
         if repair:
             with self._store.writing():
@@ -311,6 +1028,134 @@ class Database(Exchange):
             on_progress=on_progress,
             timeout=self._store.timeout,
         )
+
+    def backup(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Copy the database, as it is at this moment, to a file; others may write meanwhile.
+
+        The copy is one file, and has its name only when all of it is on the disk.
+
+        Args:
+            path: the file to be made.
+            replace: whether it may be there already; it is then replaced.
+            on_progress: called with how many pages of how many are copied.
+
+        Raises:
+            UsageError: it is the database itself.
+            StoreError: it is there already, or in use, or cannot be written.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     db.backup("copy.db")
+        >>> lshdb.check("copy.db", deep=True).ok
+        True
+        """
+        from lshdb.store.backup import back_up
+
+        back_up(
+            self.path,
+            Path(path),
+            self._store.timeout,
+            replace=replace,
+            on_progress=on_progress or (lambda _done, _total: None),
+        )
+
+    def _screening(self, on_similar: OnSimilar) -> Screening | None:
+        from lshdb.ingest.screening import screening
+
+        return screening(on_similar)
+
+
+def open_database(
+    path: str | os.PathLike[str] = "lsh.db",
+    *,
+    threshold: float | None = None,
+    recall: float | None = None,
+    shingle: str | None = None,
+    permutations: int | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    construction: str | None = None,
+    sketch: str | None = None,
+    seed: int | Literal["random"] | None = None,
+    content: bool | None = None,
+    purpose: str | None = None,
+    mode: Mode = "create",
+    timeout: float = TIMEOUT,
+) -> Database:
+    """Open a database file; make it where there is none.
+
+    The settings describe a new file. For a file that exists, those given must be its own.
+
+    Args:
+        path: the file.
+        threshold: the similarity from which documents count as similar, in (0, 1]; 0.8.
+        recall: the share of pairs at the threshold that the index shall find; 0.99.
+        shingle: `word:w`, `char:k` or `set`; `word:3`.
+        permutations: lanes of a signature, 16 to 4096; 128, or what the shape takes.
+        bands: with rows, the shape of the index, instead of the one that reaches the recall.
+        rows: of a band.
+        construction: the same as text, "and ROWS, or BANDS", or a cascade of levels, innermost
+            first: "and 4, or 4, and 4, or 4" (see lshdb.Construction).
+        sketch: `fast` (the default) or `minhash`.
+        seed: of all hashes, 0 to 2^63 - 1; 1. `random` is one that nobody can foretell, kept in
+            the file; for a file that exists, that it has such a one.
+        content: whether to keep the documents, so that similarities are exact; True.
+        purpose: `short-text`, `documents`, `code` or `baskets`: shingle and threshold that suit
+            it, where they are not given.
+        mode: `create` makes the file if need be, `write` and `read` need it to be there.
+        timeout: seconds to wait while another process writes, up to 1,000,000.
+
+    Raises:
+        UsageError: impossible arguments, or a file that was open when the process was forked.
+        SettingsError: impossible settings.
+        SettingsMismatch: the file exists, with other settings.
+        StoreError: the file cannot be opened, or is not lshdb's.
+
+    >>> import lshdb
+    >>> with lshdb.open("fables.db", threshold=0.7, shingle="char:5") as db:
+    ...     db.settings.construction
+    Construction(rows=4, bands=17)
+    """
+    request = SettingsRequest(
+        threshold=threshold,
+        recall=recall,
+        shingle=shingle,
+        permutations=permutations,
+        bands=bands,
+        rows=rows,
+        construction=construction,
+        sketch=sketch,
+        seed=seed,
+        content=content,
+        purpose=purpose,
+    )
+    if mode not in get_args(Mode):
+        raise UsageError(f"mode {mode!r} is not create, write or read")
+    if not 0 <= timeout <= _LONGEST_TIMEOUT:
+        raise UsageError(f"timeout {timeout:g} is not from 0 to {_LONGEST_TIMEOUT:,.0f} seconds")
+    if _holds_nothing(path):
+        resolve(request)  # impossible settings are refused before SQLite writes a file
+    store = Store.open(Path(path), mode, timeout, lambda: resolve(request))
+    try:
+        request.check_against(store.settings, store.path)
+    except BaseException:
+        store.close()
+        raise
+    return Database(store)
+
+
+def _holds_nothing(path: str | os.PathLike[str]) -> bool:
+    try:
+        return os.stat(path).st_size == 0
+    except OSError:
+        return True
 
 
 def _ignore(_: object) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from threading import Condition
 from typing import Final
 
-from lshdb.parts import Part, SignedPart
+from lshdb.ingest.parts import Part, SignedPart
 
 _ASKED: Final = 3
 """Parts that a process is asked for at once: it never waits for its next one."""

@@ -6,10 +6,11 @@ import glob
 from collections.abc import Sequence
 from pathlib import Path
 
+from lshdb.database import open_database
 from lshdb.errors import InputError, KeyNotFound, SettingsMismatch, UsageError
 from lshdb.model import Content, Match, Settings
-from lshdb.opening import open_database
-from lshdb.store import TIMEOUT, Parameters
+from lshdb.store.conditions import Parameters
+from lshdb.store.connection import TIMEOUT
 
 _WILD = frozenset("*?[")
 

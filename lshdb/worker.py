@@ -1,4 +1,4 @@
-"""A process that signs parts of batches for another one (lshdb.signers), which starts it.
+"""A process that signs parts of batches for another one (lshdb.ingest.workers), which starts it.
 
 A message has a length, a header in JSON and any number of byte strings, whose lengths the header
 tells. The first one gives the settings; then each asks for a part or brings it back. There is no
@@ -18,14 +18,14 @@ import numpy as np
 
 from lshdb.acceleration import kernels, load_kernels, speed_up, use_fast_json
 from lshdb.columns import Blobs, Texts
-from lshdb.content import DIGEST_BYTES, encoded, from_stored
+from lshdb.ingest.parts import Part, SignedPart, sign_part
 from lshdb.model import Construction, Settings, Shingling
-from lshdb.parsing import Rows
-from lshdb.parts import Part, SignedPart, sign_part
 from lshdb.processes import step_back
-from lshdb.records import Failure, Lines, RecordParser
-from lshdb.row_files import RowFile, Stretch
-from lshdb.signing import Signed
+from lshdb.shingling.content import DIGEST_BYTES, encoded, from_stored
+from lshdb.sketching.signing import Signed
+from lshdb.sources.parsing import Rows
+from lshdb.sources.records import Failure, Lines, RecordParser
+from lshdb.sources.row_files import RowFile, Stretch
 
 MAKE_KERNELS: Final = "make-kernels"
 """The argument of a process that makes the compiled kernels if there are none yet."""

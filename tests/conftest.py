@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lshdb import acceleration
-from lshdb.readers import Item, Reader
+from lshdb.sources.readers import Item, Reader
 
 
 @pytest.fixture(scope="module", params=["numpy", "compiled"])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from unittest import mock
 
-from lshdb.parts import Part, SignedPart
+from lshdb.ingest.parts import Part, SignedPart
 from lshdb.pending import Pending, Work
 
 _fetch = Work.fetch

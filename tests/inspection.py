@@ -13,8 +13,8 @@ import numpy as np
 import oracles
 
 import lshdb
-from lshdb.banding import bucket_keys
 from lshdb.model import Construction, Element, Shingling
+from lshdb.sketching.banding import bucket_keys
 
 Row = tuple[object, ...]
 TABLES = ("settings", "documents", "signatures", "bands")

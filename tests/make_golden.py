@@ -18,7 +18,7 @@ from typing import Any
 
 import lshdb
 from lshdb.model import Document
-from lshdb.store import FORMAT_VERSION
+from lshdb.store.connection import FORMAT_VERSION
 
 DIRECTORY = Path(__file__).parent / "golden"
 PANCAKES = (

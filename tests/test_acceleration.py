@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lshdb import acceleration
-from lshdb.records import Lines, RecordParser
+from lshdb.sources.records import Lines, RecordParser
 
 pytest.importorskip("orjson", reason="the extra `speed` is not installed")
 

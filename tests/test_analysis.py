@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from neardup import jaccard, set_families
 
 import lshdb
-from lshdb import analysis
-from lshdb.analysis import Distribution
 from lshdb.errors import SettingsError, UsageError
 from lshdb.model import Construction
-from lshdb.sampling import similarity_distribution
-from lshdb.scurve import candidate_probability, choose_construction
-from lshdb.tuning import BAND_BYTES, tell, tune
+from lshdb.sketching.constructions import candidate_probability
+from lshdb.tuning import analysis
+from lshdb.tuning.analysis import Distribution
+from lshdb.tuning.choices import BAND_BYTES, tell, tune
+from lshdb.tuning.resolve import choose_construction
+from lshdb.tuning.sampling import similarity_distribution
 
 CASCADE = Construction.parse("and 4, or 4, and 4, or 4")
 SHAPES = [Construction(6, 16), Construction(25, 50), CASCADE, Construction.parse("or 4, and 4")]

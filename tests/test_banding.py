@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from neardup import pairs_of_hashes
 
-from lshdb.banding import bucket_keys
-from lshdb.minhash import make_sketch
 from lshdb.model import Construction, Shingles, SketchName
-from lshdb.scurve import candidate_probability
+from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.constructions import candidate_probability
+from lshdb.sketching.minhash import make_sketch
 
 Signatures = npt.NDArray[np.uint32]
 

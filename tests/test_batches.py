@@ -13,11 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb.blocks import BLOCK
-from lshdb.content import cleaned, encoded, from_stored, many_from_stored
 from lshdb.errors import DamagedFile
 from lshdb.model import Content, Shingling
-from lshdb.signing import distinct_shingles
+from lshdb.shingling.content import cleaned, encoded, from_stored, many_from_stored
+from lshdb.shingling.shingles import BLOCK, distinct_shingles
 
 SETS = Shingling("set")
 ELEMENTS = (

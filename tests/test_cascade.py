@@ -19,15 +19,21 @@ from hypothesis import strategies as st
 from neardup import jaccard, pairs_of_hashes, set_families
 
 import lshdb
-from lshdb import candidates, joining, lookup
-from lshdb.banding import bucket_keys
-from lshdb.candidates import Limit
-from lshdb.cascade import candidates_among, evaluate
 from lshdb.errors import SettingsError
-from lshdb.minhash import make_sketch
 from lshdb.model import Construction, SketchName
-from lshdb.scurve import candidate_probabilities, candidate_probability
-from lshdb.store import Store
+from lshdb.search import buckets as lookup
+from lshdb.search import candidates
+from lshdb.search import pairs as joining
+from lshdb.search.candidates import Limit
+from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.constructions import (
+    candidate_probabilities,
+    candidate_probability,
+    candidates_among,
+    evaluate,
+)
+from lshdb.sketching.minhash import make_sketch
+from lshdb.store.store import Store
 
 LEVELS = st.lists(st.tuples(st.sampled_from(["and", "or"]), st.integers(1, 4)), min_size=1)
 TEXTS = LEVELS.map(lambda levels: ", ".join(f"{kind} {size}" for kind, size in levels))
@@ -276,7 +282,7 @@ def test_evaluation_is_that_of_the_levels_one_by_one(text: str, data: st.DataObj
 def test_candidates_among_those_that_share_buckets(
     cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lshdb.cascade._CELLS", cells)
+    monkeypatch.setattr("lshdb.sketching.constructions._CELLS", cells)
     construction = Construction.parse("or 2, and 3, or 4")
     rng = np.random.default_rng(5)
     collided = rng.random((200, construction.bands)) < 0.3

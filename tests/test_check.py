@@ -15,9 +15,9 @@ import pytest
 from command import Command
 
 import lshdb
-from lshdb import examining
-from lshdb.banding import bucket_keys
 from lshdb.errors import NewerFormat, NotADatabase, ReadOnly, StoreError
+from lshdb.maintenance import examining
+from lshdb.sketching.banding import bucket_keys
 from lshdb.store.schema import _tokens
 
 BANDS = {"words": 19, "sets": 32, "signatures": 17}

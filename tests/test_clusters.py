@@ -12,10 +12,11 @@ import pytest
 from neardup import jaccard, set_families
 
 import lshdb
-from lshdb import joining, thinning, verifying
-from lshdb.candidates import Limit
 from lshdb.errors import LimitWarning, UsageError
 from lshdb.model import Cluster, Content, Keep, Pair
+from lshdb.search import pairs as joining
+from lshdb.search import thinning, verifying
+from lshdb.search.candidates import Limit
 
 SETS: dict[str, Content] = {
     **set_families(41, families=40, copies=5, size=40),

@@ -19,8 +19,9 @@ from neardup import jaccard, set_families, text_families
 from oracles import NASTY, char_shingles, word_shingles
 
 import lshdb
-from lshdb import Comparison, ContentError, Document, KeyNotFound, LimitWarning, comparing
+from lshdb import Comparison, ContentError, Document, KeyNotFound, LimitWarning
 from lshdb.model import Passage, SharedBucket
+from lshdb.search import comparing
 
 TEXTS = text_families(6, families=3, copies=3, words=80, most_edits=12) | {"empty": "...", "?": ""}
 SETS = set_families(6, families=3, copies=3, size=30)

@@ -101,7 +101,7 @@ def test_every_command_with_a_database_has_a_timeout_like_the_librarys() -> None
 
     from lshdb.cli import options
     from lshdb.cli.app import make_app
-    from lshdb.store import TIMEOUT
+    from lshdb.store.connection import TIMEOUT
 
     assert options.DEFAULT_TIMEOUT == TIMEOUT
     for command in make_app().registered_commands:

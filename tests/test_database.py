@@ -18,11 +18,12 @@ from elsewhere import signed_elsewhere
 from neardup import set_families, text_families
 
 import lshdb
-from lshdb import batches, signers
 from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
+from lshdb.ingest import batches
+from lshdb.ingest import workers as signers
 from lshdb.model import AddReport, Bucket, Content, Document
-from lshdb.store import Store
 from lshdb.store.checkpoint import Checkpointer
+from lshdb.store.store import Store
 
 Pairs = list[tuple[str, Content]]
 

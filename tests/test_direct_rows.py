@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 import lshdb
 from lshdb import acceleration
 from lshdb.columns import Blobs, Column, Texts
-from lshdb.store import Store, direct_rows
+from lshdb.store import direct_rows
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect
 from lshdb.store.direct_rows import DirectRows
 from lshdb.store.guard import Connection
 from lshdb.store.statements import ManyRows
+from lshdb.store.store import Store
 
 pytest.importorskip("numba", reason="the extra `speed` is not installed")
 

@@ -41,4 +41,4 @@ def test_there_are_examples() -> None:
         for test in doctest.DocTestFinder().find(importlib.import_module(name))
         if test.examples
     ]
-    assert {"lshdb.reading.Reading.query", "lshdb.opening.open_database"} <= set(found)
+    assert {"lshdb.database.Database.query", "lshdb.database.open_database"} <= set(found)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshdb import folding
-from lshdb.folding import character_classes, code_points, fold
+from lshdb.shingling import folding
+from lshdb.shingling.folding import character_classes, code_points, fold
 
 ON_UNICODE_14 = unicodedata.unidata_version == "14.0.0"
 needs_unicode_14 = pytest.mark.skipif(

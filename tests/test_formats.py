@@ -22,13 +22,13 @@ import pytest
 from command import Command
 
 import lshdb
-from lshdb import csv_rows, readers
-from lshdb.compression import packed
-from lshdb.inputs import expanded, format_of, listed
-from lshdb.metadata import to_json
 from lshdb.model import Document
-from lshdb.readers import Reader
-from lshdb.records import Failure
+from lshdb.sources import csv_rows, readers
+from lshdb.sources.compression import packed
+from lshdb.sources.metadata import to_json
+from lshdb.sources.paths import expanded, format_of, listed
+from lshdb.sources.readers import Reader
+from lshdb.sources.records import Failure
 
 COLLECTION = Path(os.environ.get("LSHDB_TEST_DATA", "")) / "docs.jsonl"
 

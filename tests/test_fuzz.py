@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb.content import from_stored
 from lshdb.errors import LshdbError
 from lshdb.model import Construction, Shingling
 from lshdb.settings import SettingsRequest
+from lshdb.shingling.content import from_stored
+from lshdb.tuning.resolve import resolve
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "scripts" / "measure"))
 
@@ -40,7 +41,7 @@ NAMES = ("threshold", "recall", "shingle", "permutations", "construction", "sket
 @given(given_settings=st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, ANYTHING)))
 def test_settings_of_any_type(given_settings: dict[str, object]) -> None:
     try:
-        made = SettingsRequest(**given_settings).resolve()  # type: ignore[arg-type]
+        made = resolve(SettingsRequest(**given_settings))  # type: ignore[arg-type]
     except LshdbError:
         return
     assert Shingling.parse(str(made.shingling)) == made.shingling

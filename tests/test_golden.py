@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from lshdb.folding import fold
-from lshdb.hashing import PADDING, constants, span_hash
-from lshdb.minhash import make_sketch
 from lshdb.model import Content, Shingles, Shingling, SketchName
-from lshdb.shingling import shingle
+from lshdb.shingling.folding import fold
+from lshdb.shingling.hashing import PADDING, constants, span_hash
+from lshdb.shingling.shingles import shingle
+from lshdb.sketching.minhash import make_sketch
 
 pytestmark = pytest.mark.usefixtures("both_kernels")
 
@@ -39,7 +39,7 @@ def array_digest(array: npt.NDArray[np.generic]) -> str:
 
 
 def test_the_table_of_characters() -> None:
-    table = resources.files("lshdb").joinpath("unicode14.bin").read_bytes()
+    table = resources.files("lshdb").joinpath("shingling/unicode14.bin").read_bytes()
     assert digest(table) == "75c4debd0d67c839d4cdae0458a9b087"
 
 

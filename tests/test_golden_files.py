@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 import lshdb
-from lshdb.banding import bucket_keys
 from lshdb.errors import NewerFormat, StoreError
 from lshdb.model import Construction
-from lshdb.store import FORMAT_VERSION, migrations, sealing
+from lshdb.sketching.banding import bucket_keys
+from lshdb.store import migrations, sealing
+from lshdb.store.connection import FORMAT_VERSION
 from lshdb.store.migrations import Step, newest_format
 
 GOLDEN = sorted(path.name.removesuffix(".db.xz") for path in make_golden.DIRECTORY.glob("*.db.xz"))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshdb.hashing import LONGEST_CHAINED, PADDING, SpanHash, constants, span_hash
+from lshdb.shingling.hashing import LONGEST_CHAINED, PADDING, SpanHash, constants, span_hash
 
 pytestmark = pytest.mark.usefixtures("both_kernels")
 

@@ -13,8 +13,11 @@ from command import Command
 from neardup import jaccard, set_families
 
 import lshdb
-from lshdb import LimitWarning, lookup, search, shared_shingles
+from lshdb import LimitWarning
 from lshdb.model import Match
+from lshdb.search import buckets as lookup
+from lshdb.search import query as search
+from lshdb.search import shared_shingles
 
 Sets = dict[str, list[int]]
 HEADER = list(range(40))

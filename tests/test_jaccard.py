@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from neardup import jaccard
 
-from lshdb.jaccard import intersections, similarities
 from lshdb.model import Shingles
+from lshdb.shingling.jaccard import intersections, similarities
 
 LARGEST = (1 << 64) - 1
 HASHES = st.one_of(

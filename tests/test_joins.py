@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshdb import candidates, overlaps
-from lshdb.candidates import Limit, SharedBuckets
-from lshdb.clustering import Components, take_greedily
 from lshdb.model import Shingles
+from lshdb.search import candidates, overlaps
+from lshdb.search.candidates import Limit, SharedBuckets
+from lshdb.search.clustering import Components, take_greedily
 
 Pairs = list[tuple[int, int]]
 

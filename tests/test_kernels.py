@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lshdb import acceleration
 from lshdb.columns import Texts
-from lshdb.content import digests
+from lshdb.shingling.content import digests
 
 pytest.importorskip("numba", reason="the extra `speed` is not installed")
 

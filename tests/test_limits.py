@@ -9,8 +9,8 @@ import inspection
 import pytest
 
 import lshdb
-from lshdb import content
 from lshdb.errors import ContentError, StoreError
+from lshdb.shingling import content
 
 LIMIT = 10_000
 

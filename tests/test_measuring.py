@@ -12,11 +12,11 @@ from command import Command
 from neardup import jaccard, set_families
 
 import lshdb
-from lshdb import measuring
 from lshdb.errors import UsageError
-from lshdb.measuring import wilson
 from lshdb.model import Construction
-from lshdb.scurve import candidate_probability
+from lshdb.sketching.constructions import candidate_probability
+from lshdb.tuning import measuring
+from lshdb.tuning.measuring import wilson
 
 SETS = set_families(71, families=60, copies=5, size=40)
 THRESHOLD = 0.6

@@ -19,13 +19,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb import acceleration, batches, lookup
+from lshdb import acceleration
 from lshdb.errors import ContentError, DamagedFile, QueryError, UsageError
-from lshdb.metadata import DEEPEST, to_json
+from lshdb.ingest import batches
+from lshdb.ingest.parts import Part
+from lshdb.ingest.workers import Signers
 from lshdb.model import Document
-from lshdb.parts import Part
-from lshdb.records import RecordParser
-from lshdb.signers import Signers
+from lshdb.search import buckets as lookup
+from lshdb.sources.metadata import DEEPEST, to_json
+from lshdb.sources.records import RecordParser
 from lshdb.store.conditions import check_expression
 
 PARSER = RecordParser(False, "id", "text", "set", False, False)

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshdb import minhash
-from lshdb.hashing import Hashes
-from lshdb.minhash import EMPTY, Signatures, estimates, make_sketch
 from lshdb.model import Shingles, SketchName
+from lshdb.shingling.hashing import Hashes
+from lshdb.sketching import minhash
+from lshdb.sketching.minhash import EMPTY, Signatures, estimates, make_sketch
 
 pytestmark = pytest.mark.usefixtures("both_kernels")
 

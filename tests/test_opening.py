@@ -24,8 +24,7 @@ from lshdb.errors import (
     UsageError,
 )
 from lshdb.model import Construction, Settings, Shingling
-from lshdb.store import FORMAT_VERSION, Mode
-from lshdb.store.connection import is_new
+from lshdb.store.connection import FORMAT_VERSION, Mode, is_new
 
 MODES: list[Mode] = ["create", "write", "read"]
 SCHEMA = (*inspection.TABLES, "buckets", "bucket_members", "candidate_pairs")

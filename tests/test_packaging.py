@@ -53,7 +53,7 @@ def test_the_wheel_has_the_package_and_nothing_else(built: tuple[Path, Path]) ->
         names = set(archive.namelist())
     inside = {name for name in names if ".dist-info/" not in name}
     assert inside == sources()
-    assert {"lshdb/schema.sql", "lshdb/py.typed", "lshdb/unicode14.bin"} <= inside
+    assert {"lshdb/schema.sql", "lshdb/py.typed", "lshdb/shingling/unicode14.bin"} <= inside
 
 
 def test_the_source_distribution_can_be_tested(built: tuple[Path, Path]) -> None:

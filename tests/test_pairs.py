@@ -14,9 +14,9 @@ from neardup import set_families, similar_pairs, text_families
 from SetSimilaritySearch import all_pairs as exact_join
 
 import lshdb
-from lshdb import candidates, verifying
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.model import Content, Pair
+from lshdb.search import candidates, verifying
 
 SETS: Mapping[str, Content] = set_families(31, families=40, copies=4, size=40)
 TEXTS: Mapping[str, Content] = text_families(32, families=40, copies=4, words=90, most_edits=12)

@@ -19,12 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb.arrow_blocks import BLOCK
 from lshdb.errors import InputError
-from lshdb.parquet_rows import ParquetRows
-from lshdb.readers import Reader
-from lshdb.records import Failure, Lines, RecordParser
-from lshdb.row_files import Stretch
+from lshdb.sources.arrow_rows import BLOCK
+from lshdb.sources.parquet_rows import ParquetRows
+from lshdb.sources.readers import Reader
+from lshdb.sources.records import Failure, Lines, RecordParser
+from lshdb.sources.row_files import Stretch
 
 PARSER = RecordParser(False, "id", "text", "set", False, False)
 

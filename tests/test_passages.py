@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lshdb.passages import Run, shared_runs
+from lshdb.shingling.passages import Run, shared_runs
 
 SEQUENCES = st.lists(st.integers(0, 6), max_size=40)
 MANY = 1_000_000

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from lshdb.parts import Part, SignedPart
+from lshdb.ingest.parts import Part, SignedPart
 from lshdb.pending import Pending, Taker, Work
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from oracles import ASCII_NASTY, NASTY, collapsed, fold
 
 from lshdb.model import Shingling
-from lshdb.positions import never_combines, shingle_positions
-from lshdb.shingling import shingle
+from lshdb.shingling.positions import never_combines, shingle_positions
+from lshdb.shingling.shingles import shingle
 
 SEED = 1
 SHINGLINGS = st.builds(Shingling, st.sampled_from(["word", "char"]), st.integers(1, 6))

@@ -16,12 +16,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lshdb import readers, records
-from lshdb.content import without_surrogates
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
-from lshdb.readers import Format, Reader, input_bytes, printable_path
-from lshdb.records import Failure
+from lshdb.shingling.content import without_surrogates
+from lshdb.sources import readers, records
+from lshdb.sources.paths import Format, input_bytes, printable_path
+from lshdb.sources.readers import Reader
+from lshdb.sources.records import Failure
 
 pytestmark = pytest.mark.usefixtures("both_kernels")
 

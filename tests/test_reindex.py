@@ -19,9 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb import batches, reindexing, sorting
 from lshdb.errors import Busy, ReadOnly, SettingsError, StoreError, UsageError
-from lshdb.sorting import BandSorter
+from lshdb.ingest import batches
+from lshdb.maintenance import reindexing, sorting
+from lshdb.maintenance.sorting import BandSorter
 
 OLD: dict[str, Any] = {"threshold": 0.8, "permutations": 64, "shingle": "set"}
 CHANGES: dict[str, dict[str, Any]] = {

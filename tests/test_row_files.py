@@ -15,12 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb import line_files, readers, records
 from lshdb.errors import InputError
-from lshdb.parsing import Rows
-from lshdb.readers import Item, Reader
-from lshdb.records import Failure, Lines
-from lshdb.row_files import RowFile
+from lshdb.sources import lines as line_files
+from lshdb.sources import readers, records
+from lshdb.sources.parsing import Rows
+from lshdb.sources.readers import Item, Reader
+from lshdb.sources.records import Failure, Lines
+from lshdb.sources.row_files import RowFile
 
 
 def parsed(items: Iterator[Item], reader: Reader) -> list[Any]:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from lshdb.errors import SettingsError
 from lshdb.model import Construction
-from lshdb.scurve import candidate_probability, choose_construction
+from lshdb.sketching.constructions import candidate_probability
+from lshdb.tuning.resolve import choose_construction
 
 ROUNDING = 1e-12
 SIMILARITIES = st.one_of(st.just(0.0), st.floats(0.001, 1))

@@ -11,9 +11,9 @@ import pytest
 from neardup import jaccard, set_families, text_families
 
 import lshdb
-from lshdb import shared_shingles
 from lshdb.errors import ContentError, KeyNotFound, UsageError
 from lshdb.model import Match
+from lshdb.search import shared_shingles
 
 SETS = set_families(11, families=12, copies=5, size=30)
 

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from neardup import jaccard, set_families, text_families
 
 import lshdb
-from lshdb import LimitWarning, Skipped, batches, ingest, listing, screening
+from lshdb import LimitWarning, Skipped
+from lshdb.ingest import add as ingest
+from lshdb.ingest import batches, listing, screening
 from lshdb.model import Content
 
 Documents = list[tuple[str, Content]]

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshdb.blocks import BLOCK, groups, is_large
 from lshdb.model import Content, Element, Shingles, Shingling
-from lshdb.shingling import pieces, shingle, shingle_group
+from lshdb.shingling.shingles import BLOCK, groups, is_large, pieces, shingle, shingle_group
 
 pytestmark = pytest.mark.usefixtures("both_kernels")
 

@@ -27,7 +27,7 @@ if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
 import pyarrow as pa
 
 import lshdb.spark
-from lshdb.clustering import Components
+from lshdb.search.clustering import Components
 from lshdb.spark.candidates import pairing_task
 from lshdb.spark.clustering import components
 from lshdb.spark.session import session

@@ -9,7 +9,7 @@ import pytest
 
 import lshdb
 from lshdb.errors import Busy, DamagedFile, QueryError
-from lshdb.store import SqlValue
+from lshdb.store.rows import SqlValue
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from command import Command
 import lshdb
 from lshdb.errors import DamagedFile, NewerFormat, NotADatabase, UsageError
 from lshdb.model import Shingling
-from lshdb.shingle_texts import shingle_texts
-from lshdb.shingling import shingle
+from lshdb.shingling.positions import shingle_texts
+from lshdb.shingling.shingles import shingle
 
 TEXTS = {
     "fox": "The fox and the grapes, the fox and the crow",

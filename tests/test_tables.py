@@ -25,11 +25,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb.arrow_blocks import blocks
-from lshdb.arrow_rows import documents
 from lshdb.model import Content, Document
-from lshdb.readers import Reader
-from lshdb.records import Failure, RecordParser
+from lshdb.sources.arrow_rows import blocks, documents
+from lshdb.sources.readers import Reader
+from lshdb.sources.records import Failure, RecordParser
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # theirs, about themselves

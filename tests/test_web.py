@@ -24,9 +24,9 @@ pytest.importorskip("datasette", reason="the extra `web` is not installed")
 
 import lshdb
 from lshdb.model import Construction
-from lshdb.scurve import candidate_probability
+from lshdb.sketching.constructions import candidate_probability
 from lshdb.web import views
-from lshdb.web.highlighting import pieces
+from lshdb.web.rendering import pieces
 from lshdb.web.results import Results
 
 TEXT = "The quick brown fox jumps over the lazy dog while the band plays on in the old square"

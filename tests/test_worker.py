@@ -16,14 +16,15 @@ from elsewhere import signed_elsewhere
 
 import lshdb
 from lshdb import processes
-from lshdb import signers as signers_module
-from lshdb.content import cleaned
+from lshdb.ingest import workers as signers_module
+from lshdb.ingest.parts import Part, SignedPart, sign_part
+from lshdb.ingest.workers import Signers
 from lshdb.model import Content, Settings
-from lshdb.parts import Part, SignedPart, sign_part
 from lshdb.pending import Pending
-from lshdb.records import Failure, Lines, RecordParser
 from lshdb.settings import SettingsRequest
-from lshdb.signers import Signers
+from lshdb.shingling.content import cleaned
+from lshdb.sources.records import Failure, Lines, RecordParser
+from lshdb.tuning.resolve import resolve
 
 TEXTS: list[Content] = [
     "the fox and the grapes",
@@ -97,7 +98,7 @@ def parts_of(settings: Settings, contents: list[Content]) -> list[Part]:
 def test_workers_sign_as_this_process_does(
     request_: SettingsRequest, contents: list[Content], workers: int
 ) -> None:
-    settings = request_.resolve()
+    settings = resolve(request_)
     parts = parts_of(settings, contents)
     with Signers(settings, PARSER, workers) as signers, signed_elsewhere():
         wait_until_ready(signers)
@@ -108,7 +109,7 @@ def test_workers_sign_as_this_process_does(
 
 
 def test_lines_become_documents_and_failures() -> None:
-    part = sign_part(Part(lines=Lines("x.jsonl", 5, 7, LINES)), SettingsRequest().resolve(), PARSER)
+    part = sign_part(Part(lines=Lines("x.jsonl", 5, 7, LINES)), resolve(SettingsRequest()), PARSER)
     assert part.keys == ["a", "b\u00e9", "7", "z"]
     assert part.stored[2] == "na\u00efve \ufffd fox"
     assert part.replaced == 1
@@ -117,7 +118,7 @@ def test_lines_become_documents_and_failures() -> None:
 
 
 def test_processes_end_with_the_work() -> None:
-    with Signers(SettingsRequest().resolve(), None, 2) as signers, signed_elsewhere():
+    with Signers(resolve(SettingsRequest()), None, 2) as signers, signed_elsewhere():
         wait_until_ready(signers)
         started = pids(signers)
         assert result(signers, signers.submit(Part([("k", "text")]))).digests
@@ -132,14 +133,14 @@ def test_modules_of_the_current_directory_are_not_run(
     for name in ("lshdb.py", "numpy.py", "json.py", "sitecustomize.py"):
         (tmp_path / name).write_text("open('run', 'w')")
     monkeypatch.chdir(tmp_path)
-    with Signers(SettingsRequest().resolve(), None, 1) as signers, signed_elsewhere():
+    with Signers(resolve(SettingsRequest()), None, 1) as signers, signed_elsewhere():
         wait_until_ready(signers)
         assert result(signers, signers.submit(Part([("k", "text")]))).digests
     assert not (tmp_path / "run").exists()
 
 
 def test_a_small_job_starts_no_process() -> None:
-    with Signers(SettingsRequest().resolve(), None, 2) as signers:
+    with Signers(resolve(SettingsRequest()), None, 2) as signers:
         for _ in range(2):
             assert signers.submit(Part([("k", "text")])).answer is not None
         assert not pids(signers)
@@ -182,7 +183,7 @@ def test_what_a_dead_worker_was_asked_is_signed_here(tmp_path: Path) -> None:
 def test_processes_that_make_kernels_take_the_place_of_others(
     monkeypatch: pytest.MonkeyPatch, made: bool
 ) -> None:
-    settings = SettingsRequest().resolve()
+    settings = resolve(SettingsRequest())
     part = Part([(f"k{i}", text) for i, text in enumerate(TEXTS)])
     expected = sign_part(part, settings, None)
     monkeypatch.setattr(signers_module, "_BEFORE_KERNELS", 6)
@@ -208,7 +209,7 @@ def test_processes_that_make_kernels_take_the_place_of_others(
 
 
 def test_parts_wait_for_those_before_them_to_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = SettingsRequest().resolve()
+    settings = resolve(SettingsRequest())
     part = Part([(f"k{i}", f"the fox and {i} grapes") for i in range(50)])
     monkeypatch.setattr(signers_module, "_AHEAD", 250)
     with Signers(settings, None, 2) as signers, signed_elsewhere():
@@ -229,7 +230,7 @@ def test_parts_wait_for_those_before_them_to_be_taken(monkeypatch: pytest.Monkey
 
 
 def test_what_a_process_cannot_be_asked_is_signed_here() -> None:
-    settings = SettingsRequest().resolve()
+    settings = resolve(SettingsRequest())
     broken = Part(lines=Lines("x.jsonl", 5, object(), LINES))  # type: ignore[arg-type]
     with Signers(settings, PARSER, 1) as signers:
         wait_until_ready(signers)
@@ -240,7 +241,7 @@ def test_what_a_process_cannot_be_asked_is_signed_here() -> None:
 def test_without_a_python_to_start_signing_is_done_here(
     program: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = SettingsRequest().resolve()
+    settings = resolve(SettingsRequest())
     monkeypatch.setattr(sys, "executable", program)
     part = Part([(f"k{i}", text) for i, text in enumerate(TEXTS)])
     with Signers(settings, None, 2) as signers:
@@ -276,7 +277,7 @@ def test_processes_are_started_ahead_of_large_files(
         assert not processes._ahead
     with processes.started_ahead([str(tmp_path / "large")]):
         taken, left = (process.pid for process in reversed(processes._ahead))
-        with Signers(SettingsRequest().resolve(), None, 1) as signers:
+        with Signers(resolve(SettingsRequest()), None, 1) as signers:
             wait_until_ready(signers)
             assert pids(signers) == [taken]
             assert result(signers, signers.submit(Part([("k", "text")]))).digests

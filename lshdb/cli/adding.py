@@ -35,15 +35,13 @@ from lshdb.cli.options import (
     key_given,
     seed_of,
 )
-from lshdb.cli.output import escaped, json_line, message, tell
+from lshdb.cli.output import Failures, json_line, message, tell
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
-from lshdb.cli.telling import Failures
-from lshdb.inputs import Format
+from lshdb.sources.paths import Format, escaped
 
 if TYPE_CHECKING:
-    from lshdb.model import AddReport
-    from lshdb.outcomes import Skipped
-    from lshdb.readers import Reader
+    from lshdb.model import AddReport, Skipped
+    from lshdb.sources.readers import Reader
 
 
 def init(
@@ -185,8 +183,8 @@ def add(
     Example: git ls-files -z | lshdb add -d code.db --files-from - -0
     """
     import lshdb
-    from lshdb.inputs import STDIN
     from lshdb.processes import started_ahead
+    from lshdb.sources.paths import STDIN
 
     formats = get_args(Format)
     if format not in formats:
@@ -216,7 +214,8 @@ def add(
         # Loaded while the processes start.
         from lshdb.cli.progress import progress_bar
         from lshdb.model import AddReport
-        from lshdb.readers import Reader, input_bytes
+        from lshdb.sources.paths import input_bytes
+        from lshdb.sources.readers import Reader
 
         reader = Reader(
             of_sets=database.settings.shingling.of_sets,
@@ -265,7 +264,7 @@ def add(
 @contextmanager
 def _listed(path: str | None, null: bool) -> Iterator[Iterable[str]]:
     """The paths that a file lists, read as they are taken."""
-    from lshdb.inputs import STDIN, listed
+    from lshdb.sources.paths import STDIN, listed
 
     if path is None:
         yield ()

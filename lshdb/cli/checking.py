@@ -13,7 +13,7 @@ from lshdb.cli.output import json_line, message, rows, tell
 from lshdb.cli.running import FAILED, end_on_interrupt
 
 if TYPE_CHECKING:
-    from lshdb.findings import CheckReport
+    from lshdb.maintenance.findings import CheckReport
 
 
 def check(
@@ -71,7 +71,7 @@ def _print_json(report: CheckReport) -> None:
 
 
 def _print_lines(report: CheckReport) -> None:
-    from lshdb.findings import PROBLEMS, REPAIRS
+    from lshdb.maintenance.findings import PROBLEMS, REPAIRS
 
     if report.problems:
         rows(
@@ -127,7 +127,7 @@ def backup(
     """
     import lshdb
     from lshdb.cli.progress import stages_bar
-    from lshdb.leftovers import left_over
+    from lshdb.store.partial_files import left_over
 
     for left in left_over(os.path.realpath(target)):
         message(f"lshdb: {left} is of a run that was killed; delete it")

@@ -17,7 +17,8 @@ from lshdb.cli.options import (
     Timeout,
     completed_keys,
 )
-from lshdb.cli.output import Cell, escaped, json_line, message, on_terminal, pairs, rows, tell
+from lshdb.cli.output import Cell, json_line, message, on_terminal, pairs, rows, tell
+from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -94,7 +95,8 @@ def _document(database: Database, name: str) -> str | Document:
     """The stored key, or the document of the file, that a name on the command line means."""
     from lshdb.errors import KeyNotFound
     from lshdb.model import Document
-    from lshdb.readers import STDIN, Reader, printable_path
+    from lshdb.sources.paths import STDIN, printable_path
+    from lshdb.sources.readers import Reader
 
     key = printable_path(name)
     if name != STDIN:

@@ -32,13 +32,12 @@ from lshdb.cli.options import (
     Timeout,
     seed_of,
 )
-from lshdb.cli.output import json_line, message, tell
+from lshdb.cli.output import Failures, json_line, message, tell, tell_recall
 from lshdb.cli.running import FAILED
-from lshdb.cli.telling import Failures, tell_recall
 
 if TYPE_CHECKING:
     from lshdb.cli.files import Output
-    from lshdb.outcomes import Line, Skipped
+    from lshdb.model import Line, Skipped
 
 
 def dedup(
@@ -117,7 +116,8 @@ def dedup(
     import lshdb
     from lshdb.cli.files import STDOUT, check_distinct
     from lshdb.cli.progress import progress_bar
-    from lshdb.readers import Reader, input_bytes
+    from lshdb.sources.paths import input_bytes
+    from lshdb.sources.readers import Reader
 
     if dropped == STDOUT and output == STDOUT:
         raise lshdb.UsageError("only one of --output and --dropped can be standard output")
@@ -240,7 +240,7 @@ def _temporary(output: str) -> Iterator[Path]:
     """
     from lshdb.cli.files import directory_beside
     from lshdb.errors import StoreError
-    from lshdb.leftovers import temporary_directory
+    from lshdb.store.partial_files import temporary_directory
 
     beside = None if os.environ.get("TMPDIR") else directory_beside(output)
     with temporary_directory(beside) as directory:

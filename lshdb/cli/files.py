@@ -11,9 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final
 
-from lshdb.compression import check_available, compression_of, packed
 from lshdb.errors import UsageError
-from lshdb.leftovers import PARTIAL, left_over, lock
+from lshdb.sources.compression import check_available, compression_of, packed
+from lshdb.store.partial_files import PARTIAL, left_over, lock
 
 STDOUT: Final = "-"
 _BUFFER: Final = 1 << 20

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, AsCsv, AsJson, DatabasePath, Timeout
-from lshdb.cli.output import Cell, csv_rows, json_line, message, on_terminal, rows
+from lshdb.cli.output import Cell, csv_rows, json_line, message, on_terminal, rows, tell_recall
 from lshdb.cli.running import end_on_interrupt
-from lshdb.cli.telling import tell_recall
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -183,7 +182,7 @@ def clusters(
 
 def _members(cluster: Cluster, least: float) -> Iterator[tuple[int, float, bool, str, str]]:
     """Number, similarity, whether it is exact, role and key of each member."""
-    from lshdb.tables import roles
+    from lshdb.exchange.tables import roles
 
     own = zip(cluster.members, cluster.similarities, roles(cluster, least), strict=True)
     for key, similarity, role in own:

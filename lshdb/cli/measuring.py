@@ -10,7 +10,7 @@ from lshdb.cli.output import Cell, json_line, message, rows
 from lshdb.cli.progress import stages_bar
 
 if TYPE_CHECKING:
-    from lshdb.measuring import Measured, MeasuredRecall
+    from lshdb.tuning.measuring import Measured, MeasuredRecall
 
 _ENOUGH = 100
 """Similar pairs; with fewer, recall is hardly known better than to a few hundredths."""

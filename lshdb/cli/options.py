@@ -139,6 +139,6 @@ def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
 
 def key_given(text: str) -> str:
     """A key from the command line: a file name that is not UTF-8 becomes the key that add gave."""
-    from lshdb.readers import printable_path
+    from lshdb.sources.paths import printable_path
 
     return printable_path(text)

@@ -10,12 +10,16 @@ import csv
 import json
 import math
 import os
-import re
 import sys
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Final, TextIO, TypeAlias
+
+from lshdb.sources.paths import escaped
+
+if TYPE_CHECKING:
+    from lshdb.model import Settings
+    from lshdb.sources.records import Failure
 
 Cell: TypeAlias = str | int | float | bytes | None
 
@@ -24,31 +28,7 @@ _LEAST_CELL: Final = 10
 """What a text keeps, in columns of the screen, however narrow that is."""
 _GAP: Final = 3
 """Columns of the screen between two columns of a table."""
-_UNUSUAL: Final = re.compile("[^ -~]+")
-"""What is not printable ASCII, and may be harmless all the same."""
 _quiet = False
-
-
-class _Shown(dict[int, str]):
-    """How characters are printed, by their numbers; each is judged once."""
-
-    def __missing__(self, number: int) -> str:
-        character = chr(number)
-        shown = character if _is_harmless(character) else ascii(character)[1:-1]
-        self[number] = shown
-        return shown
-
-
-def escaped(text: str) -> str:
-    r"""The text with every character that is not printable written as a backslash escape.
-
-    >>> escaped("red \x1b[31m line\n")
-    'red \\x1b[31m line\\n'
-    """
-    if text.isprintable():
-        return text
-    shown = _Shown()
-    return _UNUSUAL.sub(lambda run: run[0].translate(shown), text)
 
 
 def be_quiet() -> None:
@@ -211,13 +191,37 @@ def _is_text(cell: Cell) -> bool:
     return isinstance(cell, str)
 
 
-def _is_harmless(character: str) -> bool:
-    # Of the spaces Python takes only the ASCII one for printable.
-    return character.isprintable() or unicodedata.category(character) == "Zs"
-
-
 def _json(value: object) -> str:
     if isinstance(value, float) and math.isinf(value):
         # JSON has no infinity; this number is too large for any float, and is read as one.
         return "9e999" if value > 0 else "-9e999"
     return json.dumps(value)
+
+
+_FAILURES_SHOWN = 20
+
+
+class Failures:
+    """Tells the first failures, each on a line."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def tell(self, failure: Failure) -> None:
+        """Tell one."""
+        self.count += 1
+        if self.count <= _FAILURES_SHOWN:
+            tell(f"lshdb: {failure.where or repr('')}: {failure.reason}")
+        elif self.count == _FAILURES_SHOWN + 1:
+            tell("lshdb: further failures are counted only")
+
+
+def tell_recall(settings: Settings, threshold: float, advice: str = "") -> None:
+    """Tell what share of the documents the index finds at a threshold below its own."""
+    from lshdb.sketching.constructions import candidate_probability
+
+    recall = candidate_probability(threshold, settings.construction)
+    message(
+        f"the index is made for similarity {settings.threshold:g}: of the documents at "
+        f"{threshold:g} it finds about {recall:.1%}{advice}"
+    )

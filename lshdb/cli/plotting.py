@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from lshdb.analysis import curve
-from lshdb.construction import Construction
+from lshdb.model import Construction
+from lshdb.tuning.analysis import curve
 
 
 def save(path: Path, construction: Construction, threshold: float) -> None:

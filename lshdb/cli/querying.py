@@ -18,9 +18,8 @@ from lshdb.cli.options import (
     completed_keys,
     key_given,
 )
-from lshdb.cli.output import json_line, message, on_terminal, rows, tell
+from lshdb.cli.output import json_line, message, on_terminal, rows, tell, tell_recall
 from lshdb.cli.running import end_on_interrupt
-from lshdb.cli.telling import tell_recall
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -187,7 +186,8 @@ def _print(matches: list[Match]) -> None:
 
 def _content(database: Database, file: str | None, text: str | None) -> Content:
     from lshdb.errors import InputError
-    from lshdb.readers import STDIN, Reader
+    from lshdb.sources.paths import STDIN
+    from lshdb.sources.readers import Reader
 
     stdin = sys.stdin.buffer if sys.stdin else None
     reader = Reader(of_sets=database.settings.shingling.of_sets, stdin=stdin)
@@ -207,7 +207,7 @@ def _content(database: Database, file: str | None, text: str | None) -> Content:
 
 def _tell_what_is_found(database: Database, containment: float) -> None:
     """How probable it is to find documents of several lengths that hold this share of a query."""
-    from lshdb.scurve import candidate_probability
+    from lshdb.sketching.constructions import candidate_probability
 
     construction = database.settings.construction
     found = [

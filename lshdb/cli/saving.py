@@ -15,8 +15,8 @@ from lshdb.errors import UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lshdb.joining import PairBlock
     from lshdb.model import Cluster
+    from lshdb.search.pairs import PairBlock
 
 Kind: TypeAlias = Literal["csv", "jsonl", "parquet"]
 
@@ -41,7 +41,7 @@ def kind_of(path: str, database: str) -> Kind:
         raise UsageError(f"--output {path}: the name must end in {', '.join(_KINDS)}")
     check_distinct([database, f"{database}-wal", f"{database}-shm"], [path])
     if kind == "parquet":
-        from lshdb.tables import arrow
+        from lshdb.exchange.tables import arrow
 
         arrow()
     return kind
@@ -50,7 +50,7 @@ def kind_of(path: str, database: str) -> Kind:
 def save_pairs(blocks: Iterable[PairBlock], path: str, kind: Kind) -> None:
     """Write pairs: a, b, similarity, exact, estimate."""
     if kind == "parquet":
-        from lshdb.tables import pair_batches, pairs_schema
+        from lshdb.exchange.tables import pair_batches, pairs_schema
 
         rows = _parquet(path, pairs_schema(), pair_batches(blocks))
     else:
@@ -62,7 +62,7 @@ def save_pairs(blocks: Iterable[PairBlock], path: str, kind: Kind) -> None:
 def save_clusters(clusters: Iterable[Cluster], threshold: float, path: str, kind: Kind) -> None:
     """Write the members of clusters: cluster, key, keep, role, similarity, exact."""
     if kind == "parquet":
-        from lshdb.tables import cluster_batches, clusters_schema
+        from lshdb.exchange.tables import cluster_batches, clusters_schema
 
         rows = _parquet(path, clusters_schema(), cluster_batches(clusters, threshold))
     else:
@@ -79,7 +79,7 @@ def _pairs(blocks: Iterable[PairBlock]) -> Iterator[Sequence[Cell]]:
 
 
 def _members(clusters: Iterable[Cluster], threshold: float) -> Iterator[Sequence[Cell]]:
-    from lshdb.tables import roles
+    from lshdb.exchange.tables import roles
 
     for cluster in clusters:
         own = zip(cluster.members, roles(cluster, threshold), cluster.similarities, strict=True)

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, DatabasePath, Timeout
-from lshdb.cli.output import escaped, message
+from lshdb.cli.output import message
+from lshdb.sources.paths import escaped
 
 
 def serve(

@@ -184,9 +184,10 @@ def spark_dedup(
 def _settings(file: Path | None, given: dict[str, Any]) -> Settings:
     import lshdb
     from lshdb.settings import SettingsRequest
+    from lshdb.tuning.resolve import resolve
 
     if file is None:
-        return SettingsRequest(**given).resolve()
+        return resolve(SettingsRequest(**given))
     wrong = [name for name, value in given.items() if value is not None and name != "threshold"]
     if wrong:
         raise lshdb.UsageError(f"give either --settings-from or --{wrong[0]}")

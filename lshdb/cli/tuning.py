@@ -12,8 +12,8 @@ from lshdb.cli.output import Cell, json_line, message, on_terminal, rows
 from lshdb.errors import LshdbError, UsageError
 
 if TYPE_CHECKING:
-    from lshdb.construction import Construction
-    from lshdb.tuning import Tuned
+    from lshdb.model import Construction
+    from lshdb.tuning.choices import Tuned
 
 _PICTURES = (".png", ".pdf", ".svg")
 _WIDTH = 60
@@ -110,7 +110,8 @@ def tune(
     elif documents is not None:
         raise UsageError("--documents needs a database, which tells how similar documents are")
     else:
-        from lshdb import settings, tuning
+        from lshdb import settings
+        from lshdb.tuning import choices as tuning
 
         threshold = settings.THRESHOLD if threshold is None else threshold
         recall = settings.RECALL if recall is None else recall
@@ -125,7 +126,7 @@ def tune(
 
 
 def _print(found: list[Tuned], as_json: bool) -> None:
-    from lshdb.tuning import SIMILARITIES
+    from lshdb.tuning.choices import SIMILARITIES
 
     if as_json:
         for tuned in found:
@@ -163,14 +164,14 @@ def _print(found: list[Tuned], as_json: bool) -> None:
 def drawn(construction: Construction, threshold: float) -> list[str]:
     """The curve of a construction in characters, with a line at the threshold.
 
-    >>> from lshdb.construction import Construction
+    >>> from lshdb.model import Construction
     >>> for line in drawn(Construction(6, 16), 0.8)[3:6]:
     ...     print(line.rstrip())
     0.8 |                                        ##      |
     0.7 |                                      ##        |
     0.6 |                                     #          |
     """
-    from lshdb.scurve import candidate_probability
+    from lshdb.sketching.constructions import candidate_probability
 
     level = [
         round(candidate_probability(x / _WIDTH, construction) * _HEIGHT) for x in range(_WIDTH + 1)

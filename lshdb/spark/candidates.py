@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lshdb.cascade import evaluate
 from lshdb.errors import UsageError
 from lshdb.model import Construction, Settings
+from lshdb.sketching.constructions import evaluate
 from lshdb.spark.counts import Counts, Tally
 
 WHOLE: Final = 2000

@@ -17,10 +17,11 @@ from pyspark.sql.types import (
     StringType,
 )
 
-from lshdb.content import cleaned, from_stored
 from lshdb.errors import ContentError, DamagedFile, InputError, UsageError
 from lshdb.model import Content, Settings, Shingling
 from lshdb.settings import SettingsRequest
+from lshdb.shingling.content import cleaned, from_stored
+from lshdb.tuning.resolve import resolve
 
 KEY: Final = "id"
 _DUPLICATES_SHOWN: Final = 3
@@ -61,7 +62,7 @@ def make_settings(
     >>> make_settings(threshold=0.7).construction
     Construction(rows=4, bands=17)
     """
-    return SettingsRequest(
+    request = SettingsRequest(
         threshold=threshold,
         recall=recall,
         shingle=shingle,
@@ -73,7 +74,8 @@ def make_settings(
         seed=seed,
         content=content,
         purpose=purpose,
-    ).resolve()
+    )
+    return resolve(request)
 
 
 def documents(df: DataFrame, settings: Settings, columns: Columns) -> DataFrame:

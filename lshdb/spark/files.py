@@ -22,8 +22,9 @@ from lshdb.model import Settings
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import KEY, Columns, check_keys, documents
 from lshdb.spark.sketching import Batches, usable
-from lshdb.store import TIMEOUT, Store
 from lshdb.store.auditing import Auditor
+from lshdb.store.connection import TIMEOUT
+from lshdb.store.store import Store
 
 _DOCUMENTS: Final = (
     "file string, doc_id long, key string, shingles long, content string, signature binary"

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from lshdb.acceleration import speed_up
 from lshdb.model import Content, Settings
-from lshdb.signing import Signed, sign
+from lshdb.sketching.signing import Signed, sign
 from lshdb.spark.counts import Counts, Tally
 from lshdb.spark.documents import KEY, Columns, contents_of, documents
 

@@ -18,8 +18,9 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb.errors import UsageError
 from lshdb.model import Content, Settings
-from lshdb.overlaps import shared
-from lshdb.signing import distinct_shingles, sign
+from lshdb.search.overlaps import shared
+from lshdb.shingling.shingles import distinct_shingles
+from lshdb.sketching.signing import sign
 from lshdb.spark.candidates import WHOLE, candidate_pairs
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import KEY, Columns, contents_of, documents

@@ -19,14 +19,12 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile
 from lshdb.model import Settings
-from lshdb.store import audit_statements as audit
 from lshdb.store import schema
+from lshdb.store import statements as audit
 from lshdb.store import statements as sql
-from lshdb.store.connection import connect, translated_errors
-from lshdb.store.settings_row import settings_of
+from lshdb.store.connection import begin_writing, connect, translated_errors
+from lshdb.store.rows import SqlValue, settings_of
 from lshdb.store.store import insert_rows
-from lshdb.store.values import SqlValue
-from lshdb.store.waiting import begin_writing
 
 _ROWS_AT_ONCE: Final = 1 << 16
 _DOCUMENTS_AT_ONCE: Final = 4_000

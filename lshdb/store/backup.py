@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from lshdb.errors import StoreError, UsageError
-from lshdb.leftovers import PARTIAL, lock
 from lshdb.store.connection import connect, translated_errors
+from lshdb.store.partial_files import PARTIAL, lock
 
 _PAGES_AT_ONCE: Final = 512
 """Between two reports of progress: 8 MB."""

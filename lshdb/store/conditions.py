@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from lshdb.errors import QueryError
 from lshdb.store.readonly_sql import explained, sealed_connection
-from lshdb.store.values import SqlValue
+from lshdb.store.rows import SqlValue
 
 Parameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
 """Values for ? in an expression, or for :name."""

@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from lshdb.content import encoded
 from lshdb.errors import DamagedFile, LshdbError, NewerFormat, NotADatabase
 from lshdb.model import Content, Shingling
+from lshdb.shingling.content import encoded
 from lshdb.store import statements as sql
 from lshdb.store.connection import APPLICATION_ID, translated_errors
 from lshdb.store.migrations import newest_format
@@ -102,7 +102,7 @@ def _shingling(stored: object, path: Path) -> Shingling:
 
 
 def _shingles(content: object, shingling: Shingling) -> str | None:
-    from lshdb.shingle_texts import shingle_texts
+    from lshdb.shingling.positions import shingle_texts
 
     # No exceptions: SQLite would not tell what they say.
     if not isinstance(content, str) or len(content) > LONGEST:

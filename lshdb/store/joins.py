@@ -19,8 +19,7 @@ from lshdb.errors import DamagedFile
 from lshdb.model import Settings
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, translated_errors
-from lshdb.store.settings_row import SettingsRow
-from lshdb.store.values import integers, text
+from lshdb.store.rows import SettingsRow, integers, text
 
 _ROWS_AT_ONCE: Final = 50_000
 _DOCUMENTS_AT_ONCE: Final = 10_000

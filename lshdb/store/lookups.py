@@ -18,8 +18,7 @@ from lshdb.store.conditions import Condition, Parameters
 from lshdb.store.connection import file_size, translated_errors
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import run_readonly
-from lshdb.store.settings_row import SettingsRow
-from lshdb.store.values import SqlValue, blob, integer, integers, text
+from lshdb.store.rows import SettingsRow, SqlValue, blob, integer, integers, text
 
 _T = TypeVar("_T")
 _AT_ONCE: Final = 10_000

@@ -11,7 +11,7 @@ from lshdb.errors import QueryError
 from lshdb.store.connection import connect, file_size, translated_errors
 from lshdb.store.functions import register_functions
 from lshdb.store.guard import Connection
-from lshdb.store.values import SqlValue
+from lshdb.store.rows import SqlValue
 
 _ALLOWED: Final = {
     sqlite3.SQLITE_SELECT,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from lshdb.store import audit_statements as sql
+from lshdb.store import statements as sql
 from lshdb.store.migrations import redo_steps, undo_steps
 from lshdb.store.sealing import danger, schema_statements
 

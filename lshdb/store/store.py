@@ -31,8 +31,15 @@ from lshdb.store.direct_rows import DirectRows
 from lshdb.store.guard import Connection
 from lshdb.store.joins import JoinReader
 from lshdb.store.lookups import StoreReader
-from lshdb.store.settings_row import SettingsRow, insert_settings, update_index_settings
-from lshdb.store.values import SqlValue, blob, integer, text
+from lshdb.store.rows import (
+    SettingsRow,
+    SqlValue,
+    blob,
+    insert_settings,
+    integer,
+    text,
+    update_index_settings,
+)
 
 if TYPE_CHECKING:
     from lshdb.store.checkpoint import Checkpointer

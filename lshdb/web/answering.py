@@ -57,6 +57,14 @@ async def answer(request: Request, datasette: Datasette) -> Response:
     )
 
 
+def style_sheet() -> Response:
+    """The style sheet; Datasette itself gives files of plugins that are packages only."""
+    from datasette.utils.asgi import Response
+
+    text = (Path(__file__).parent / "static" / "lshdb.css").read_text("utf-8")
+    return Response(text, headers=HEADERS, content_type="text/css; charset=utf-8")
+
+
 async def _attached(request: Request, datasette: Datasette, route: str) -> Attached:
     """The database of a part of an address, if it is lshdb's and the visitor may see it."""
     from datasette.utils import tilde_decode

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from lshdb.analysis import curve
-from lshdb.construction import Construction
+from lshdb.model import Construction
+from lshdb.tuning.analysis import curve
 
 LEFT: Final = 40
 RIGHT: Final = 348

@@ -10,10 +10,11 @@ from urllib.parse import quote, urlencode
 
 import jinja2
 
-from lshdb.cli.output import escaped
+from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
+from collections.abc import Sequence
 
 HEADERS: Final = {
     # Nothing but our style sheet and Datasette's icon; no script, whoever wrote it.
@@ -61,7 +62,7 @@ class Links:
         self._urls = datasette.urls
         self._name = name
         self.root = str(self._urls.path("/-/lshdb"))
-        self.style = str(self._urls.path("/-/static-plugins/lshdb/lshdb.css"))
+        self.style = str(self._urls.path("/-/lshdb.css"))
         self.datasette = str(self._urls.instance())
         self.tables = self.datasette if name is None else str(self._urls.database(name))
 
@@ -171,3 +172,44 @@ def _shortened(text: str) -> str:
         return text
     half = (_LONGEST_KEY - 1) // 2
     return f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a text; `passage` is the number of the passage that it is of, from 1 on."""
+
+    text: str
+    passage: int | None
+
+
+def pieces(text: str, spans: Sequence[tuple[int, int]], shown: int) -> list[Piece]:
+    """The first `shown` characters of a text, cut where passages begin and end.
+
+    Passages may overlap: shingles of one and of the next share characters, and the other text may
+    have them in another order. What two have in common goes to the one that begins first, so that
+    one may have no piece at all.
+
+    Args:
+        text: the text.
+        spans: start and end of each passage, in the order of their numbers.
+        shown: how many characters at the most.
+
+    >>> pieces("abcdefgh", [(4, 6), (1, 5)], shown=7)
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [Piece(text='a', passage=None), Piece(text='bcde', passage=2),
+     Piece(text='f', passage=1), Piece(text='g', passage=None)]
+    """
+    end = min(shown, len(text))
+    cut: list[Piece] = []
+    done = 0
+    for number, (start, stop) in sorted(enumerate(spans, 1), key=lambda each: each[1]):
+        start, stop = max(start, done), min(stop, end)
+        if start >= stop:
+            continue
+        if done < start:
+            cut.append(Piece(text[done:start], None))
+        cut.append(Piece(text[start:stop], number))
+        done = stop
+    if done < end:
+        cut.append(Piece(text[done:end], None))
+    return cut

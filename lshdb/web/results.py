@@ -4,11 +4,58 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable
+import warnings
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar, cast
+from typing import Final, Generic, TextIO, TypeVar, cast
 
-from lshdb.web.notes import noted
+from lshdb.errors import LimitWarning
+
+_here = threading.local()
+_lock = threading.Lock()
+_installed = False
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """Collect the texts of the LimitWarnings that arise in this thread."""
+    _install()
+    before = getattr(_here, "notes", None)
+    notes: list[str] = []
+    _here.notes = notes
+    try:
+        yield notes
+    finally:
+        _here.notes = before
+
+
+def _install() -> None:
+    """Once for the process: send LimitWarnings to the thread's list, all others where they went."""
+    global _installed
+    with _lock:
+        if _installed:
+            return
+        _installed = True
+    usual = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        notes: list[str] | None = getattr(_here, "notes", None)
+        if notes is None or not issubclass(category, LimitWarning):
+            usual(message, category, filename, lineno, file, line)
+        elif str(message) not in notes:
+            notes.append(str(message))
+
+    warnings.showwarning = show
+    warnings.simplefilter("always", LimitWarning)
+
 
 _AT_ONCE: Final = 2
 """Results that are made at once; others wait."""

@@ -14,9 +14,8 @@ import uvicorn
 from datasette.app import Datasette
 from datasette.plugins import pm
 
-import lshdb.web
 from lshdb.errors import LshdbError, UsageError
-from lshdb.web import views
+from lshdb.web import plugin, views
 from lshdb.web.rendering import Links
 
 HOST: Final = "127.0.0.1"
@@ -43,7 +42,7 @@ def serve(path: Path, port: int, ready: Callable[[str], None]) -> None:
     """
     if set("?#%") & set(str(path.absolute())):
         raise UsageError(f"{path}: Datasette opens no file with ?, # or % in its path: rename it")
-    if not pm.is_registered(lshdb.web):  # run from sources, which have no entry point
+    if not pm.is_registered(plugin):  # run from sources, which have no entry point
         raise LshdbError("Datasette does not find lshdb's pages: install lshdb with pip")
     _without_rich()
     datasette = Datasette([str(path.absolute())])

@@ -12,12 +12,10 @@ from urllib.parse import unquote
 import lshdb
 from lshdb.database import Database
 from lshdb.model import Bucket, Cluster, Comparison, Content, Document, Element
-from lshdb.scurve import candidate_probability
+from lshdb.sketching.constructions import candidate_probability
 from lshdb.web.drawing import bars, s_curve
-from lshdb.web.highlighting import pieces
-from lshdb.web.notes import noted
-from lshdb.web.rendering import Page
-from lshdb.web.results import Result, Results
+from lshdb.web.rendering import Page, pieces
+from lshdb.web.results import Result, Results, noted
 from lshdb.web.watching import TIMEOUT, Watch
 
 LONGEST_QUERY: Final = 200_000
@@ -332,7 +330,7 @@ def query(visit: Visit) -> Page:
 
 
 def _pasted(visit: Visit, posted: Mapping[str, str]) -> Content:
-    from lshdb.readers import Reader
+    from lshdb.sources.readers import Reader
 
     text = posted.get("text", "")
     if not text.strip():

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 import lshdb
-from lshdb.analysis import curve
-from lshdb.measuring import wilson
 from lshdb.model import Construction
+from lshdb.tuning.analysis import curve
+from lshdb.tuning.measuring import wilson
 
 CONSTRUCTION = Construction(rows=25, bands=50)
 TRUE, NEAR = 10, 100

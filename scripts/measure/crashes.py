@@ -34,8 +34,9 @@ from crash_operations import LOWER, THRESHOLD, Bench, Operation, State, contents
 from processes import lshdb_command
 
 import lshdb
-from lshdb import batches, reindexing
-from lshdb.sorting import BandSorter
+from lshdb.ingest import batches
+from lshdb.maintenance import reindexing
+from lshdb.maintenance.sorting import BandSorter
 from lshdb.store import checkpoint
 
 _SMALL: Final = 90

@@ -18,7 +18,7 @@ import numpy as np
 
 import lshdb
 from lshdb.model import Construction
-from lshdb.scurve import candidate_probability
+from lshdb.sketching.constructions import candidate_probability
 
 CONSTRUCTIONS = (
     "and 4, or 4",

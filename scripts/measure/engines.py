@@ -98,11 +98,12 @@ class Lshdb:
     def sketch(self, texts: Sequence[str]) -> None:
         from lshdb import acceleration
         from lshdb.settings import SettingsRequest
-        from lshdb.signing import sign
+        from lshdb.sketching.signing import sign
+        from lshdb.tuning.resolve import resolve
 
         # As in a long job: with what there is of the extra `speed`.
         acceleration.speed_up()
-        sign(texts, SettingsRequest(shingle=self._shingle).resolve())
+        sign(texts, resolve(SettingsRequest(shingle=self._shingle)))
 
     def index(self, texts: Sequence[str]) -> None:
         assert self._db is not None
@@ -127,9 +128,10 @@ class LshdbNumpy(Lshdb):
 
     def sketch(self, texts: Sequence[str]) -> None:
         from lshdb.settings import SettingsRequest
-        from lshdb.signing import sign
+        from lshdb.sketching.signing import sign
+        from lshdb.tuning.resolve import resolve
 
-        sign(texts, SettingsRequest(shingle=self._shingle).resolve())
+        sign(texts, resolve(SettingsRequest(shingle=self._shingle)))
 
 
 class Datasketch:

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 import lshdb
-from lshdb.minhash import FastSketch
-from lshdb.signing import distinct_shingles
+from lshdb.shingling.shingles import distinct_shingles
+from lshdb.sketching.minhash import FastSketch
 
 _AT_ONCE = 20_000
 _SETTINGS = {"shingle": "set", "threshold": 0.8}

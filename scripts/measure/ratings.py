@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 import lshdb
-from lshdb.measuring import wilson
+from lshdb.tuning.measuring import wilson
 
 FILMS = 20_000
 FLAT = 50

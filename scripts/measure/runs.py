@@ -123,7 +123,7 @@ def add(database: str, path: str, shingle: str, content: bool) -> dict[str, Any]
     """
     import lshdb
     from lshdb.model import AddReport
-    from lshdb.readers import Reader
+    from lshdb.sources.readers import Reader
 
     curve: list[tuple[int, float]] = []
     with lshdb.open(database, shingle=shingle, content=content) as db:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final
 
 import lshdb
-from lshdb.lookup import buckets_of
+from lshdb.search.buckets import buckets_of
 
 BATCH: Final = 20
 """Documents in a batch, which is written in one transaction."""

@@ -1,0 +1,165 @@
+"""Signatures in and out: those of a database as a matrix, and a matrix into a database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import ContentError, SettingsMismatch
+from lshdb.ingest.batches import checked_key
+from lshdb.ingest.parts import SignedPart
+from lshdb.ingest.writing import Writer
+from lshdb.model import AddReport, Settings
+from lshdb.shingling.content import DIGEST_BYTES, digest
+from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.minhash import EMPTY, Signatures
+from lshdb.sketching.signature_sets import SignatureSet, Sketching
+from lshdb.sketching.signing import Signed
+from lshdb.store.store import Store
+
+_BATCH: Final = 50_000
+"""Documents written in one transaction."""
+_LARGEST_LANE: Final = (1 << 32) - 1
+_UNKNOWN: Final = 1
+"""What stands for a number of shingles that nobody knows, but for that there is one."""
+
+
+def read_signatures(store: Store) -> SignatureSet:
+    """All signatures of a database, of one moment; documents without shingles have none."""
+    settings = store.settings
+    with store.reading():
+        documents, empty = store.count()
+        matrix = np.empty((documents - empty, settings.permutations), dtype=np.uint32)
+        shingles = np.empty(len(matrix), dtype=np.int64)
+        keys: list[str] = []
+        digests: list[bytes] = []
+        for doc_ids, some in store.all_signatures():
+            part = slice(len(keys), len(keys) + len(doc_ids))
+            matrix[part] = some
+            shingles[part], own = store.sizes(doc_ids)
+            digests += own
+            keys += store.keys_of(doc_ids)
+    foreign = settings.shingling.foreign
+    return SignatureSet(
+        keys, matrix, Sketching.of(settings), None if foreign else shingles, digests
+    )
+
+
+def check_made_with(store: Store, made_with: Sketching) -> None:
+    """SettingsMismatch if signatures made otherwise than those of a database are offered to it."""
+    own = Sketching.of(store.settings)
+    if own != made_with:
+        raise SettingsMismatch(
+            f"{store.path} has signatures of {own}, and these are of {made_with}: they cannot be "
+            "compared"
+        )
+
+
+def lanes(signatures: npt.ArrayLike, permutations: int) -> Signatures:
+    """Signatures as uint32[n, permutations]; ContentError if they are none, or of other width."""
+    matrix: npt.NDArray[Any] = np.asarray(signatures)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
+        raise ContentError(
+            f"signatures are a matrix of integers, a row for each document, not {matrix.dtype} "
+            f"with {matrix.ndim} dimensions"
+        )
+    if matrix.shape[1] != permutations:
+        raise ContentError(f"signatures have {matrix.shape[1]} lanes, and need {permutations}")
+    if matrix.size and not 0 <= matrix.min() <= matrix.max() <= _LARGEST_LANE:
+        raise ContentError(
+            "lanes are integers from 0 to 4294967295: fold longer ones to 32 bits, all in one way"
+        )
+    return matrix.astype(np.uint32, copy=False)
+
+
+def add_signatures(
+    store: Store,
+    keys: Sequence[str],
+    signatures: npt.ArrayLike,
+    made_with: Sketching,
+    shingles: npt.ArrayLike | None,
+    digests: Sequence[bytes] | None,
+    on_batch: Callable[[AddReport], None],
+) -> AddReport:
+    """Add documents by their signatures; see Database.add_signatures."""
+    settings = store.settings
+    if settings.content:
+        raise SettingsMismatch(
+            f"{store.path} keeps contents, which signatures do not bring: add them to a database "
+            "without (content=False, lshdb init --no-content)"
+        )
+    check_made_with(store, made_with)
+    matrix = lanes(signatures, settings.permutations)
+    own_keys = [checked_key(key) for key in keys]
+    sizes = _sizes(shingles, matrix, settings)
+    _check_lengths(len(matrix), own_keys, sizes, digests)
+    total = AddReport()
+    with store.batches() as checkpoints:
+        for start in range(0, len(matrix), _BATCH):
+            part = slice(start, start + _BATCH)
+            some = matrix[part]
+            own = _digests(some) if digests is None else list(digests[part])
+            checkpoints.before_begin()
+            with store.writing():
+                shape = store.settings.construction  # it may have been reindexed meanwhile
+                buckets = bucket_keys(some, shape, settings.seed)
+                signed = Signed(some, sizes[part], buckets, shape)
+                writer = Writer(store)
+                writer.write(SignedPart(own_keys[part], [], own, signed, [], 0))
+                writer.finish()
+                checkpoints.before_commit()
+            checkpoints.after_commit()
+            total += writer.report
+            on_batch(writer.report)
+    return total
+
+
+def _sizes(
+    shingles: npt.ArrayLike | None, matrix: Signatures, settings: Settings
+) -> npt.NDArray[np.int64]:
+    """How many shingles each document has, int64[n]; ContentError for numbers that cannot be."""
+    empty = (matrix == EMPTY).all(axis=1)
+    if settings.shingling.foreign:
+        if shingles is not None:
+            raise ContentError("of another program's signatures no numbers of shingles are kept")
+        return np.where(empty, 0, _UNKNOWN)
+    if shingles is None:
+        raise ContentError("give the numbers of shingles: Database.signatures has them")
+    sizes: npt.NDArray[Any] = np.asarray(shingles)
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
+        raise ContentError("numbers of shingles are integers, one for each document")
+    if len(sizes) == len(empty) and ((sizes < 0).any() or (empty != (sizes == 0)).any()):
+        raise ContentError("a document without shingles has 4294967295 in all lanes, no other has")
+    return sizes.astype(np.int64)
+
+
+def _check_lengths(
+    count: int,
+    keys: Sequence[str],
+    sizes: npt.NDArray[np.int64],
+    digests: Sequence[bytes] | None,
+) -> None:
+    if (
+        len(keys) != count
+        or len(sizes) != count
+        or len(keys if digests is None else digests) != count
+    ):
+        raise ContentError(
+            f"{count:,} signatures, and {len(keys):,} keys, {len(sizes):,} numbers of shingles"
+            + ("" if digests is None else f", {len(digests):,} digests")
+        )
+    for one in digests or ():
+        if not isinstance(one, bytes) or len(one) != DIGEST_BYTES:
+            raise ContentError(f"a digest is {DIGEST_BYTES} bytes")
+
+
+def _digests(matrix: Signatures) -> list[bytes]:
+    """What tells signatures apart where nothing tells the contents, and is no content's own."""
+    packed = np.ascontiguousarray(matrix, dtype="<u4").tobytes()
+    width = matrix.shape[1] * 4
+    return [
+        digest(b"\xff" + packed[start : start + width]) for start in range(0, len(packed), width)
+    ]

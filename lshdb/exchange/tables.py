@@ -1,0 +1,199 @@
+"""Arrow tables: whatever is one as record batches, and pairs and clusters as record batches.
+
+Needs the extra `arrow`; pyarrow is imported when a table is first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from lshdb.errors import InputError, UsageError
+from lshdb.model import Cluster
+from lshdb.search.pairs import PairBlock
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ROWS: Final = 10_000
+"""Rows of a batch, about."""
+_ROWS_OF_DATASET: Final = 1_000
+
+
+def arrow() -> Any:
+    """The module pyarrow; UsageError if it is not installed."""
+    try:
+        import pyarrow
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("pyarrow"):
+            raise
+        raise UsageError("tables need pyarrow: pip install 'lshdb[arrow]'") from None
+    return pyarrow
+
+
+def record_batches(table: object) -> tuple[pa.Schema | None, Iterator[pa.RecordBatch]]:
+    """A table's columns, and its record batches as they are asked for.
+
+    Args:
+        table: an object with the Arrow C stream interface (`__arrow_c_stream__`) or the C array
+            interface, an iterable of such objects, or a Hugging Face dataset.
+
+    Returns:
+        The schema (of an iterable that of its first table; None if there is none), and the
+        batches, which raise InputError where they cannot be read.
+
+    Raises:
+        UsageError: it is none of these, or pyarrow is not there.
+        InputError: it cannot be read.
+    """
+    pa = arrow()
+    if _is_stream(table):
+        reader = _reader(pa, table)
+        return reader.schema, _read(pa, reader)
+    if hasattr(table, "with_format") and hasattr(table, "iter"):
+        # The rows of a dataset by themselves are Python's objects, made one by one.
+        table = table.with_format("arrow").iter(batch_size=_ROWS_OF_DATASET)
+    if not isinstance(table, Iterable) or isinstance(table, str | bytes | Mapping):
+        raise _no_table(table)
+    rest = iter(table)
+    first = next(rest, None)
+    if first is None:
+        return None, iter(())
+    schema, batches = _checked(pa, first)
+    return schema, _chained(pa, batches, rest)
+
+
+def _is_stream(table: object) -> bool:
+    return hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
+
+
+def _checked(pa: Any, table: object) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    if not _is_stream(table):
+        raise _no_table(table)
+    reader = _reader(pa, table)
+    return reader.schema, _read(pa, reader)
+
+
+def _no_table(table: object) -> UsageError:
+    return UsageError(
+        f"{type(table).__name__} is no table: give something with the Arrow C stream interface, "
+        "such as a pyarrow Table or RecordBatchReader, or a pandas or Polars DataFrame"
+    )
+
+
+def _chained(
+    pa: Any, batches: Iterator[pa.RecordBatch], rest: Iterator[object]
+) -> Iterator[pa.RecordBatch]:
+    yield from batches
+    for table in rest:
+        yield from _checked(pa, table)[1]
+
+
+def _reader(pa: Any, table: object) -> pa.RecordBatchReader:
+    try:
+        # Its own are not handed over in C: before 25 it fails there with views that a cast made.
+        if isinstance(table, pa.Table):
+            return table.to_reader()
+        if isinstance(table, pa.RecordBatch):
+            return pa.RecordBatchReader.from_batches(table.schema, [table])
+        if isinstance(table, pa.RecordBatchReader):
+            return table
+        if hasattr(table, "__arrow_c_stream__"):
+            return pa.RecordBatchReader.from_stream(table)
+        batch = pa.record_batch(table)
+        return pa.RecordBatchReader.from_batches(batch.schema, [batch])
+    except pa.ArrowException as error:
+        raise _unreadable(error) from error
+
+
+def _read(pa: Any, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    while True:
+        try:
+            batch = reader.read_next_batch()
+        except StopIteration:
+            return
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(error) from error
+        yield batch
+
+
+def _unreadable(error: Exception) -> InputError:
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return InputError(f"the table cannot be read: {reason}")
+
+
+def pairs_schema() -> pa.Schema:
+    """The columns of a table of pairs."""
+    pa = arrow()
+    number = pa.float64()
+    return _schema(
+        a=pa.string(), b=pa.string(), similarity=number, exact=pa.bool_(), estimate=number
+    )
+
+
+def clusters_schema() -> pa.Schema:
+    """The columns of a table of the members of clusters."""
+    pa = arrow()
+    return _schema(
+        cluster=pa.int64(),
+        key=pa.string(),
+        keep=pa.string(),
+        role=pa.string(),
+        similarity=pa.float64(),
+        exact=pa.bool_(),
+    )
+
+
+def _schema(**types: pa.DataType) -> pa.Schema:
+    pa = arrow()
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()])
+
+
+def pair_batches(blocks: Iterable[PairBlock]) -> Iterator[pa.RecordBatch]:
+    """Pairs as record batches of `pairs_schema`."""
+    pa = arrow()
+    schema = pairs_schema()
+    for block in blocks:
+        exact = pa.repeat(pa.scalar(block.exact), len(block.a))
+        columns = [block.a, block.b, block.similarities, exact, block.estimates]
+        yield _batch(schema, columns)
+
+
+def cluster_batches(clusters: Iterable[Cluster], threshold: float) -> Iterator[pa.RecordBatch]:
+    """The members of clusters as record batches of `clusters_schema`, cluster by cluster."""
+    schema = clusters_schema()
+    columns: list[list[Any]] = [[] for _ in schema]
+    for cluster in clusters:
+        count = len(cluster.members)
+        rows: tuple[Iterable[Any], ...] = (
+            [cluster.cluster] * count,
+            cluster.members,
+            [cluster.keep] * count,
+            roles(cluster, threshold),
+            cluster.similarities,
+            [cluster.exact] * count,
+        )
+        for column, values in zip(columns, rows, strict=True):
+            column += values
+        if len(columns[0]) >= _ROWS:
+            yield _batch(schema, columns)
+            columns = [[] for _ in schema]
+    if columns[0]:
+        yield _batch(schema, columns)
+
+
+def _batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:
+    pa = arrow()
+    arrays = [
+        column if isinstance(column, pa.Array) else pa.array(column, field.type)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def roles(cluster: Cluster, threshold: float) -> list[str]:
+    """What each member of a cluster is: `keep`, `member`, or `below` the threshold."""
+    kept = cluster.members.index(cluster.keep)
+    found = ["member" if score >= threshold else "below" for score in cluster.similarities]
+    found[kept] = "keep"
+    return found

@@ -1,0 +1,220 @@
+"""Adding documents: a batch is signed, compared with what is stored, and written whole.
+
+Batches are read and written by the caller's thread, in parts; these are parsed and signed by
+other processes (lshdb.ingest.workers), so that one batch is signed while the next is read and the
+one before is written. They are written in order, each in one transaction, and nothing is read
+within one: a slow stream keeps no other process from writing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from lshdb.errors import KeyNotFound, LimitWarning
+from lshdb.ingest.batches import Batch, Item, Stream
+from lshdb.ingest.listing import LISTED
+from lshdb.ingest.parts import SignedPart
+from lshdb.ingest.screening import Screening
+from lshdb.ingest.selecting import SelectiveWriter
+from lshdb.ingest.workers import Signers
+from lshdb.ingest.writing import Writer, unindex
+from lshdb.model import AddReport, Line, Skipped
+from lshdb.shingling.content import cleaned
+from lshdb.shingling.hashing import reuse_freed_memory
+from lshdb.sources.records import Failure, Lines, RecordParser
+from lshdb.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """That only documents are added which are similar to none that is kept.
+
+    Attributes:
+        screening: what decides.
+        numbered: whether keys may be repeated; see SelectiveWriter.
+        keep_lines: whether the outcomes shall have the lines.
+    """
+
+    screening: Screening
+    numbered: bool = False
+    keep_lines: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of the documents of a part.
+
+    Attributes:
+        lines: what they were made of, where that is wanted.
+        part: the documents.
+        skipped: why each is not kept; None for those that are.
+    """
+
+    lines: Lines | None
+    part: SignedPart
+    skipped: list[Skipped | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A batch that is in the file.
+
+    Attributes:
+        report: what became of its documents.
+        outcomes: of each part of a selection.
+        signed: how many documents needed a signature.
+    """
+
+    report: AddReport
+    outcomes: list[Outcome]
+    signed: int
+
+
+def write_documents(
+    store: Store,
+    items: Iterable[Item],
+    workers: int,
+    parser: RecordParser | None = None,
+    on_failure: Callable[[Failure], None] = lambda _: None,
+    selection: Selection | None = None,
+) -> Iterator[Written]:
+    """Add documents in batches; each is told when it is in the file."""
+    if store.settings.shingling.foreign:
+        cleaned("", store.settings.shingling)  # says why not, once and not for each document
+    reuse_freed_memory()
+    cut = 0
+    with (
+        Signers(store.settings, parser, workers) as signers,
+        store.batches() as checkpoints,
+    ):
+        stream = Stream(
+            store,
+            items,
+            signers,
+            at_once=selection is not None,
+            keep_lines=selection is not None and selection.keep_lines,
+        )
+        count = 0
+        while (batch := next(stream, None)) is not None:
+            if selection is None:
+                checkpoints.before_begin(last=stream.at_end)
+                with store.writing():
+                    report, signed = _write(store, batch, signers, on_failure)
+                    written = Written(report, [], signed)
+                    checkpoints.before_commit()
+            else:
+                parts = [
+                    (lines, part)
+                    for lines, pending in batch.parts
+                    for part in signers.results(pending)
+                ]
+                batch.parts.clear()
+                for _, part in parts:
+                    for failure in part.failures:
+                        on_failure(failure)
+                checkpoints.before_begin(last=stream.at_end)
+                with store.writing():
+                    first = count if selection.numbered else None
+                    writer = SelectiveWriter(store, selection.screening, first)
+                    skipped = writer.write([part for _, part in parts])
+                    outcomes = [Outcome(*one, s) for one, s in zip(parts, skipped, strict=True)]
+                    report = writer.report
+                    written = Written(report, outcomes, report.documents - writer.stored)
+                    cut += writer.cut
+                    checkpoints.before_commit()
+                del parts
+            checkpoints.after_commit()
+            count += report.documents
+            stream.sign = bool(written.signed) or not report.documents
+            yield written
+            del written
+    if cut:
+        warnings.warn(_what_was_cut(cut), LimitWarning, stacklevel=2)
+    if stream.error is not None:
+        raise stream.error
+
+
+def add_documents(
+    store: Store,
+    items: Iterable[Item],
+    on_batch: Callable[[AddReport], None],
+    workers: int,
+    parser: RecordParser | None = None,
+    on_failure: Callable[[Failure], None] = lambda _: None,
+    screening: Screening | None = None,
+    on_skip: Callable[[Skipped], None] = lambda _: None,
+) -> AddReport:
+    """Add documents in batches; see Database.add_many and add_files."""
+    total = AddReport()
+    selection = None if screening is None else Selection(screening)
+    for written in write_documents(store, items, workers, parser, on_failure, selection):
+        total += written.report
+        for outcome in written.outcomes:
+            for skipped in outcome.skipped:
+                if skipped is not None and skipped.kept != skipped.key:
+                    on_skip(skipped)
+        on_batch(written.report)
+    return total
+
+
+def deduplicated_lines(
+    store: Store,
+    items: Iterable[Item],
+    on_batch: Callable[[AddReport], None],
+    workers: int,
+    parser: RecordParser,
+    on_failure: Callable[[Failure], None],
+    selection: Selection,
+) -> Iterator[Line]:
+    """The lines among the items, and which are kept; see Database.dedup."""
+    for written in write_documents(store, items, workers, parser, on_failure, selection):
+        for outcome in written.outcomes:
+            if outcome.lines is not None:
+                yield from _lines(outcome.lines, outcome)
+        on_batch(written.report)
+
+
+def _lines(block: Lines, outcome: Outcome) -> Iterator[Line]:
+    data = block.data.split(b"\n")
+    last = len(data) - 1
+    rows = zip(outcome.part.keys, outcome.part.lines, outcome.skipped, strict=True)
+    for key, place, skipped in rows:
+        line = data[place] + b"\n" if place < last else data[place]
+        yield Line(key, block.name, block.first + place, line, skipped)
+
+
+def _write(
+    store: Store, batch: Batch, signers: Signers, on_failure: Callable[[Failure], None]
+) -> tuple[AddReport, int]:
+    """Write a batch; what became of it, and how many documents needed a signature."""
+    writer = Writer(store)
+    # The first parts are written while the last ones are still being signed.
+    while batch.parts:
+        for part in signers.results(batch.parts.popleft()[1]):
+            for failure in part.failures:
+                on_failure(failure)
+            writer.write(part)
+    writer.finish()
+    return writer.report, writer.signed
+
+
+def _what_was_cut(documents: int) -> str:
+    return (
+        f"{documents:,} documents were kept that share a bucket with more than {LISTED} kept "
+        f"before them; they were compared with the first {LISTED} of it and with what is in their "
+        "smaller buckets, and may be similar to others"
+    )
+
+
+def remove(store: Store, keys: Sequence[str]) -> None:
+    """Remove documents in one transaction; KeyNotFound, and none removed, if a key is not there."""
+    with store.writing():
+        known = store.known(keys)
+        for key in keys:
+            if key not in known:
+                raise KeyNotFound(f"no document has the key {key!r}")
+        doc_ids = sorted({document.doc_id for document in known.values()})
+        unindex(store, doc_ids)
+        store.delete(doc_ids)

@@ -1,0 +1,213 @@
+"""Writing signed documents, within the transaction that the caller has begun."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count, repeat
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.ingest.parts import SignedPart
+from lshdb.model import AddReport, Settings
+from lshdb.shingling.content import from_stored
+from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.signing import Signed, sign
+from lshdb.store.store import DocumentValues, KnownDocument, Store
+
+
+class Writer:
+    """Writes the parts of a batch.
+
+    Attributes:
+        report: what became of the documents so far.
+        signed: how many of them needed a signature; the others were stored, content and all.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.report = AddReport()
+        self.signed = 0
+        self._store = store
+        self._next_id = store.last_doc_id() + 1
+        self._first_id = self._next_id
+        self._updated: set[int] = set()
+        self._hopeful = True  # that keys are new
+        self._doc_ids: list[npt.NDArray[np.int64]] = []
+        self._bucket_keys: list[npt.NDArray[np.int64]] = []
+
+    def write(self, part: SignedPart) -> None:
+        """Write documents and signatures; their band rows wait for those of the other parts."""
+        # To try it is quicker than to look first which keys there are.
+        if self._hopeful and part.signed is not None and self._write_new(part):
+            return
+        self._hopeful = False
+        store = self._store
+        part_keys = list(part.keys)
+        latest = {key: place for place, key in enumerate(part_keys)}
+        known = store.known(list(latest))
+        if not known and len(latest) == len(part_keys) and self._write_new(part):
+            return
+        added, updated, unchanged = _count(part, known)
+        places = [
+            place
+            for key, place in latest.items()
+            if key not in known or known[key].digest != part.digests[place]
+        ]
+        if known:
+            self._update_metadata(part, latest, known)
+        keys, digests = [part_keys[i] for i in places], [part.digests[i] for i in places]
+        old = [known[key].doc_id for key in keys if key in known]
+        if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old):
+            self.finish()  # a key that an earlier part has: its band rows are to go again
+        if old:
+            unindex(store, old)
+        signed = signatures_of(part, places, store.settings)
+        metadata = part.metadata_at(places)
+        stored = [part.stored[i] for i in places] if store.settings.content else None
+        self.put(keys, digests, metadata, stored, signed, known)
+        self._updated.update(old)
+        self.signed += len(places)
+        empty = len(places) - int(np.count_nonzero(signed.shingles))
+        self.report += AddReport(
+            added, updated, unchanged, len(part.failures), empty, part.replaced
+        )
+
+    def _write_new(self, part: SignedPart) -> bool:
+        """The same without a look at each document; False if a key is stored already or repeated.
+
+        Nothing is written then.
+        """
+        n = len(part.keys)
+        settings = self._store.settings
+        signed = signatures_of(part, range(n), settings)
+        stored = part.stored if settings.content else None
+        if self._put_new(part.keys, part.digests, part.metadata, stored, signed) is None:
+            return False
+        self.signed += n
+        empty = n - int(np.count_nonzero(signed.shingles))
+        self.report += AddReport(n, 0, 0, len(part.failures), empty, part.replaced)
+        return True
+
+    def _update_metadata(
+        self, part: SignedPart, latest: Mapping[str, int], known: Mapping[str, KnownDocument]
+    ) -> None:
+        """Give stored documents with the same content the metadata that they have now."""
+        places = [latest[key] for key in known]
+        self._store.set_metadata(
+            [
+                (document.doc_id, metadata)
+                for document, place, metadata in zip(
+                    known.values(), places, part.metadata_at(places), strict=True
+                )
+                if document.digest == part.digests[place] and document.metadata != metadata
+            ]
+        )
+
+    def finish(self) -> None:
+        """Write the band rows."""
+        if self._doc_ids:
+            self._store.insert_bands(np.concatenate(self._doc_ids), self._bucket_keys)
+            self._doc_ids, self._bucket_keys = [], []
+
+    def put(
+        self,
+        keys: Sequence[str],
+        digests: Sequence[bytes],
+        metadata: Sequence[str | None],
+        stored: Sequence[str] | None,
+        signed: Signed,
+        known: Mapping[str, KnownDocument],
+    ) -> list[int]:
+        """Write n documents with distinct keys; the known ones are no longer in any bucket.
+
+        `stored` is None where the database keeps no content.
+
+        Returns:
+            Their doc_ids.
+        """
+        if not known:
+            ids = self._put_new(keys, digests, metadata if any(metadata) else (), stored, signed)
+            assert ids is not None
+            return cast("list[int]", ids.tolist())
+        new_ids = count(self._next_id)
+        doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
+        self._next_id = next(new_ids)
+        shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
+        contents = [None] * len(keys) if stored is None else stored
+        rows: list[DocumentValues] = list(
+            zip(doc_ids, keys, shingles, blobs, metadata, contents, strict=True)
+        )
+        self._store.update([row for row in rows if row[1] in known])
+        self._store.insert([row for row in rows if row[1] not in known])
+        self._index(np.array(doc_ids, dtype=np.int64), signed)
+        return doc_ids
+
+    def _put_new(
+        self,
+        keys: Sequence[str],
+        digests: Sequence[bytes],
+        metadata: Sequence[str | None],
+        stored: Sequence[str] | None,
+        signed: Signed,
+    ) -> npt.NDArray[np.int64] | None:
+        """The same for keys that are thought to be new; None, and nothing written, if not all are.
+
+        `metadata` is empty where there is none.
+
+        Returns:
+            Their doc_ids, int64[n].
+        """
+        doc_ids = np.arange(self._next_id, self._next_id + len(keys))
+        if not self._store.insert_new(doc_ids, keys, signed.shingles, digests, stored, metadata):
+            return None
+        self._next_id += len(keys)
+        self._index(doc_ids, signed)
+        return doc_ids
+
+    def _index(self, ids: npt.NDArray[np.int64], signed: Signed) -> None:
+        """Write the signatures of documents int64[n], and keep their bucket keys for `finish`."""
+        if not signed.shingles.all():
+            filled = np.flatnonzero(signed.shingles)
+            ids, signed = ids[filled], signed.take(filled)
+        self._store.insert_signatures(ids, signed.signatures)
+        self._doc_ids.append(ids)
+        # Copied, as they would keep all of a message; those of a band next to each other, as that
+        # is how they are wanted.
+        self._bucket_keys.append(np.array(signed.bucket_keys, order="F"))
+
+
+def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -> Signed:
+    """The signatures of the documents at some places, made now if they were not wanted before.
+
+    Their bucket keys are those of `settings`, whatever the index was like when they were signed.
+    """
+    if part.signed is None:
+        return sign([from_stored(part.stored[i], settings.shingling) for i in places], settings)
+    if len(places) == len(part.keys):
+        return part.signed.banded(settings)
+    return part.signed.take(np.array(places, dtype=np.int64)).banded(settings)
+
+
+def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int, int]:
+    """How many are added, updated and unchanged, as if they came one by one."""
+    now = {key: (document.digest, document.metadata) for key, document in known.items()}
+    added = updated = unchanged = 0
+    metadata = part.metadata or repeat(None)
+    for key, given in zip(part.keys, zip(part.digests, metadata, strict=False), strict=True):
+        before = now.get(key)
+        if before is None:
+            added += 1
+        elif before == given:
+            unchanged += 1
+        else:
+            updated += 1
+        now[key] = given
+    return added, updated, unchanged
+
+
+def unindex(store: Store, doc_ids: Sequence[int]) -> None:
+    """Delete the signatures and band rows of documents, found again from the signatures."""
+    with_signature, signatures = store.signatures(np.array(doc_ids, dtype=np.int64))
+    keys = bucket_keys(signatures, store.settings.construction, store.settings.seed)
+    store.unindex(with_signature, keys)

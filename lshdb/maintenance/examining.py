@@ -1,0 +1,387 @@
+"""Looking for what is wrong with a file; lshdb.maintenance.repair puts right what can be derived.
+
+The file is walked twice, documents with their signatures and then band rows, in constant memory:
+see lshdb.maintenance.band_sums for how the two are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import ContentError, DamagedFile, QueryError
+from lshdb.maintenance.band_sums import MASK, PARTS, BandSums, Integers, Pairs, compare
+from lshdb.maintenance.findings import PROBLEMS, Problem, ProblemKind
+from lshdb.model import Content, Settings
+from lshdb.shingling.content import cleaned, digest, encoded, from_stored
+from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.signing import sign
+from lshdb.sources.metadata import from_json
+from lshdb.store.auditing import AuditedDocuments, Auditor
+
+OnProgress: TypeAlias = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and of how much (0 where it is not known)."""
+Faults: TypeAlias = dict[ProblemKind, npt.NDArray[np.bool_]]
+"""Which documents of a batch have a kind of problem, bool[n]."""
+
+DIGEST_BYTES: Final = 16
+_EXAMPLES: Final = 5
+_IDS_AT_ONCE: Final = 20_000
+_VALUES_AT_ONCE: Final = 8_000_000
+"""Bucket keys in memory where bands are compared row by row."""
+
+
+class Findings:
+    """Collects problems."""
+
+    def __init__(self) -> None:
+        self._counts: dict[ProblemKind, int] = {}
+        self._examples: dict[ProblemKind, list[str]] = {}
+
+    def add(self, kind: ProblemKind, count: int, examples: Iterable[str]) -> None:
+        """Count some, and remember the first examples."""
+        if count:
+            self._counts[kind] = self._counts.get(kind, 0) + count
+            own = self._examples.setdefault(kind, [])
+            for example in examples:
+                if len(own) >= _EXAMPLES:
+                    break
+                if example not in own:
+                    own.append(example)
+
+    def __contains__(self, kind: ProblemKind) -> bool:
+        return kind in self._counts
+
+    def problems(self) -> tuple[Problem, ...]:
+        """All, in the order of PROBLEMS."""
+        return tuple(
+            Problem(kind, self._counts[kind], tuple(self._examples[kind]))
+            for kind in PROBLEMS
+            if kind in self._counts
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Band rows int64[n, 3] (band_no, bucket_key, doc_id) that differ from the signatures'.
+
+    Attributes:
+        missing: those that are not there, in the order of the table.
+        wrong: those of a document that are not its signature's.
+        orphans: those of documents that are not there.
+    """
+
+    missing: Integers
+    wrong: Integers
+    orphans: Integers
+
+
+class Examination:
+    """One look at a whole file.
+
+    Attributes:
+        findings: what is wrong.
+        mendable: whether the file can be written without harm: it is sound for SQLite, and its
+            schema and settings are lshdb's but for what can be made.
+        settings: those of the file; None if they are not legal.
+        counts: how many documents and band rows were looked at.
+        differing: the bands that differ from the signatures', and in each the parts that do.
+    """
+
+    def __init__(self, audit: Auditor, deep: bool, on_progress: OnProgress) -> None:
+        self.findings = Findings()
+        self.mendable = True
+        self.settings: Settings | None = None
+        self.counts = (0, 0)
+        self.differing: dict[int, Integers] = {}
+        self._audit = audit
+        self._deep = deep
+        self._tell = on_progress
+        self._stages()
+
+    def _stages(self) -> None:
+        self._attempt("the file's structure", self._structure)
+        self._attempt("the schema", self._schema)
+        self._attempt("the settings", self._read_settings)
+        if self.settings is None:
+            self._not_checked("documents, signatures and bands")
+            return
+        self._attempt("the size", self._count)
+        pairs = Pairs()
+        wanted = BandSums(self.settings.construction.bands, pairs)
+        stored = BandSums(self.settings.construction.bands, pairs)
+        whole = self._attempt("documents", lambda: self._documents(wanted))
+        self._attempt("signatures", self._orphan_signatures)
+        whole &= self._attempt("bands", lambda: self._bands(stored))
+        if whole:
+            self.differing = wanted.differing(stored)
+            self._attempt("bands", self._differences)
+
+    def _attempt(self, what: str, stage: Callable[[], None]) -> bool:
+        """Run a stage; whether it came to its end."""
+        try:
+            stage()
+        except DamagedFile as error:
+            self.findings.add("damaged", 1, [str(error)])
+            self.mendable = False
+        except QueryError:  # a table or column is missing: the schema's stage has told
+            pass
+        else:
+            return True
+        self._not_checked(what)
+        return False
+
+    def _not_checked(self, what: str) -> None:
+        self.findings.add("not-checked", 1, [what])
+
+    def _structure(self) -> None:
+        self._tell("structure", 0, 0)
+        complaints = self._audit.complaints()
+        self.findings.add("damaged", len(complaints), complaints)
+        self.mendable &= not complaints
+
+    def _schema(self) -> None:
+        if self._audit.version < 1:
+            self.findings.add("schema", 1, [f"format {self._audit.version} never was"])
+            self.mendable = False
+            return
+        faults = self._audit.schema_faults()
+        self.findings.add("schema", len(faults), [fault.what for fault in faults])
+        self.mendable &= all(fault.makeable for fault in faults)
+        for table, row in self._audit.broken_references():
+            if table != "signatures":  # those are told as signatures without a document
+                self.findings.add("foreign-key", 1, [f"table {table}, row {row}"])
+
+    def _read_settings(self) -> None:
+        try:
+            self.settings = self._audit.settings()
+        except DamagedFile as error:
+            self.findings.add("settings", 1, [str(error)])
+            self.mendable = False
+
+    def _count(self) -> None:
+        self.counts = self._audit.counts()
+
+    def _documents(self, wanted: BandSums) -> None:
+        settings = self.settings
+        assert settings is not None
+        contents = settings.content and (self._deep or settings.shingling.of_sets)
+        done = 0
+        for batch in self._audit.documents(contents=contents):
+            for kind, which in faults_of(batch, settings, self._deep).items():
+                places = np.flatnonzero(which)
+                if len(places):
+                    self.findings.add(kind, len(places), _keys(batch, places))
+            doc_ids, signatures = _signatures(batch, settings.permutations)
+            keys = bucket_keys(signatures, settings.construction, settings.seed)
+            wanted.add_documents(doc_ids, keys)
+            done += len(batch.keys)
+            self._tell("documents", done, self.counts[0])
+
+    def _orphan_signatures(self) -> None:
+        for doc_id in self._audit.orphan_signatures():
+            self.findings.add("signature-orphan", 1, [f"doc_id {doc_id}"])
+
+    def _bands(self, stored: BandSums) -> None:
+        assert self.settings is not None
+        done = 0
+        for band_no in range(self.settings.construction.bands):
+            for keys, doc_ids in self._audit.band(band_no):
+                stored.add_band(band_no, keys, doc_ids)
+                done += len(keys)
+                self._tell("bands", done, self.counts[1])
+
+    def _differences(self) -> None:
+        assert self.settings is not None
+        for difference in differences(self._audit, self.settings, self.differing):
+            self._add_rows("band-missing", difference.missing)
+            self._add_rows("band-wrong", difference.wrong)
+            self._add_rows("band-orphan", difference.orphans)
+
+    def _add_rows(self, kind: ProblemKind, rows: Integers) -> None:
+        some = list(dict.fromkeys(rows[: 8 * _EXAMPLES, 2].tolist()))
+        known = self._audit.keys(some)
+        self.findings.add(kind, len(rows), [known.get(i, f"doc_id {i}") for i in some])
+
+
+def faults_of(batch: AuditedDocuments, settings: Settings, deep: bool) -> Faults:
+    """What is wrong with documents and their signatures.
+
+    Args:
+        batch: n documents, with contents if `deep`, or if they are sets and kept.
+        settings: the file's.
+        deep: whether contents are shingled and signed again.
+    """
+    shingles = batch.shingles
+    sizes = np.array([-1 if blob is None else len(blob) for blob in batch.signatures])
+    digests = np.array([len(blob) for blob in batch.digests])
+    faults: Faults = {
+        "doc-id": batch.doc_ids < 1,
+        "key": _bad_keys(batch.keys),
+        "content": batch.filled & (not settings.content),
+        "content-missing": ~batch.filled & settings.content,
+        "metadata": _bad_metadata(batch.metadata),
+        "digest": digests != DIGEST_BYTES,
+        "shingles": shingles < 0,
+        # Neither has a signature of another size a use, nor one of a document without shingles.
+        "signature": (sizes >= 0) & ((sizes != 4 * settings.permutations) | (shingles <= 0)),
+        "signature-missing": (sizes < 0) & (shingles > 0),
+    }
+    if not settings.content:
+        return faults
+    readable = readable_contents(batch, settings)
+    for place, content in readable.items():
+        if content is None or encoded(content).encode() != batch.contents[place]:
+            faults["content"][place] = True
+    if deep:
+        _compare_with_content(batch, settings, readable, faults)
+    return faults
+
+
+def readable_contents(batch: AuditedDocuments, settings: Settings) -> dict[int, Content | None]:
+    """The documents, by their places in the batch, of contents that were read.
+
+    None is what cannot be read as a document; a set comes as it is to be stored.
+    """
+    contents: dict[int, Content | None] = {}
+    for place, stored in enumerate(batch.contents):
+        if stored is None:
+            continue
+        try:
+            text = stored.decode()
+            if settings.shingling.of_sets:
+                contents[place] = cleaned(from_stored(text, settings.shingling), settings.shingling)
+            else:
+                contents[place] = text
+        # Sets within sets, thousands deep, are no sets of lshdb's either.
+        except (UnicodeDecodeError, DamagedFile, ContentError, RecursionError):
+            contents[place] = None
+    return contents
+
+
+def _compare_with_content(
+    batch: AuditedDocuments,
+    settings: Settings,
+    readable: dict[int, Content | None],
+    faults: Faults,
+) -> None:
+    places = [place for place, content in readable.items() if content is not None]
+    contents = [content for content in readable.values() if content is not None]
+    signed = sign(contents, settings)
+    at = np.array(places, dtype=np.int64)
+    faults["shingles"][at] |= signed.shingles != batch.shingles[at]
+    for row, place in enumerate(places):
+        if digest(encoded(contents[row]).encode()) != batch.digests[place]:
+            faults["digest"][place] = True
+        blob = batch.signatures[place]
+        if signed.shingles[row] == 0:
+            faults["signature"][place] |= blob is not None
+        elif blob is None:
+            faults["signature-missing"][place] = True
+        elif blob != signed.signatures[row].astype("<u4").tobytes():
+            faults["signature"][place] = True
+
+
+def differences(
+    audit: Auditor, settings: Settings, differing: dict[int, Integers]
+) -> Iterator[Difference]:
+    """The band rows that differ from the signatures', in those bands and parts; and foreign bands.
+
+    Rows may be written when all of a difference was taken.
+    """
+    if differing:
+        every = np.unique(np.concatenate(list(differing.values())))
+        documents, _ = audit.counts()
+        values = max(1, documents * len(differing) // PARTS)
+        at_once = max(1, _VALUES_AT_ONCE // values)
+        for start in range(0, len(every), at_once):
+            parts = every[start : start + at_once]
+            doc_ids, keys = _keys_of_parts(audit, settings, parts, list(differing))
+            for column, band_no in enumerate(differing):
+                some = np.intersect1d(parts, differing[band_no])
+                if not len(some):
+                    continue
+                inside = np.isin(doc_ids & MASK, some)
+                wanted = doc_ids[inside], keys[inside, column]
+                missing, surplus = compare(wanted, audit.band_of_part(band_no, MASK, some))
+                lost = np.column_stack([wanted[1][missing], wanted[0][missing]])
+                lost = lost[np.lexsort((lost[:, 1], lost[:, 0]))]
+                there = _present(audit, surplus[:, 1])
+                yield Difference(
+                    _rows(band_no, lost),
+                    _rows(band_no, surplus[there]),
+                    _rows(band_no, surplus[~there]),
+                )
+    # SQLite lets rows go that it has given already.
+    for rows in audit.foreign_bands(settings.construction.bands):
+        there = _present(audit, rows[:, 2])
+        yield Difference(rows[:0], rows[there], rows[~there])
+
+
+def _keys_of_parts(
+    audit: Auditor, settings: Settings, parts: Integers, bands: list[int]
+) -> tuple[Integers, Integers]:
+    """Documents int64[n] of some parts, in order, and their keys int64[n, b] in some bands."""
+    ids, keys = [np.empty(0, dtype=np.int64)], [np.empty((0, len(bands)), dtype=np.int64)]
+    for doc_ids, signatures in audit.signatures_of_part(MASK, parts, settings.permutations):
+        ids.append(doc_ids)
+        keys.append(bucket_keys(signatures, settings.construction, settings.seed)[:, bands])
+    return np.concatenate(ids), np.concatenate(keys)
+
+
+def _present(audit: Auditor, doc_ids: Integers) -> npt.NDArray[np.bool_]:
+    """Which of the documents int64[n] are there, bool[n]."""
+    distinct, back = np.unique(doc_ids, return_inverse=True)
+    there = np.zeros(len(distinct), dtype=np.bool_)
+    for start in range(0, len(distinct), _IDS_AT_ONCE):
+        some = distinct[start : start + _IDS_AT_ONCE]
+        known = np.array(list(audit.keys(some.tolist())), dtype=np.int64)
+        there[start : start + len(some)] = np.isin(some, known)
+    return there[back]
+
+
+def _rows(band_no: int, pairs: Integers) -> Integers:
+    return np.column_stack([np.full(len(pairs), band_no, dtype=np.int64), pairs])
+
+
+def _signatures(batch: AuditedDocuments, lanes: int) -> tuple[Integers, npt.NDArray[np.uint32]]:
+    """The signatures of the right size, uint32[m, lanes], and the documents' numbers int64[m]."""
+    some = [(i, b) for i, b in enumerate(batch.signatures) if b is not None and len(b) == 4 * lanes]
+    packed = np.frombuffer(b"".join(blob for _, blob in some), dtype="<u4")
+    places = np.array([i for i, _ in some], dtype=np.int64)
+    return batch.doc_ids[places], packed.reshape(len(some), lanes).astype(np.uint32, copy=False)
+
+
+def _bad_keys(keys: Iterable[bytes]) -> npt.NDArray[np.bool_]:
+    return np.array([not key or b"\0" in key or not _is_utf8(key) for key in keys], dtype=np.bool_)
+
+
+def _bad_metadata(stored: Iterable[bytes | None]) -> npt.NDArray[np.bool_]:
+    return np.array([raw is not None and not _is_object(raw) for raw in stored], dtype=np.bool_)
+
+
+def _is_object(raw: bytes) -> bool:
+    """Whether stored metadata is read as fields by their names."""
+    try:
+        from_json(raw.decode())
+    except (UnicodeDecodeError, DamagedFile):
+        return False
+    return True
+
+
+def _is_utf8(raw: bytes) -> bool:
+    if raw.isascii():
+        return True
+    try:
+        raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _keys(batch: AuditedDocuments, places: Integers) -> list[str]:
+    return [batch.keys[place].decode("utf-8", "replace") for place in places[:_EXAMPLES].tolist()]

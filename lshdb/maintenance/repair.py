@@ -1,0 +1,106 @@
+"""Putting right what can be derived: what contents say of signatures, and signatures of bands."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from lshdb.maintenance.examining import (
+    Examination,
+    OnProgress,
+    differences,
+    faults_of,
+    readable_contents,
+)
+from lshdb.maintenance.findings import ProblemKind, Repair, RepairKind
+from lshdb.model import Settings
+from lshdb.shingling.content import digest, encoded
+from lshdb.sketching.signing import sign
+from lshdb.store.auditing import AuditedDocuments, Auditor
+
+_DERIVED: Final[tuple[ProblemKind, ...]] = (
+    "content",
+    "digest",
+    "shingles",
+    "signature",
+    "signature-missing",
+)
+"""What a content tells anew."""
+
+
+def mend(
+    audit: Auditor, settings: Settings, deep: bool, on_progress: OnProgress
+) -> tuple[Repair, ...]:
+    """Put right what can be, within the auditor's transaction; nothing that is the user's goes.
+
+    The file must be mendable (see lshdb.maintenance.examining.Examination).
+
+    Args:
+        audit: of the file, for writing.
+        settings: the file's.
+        deep: whether all contents are shingled and signed again, to see whether they are right.
+        on_progress: told how far it is.
+
+    Returns:
+        What was done.
+    """
+    done: dict[RepairKind, int] = {}
+    done["schema-made"] = audit.make_missing()
+    orphans = list(audit.orphan_signatures())
+    audit.delete_signatures(orphans)
+    done["signatures-removed"] = len(orphans)
+    done["documents-derived"] = _derive_documents(audit, settings, deep, on_progress)
+    done["bands-made"], done["bands-removed"] = _mend_bands(audit, settings, on_progress)
+    return tuple(Repair(kind, count) for kind, count in done.items() if count)
+
+
+def _derive_documents(
+    audit: Auditor, settings: Settings, deep: bool, on_progress: OnProgress
+) -> int:
+    if not settings.content:
+        return 0
+    derived = seen = 0
+    total, _ = audit.counts()
+    for batch in audit.documents(contents=True):
+        derived += _derive(audit, batch, settings, deep)
+        seen += len(batch.keys)
+        on_progress("mending documents", seen, total)
+    return derived
+
+
+def _derive(audit: Auditor, batch: AuditedDocuments, settings: Settings, deep: bool) -> int:
+    """Derive anew what is wrong with documents of a batch and can be; how many."""
+    faults = faults_of(batch, settings, deep)
+    wrong = np.logical_or.reduce([faults[kind] for kind in _DERIVED])
+    contents = {
+        place: content
+        for place, content in readable_contents(batch, settings).items()
+        if content is not None and wrong[place]
+    }
+    if not contents:
+        return 0
+    signed = sign(list(contents.values()), settings)
+    stored = [encoded(content) for content in contents.values()]
+    audit.derive(
+        batch.doc_ids[list(contents)],
+        [digest(text.encode()) for text in stored],
+        stored,
+        signed.shingles,
+        signed.signatures,
+    )
+    return len(contents)
+
+
+def _mend_bands(audit: Auditor, settings: Settings, on_progress: OnProgress) -> tuple[int, int]:
+    """Make the band rows those of the signatures; how many were made, and how many removed."""
+    # The signatures may be others by now.
+    differing = Examination(audit, False, on_progress).differing
+    made = removed = 0
+    for difference in differences(audit, settings, differing):
+        for rows in (difference.wrong, difference.orphans):
+            audit.delete_bands(rows)
+            removed += len(rows)
+        audit.insert_bands(difference.missing)
+        made += len(difference.missing)
+    return made, removed

@@ -1,0 +1,289 @@
+"""All similar pairs of a database, and the clusters that they make."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import LimitWarning, UsageError
+from lshdb.model import Cluster, Keep, Pair
+from lshdb.search.candidates import Limit, Numbers, SharedBuckets
+from lshdb.search.clustering import Components, take_greedily
+from lshdb.search.overlaps import runs
+from lshdb.search.thinning import thinned
+from lshdb.search.verifying import Estimates, Exact, Scorer
+from lshdb.store.joins import JoinReader
+from lshdb.store.store import Store
+
+_LIMIT: Final = Limit(whole=2000, first=64, others=512)
+"""What clusters compare in one bucket: that much stays linear in the number of documents."""
+_STAR: Final = Limit(whole=0, first=1, others=0)
+_ROWS: Final = 10_000
+"""Pairs, or members of clusters, made into objects in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What `Database.pairs` or `Database.clusters` was asked; illegal ones raise UsageError.
+
+    The threshold None is that of the database, as it is when the join begins.
+    """
+
+    threshold: float | None
+    estimate: bool
+    keep: Keep = "first"
+    star: bool = False
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not 0 < self.threshold <= 1:
+            raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
+        if self.keep not in get_args(Keep):
+            raise UsageError(f"keep {self.keep!r} is not {', '.join(get_args(Keep))}")
+
+
+class _Join:
+    """One reading of the documents that share buckets.
+
+    Attributes:
+        settings: those of the index that is read.
+        doc_ids: int64[m], ascending; a document's number is its place here.
+        same: int64[m], for each document the first one with the same content.
+        buckets: all buckets of two documents or more.
+        scorer: tells similarities, exact or not.
+        estimates: tells estimates.
+        threshold: the least similarity.
+        thinned: whether there are fewer candidates than the buckets have.
+    """
+
+    def __init__(self, reader: JoinReader, request: Request) -> None:
+        self._reader = reader
+        self.settings = reader.settings
+        own = self.settings.threshold
+        self.threshold = own if request.threshold is None else request.threshold
+        self.thinned = False
+        self.exact = self.settings.content and not request.estimate
+        self.doc_ids, self.buckets = SharedBuckets.collect(reader.shared_buckets())
+        digests, self._shingles = reader.digests(self.doc_ids)
+        _, first, of_document = np.unique(digests, return_index=True, return_inverse=True)
+        self.same: Numbers = first[of_document]
+        del digests, of_document
+        self.estimates = Estimates(reader, self.doc_ids, self.same)
+        self.scorer: Scorer = self.estimates
+        if self.exact:
+            self.scorer = Exact(reader, self.doc_ids, self.same, self._shingles, self.settings)
+
+    def __len__(self) -> int:
+        return len(self.doc_ids)
+
+    def thin(self, buckets: SharedBuckets, labels: Numbers, threshold: float) -> SharedBuckets:
+        """Fewer candidates instead of those of hot buckets, if similarities are exact."""
+        if isinstance(self.scorer, Exact):
+            fewer = thinned(buckets, self.scorer, labels, threshold, _LIMIT.whole)
+            self.thinned |= fewer is not None
+            return buckets if fewer is None else fewer
+        return buckets
+
+    def similar(
+        self, one: Numbers, other: Numbers, threshold: float
+    ) -> tuple[Numbers, Numbers, npt.NDArray[np.float64]]:
+        """Those of the pairs int64[c] that are similar, and their similarities."""
+        scores = self.scorer.scores(one, other, threshold)
+        similar = scores >= threshold
+        one, other, scores = one[similar], other[similar], scores[similar]
+        construction = self.settings.construction
+        if self.thinned or construction.higher:
+            # Some were paired by a shingle, and share no bucket; others share one, but not those
+            # that make the cascade true. Few pairs are similar, so these are asked last.
+            shared = self.estimates.share_bucket(one, other, construction)
+            one, other, scores = one[shared], other[shared], scores[shared]
+        return one, other, scores
+
+    def keys(self, documents: Numbers) -> list[str]:
+        """The keys of documents, int64[n]."""
+        some, place = np.unique(documents, return_inverse=True)
+        keys = self._reader.keys(self.doc_ids[some])
+        return [keys[i] for i in place.tolist()]
+
+    def order(self, keep: Keep) -> Numbers:
+        """int64[m]: the documents, those to be kept rather than others first."""
+        if keep == "last":
+            return np.arange(len(self))[::-1].copy()
+        if keep == "longest":
+            # The elements of a set, not the characters of its JSON.
+            of_sets = self.settings.shingling.of_sets
+            lengths = self._shingles if of_sets else self._reader.lengths(self.doc_ids)
+            return np.argsort(-lengths, kind="stable")
+        return np.arange(len(self))
+
+
+@dataclass(frozen=True, slots=True)
+class PairBlock:
+    """Some pairs of similar documents, n of them.
+
+    Attributes:
+        a, b: their keys, n each; `a` has those added first.
+        similarities: float64[n].
+        estimates: float64[n].
+        exact: whether similarities are exact.
+    """
+
+    a: list[str]
+    b: list[str]
+    similarities: npt.NDArray[np.float64]
+    estimates: npt.NDArray[np.float64]
+    exact: bool
+
+
+def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
+    """All pairs of candidates that are similar, in the order of addition."""
+    for block in pair_blocks(store, request):
+        scores, estimates = block.similarities.tolist(), block.estimates.tolist()
+        for a, b, score, estimate in zip(block.a, block.b, scores, estimates, strict=True):
+            yield Pair(a, b, score, block.exact, estimate)
+
+
+def pair_blocks(store: Store, request: Request) -> Iterator[PairBlock]:
+    """The same pairs, some thousands at a time."""
+    with store.join_reader() as reader:
+        join = _Join(reader, request)
+        buckets = join.thin(join.buckets, join.same, join.threshold)
+        # Buckets that were thinned have not all that a pair shares.
+        shared = 1 if join.thinned else join.settings.construction.least_bands
+        for candidates in buckets.pairs(len(join), shared=shared):
+            a, b, scores = join.similar(*candidates, join.threshold)
+            for start in range(0, len(a), _ROWS):
+                part = slice(start, start + _ROWS)
+                yield _block(join, a[part], b[part], scores[part])
+
+
+def _block(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64]) -> PairBlock:
+    estimates = join.estimates.scores(a, b, 0) if join.exact else scores
+    keys = join.keys(np.concatenate([a, b]))
+    return PairBlock(keys[: len(a)], keys[len(a) :], scores, estimates, join.exact)
+
+
+def all_clusters(store: Store, request: Request) -> Iterator[Cluster]:
+    """The clusters of two documents or more, in the order of their first documents."""
+    with store.join_reader() as reader:
+        join = _Join(reader, request)
+        order = join.order(request.keep)
+        find = _stars if request.star else _components
+        keeper, scores = find(join, order, join.threshold)
+        size = np.bincount(keeper, minlength=len(join))[keeper]
+        # Clusters in the order of their first members, in each the members in theirs.
+        first = np.full(len(join), len(join))
+        np.minimum.at(first, keeper, np.arange(len(join)))
+        members = np.flatnonzero(size > 1)
+        members = members[np.argsort(first[keeper[members]], kind="stable")]
+        yield from _clusters(join, members, keeper[members], scores[members], join.threshold)
+
+
+def _clusters(
+    join: _Join,
+    members: Numbers,
+    keepers: Numbers,
+    scores: npt.NDArray[np.float64],
+    threshold: float,
+) -> Iterator[Cluster]:
+    """Clusters of members int64[n], cluster by cluster, with the kept one of each."""
+    begins, ends = runs(keepers)
+    place = 0
+    while place < len(begins):
+        last = max(place + 1, int(np.searchsorted(ends, begins[place] + _ROWS, side="right")))
+        start = begins[place]
+        keys = join.keys(members[start : ends[last - 1]])
+        for number in range(place, last):
+            begin, end = int(begins[number]), int(ends[number])
+            own = keys[begin - start : end - start]
+            kept = int(np.flatnonzero(members[begin:end] == keepers[begin])[0])
+            similarities = scores[begin:end]
+            others = np.delete(similarities, kept)
+            yield Cluster(
+                cluster=number + 1,
+                keep=own[kept],
+                members=tuple(own),
+                similarities=tuple(similarities.tolist()),
+                lowest=float(others.min()),
+                mean=float(others.mean()),
+                below=int((others < threshold).sum()),
+                exact=join.exact,
+            )
+        place = last
+
+
+def _components(
+    join: _Join, order: Numbers, threshold: float
+) -> tuple[Numbers, npt.NDArray[np.float64]]:
+    """Connected components: for each document the one kept, and the similarity to it.
+
+    Equal documents count as one. The members of a bucket are first compared with its first one,
+    which is all that most buckets need; then with others, as long as they are not connected.
+    """
+    components = Components(len(join))
+    buckets = join.buckets.only(join.same == np.arange(len(join)))
+    scorer = join.scorer
+    for limit in (_STAR, _LIMIT):
+        for a, b in buckets.pairs(len(join), limit):
+            apart = components.apart(a, b)
+            one, other, _ = join.similar(a[apart], b[apart], threshold)
+            components.join(one, other)
+        buckets = buckets.mixed(components.labels)
+        if limit is _STAR:
+            buckets = join.thin(buckets, components.labels, threshold)
+    _warn(buckets, components.labels, np.ones(len(join), dtype=np.bool_))
+    label = components.labels[join.same]
+    # The first of each component in the order wanted.
+    keeper = np.empty(len(join), dtype=np.int64)
+    keeper[label[order[::-1]]] = order[::-1]
+    keeper = keeper[label]
+    scores = np.ones(len(join))
+    other = np.flatnonzero(keeper != np.arange(len(join)))
+    other = other[np.argsort(keeper[other], kind="stable")]
+    for start in range(0, len(other), _ROWS):
+        some = other[start : start + _ROWS]
+        scores[some] = scorer.scores(keeper[some], some, 0)
+    return keeper, scores
+
+
+def _stars(
+    join: _Join, order: Numbers, threshold: float
+) -> tuple[Numbers, npt.NDArray[np.float64]]:
+    """Stars: documents in an order each take those that are similar, unless they are taken.
+
+    Documents are renumbered by their place in the order; of equal ones, the first stands for all.
+    """
+    count = len(join)
+    number = np.empty(count, dtype=np.int64)
+    number[order] = np.arange(count)
+    first = np.full(count, count)
+    np.minimum.at(first, join.same, number)
+    own = first[join.same]  # the number that stands for each document
+    buckets = join.thin(join.buckets.only(own == number), join.same, threshold)
+    buckets = buckets.renumbered(number)
+    taken = np.full(count, -1)
+    scores = np.ones(count)
+    free = np.ones(count, dtype=np.bool_)
+    for a, b in buckets.pairs(count, _LIMIT, free):
+        one, other, found = join.similar(order[a], order[b], threshold)
+        take_greedily(number[one], number[other], found, taken, scores)
+        np.less(taken, 0, out=free)
+    taker = np.where(free, np.arange(count), taken)
+    _warn(buckets, taker, free)
+    return order[taker[own]], scores[own]
+
+
+def _warn(buckets: SharedBuckets, labels: Numbers, asking: npt.NDArray[np.bool_]) -> None:
+    cut, pairs = buckets.left_out(_LIMIT, labels, asking)
+    if cut:
+        warnings.warn(
+            f"buckets with more than {_LIMIT.whole:,} documents, not all similar: {cut:,}; "
+            f"{pairs:,} of their candidate pairs were not compared, and clusters that only these "
+            "would join are apart; lshdb pairs compares all",
+            LimitWarning,
+            stacklevel=2,
+        )

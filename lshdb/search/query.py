@@ -1,0 +1,273 @@
+"""Finding the stored documents similar to one: candidates, estimates, verification, ranking."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import KeyNotFound, LimitWarning, UsageError
+from lshdb.model import Content, Match
+from lshdb.search.buckets import Candidates, Keep, all_documents, all_in_buckets, best_in_buckets
+from lshdb.search.shared_shingles import overlaps
+from lshdb.shingling.content import cleaned, from_stored
+from lshdb.shingling.jaccard import (
+    containment,
+    containment_at,
+    least_estimate,
+    similarity,
+    similarity_at,
+)
+from lshdb.shingling.shingles import distinct_shingles
+from lshdb.sketching.minhash import EMPTY
+from lshdb.sketching.signing import sign
+from lshdb.store.conditions import Parameters
+from lshdb.store.lookups import DocumentRow
+from lshdb.store.store import Store
+
+_VERIFIED_FIRST: Final = 64
+"""Documents verified before it is asked whether more can be among the best."""
+_MOST: Final = 1 << 62
+"""More matches than any file has; SQLite takes no larger numbers."""
+_AT_ONCE: Final = 10_000
+"""Sizes of documents read at once."""
+
+Shares: TypeAlias = npt.NDArray[np.float64]
+Places: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What `Database.query` was asked; see there. Illegal ones raise UsageError."""
+
+    content: Content | None
+    key: str | None
+    top: int | None
+    threshold: float
+    estimate: bool
+    exhaustive: bool
+    containment: bool = False
+    signature: npt.NDArray[np.uint32] | None = None
+    where: str | None = None
+    parameters: Parameters = ()
+
+    def __post_init__(self) -> None:
+        if sum(one is not None for one in (self.content, self.key, self.signature)) != 1:
+            raise UsageError("a query takes either a document or a key")
+        if self.top is not None and self.top < 1:
+            raise UsageError(f"top {self.top} is not at least 1")
+        if not 0 < self.threshold <= 1:
+            raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
+        if self.where is None and self.parameters:
+            raise UsageError("parameters are for an expression, and there is no where")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The document of a query.
+
+    Attributes:
+        hashes: uint64[any], its distinct shingles, sorted; None where they are not needed.
+        signature: uint32[k]; None if it is empty.
+        size: how many distinct shingles it has, as far as is known.
+        doc_id: its own, or -1.
+    """
+
+    hashes: npt.NDArray[np.uint64] | None
+    signature: npt.NDArray[np.uint32] | None
+    size: int
+    doc_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """Scores of some of the candidates: their places int64[n], and float64[n] each."""
+
+    places: Places
+    similarities: Shares
+    containments: Shares | None
+
+    @property
+    def decisive(self) -> Shares:
+        """What the threshold is about."""
+        return self.similarities if self.containments is None else self.containments
+
+
+def search(store: Store, query: Query) -> list[Match]:
+    """The matches of a query, best first."""
+    exact = store.settings.content and not query.estimate
+    if query.containment and store.settings.shingling.foreign:
+        raise UsageError("of signatures that were made elsewhere no containment can be told")
+    with ExitStack() as stack:
+        keep = None
+        if query.where is not None:
+            condition = store.condition(query.where, query.parameters)
+            keep = stack.enter_context(condition).matching
+        stack.enter_context(store.reading())
+        asked = _document_of(store, query, exact)
+        if asked.signature is None:
+            return []
+        found = _candidates(store, query, asked.signature, keep)
+        if asked.doc_id >= 0:
+            found = found.chosen(found.doc_ids != asked.doc_id)
+        scores = (_verified if exact else _estimated)(store, query, asked, found)
+        scores = _best(found, scores, query)
+        keys = store.keys_of(found.doc_ids[scores.places])
+    if found.cut and not _is_certain(scores, query.top):
+        # 2 lines up: where Database.query was called.
+        warnings.warn(_what_was_cut(found), LimitWarning, stacklevel=3)
+    found = found.chosen(scores.places)
+    contained: list[float | None] = [None] * len(keys)
+    if scores.containments is not None:
+        contained = [*scores.containments.tolist()]
+    rows = zip(
+        keys,
+        scores.similarities.tolist(),
+        found.estimates.tolist(),
+        found.bands.tolist(),
+        contained,
+        strict=True,
+    )
+    return [
+        Match(key, similarity, exact, estimate, bands, share)
+        for key, similarity, estimate, bands, share in rows
+    ]
+
+
+def row_of_key(store: Store, key: str) -> DocumentRow:
+    """The stored document of a key; KeyNotFound if there is none."""
+    row = store.document(key)
+    if row is None:
+        raise KeyNotFound(f"no document has the key {key!r}")
+    return row
+
+
+def _document_of(store: Store, query: Query, exact: bool) -> _Asked:
+    if query.signature is not None:
+        is_empty = bool((query.signature == EMPTY).all())
+        return _Asked(None, None if is_empty else query.signature, 0, -1)
+    shingling = store.settings.shingling
+    needed = exact or query.containment
+    if query.key is not None:
+        row = row_of_key(store, query.key)
+        hashes = None
+        if needed and row.content is not None:
+            hashes = _hashes(store, from_stored(row.content, shingling))
+        size = row.shingles if hashes is None else len(hashes)
+        return _Asked(hashes, row.signature, size, row.doc_id)
+    assert query.content is not None
+    document = cleaned(query.content, shingling)
+    signed = sign([document], store.settings)
+    signature = signed.signatures[0] if signed.shingles[0] else None
+    hashes = _hashes(store, document) if needed else None
+    return _Asked(hashes, signature, 0 if hashes is None else len(hashes), -1)
+
+
+def _hashes(store: Store, document: Content) -> npt.NDArray[np.uint64]:
+    return distinct_shingles([document], store.settings.shingling, store.settings.seed).hashes
+
+
+def _candidates(
+    store: Store, query: Query, signature: npt.NDArray[np.uint32], keep: Keep | None
+) -> Candidates:
+    if query.exhaustive:
+        return all_documents(store, signature, keep)
+    if query.top is None or keep is not None:
+        # The best of those that a condition leaves may be anywhere in a large bucket.
+        return all_in_buckets(store, signature, keep)
+    # One more, for a stored document is not among its own matches.
+    return best_in_buckets(store, signature, min(query.top, _MOST) + 1)
+
+
+def _estimated(store: Store, query: Query, asked: _Asked, found: Candidates) -> _Scores:
+    """The scores of all candidates that signatures tell."""
+    contained = None
+    if query.containment:
+        shingles = _shingle_counts(store, found)
+        contained = containment_at(found.estimates, asked.size, shingles)
+    return _Scores(np.arange(len(found.doc_ids)), found.estimates, contained)
+
+
+def _verified(store: Store, query: Query, asked: _Asked, found: Candidates) -> _Scores:
+    """The exact scores of the candidates that can be among the matches, judged by estimate.
+
+    They are verified in the order of their estimates, and with `top` only as long as one of the
+    rest can be better than the best so far.
+    """
+    assert asked.hashes is not None
+    lanes = store.settings.permutations
+    expected, shingles = found.estimates, None
+    if query.containment:
+        shingles = _shingle_counts(store, found)
+        expected = containment_at(expected, asked.size, shingles)
+    waiting = np.lexsort((found.doc_ids, -expected))
+    at_once = len(waiting) if query.top is None else max(_VERIFIED_FIRST, 2 * query.top)
+    shared, sizes = np.zeros((2, len(waiting)), dtype=np.int64)
+    level = query.threshold
+    done = waiting[:0]
+    while True:
+        possible = found.estimates >= least_estimate(level, lanes)
+        if shingles is not None:
+            # A document has no more distinct shingles than shingles.
+            implied = similarity_at(level, asked.size, shingles)
+            possible = found.estimates >= least_estimate(np.minimum(implied, 1), lanes)
+            possible &= shingles >= level * asked.size * (1 - 1e-9)
+        waiting = waiting[possible[waiting]]
+        now, waiting = waiting[:at_once], waiting[at_once:]
+        shared[now], sizes[now] = overlaps(store, asked.hashes, found.doc_ids[now])
+        done = np.concatenate([done, now])
+        scores = _Scores(
+            done,
+            similarity(shared[done], asked.size, sizes[done]),
+            containment(shared[done], asked.size) if query.containment else None,
+        )
+        if not len(waiting):
+            return scores
+        if query.top is not None and len(done) >= query.top:
+            level = max(level, float(np.sort(scores.decisive)[-query.top]))
+        if level == 1 and not query.containment:
+            # The rest of the equal documents were added later, and rank behind these.
+            return scores
+        at_once *= 4
+
+
+def _shingle_counts(store: Store, found: Candidates) -> Places:
+    """How many shingles the candidates have, repetitions counted, int64[n]."""
+    parts = [np.empty(0, dtype=np.int64)]
+    parts += (
+        store.sizes(found.doc_ids[start : start + _AT_ONCE])[0]
+        for start in range(0, len(found.doc_ids), _AT_ONCE)
+    )
+    return np.concatenate(parts)
+
+
+def _best(found: Candidates, scores: _Scores, query: Query) -> _Scores:
+    """The scores that reach the threshold, best first, at most `top`."""
+    doc_ids, estimates = found.doc_ids[scores.places], found.estimates[scores.places]
+    if scores.containments is None:
+        order = np.lexsort((doc_ids, -estimates, -scores.similarities))
+    else:
+        order = np.lexsort((doc_ids, -scores.similarities, -scores.containments))
+    order = order[scores.decisive[order] >= query.threshold][: query.top]
+    return _Scores(
+        scores.places[order],
+        scores.similarities[order],
+        None if scores.containments is None else scores.containments[order],
+    )
+
+
+def _is_certain(scores: _Scores, top: int | None) -> bool:
+    """Whether nothing that was not read can be better: these are equal, and were added first."""
+    return len(scores.places) == top and float(scores.similarities.min()) == 1
+
+
+def _what_was_cut(found: Candidates) -> str:
+    return (
+        f"{found.cut} of the query's buckets hold more than {found.read:,} documents each, and "
+        "only the most promising of the first of them were compared; there may be better matches: "
+        "a query for all matches, without top, compares with all"
+    )

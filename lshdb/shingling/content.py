@@ -1,0 +1,157 @@
+"""The stored form of a document: clean text, or a set as a JSON array in a fixed order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from itertools import chain, pairwise
+from typing import Final, TypeGuard, cast
+
+import numpy as np
+
+from lshdb.acceleration import kernels
+from lshdb.columns import Blobs, Texts
+from lshdb.errors import ContentError, DamagedFile
+from lshdb.model import Content, Element, Shingling
+from lshdb.shingling.hashing import PADDING
+
+LARGEST: Final = 900_000_000
+"""Bytes of UTF-8 in the largest document; SQLite takes values of up to a billion."""
+
+DIGEST_BYTES: Final = 16
+_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+
+
+def cleaned(content: Content, shingling: Shingling) -> str | tuple[Element, ...]:
+    """The document as it is stored and shingled: equal for equal documents only.
+
+    A text is without lone surrogates; a set has each element once, in a fixed order.
+
+    Raises:
+        ContentError: a set where texts are shingled or a text where sets are, an element that is
+            neither string nor integer, or a document too large to store.
+    """
+    if shingling.foreign:
+        raise ContentError(
+            f"this database holds signatures that were made elsewhere (shingle {shingling}): "
+            "it takes signatures, and can make none"
+        )
+    if shingling.of_sets:
+        if isinstance(content, str):
+            raise ContentError("this is a text, and the database holds sets (shingle set)")
+        elements = _ordered(content)
+        # In JSON a character has at most 4 bytes or, as an escape, 6.
+        if 6 * sum(map(len, filter(_is_string, elements))) + 32 * len(elements) > LARGEST:
+            _check_size(encoded(elements))
+        return elements
+    if not isinstance(content, str):
+        raise ContentError(f"this is a set, and the database holds texts (shingle {shingling})")
+    text = without_surrogates(content)
+    _check_size(text)
+    return text
+
+
+def encoded(content: Content) -> str:
+    """The form in which a cleaned document is stored: the text, or a JSON array."""
+    if isinstance(content, str):
+        return content
+    return _encode(content)
+
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def _check_size(stored: str) -> None:
+    # A character has at most 4 bytes: most documents need no counting.
+    if len(stored) > LARGEST // 4 and len(stored.encode()) > LARGEST:
+        raise ContentError(
+            f"the document has {len(stored.encode()):,} bytes, and {LARGEST:,} is the limit: "
+            "split it"
+        )
+
+
+def digest(encoded: bytes | memoryview) -> bytes:
+    """DIGEST_BYTES of BLAKE2b over a stored form in UTF-8; equal for equal documents only."""
+    import hashlib  # loads OpenSSL, which a query never needs
+
+    return hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).digest()
+
+
+def digests(stored: Texts) -> Blobs:
+    """The digests of many stored forms, by the compiled kernels where they are in use."""
+    compiled = kernels()
+    if compiled is None or len(stored) < compiled.lanes:
+        octets = memoryview(stored.data)
+        bounds = pairwise(stored.bounds.tolist())
+        return Blobs.packed([digest(octets[start:end]) for start, end in bounds])
+    padded = np.frombuffer(b"".join((stored.data, bytes(PADDING))), dtype=np.uint8)
+    words = [np.empty(many * compiled.lanes, dtype=np.uint64) for many in (8, 16, 1, 1)]
+    places = [np.empty(compiled.lanes, dtype=np.int64) for _ in range(2)]
+    found = np.empty(2 * len(stored), dtype=np.uint64)
+    compiled.digests(padded, stored.bounds, len(stored), DIGEST_BYTES, *words, *places, found)
+    return Blobs(found, DIGEST_BYTES)
+
+
+def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:
+    """The document of its stored form."""
+    if not shingling.of_sets:
+        return stored
+    try:
+        elements = json.loads(stored)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(f"a stored set is no JSON array: {error}") from error
+    if not isinstance(elements, list) or not set(map(type, elements)) <= {str, int}:
+        raise DamagedFile("a stored set is no JSON array of strings and integers")
+    return tuple(elements)
+
+
+def many_from_stored(stored: Sequence[str], shingling: Shingling) -> Sequence[Content]:
+    """The documents of many stored forms; for sets many times as fast as one by one."""
+    if not shingling.of_sets:
+        return stored
+    try:
+        arrays = json.loads("[" + "\n,\n".join(stored) + "]")
+    except (ValueError, RecursionError):
+        arrays = []
+    # What is no array by itself does not become one beside others: no JSON string goes on over a
+    # newline, and each stored form must begin an array and end one.
+    whole = len(arrays) == len(stored) and set(map(type, arrays)) <= {list}
+    whole = whole and all(one[:1] == "[" and one[-1:] == "]" for one in stored)
+    if whole and set(map(type, chain.from_iterable(arrays))) <= {str, int}:
+        return cast(list[list[Element]], arrays)
+    return [from_stored(one, shingling) for one in stored]
+
+
+def without_surrogates(text: str) -> str:
+    """The text with each lone surrogate, which no UTF-8 can hold, replaced by U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join(_REPLACEMENT if "\ud800" <= c <= "\udfff" else c for c in text)
+    return text
+
+
+def _ordered(elements: Collection[Element]) -> tuple[Element, ...]:
+    """The distinct elements: integers in order, then strings in order."""
+    # An iterator would be empty when it is read again, and the elements of bytes are integers.
+    if not isinstance(elements, Collection) or isinstance(elements, bytes | bytearray):
+        raise ContentError(f"a {type(elements).__name__} is neither text nor set")
+    kinds = set(map(type, elements))
+    if kinds <= {str}:
+        return tuple(sorted({without_surrogates(cast(str, e)) for e in elements}))
+    if not kinds <= {str, int}:
+        strange = min(kind.__name__ for kind in kinds - {str, int})
+        raise ContentError(f"a set's elements are strings and integers, not {strange}")
+    integers = sorted({e for e in elements if isinstance(e, int)})
+    strings = {without_surrogates(e) for e in elements if isinstance(e, str)}
+    try:
+        str(integers[0]), str(integers[-1])
+    except ValueError as error:
+        raise ContentError("a set has an integer of too many digits") from error
+    return (*integers, *sorted(strings))
+
+
+def _is_string(element: Element) -> TypeGuard[str]:
+    return isinstance(element, str)

@@ -1,0 +1,124 @@
+"""Which pairs a construction makes candidates: of given bands, and with which probability.
+
+`evaluate` and `candidates_among` evaluate its levels on the bands that collided. They are
+monotone: one more band that collides never turns a candidate into none. The probabilities are the
+S-curve. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, sections 3.4 and 3.6.3.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.model import Construction
+
+Mask = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.int64]
+
+_CELLS: Final = 1 << 24
+"""Pairs times bands that are evaluated in one go."""
+
+
+def evaluate(collided: Mask, construction: Construction) -> Mask:
+    """Whether pairs are candidates, from the bands in which each collided.
+
+    Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, section 3.6.3. Bands go to
+    the first level above them in their order, what comes of it to the next one.
+
+    Args:
+        collided: bool[c, bands].
+        construction: the plain index or a cascade.
+
+    Returns:
+        bool[c].
+    """
+    count = len(collided)
+    if not construction.higher:
+        one: Mask = np.logical_or.reduce(collided, axis=1)
+        return one
+    # Pairs along the last axis: each step of a reduction is then one long run of memory.
+    true = np.ascontiguousarray(collided.T)
+    for kind, size in construction.higher:
+        groups = true.reshape(len(true) // size, size, count)
+        reduce = np.logical_and.reduce if kind == "and" else np.logical_or.reduce
+        true = reduce(groups, axis=1)
+    return true.reshape(count)
+
+
+def candidates_among(
+    band_nos: Numbers,
+    doc_ids: Numbers,
+    construction: Construction,
+    unknown: Mask | None = None,
+) -> tuple[Numbers, Numbers]:
+    """The candidates among the documents that share buckets with a query.
+
+    Args:
+        band_nos: int64[n], the band in which a document shares a bucket with it.
+        doc_ids: int64[n], the document.
+        construction: a cascade.
+        unknown: bool[bands], bands of which not all documents are given: any may collide there.
+
+    Returns:
+        int64[c], the documents that are candidates, or may be, ascending; and int64[c], how many
+        times each is given.
+    """
+    found, place, counts = np.unique(doc_ids, return_inverse=True, return_counts=True)
+    least = construction.least_bands - (0 if unknown is None else int(unknown.sum()))
+    enough = counts >= least
+    rows = enough[place]
+    place, band_nos = (np.cumsum(enough) - 1)[place[rows]], band_nos[rows]
+    found, counts = found[enough], counts[enough].astype(np.int64)
+    order = np.argsort(place, kind="stable")
+    place, band_nos = place[order], band_nos[order]
+    begins = np.append(0, np.cumsum(counts))
+    true = np.zeros(len(found), dtype=np.bool_)
+    at_once = max(1, _CELLS // construction.bands)
+    for start in range(0, len(found), at_once):
+        end = min(start + at_once, len(found))
+        collided = np.zeros((end - start, construction.bands), dtype=np.bool_)
+        if unknown is not None:
+            collided |= unknown
+        part = slice(begins[start], begins[end])
+        collided[place[part] - start, band_nos[part]] = True
+        true[start:end] = evaluate(collided, construction)
+    return found[true], counts[true]
+
+
+def candidate_probability(similarity: float, construction: Construction) -> float:
+    """The probability that a pair of this Jaccard similarity is a candidate.
+
+    A level makes p^r of a probability p where it is AND r, and 1 - (1 - p)^b where it is OR b: for
+    b bands of r rows 1 - (1 - s^r)^b.
+
+    >>> round(candidate_probability(0.8, Construction(rows=6, bands=16)), 4)
+    0.9923
+    >>> round(candidate_probability(0.8, Construction.parse("or 4, and 4")), 4)
+    0.9936
+    """
+    return candidate_probabilities(similarity, construction)[0]
+
+
+def candidate_probabilities(similarity: float, construction: Construction) -> tuple[float, float]:
+    """The probabilities that a pair of this similarity is a candidate, and that it is not.
+
+    Both have all their digits, where 1 minus the other would lose them.
+    """
+    true = float(similarity**construction.rows)
+    false = _any(1 - similarity, construction.rows)
+    for kind, size in construction.levels:
+        if kind == "or":
+            true, false = _any(true, size), false**size
+        else:
+            true, false = true**size, _any(false, size)
+    return true, false
+
+
+def _any(probability: float, count: int) -> float:
+    """1 - (1 - p)^n: the probability that any of n happens, to the last digit also of small p."""
+    if probability >= 1:
+        return 1.0
+    return -math.expm1(count * math.log1p(-probability)) or 0.0

@@ -1,0 +1,311 @@
+"""MinHash sketches: a set of shingle hashes becomes a signature of k lanes of 32 bits.
+
+The share of lanes in which two signatures agree is an unbiased estimate of the Jaccard
+similarity of the sets. Two sketches with one interface:
+
+`fast`: fast similarity sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017, arXiv 1704.04370). Round
+i < k throws every shingle into one random lane, round k + j every shingle into lane j; a lane
+keeps the least hash of the first round that reaches it, and rounds end when no lane is empty.
+
+`minhash`: the textbook's (Broder 1997): k hash functions, lane j is the least value of the j-th.
+
+A document without shingles has the signature EMPTY in every lane; it is similar to nothing, and
+callers keep it out of comparisons.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.acceleration import kernels
+from lshdb.model import Shingles, SketchName
+from lshdb.shingling.hashing import Hashes, Offsets, constants, distinct
+
+Signatures = npt.NDArray[np.uint32]
+
+EMPTY: Final = 0xFFFFFFFF
+"""The value of every lane of a document without shingles."""
+
+_32: Final = np.uint64(32)
+_NOTHING: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
+_AT_ONCE: Final = 1 << 15
+"""Hashes computed in one numpy call: their arrays stay in the processor's cache."""
+
+
+class Sketch(Protocol):
+    """Makes signatures of `lanes` lanes; the same for the same seed, wherever it runs."""
+
+    lanes: int
+
+    def signatures(self, shingles: Shingles) -> Signatures:
+        """The signatures of n documents, uint32[n, lanes]."""
+
+    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Signatures, int]:
+        """The signature uint32[lanes] of one document too large to hold, and its shingle count.
+
+        `pieces` gives the document's hashes, uint64[any] at a time; it may be called twice.
+        """
+
+
+@functools.lru_cache(maxsize=16)
+def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:
+    """The sketch of that name, `fast` or `minhash`, with its seeded constants."""
+    return FastSketch(lanes, seed) if name == "fast" else MinHashSketch(lanes, seed)
+
+
+def estimates(signature: Signatures, signatures: Signatures) -> npt.NDArray[np.float64]:
+    """Estimated Jaccard similarity of one signature uint32[k] to many uint32[n, k]: float64[n].
+
+    It is the share of lanes that agree; its standard error is sqrt(J (1 - J) / k).
+    """
+    agree: npt.NDArray[np.float64] = (signatures == signature).mean(axis=1)
+    return agree
+
+
+class FastSketch:
+    """Fast similarity sketching.
+
+    Round 0 has a hash of 64 bits: h(x) = mix(x XOR c_0); mix multiplies, folds the high half onto
+    the low one and multiplies again, with seeded odd constants. The lane is the high half of h(x)
+    scaled to k, the order that of the whole h(x), the value kept its low half. With enough
+    shingles no other round is needed.
+
+    Later rounds, which small documents need by the dozen, have a hash of 32 bits, twice as fast:
+    y = (x * m mod 2^64) >> 32; g_i(x) is y XOR c_i mixed likewise in 32-bit arithmetic. Lane,
+    order and value all come from g_i(x).
+    """
+
+    def __init__(self, lanes: int, seed: int) -> None:
+        self.lanes = lanes
+        drawn = constants(seed, "fast first round", 4)
+        self._first_constant, self._wide = drawn[0], drawn[1:]
+        self._rounds = (constants(seed, "fast rounds", 2 * lanes) >> _32).astype(np.uint32)
+        self._narrow = constants(seed, "fast multipliers", 2).astype(np.uint32)
+
+    def signatures(self, shingles: Shingles) -> Signatures:
+        """See Sketch.signatures."""
+        counts = np.diff(shingles.offsets)
+        if compiled := kernels():
+            done = np.empty((len(counts), self.lanes), dtype=np.uint32)
+            longest = int(counts.max(initial=0))
+            compiled.fast_signatures(
+                shingles.hashes,
+                shingles.offsets,
+                len(counts),
+                self._first_constant,
+                self._wide,
+                self._rounds,
+                self._narrow,
+                self.lanes,
+                np.empty(self.lanes, dtype=np.uint64),
+                np.empty(max(self.lanes, 256), dtype=np.uint64),
+                np.empty(longest, dtype=np.uint32),
+                np.empty(longest, dtype=np.uint32),
+                done,
+            )
+            return done
+        table = np.full((len(counts), self.lanes), _NOTHING)
+        self._first_round(table, shingles.hashes, counts)
+        unfilled = np.flatnonzero((table == _NOTHING).any(axis=1) & (counts > 0))
+        if len(unfilled):
+            rows = table[unfilled]
+            self._later_rounds(rows, _take(shingles, unfilled))
+            table[unfilled] = rows
+        return table.astype(np.uint32)
+
+    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Signatures, int]:
+        """See Sketch.of_pieces."""
+        table = np.full((1, self.lanes), _NOTHING)
+        total = 0
+        for hashes in pieces():
+            self._first_round(table, hashes, np.array([len(hashes)]))
+            total += len(hashes)
+        if total and (table == _NOTHING).any():
+            # So many shingles leave a lane empty only if few of them are distinct.
+            few = distinct(np.concatenate([distinct(hashes) for hashes in pieces()]))
+            shingles = Shingles(few, np.array([0, len(few)]))
+            return self.signatures(shingles)[0], total
+        return table[0].astype(np.uint32), total
+
+    def _first_round(self, table: Hashes, hashes: Hashes, counts: Offsets) -> None:
+        """Throw n documents' hashes, in order, into table uint64[n, k], in place."""
+        flat = table.reshape(-1)
+        row = np.repeat(np.arange(len(counts)) * self.lanes, counts)
+        for start in range(0, len(hashes), _AT_ONCE):
+            h = hashes[start : start + _AT_ONCE] ^ self._first_constant
+            h *= self._wide[0]
+            h ^= h >> _32
+            h *= self._wide[1]
+            place = self._lane(h >> _32)
+            place += row[start : start + _AT_ONCE]
+            np.minimum.at(flat, place, h)
+
+    def _lane(self, g: Hashes) -> Offsets:
+        """The lanes of 32-bit hashes in uint64[...], overwritten: g k / 2^32, below k."""
+        if self.lanes & (self.lanes - 1) == 0:
+            g >>= np.uint64(33 - self.lanes.bit_length())  # the same, one operation less
+        else:
+            g *= np.uint64(self.lanes)
+            g >>= _32
+        return g.view(np.int64)
+
+    def _round(self, y: npt.NDArray[np.uint32], i: npt.NDArray[np.int64]) -> Signatures:
+        """g_i(x) for the rounds i of shape [r, 1] or [1], uint32[r, T] or uint32[T]."""
+        g: Signatures = y ^ self._rounds[i]
+        g *= self._narrow[0]
+        g ^= g >> np.uint32(16)
+        g *= self._narrow[1]
+        return g
+
+    def _later_rounds(self, table: Hashes, shingles: Shingles) -> None:
+        """Rounds 1 to 2k-1: fill the empty lanes of the documents in table uint64[n, k]."""
+        shingles = _distinct_if_many(shingles, 8 * self.lanes)
+        y = ((shingles.hashes * self._wide[2]) >> _32).astype(np.uint32)
+        counts = np.diff(shingles.offsets)
+        work = np.cumsum(counts + self.lanes)
+        first = 0
+        while first < len(table):
+            limit = work[first] - counts[first] + _AT_ONCE
+            last = max(first + 1, int(np.searchsorted(work, limit)))
+            begin, end = shingles.offsets[first], shingles.offsets[last]
+            self._fill(table[first:last], y[begin:end], counts[first:last])
+            first = last
+
+    def _fill(self, table: Hashes, y: npt.NDArray[np.uint32], counts: Offsets) -> None:
+        """Rounds 1 to 2k-1 for documents with y uint32[T] in all, into uint64[n, k], in place.
+
+        A cell filled here holds round << 32 | hash, so that the earliest round wins.
+        """
+        rows = np.arange(len(table))
+        later = np.where(table == _NOTHING, _NOTHING, np.uint64(0))
+        cell_of_row = np.repeat(rows * self.lanes, counts)
+        i = 1
+        while len(rows) and i < self.lanes:
+            # Every k / |document| rounds leave about 1/e of the empty lanes.
+            many = min(self.lanes - i, max(1, self.lanes * len(rows) // len(y)))
+            rounds = np.arange(i, i + many)[:, np.newaxis]
+            g = self._round(y, rounds).astype(np.uint64)
+            cells = g | (rounds.astype(np.uint64) << _32)
+            place = self._lane(g)
+            place += cell_of_row
+            np.minimum.at(later.reshape(-1), place.reshape(-1), cells.reshape(-1))
+            i += many
+            still = (later == _NOTHING).any(axis=1)
+            if not still.all():
+                self._keep(table, rows[~still], later[~still])
+                y = y[np.repeat(still, counts)]
+                rows, later, counts = rows[still], later[still], counts[still]
+                cell_of_row = np.repeat(np.arange(len(rows)) * self.lanes, counts)
+        if len(rows):
+            self._last_rounds(later, y, counts)
+            self._keep(table, rows, later)
+
+    @staticmethod
+    def _keep(table: Hashes, rows: Offsets, later: Hashes) -> None:
+        own = table[rows]
+        table[rows] = np.where(own == _NOTHING, later, own)
+
+    def _last_rounds(self, later: Hashes, y: npt.NDArray[np.uint32], counts: Offsets) -> None:
+        """Rounds k to 2k-1: lane j, where still empty, takes the least g_(k+j), in place."""
+        starts = np.cumsum(counts) - counts
+        empty = later == _NOTHING
+        for lane in np.flatnonzero(empty.any(axis=0)).tolist():
+            g = self._round(y, np.array([self.lanes + lane]))
+            later[empty[:, lane], lane] = np.minimum.reduceat(g, starts)[empty[:, lane]]
+
+
+class MinHashSketch:
+    """The textbook's MinHash.
+
+    Hash functions: h_j(x) = (a_j * mix(x) + b_j mod 2^64) >> 32, multiply-shift (Dietzfelbinger
+    et al. 1997), exact in 64-bit arithmetic.
+    """
+
+    def __init__(self, lanes: int, seed: int) -> None:
+        self.lanes = lanes
+        self._factors = constants(seed, "minhash factors", lanes)
+        self._terms = constants(seed, "minhash terms", lanes)
+        self._multipliers = constants(seed, "minhash multipliers", 2)
+
+    def signatures(self, shingles: Shingles) -> Signatures:
+        """See Sketch.signatures."""
+        counts = np.diff(shingles.offsets)
+        signatures = np.full((len(counts), self.lanes), EMPTY, dtype=np.uint32)
+        filled = np.flatnonzero(counts)
+        # reduceat takes an empty segment for its first element: leave those documents out.
+        starts = shingles.offsets[filled]
+        for first, last in _batches(starts, len(shingles.hashes)):
+            begin = starts[first]
+            end = starts[last] if last < len(starts) else len(shingles.hashes)
+            mixed = self._mix(shingles.hashes[begin:end])
+            at = starts[first:last] - begin
+            least = np.empty((last - first, self.lanes), dtype=np.uint64)
+            for lane in range(self.lanes):
+                h = mixed * self._factors[lane]
+                h += self._terms[lane]
+                least[:, lane] = np.minimum.reduceat(h, at)
+            signatures[filled[first:last]] = least >> _32
+        return signatures
+
+    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Signatures, int]:
+        """See Sketch.of_pieces."""
+        signature = np.full(self.lanes, EMPTY, dtype=np.uint32)
+        total = 0
+        for hashes in pieces():
+            total += len(hashes)
+            piece = Shingles(hashes, np.array([0, len(hashes)]))
+            np.minimum(signature, self.signatures(piece)[0], out=signature)
+        return signature, total
+
+    def _mix(self, hashes: Hashes) -> Hashes:
+        """Multiply-shift alone is biased on sets with structure; mixed hashes have none."""
+        h: Hashes = hashes * self._multipliers[0]
+        h ^= h >> _32
+        h *= self._multipliers[1]
+        h ^= h >> _32
+        return h
+
+
+def _batches(starts: Offsets, total: int) -> Iterable[tuple[int, int]]:
+    """Cut documents that begin at `starts` into runs of about a block of hashes."""
+    first = 0
+    while first < len(starts):
+        limit = starts[first] + _AT_ONCE
+        last = max(first + 1, int(np.searchsorted(starts, limit, side="right")) - 1)
+        if limit >= total:
+            last = len(starts)
+        yield first, last
+        first = last
+
+
+def _take(shingles: Shingles, rows: Offsets) -> Shingles:
+    """The shingles of some of the documents, in order."""
+    counts = np.diff(shingles.offsets)
+    if len(rows) == len(counts):
+        return shingles
+    chosen = np.zeros(len(counts), dtype=np.bool_)
+    chosen[rows] = True
+    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum(counts[rows], out=offsets[1:])
+    return Shingles(shingles.hashes[np.repeat(chosen, counts)], offsets)
+
+
+def _distinct_if_many(shingles: Shingles, many: int) -> Shingles:
+    """Drop repeated hashes of documents with more than `many`.
+
+    Such a document leaves lanes empty only if it repeats few shingles over and over; all of them
+    in every round would cost k times the reading of the document.
+    """
+    counts = np.diff(shingles.offsets)
+    if not (counts > many).any():
+        return shingles
+    parts = np.split(shingles.hashes, shingles.offsets[1:-1])
+    parts = [distinct(part) if len(part) > many else part for part in parts]
+    offsets = np.zeros(len(parts) + 1, dtype=np.int64)
+    np.cumsum([len(part) for part in parts], out=offsets[1:])
+    return Shingles(np.concatenate(parts), offsets)

@@ -1,0 +1,67 @@
+"""From documents to signatures and bucket keys.
+
+This goes block by block (lshdb.shingling.shingles), so that a batch takes little more memory than
+its documents, and a document of 100 MB not much more than itself.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.model import Construction, Content, Settings
+from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
+from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.minhash import make_sketch
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """The signatures of n documents.
+
+    Attributes:
+        signatures: uint32[n, permutations].
+        shingles: int64[n], how many shingles each has, repetitions counted; 0 means empty.
+        bucket_keys: int64[n, bands].
+        construction: that the bucket keys are made for.
+    """
+
+    signatures: npt.NDArray[np.uint32]
+    shingles: npt.NDArray[np.int64]
+    bucket_keys: npt.NDArray[np.int64]
+    construction: Construction
+
+    def take(self, places: npt.NDArray[np.int64]) -> Signed:
+        """The documents at some places int64[m]."""
+        keys = self.bucket_keys[places]
+        return Signed(self.signatures[places], self.shingles[places], keys, self.construction)
+
+    def banded(self, settings: Settings) -> Signed:
+        """The same with the bucket keys that settings make: the file may have been reindexed."""
+        if self.construction == settings.construction:
+            return self
+        keys = bucket_keys(self.signatures, settings.construction, settings.seed)
+        return Signed(self.signatures, self.shingles, keys, settings.construction)
+
+
+def sign(contents: Sequence[Content], settings: Settings) -> Signed:
+    """The signatures, shingle counts and bucket keys of a batch of n documents."""
+    sketch = make_sketch(settings.sketch, settings.permutations, settings.seed)
+    shingling, seed = settings.shingling, settings.seed
+    signatures = np.empty((len(contents), settings.permutations), dtype=np.uint32)
+    counts = np.empty(len(contents), dtype=np.int64)
+    for group in groups(contents, shingling):
+        first = contents[group[0]]
+        if isinstance(first, str) and is_large(first, shingling):
+            stream = functools.partial(pieces, first, shingling, seed)
+            signatures[group[0]], counts[group[0]] = sketch.of_pieces(stream)
+        else:
+            shingles = shingle_group([contents[i] for i in group], shingling, seed)
+            signatures[group] = sketch.signatures(shingles)
+            counts[group] = np.diff(shingles.offsets)
+    keys = bucket_keys(signatures, settings.construction, settings.seed)
+    return Signed(signatures, counts, keys, settings.construction)

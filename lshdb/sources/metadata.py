@@ -1,0 +1,130 @@
+"""The other fields of a row, kept with its document as a JSON object."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from lshdb.errors import ContentError, DamagedFile
+from lshdb.shingling.content import without_surrogates
+
+LARGEST: Final = 90_000_000
+"""Characters of metadata; with the largest content a row is still within SQLite's billion bytes."""
+DEEPEST: Final = 500
+"""Levels of arrays and objects; SQLite's JSON functions end at 1,000."""
+_LARGE: Final = 2.0**63
+
+
+def to_json(fields: Mapping[str, object] | None) -> str | None:
+    """The stored form of metadata, None where there is none.
+
+    JSON in one line, fields in their order, numbers as Python writes them. What JSON has no value
+    for becomes text or a number: dates and times as in ISO 8601, UUIDs as usual, bytes in base64,
+    decimals and durations (in seconds) as numbers; numbers that are infinite or none are null.
+    Lone surrogates are replaced by U+FFFD.
+
+    Raises:
+        ContentError: not an object with names, a value of another type, too long or too deep.
+    """
+    if not fields:
+        return None
+    if not isinstance(fields, Mapping) or not set(map(type, fields)) <= {str}:
+        raise ContentError("metadata is a mapping from names, which are strings, to values")
+    try:
+        try:
+            text = _encode(dict(fields))
+        except ValueError:  # a number that JSON has not
+            text = _encode(_finite(dict(fields)))
+    except RecursionError as error:
+        raise ContentError(_TOO_DEEP) from error
+    except (TypeError, ValueError) as error:
+        raise ContentError(f"metadata: {error}") from error
+    if len(text) > LARGEST:
+        raise ContentError(f"metadata has {len(text):,} characters, and {LARGEST:,} is the limit")
+    # Most are so short that they cannot be deep.
+    if text.count("[") + text.count("{") > DEEPEST and _depth(dict(fields)) > DEEPEST:
+        raise ContentError(_TOO_DEEP)
+    return without_surrogates(text)
+
+
+def from_json(stored: str | None) -> dict[str, Any] | None:
+    """The metadata of its stored form."""
+    if stored is None:
+        return None
+    try:
+        fields = json.loads(stored)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(f"stored metadata is no JSON: {error}") from error
+    if not isinstance(fields, dict):
+        raise DamagedFile("stored metadata is no JSON object")
+    return fields
+
+
+def has_large_float(value: object) -> bool:
+    """Whether there is a number in it that may have been an integer beyond 64 bits."""
+    if isinstance(value, float):
+        return abs(value) >= _LARGE
+    if isinstance(value, dict):
+        return any(map(has_large_float, value.values()))
+    return isinstance(value, list) and any(map(has_large_float, value))
+
+
+def _default(value: object) -> object:
+    """What stands in JSON for a value that JSON has not."""
+    # Few need these modules, and a query does not.
+    import base64
+    from datetime import date, datetime, time, timedelta
+    from decimal import Decimal
+    from uuid import UUID
+
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            return None
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+_encode: Final = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_default
+).encode
+_TOO_DEEP: Final = f"metadata is nested deeper than {DEEPEST} levels"
+
+
+def _finite(value: object) -> object:
+    """The value with null for each number in it that is infinite or none."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return _finite(value.tolist())
+    return value
+
+
+def _depth(value: object) -> int:
+    """How many levels of arrays and objects a value has."""
+    level, depth = [value], 0
+    while level := [
+        inner
+        for one in level
+        if isinstance(one, dict | list | tuple)
+        for inner in (one.values() if isinstance(one, dict) else one)
+    ]:
+        depth += 1
+    return depth

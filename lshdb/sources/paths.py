@@ -1,0 +1,162 @@
+"""Which files are read, as what, and how they are opened."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, Final, Literal, TypeAlias
+
+from lshdb.errors import InputError
+from lshdb.sources.compression import compression_of, unpacked, without_compression
+
+Format: TypeAlias = Literal["auto", "text", "jsonl", "csv", "tsv", "parquet", "arrow"]
+
+STDIN: Final = "-"
+BUFFER: Final = 1 << 20
+"""Bytes read at once; with Python's 8 KB a line of JSON takes several turns to the system."""
+
+_FORMATS: Final[dict[str, Format]] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+
+
+_UNUSUAL: Final = re.compile("[^ -~]+")
+"""What is not printable ASCII, and may be harmless all the same."""
+
+
+class _Shown(dict[int, str]):
+    """How characters are printed, by their numbers; each is judged once."""
+
+    def __missing__(self, number: int) -> str:
+        character = chr(number)
+        shown = character if _is_harmless(character) else ascii(character)[1:-1]
+        self[number] = shown
+        return shown
+
+
+def escaped(text: str) -> str:
+    r"""The text with every character that is not printable written as a backslash escape.
+
+    >>> escaped("red \x1b[31m line\n")
+    'red \\x1b[31m line\\n'
+    """
+    if text.isprintable():
+        return text
+    shown = _Shown()
+    return _UNUSUAL.sub(lambda run: run[0].translate(shown), text)
+
+
+def _is_harmless(character: str) -> bool:
+    # Of the spaces Python takes only the ASCII one for printable.
+    return character.isprintable() or unicodedata.category(character) == "Zs"
+
+
+def format_of(path: str) -> Format:
+    """What a file is by its suffix, or by the one below that of compression."""
+    return _FORMATS.get(os.path.splitext(without_compression(path))[1].lower(), "text")
+
+
+def expanded(paths: Iterable[str]) -> Iterator[str]:
+    """The paths, with the files that match in place of a pattern that is no path itself.
+
+    Patterns have `*`, `?`, `[...]` and, for any directories, `**`; matches come sorted, without
+    hidden ones. A pattern that nothing matches stays: it is then told that there is no such file.
+    """
+    for path in paths:
+        if path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
+            yield path
+        else:
+            yield from sorted(glob.glob(path, recursive=True)) or [path]
+
+
+def listed(file: BinaryIO, *, null: bool = False) -> Iterator[str]:
+    """The paths that a file lists, one a line or (`null`) each with a NUL byte behind it.
+
+    They are read as they are taken, and none is a pattern or `-`.
+    """
+    end = b"\0" if null else b"\n"
+    rest = b""
+    # A pipe gives what it has.
+    while data := getattr(file, "read1", file.read)(BUFFER):
+        *whole, rest = (rest + data).split(end)
+        yield from map(_literal, filter(None, whole))
+    if rest:
+        yield _literal(rest)
+
+
+def _literal(path: bytes) -> str:
+    """A path that `expanded` leaves as it is, and that is not standard input."""
+    name = os.fsdecode(path)
+    if name == STDIN:
+        return os.path.join(os.curdir, name)
+    return glob.escape(name) if glob.has_magic(name) else name
+
+
+@contextmanager
+def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
+    """A file that has an end, so a device like /dev/zero is refused; unpacked if need be."""
+    if path == STDIN:
+        if stdin is None:
+            raise InputError("standard input is closed")
+        _check_end(stdin)
+        yield stdin
+        return
+    with open(path, "rb", buffering=BUFFER) as file:
+        _check_end(file)
+        if (suffix := compression_of(path)) is None:
+            yield file
+        else:
+            with unpacked(file, suffix) as stream:
+                yield stream
+
+
+def input_bytes(paths: Iterable[str]) -> int | None:
+    """The size of all files named, for a progress bar; None where it cannot be told cheaply."""
+    total = 0
+    for path in expanded(paths):
+        if path == STDIN:
+            return None
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        if not stat.S_ISREG(status.st_mode) or compression_of(path):
+            return None
+        total += status.st_size
+    return total
+
+
+def printable_path(path: str) -> str:
+    """The path as a key: bytes that are no UTF-8 are written as backslash escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _check_end(file: BinaryIO) -> None:
+    """InputError for a device; a terminal and /dev/null do end."""
+    try:
+        status = os.fstat(file.fileno())
+    except OSError:
+        return  # no file of the system but an object in memory
+    if stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
+        return
+    if stat.S_ISDIR(status.st_mode):
+        raise InputError("is a directory")
+    if stat.S_ISSOCK(status.st_mode) or file.isatty():
+        return
+    if not os.path.samestat(status, os.stat(os.devnull)):
+        raise InputError("a device, not a file")

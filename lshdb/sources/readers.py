@@ -1,0 +1,322 @@
+"""Readers: paths, standard input, lines and tables become documents, a stream of them.
+
+What cannot be read becomes a Failure in the stream, so that one bad line costs one line. JSON
+lines and the rows of tables come in blocks, for whoever adds documents to parse them where it is
+best done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import BinaryIO, Final, TypeAlias
+
+import numpy as np
+
+from lshdb.errors import InputError
+from lshdb.model import Content, Document
+from lshdb.shingling.content import LARGEST
+from lshdb.sources import lines
+from lshdb.sources.compression import compression_of
+from lshdb.sources.parsing import Rows
+from lshdb.sources.paths import STDIN, Format, expanded, format_of, opened, printable_path
+from lshdb.sources.records import (
+    BOM,
+    Failure,
+    Lines,
+    RecordParser,
+    documents_among,
+    is_blank,
+    too_long,
+)
+from lshdb.store.guard import is_open
+
+Item: TypeAlias = Document | Failure | Lines
+
+_SQLITE_SUFFIXES: Final = ("-wal", "-shm", "-journal")
+_SQLITE_MAGIC: Final = b"SQLite format 3\0"
+_BINARY_PROBE: Final = 8192
+_BLOCK: Final = 1 << 20
+"""Bytes of lines in a block; a longer line is a block of its own."""
+_NEWLINE: Final = 10
+_UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+class _BinaryInput(InputError):
+    """Bytes that are no text; in a directory they are passed over."""
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads documents from paths and streams, and counts what it passed over.
+
+    Attributes:
+        of_sets: whether documents are sets (else texts).
+        format: `auto` goes by suffix (and, for standard input, by the first character).
+        key_field, text_field, set_field: names in a JSON line, or of columns.
+        strict: refuse what is not UTF-8, instead of replacing the bad bytes by U+FFFD.
+        auto_key: name a line or row without a key FILE:NUMBER, instead of refusing it.
+        metadata: whether the other fields of a line or row are kept.
+        metadata_fields: which of them; all if there are none here.
+        stdin: where `-` is read from; None where it is closed.
+        stdin_key: the key of a text on standard input.
+        hidden, binary, links, special: what was passed over in directories (by name; for NUL
+            bytes; symbolic links; sockets, pipes, devices).
+        bytes_read: of all input so far.
+        parser: makes documents of lines, as the fields above say.
+    """
+
+    of_sets: bool
+    format: Format = "auto"
+    key_field: str = "id"
+    text_field: str = "text"
+    set_field: str = "set"
+    strict: bool = False
+    auto_key: bool = False
+    stdin: BinaryIO | None = None
+    stdin_key: str | None = None
+    metadata: bool = True
+    metadata_fields: Sequence[str] = ()
+    hidden: int = field(default=0, init=False)
+    binary: int = field(default=0, init=False)
+    links: int = field(default=0, init=False)
+    special: int = field(default=0, init=False)
+    bytes_read: int = field(default=0, init=False)
+    parser: RecordParser = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.parser = RecordParser(
+            self.of_sets,
+            self.key_field,
+            self.text_field,
+            self.set_field,
+            self.strict,
+            self.auto_key,
+            self.metadata,
+            self.metadata_fields,
+        )
+
+    @property
+    def replaced(self) -> int:
+        """Documents with bytes or code units that are not Unicode, replaced by U+FFFD."""
+        return self.parser.replaced
+
+    def content_of(self, text: str) -> Content:
+        """The text itself; for sets the array in it. InputError if there is none."""
+        return self.parser.content_of(text)
+
+    def read(self, paths: Iterable[str]) -> Iterator[Document | Failure]:
+        """The documents of files, directories (walked), patterns and `-`, in order."""
+        with Rows() as rows:
+            for item in self.items(paths):
+                if isinstance(item, Lines):
+                    yield from documents_among(rows.numbered(item, self.parser))
+                else:
+                    yield item
+
+    def items(self, paths: Iterable[str], *, apart: bool = False) -> Iterator[Item]:
+        """As `read`, but lines and rows come in blocks, still to be parsed (lshdb.sources.parsing).
+
+        Args:
+            paths: as for `read`.
+            apart: whether a block may tell only where in a file its lines or rows are.
+        """
+        for path in expanded(paths):
+            if path != STDIN and os.path.isdir(path):
+                yield from self._directory(path, apart)
+            else:
+                yield from self._input(path, apart)
+
+    def read_one(self, path: str) -> Content:
+        """The one document, without a key, that a file or `-` holds; InputError if it does not."""
+        try:
+            with self._opened(path) as file:
+                return self.parser.content_of(self._text(file))
+        except (InputError, OSError) as error:
+            raise InputError(f"{printable_path(path)}: {_reason(error)}") from error
+
+    def _directory(self, root: str, apart: bool) -> Iterator[Item]:
+        # A stack of its own: a tree may be deeper than Python lets functions nest.
+        waiting = [(root, True)]
+        while waiting:
+            path, is_directory = waiting.pop()
+            if not is_directory:
+                yield from self._input(path, apart, walked=True)
+                continue
+            try:
+                waiting += sorted(self._entries(path), reverse=True)
+            except OSError as error:
+                yield Failure(printable_path(path), _reason(error))
+
+    def _entries(self, directory: str) -> Iterator[tuple[str, bool]]:
+        """The files and directories in a directory, and which it is; the rest is counted."""
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    self.hidden += 1
+                elif entry.is_symlink():
+                    # Followed, a link would give one file twice, and a loop no end.
+                    self.links += 1
+                elif entry.is_dir():
+                    yield entry.path, True
+                elif not entry.is_file():
+                    self.special += 1
+                elif _is_part_of_sqlite(entry.path):
+                    self.binary += 1
+                else:
+                    yield entry.path, False
+
+    def _input(self, path: str, apart: bool, *, walked: bool = False) -> Iterator[Item]:
+        """The documents of one file, or of standard input."""
+        try:
+            format = format_of(path) if self.format == "auto" else self.format
+            with self._opened(path) as file:
+                if path == STDIN:
+                    yield from self._stdin(file)
+                elif format == "text":
+                    yield Document(printable_path(path), self._text_document(file))
+                else:
+                    yield from self._rows(file, path, format, apart)
+        except (InputError, OSError) as error:
+            if walked and isinstance(error, _BinaryInput):
+                self.binary += 1
+            else:
+                yield Failure(printable_path(path), _reason(error))
+
+    def _opened(self, path: str) -> AbstractContextManager[BinaryIO]:
+        if path != STDIN and is_open(path):
+            raise _BinaryInput("the database itself")
+        return opened(path, self.stdin)
+
+    def _rows(self, file: BinaryIO, path: str, format: Format, apart: bool) -> Iterator[Item]:
+        """The blocks of a file of lines or rows."""
+        name = printable_path(path)
+        if format in ("csv", "tsv"):
+            from lshdb.sources import csv_rows
+
+            chunks = iter(lambda: self._some(file), b"")
+            yield from csv_rows.blocks(chunks, name, format, self.parser)
+        elif format in ("parquet", "arrow"):
+            from lshdb.sources import arrow_files
+
+            if compression_of(path):
+                raise InputError(f"a compressed {format} file: unpack it first")
+            size = 0 if path == STDIN else os.fstat(file.fileno()).st_size
+            before = self.bytes_read
+
+            def on_read(share: float) -> None:
+                self.bytes_read = before + int(share * size)
+
+            again = path if apart else None
+            yield from arrow_files.blocks(file, again, name, format, self.parser, on_read)
+            on_read(1.0)
+        elif apart and not compression_of(path) and lines.can_be_cut(file):
+            yield from lines.stretches(file, path, name, self._count)
+        else:
+            yield from self._json_lines(file, path)
+
+    def _stdin(self, file: BinaryIO) -> Iterator[Item]:
+        if self.stdin_key is not None:
+            yield Document(self.stdin_key, self._text_document(file))
+            return
+        if self.format == "text":
+            raise InputError("a text on standard input needs a key: give --key KEY")
+        if self.format not in ("auto", "jsonl"):
+            yield from self._rows(file, STDIN, self.format, apart=False)
+            return
+        head = b""
+        if self.format == "auto":
+            while is_blank(head) and (more := self._some(file)):
+                head += more
+            if not is_blank(head) and not _starts_object(head):
+                raise InputError("not JSON lines, and a text needs a key: give --key KEY")
+        yield from self._json_lines(file, STDIN, head)
+
+    def _text_document(self, file: BinaryIO) -> str:
+        text = self._text(file)
+        if self.of_sets:
+            raise InputError("a text, and this database holds sets: give JSON lines")
+        return text
+
+    def _text(self, file: BinaryIO) -> str:
+        """All of a file as one text; InputError if it is binary or too large."""
+        start = file.read(_BINARY_PROBE)
+        if b"\0" in start:
+            if start.startswith(_UTF16_BOMS):
+                raise _BinaryInput("UTF-16 text: convert it to UTF-8")
+            raise _BinaryInput("a binary file (it has NUL bytes)")
+        data = start + file.read(LARGEST + 1 - len(start))
+        self.bytes_read += len(data)
+        if len(data) > LARGEST:
+            raise InputError(f"larger than {LARGEST:,} bytes, the limit: split it")
+        return self.parser.decoded(data)
+
+    def _json_lines(self, file: BinaryIO, path: str, head: bytes = b"") -> Iterator[Item]:
+        """The lines of `head`, read already, and of the rest of the file, in blocks."""
+        name = printable_path(path)
+        number = 1
+        waiting: list[bytes] = []  # the beginning of a line, in pieces
+        size = 0
+        while data := head or self._some(file):
+            head = b""
+            end = data.rfind(b"\n") + 1
+            if end:
+                block = b"".join([*waiting, memoryview(data)[:end]])  # one copy, not two
+                # Ten times as fast as bytes.count, which takes as long as reading.
+                count = int(np.count_nonzero(np.frombuffer(block, np.uint8) == _NEWLINE))
+                yield Lines(name, number, count, block)
+                number += count
+                waiting, size = [], 0
+            waiting.append(data[end:])
+            size += len(data) - end
+            if size > LARGEST:
+                yield too_long(f"{name}:{number}")
+                number += 1
+                head = self._behind_line(file)
+                waiting, size = [], 0
+        if size:
+            yield Lines(name, number, 1, b"".join(waiting))
+
+    def _behind_line(self, file: BinaryIO) -> bytes:
+        """Pass over the rest of a line that is too long; what was read behind it."""
+        while data := self._some(file):
+            _, newline, rest = data.partition(b"\n")
+            if newline:
+                return rest
+        return b""
+
+    def _some(self, file: BinaryIO) -> bytes:
+        """The next bytes of a file, as many as are there, a block at the most; none at its end."""
+        # A pipe gives what it has: a slow stream is not held back until a block is full.
+        data: bytes = getattr(file, "read1", file.read)(_BLOCK)
+        self._count(len(data))
+        return data
+
+    def _count(self, size: int) -> None:
+        self.bytes_read += size
+
+
+def _is_part_of_sqlite(path: str) -> bool:
+    """Whether a file belongs to an SQLite database beside it, which may be the one written to."""
+    database, dash, suffix = path.rpartition("-")
+    if dash + suffix not in _SQLITE_SUFFIXES or not os.path.isfile(database):
+        return False
+    if is_open(database):
+        return True
+    try:
+        with open(database, "rb") as file:
+            return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
+    except OSError:
+        return False
+
+
+def _starts_object(line: bytes) -> bool:
+    return line.removeprefix(BOM).lstrip().startswith(b"{")
+
+
+def _reason(error: InputError | OSError) -> str:
+    if isinstance(error, OSError):
+        return (error.strerror or str(error)).lower()
+    return str(error)

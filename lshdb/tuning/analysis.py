@@ -1,0 +1,154 @@
+"""What a construction will do, before anything is indexed: its curve, its errors, its candidates.
+
+Pure functions. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, sections 3.4.2 and
+3.6.3.
+
+>>> from lshdb.tuning.analysis import curve_threshold, false_negatives
+>>> round(curve_threshold(Construction(rows=5, bands=20)), 3)
+0.509
+>>> round(false_negatives(0.8, Construction(rows=4, bands=3)), 4)
+0.2058
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import UsageError
+from lshdb.model import Construction
+from lshdb.sketching.constructions import candidate_probabilities
+
+Shares = npt.NDArray[np.float64]
+
+_HALVINGS = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distribution:
+    """How similar the pairs of documents of a collection are, as a histogram.
+
+    Attributes:
+        similarities: float64[m], Jaccard similarities in [0, 1].
+        weights: float64[m], the share of all pairs that has each; they may sum to less than 1,
+            the rest has similarity 0.
+        lanes: of the signatures that they are estimated from; None where they are exact.
+    """
+
+    similarities: Shares
+    weights: Shares
+    lanes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.similarities.shape != self.weights.shape or self.similarities.ndim != 1:
+            raise UsageError("a distribution needs as many weights as similarities")
+        if len(self.weights) and (self.weights.min() < 0 or self.weights.sum() > 1 + 1e-6):
+            raise UsageError("the weights of a distribution are not shares of all pairs")
+
+    def for_power(self, exponent: int) -> Shares:
+        """The similarities float64[m], of which this power has the right mean over all pairs.
+
+        The powers of estimates are too large in the mean: of 128 lanes of pairs at 0.1, twice too
+        large at the power of 6, and most candidates may be such pairs. Where a of k lanes agree,
+        m lanes drawn of them all agree with probability C(a, m) / C(k, m); its root is taken for
+        the similarity.
+
+        >>> estimated = Distribution(np.array([0.05, 0.5, 1.0]), np.zeros(3), lanes=128)
+        >>> estimated.for_power(6).round(3).tolist()
+        [0.024, 0.49, 1.0]
+        """
+        if self.lanes is None or exponent < 2:
+            return self.similarities
+        exponent = min(exponent, self.lanes)
+        agree = np.rint(self.similarities * self.lanes).astype(np.int64)
+        log = _log_factorials(self.lanes)
+        rest = np.maximum(agree - exponent, 0)
+        power = log[agree] - log[rest] - log[self.lanes] + log[self.lanes - exponent]
+        roots: Shares = np.where(agree < exponent, 0.0, np.exp(power / exponent))
+        return roots
+
+
+@functools.lru_cache(maxsize=4)
+def _log_factorials(most: int) -> Shares:
+    return np.array([math.lgamma(i + 1) for i in range(most + 1)])
+
+
+def curve(similarities: Shares, construction: Construction) -> Shares:
+    """The probabilities that pairs of similarities float64[n] are candidates, float64[n].
+
+    p starts as s^r; an AND r makes p^r of it, an OR b makes 1 - (1 - p)^b, as -expm1(b log1p(-p)),
+    which keeps the digits of small p.
+    """
+    p: Shares = np.asarray(similarities, dtype=np.float64) ** construction.rows
+    with np.errstate(divide="ignore"):  # log1p(-1) is -infinity, and expm1 makes 1 of it
+        for kind, size in construction.levels:
+            p = p**size if kind == "and" else -np.expm1(size * np.log1p(-p))
+    return p
+
+
+def curve_threshold(construction: Construction) -> float:
+    """The similarity at which a pair is a candidate with probability 1/2, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if candidate_probabilities(middle, construction)[0] < 0.5:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def approximate_threshold(rows: int, bands: int) -> float:
+    """The textbook's estimate of where the curve of b bands of r rows is steepest: (1/b)^(1/r).
+
+    >>> round(approximate_threshold(rows=4, bands=16), 3)
+    0.5
+    """
+    return float((1 / bands) ** (1 / rows))
+
+
+def false_negatives(similarity: float, construction: Construction) -> float:
+    """The share of pairs of this similarity, similar ones, that are missed: 1 - p(s).
+
+    For b bands of r rows (1 - s^r)^b. It has all its digits, also where it is small.
+    """
+    return candidate_probabilities(similarity, construction)[1]
+
+
+def false_positives(similarity: float, construction: Construction) -> float:
+    """The share of pairs of this similarity, not similar ones, that are candidates: p(s).
+
+    For b bands of r rows 1 - (1 - s^r)^b. They cost a verification each, and are no wrong answers.
+    """
+    return candidate_probabilities(similarity, construction)[0]
+
+
+def candidates_per_query(
+    distribution: Distribution, documents: int, construction: Construction
+) -> float:
+    """The expected candidates of a query to so many documents: N sum_i w_i p(s_i)."""
+    # Where p is small it is proportional to this power of s.
+    power = construction.rows * construction.least_bands
+    p = curve(distribution.for_power(power), construction)
+    return documents * float((distribution.weights * p).sum())
+
+
+def candidates_per_join(
+    distribution: Distribution, documents: int, construction: Construction
+) -> float:
+    """The expected candidate pairs among so many documents: N (N - 1) / 2 sum_i w_i p(s_i)."""
+    return candidates_per_query(distribution, documents, construction) * (documents - 1) / 2
+
+
+def rows_per_query(distribution: Distribution, documents: int, construction: Construction) -> float:
+    """The expected rows that a query finds in its buckets: N b sum_i w_i s_i^r.
+
+    A document comes once for each bucket that it shares, and in a cascade need not be a candidate.
+    """
+    similarities = distribution.for_power(construction.rows)
+    collisions = distribution.weights * similarities**construction.rows
+    return documents * construction.bands * float(collisions.sum())

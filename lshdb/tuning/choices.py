@@ -1,0 +1,194 @@
+"""The constructions worth having for a threshold, a recall and a number of lanes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from lshdb.errors import UsageError
+from lshdb.model import FEWEST_LANES, MOST_LANES, Construction
+from lshdb.settings import PERMUTATIONS, RECALL, THRESHOLD
+from lshdb.sketching.constructions import candidate_probability
+from lshdb.tuning.analysis import Distribution, candidates_per_query, curve, rows_per_query
+from lshdb.tuning.resolve import choose_construction
+
+BAND_BYTES: Final = 20
+"""What a band row takes in the file, measured with dbstat: 19.6 to 20.1 bytes."""
+SIMILARITIES: Final = tuple(i / 10 for i in range(1, 10))
+"""Where a curve is told."""
+_LARGEST_INNER: Final = 16
+"""Lanes or bands in a level of a cascade that is not the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """A construction with what it will do.
+
+    Attributes:
+        construction: it.
+        recall: the share of pairs at the threshold that are candidates.
+        curve: the same at the similarities 0.1 to 0.9.
+        bytes: what the signature and the band rows of a document take in the file.
+        candidates: how many a query is expected to have; None without a distribution.
+        work: rows a query is expected to read: one bucket a band, what they hold, candidates;
+            None likewise.
+        chosen: whether it is the best.
+        named: whether it was asked for by name.
+    """
+
+    construction: Construction
+    recall: float
+    curve: tuple[float, ...]
+    bytes: int
+    candidates: float | None
+    work: float | None
+    chosen: bool = False
+    named: bool = False
+
+
+def tune(
+    threshold: float = THRESHOLD,
+    recall: float = RECALL,
+    permutations: int | None = None,
+    distribution: Distribution | None = None,
+    documents: int = 0,
+    *,
+    construction: str | None = None,
+) -> list[Tuned]:
+    """The constructions worth having, best first.
+
+    They are bands of rows, and cascades of three and four levels, of at most so many lanes, that
+    reach the recall at the threshold, and of which no other one has both fewer false candidates
+    and fewer bands. With a distribution the best is the one that lets a query read the fewest
+    rows. Without, it is what `lshdb.open` chooses by itself, and the others follow by the mean of
+    their curves below the threshold.
+
+    Args:
+        threshold: a Jaccard similarity, in (0, 1].
+        recall: in (0, 1].
+        permutations: lanes of a signature, 16 to 4096; None for 128, or what the named
+            construction takes.
+        distribution: of the similarities of the collection (see lshdb.tuning.sampling).
+        documents: how many a query is put to.
+        construction: one to be judged too; last, unless it is among those worth having.
+
+    Raises:
+        UsageError: numbers out of range, or a construction of more lanes than `permutations`.
+        SettingsError: no construction of so many lanes reaches the recall.
+
+    >>> tune(0.8, 0.99, 128)[0].construction
+    Construction(rows=6, bands=16)
+    """
+    named = None if construction is None else Construction.parse(construction)
+    lanes = permutations
+    if lanes is None:
+        lanes = max(PERMUTATIONS, 0 if named is None else named.lanes)
+    if not 0 < threshold <= 1 or not 0 < recall <= 1:
+        raise UsageError(f"threshold {threshold:g} and recall {recall:g} are not in (0, 1]")
+    if not FEWEST_LANES <= lanes <= MOST_LANES:
+        raise UsageError(f"{lanes} permutations are not {FEWEST_LANES} to {MOST_LANES}")
+    if documents < 0:
+        raise UsageError(f"{documents} documents are not at least 0")
+    if named is not None and named.lanes > lanes:
+        raise UsageError(f"{named} takes {named.lanes} lanes, and there are {lanes} permutations")
+    usual = choose_construction(threshold, recall, lanes)
+    below = np.linspace(0, threshold, 33)[1:-1]
+    found = {}
+    for one in _all(threshold, recall, lanes):
+        tuned = tell(one, threshold, lanes, distribution, documents)
+        cost = float(curve(below, one).mean())
+        if distribution is not None:
+            assert tuned.candidates is not None
+            cost = tuned.candidates
+        found[one] = (cost, tuned)
+    kept, fewest = [], MOST_LANES + 1
+    for one, (cost, tuned) in sorted(
+        found.items(), key=lambda item: (item[1][0], item[0].bands, str(item[0]))
+    ):
+        if one.bands < fewest or one == usual:
+            fewest = min(fewest, one.bands)
+            kept.append((cost if tuned.work is None else tuned.work, tuned))
+    kept.sort(key=lambda item: item[0])
+    ranked = [tuned for _, tuned in kept]
+    best = ranked[0]
+    if distribution is None:
+        best = next(tuned for tuned in ranked if tuned.construction == usual)
+    ranked = [replace(best, chosen=True), *(tuned for tuned in ranked if tuned is not best)]
+    if named is None:
+        return ranked
+    if all(tuned.construction != named for tuned in ranked):
+        ranked.append(tell(named, threshold, lanes, distribution, documents))
+    return [replace(tuned, named=tuned.construction == named) for tuned in ranked]
+
+
+def tell(
+    construction: Construction,
+    threshold: float,
+    lanes: int,
+    distribution: Distribution | None = None,
+    documents: int = 0,
+) -> Tuned:
+    """What one construction will do; for the arguments see `tune`."""
+    candidates = work = None
+    if distribution is not None:
+        candidates = candidates_per_query(distribution, documents, construction)
+        found = rows_per_query(distribution, documents, construction)
+        work = construction.bands + found + candidates
+    return Tuned(
+        construction,
+        candidate_probability(threshold, construction),
+        tuple(candidate_probability(s, construction) for s in SIMILARITIES),
+        4 * lanes + BAND_BYTES * construction.bands,
+        candidates,
+        work,
+    )
+
+
+def _all(threshold: float, recall: float, lanes: int) -> Iterator[Construction]:
+    """Constructions that reach the recall, each with the last level that fits it best."""
+    yield choose_construction(threshold, recall, lanes)
+    # By the rows of the first level; 1 is a cascade that starts with OR.
+    for rows in range(1, lanes + 1):
+        yield from _last("and", rows, "", threshold, recall, lanes)
+    inner = range(2, _LARGEST_INNER + 1)
+    for one in range(1, _LARGEST_INNER + 1):
+        for two in inner:
+            if one * two > lanes:
+                break
+            yield from _last("or", one * two, f"and {one}, or {two}", threshold, recall, lanes)
+            for three in inner:
+                if one * two * three > lanes:
+                    break
+                text = f"and {one}, or {two}, and {three}"
+                yield from _last("and", one * two * three, text, threshold, recall, lanes)
+
+
+def _last(
+    kind: str, used: int, text: str, threshold: float, recall: float, lanes: int
+) -> Iterator[Construction]:
+    """The levels so far, the last of them of this kind, with one more that reaches the recall.
+
+    On AND follows the least OR that does, on OR the largest AND that still does.
+    """
+    text = text or f"and {used}"
+    p = candidate_probability(threshold, Construction.parse(text))
+    most = lanes // used
+    if not 0 < p < 1:
+        sizes = {1}
+    elif kind == "and":
+        exact = math.log1p(-recall) / math.log1p(-p) if recall < 1 else math.inf
+        sizes = {math.ceil(exact), math.ceil(exact) + 1} if exact < most else {most}
+    else:
+        exact = math.log(recall) / math.log(p)
+        sizes = {min(math.floor(exact), most)}
+    for size in sorted(sizes):
+        if not 1 <= size <= most:
+            continue
+        construction = Construction.parse(f"{text}, {'or' if kind == 'and' else 'and'} {size}")
+        if candidate_probability(threshold, construction) >= recall:
+            yield construction
+            return

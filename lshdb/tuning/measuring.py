@@ -1,0 +1,355 @@
+"""What the index of a database finds, measured: brute force for a sample of its documents.
+
+Each document of the sample is compared with all others by their signatures. Pairs whose estimate
+is within MARGIN standard errors of the threshold (lshdb.shingling.jaccard) are compared exactly,
+where content is kept: of pairs at the threshold fewer than one in a million is missed so. Without
+content the estimate is what counts, and recall then looks better than it is: a pair whose lanes
+happen to agree is both estimated too similar and likelier to be found.
+
+What the index finds is read from the file: the band rows, and in a cascade its levels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import UsageError
+from lshdb.model import Construction
+from lshdb.search.buckets import candidate_ids
+from lshdb.search.verifying import Exact
+from lshdb.shingling.jaccard import least_estimate
+from lshdb.store.store import Store
+from lshdb.tuning.analysis import Distribution, candidates_per_query, curve
+from lshdb.tuning.sampling import sample_documents
+
+PARTS: Final = 4
+"""Parts of equal width from the threshold to 1 for which recall is told."""
+_FEWEST: Final = 100
+_MOST: Final = 1_000
+_WORK: Final = 1 << 34
+"""Lanes compared by default, some seconds."""
+_VERIFIED: Final = 2_000_000
+"""Candidates by default, about; some seconds."""
+_PILOT: Final = 20
+"""Queries that tell how many candidates there are."""
+_QUERIES_AT_ONCE: Final = 1_000
+_CANDIDATES_AT_ONCE: Final = 10_000_000
+"""Candidates of queries in memory, 8 bytes each; more only where one query has more."""
+_CELLS: Final = 1 << 20
+"""Pairs of which agreeing lanes are counted in one go."""
+_PAIRS_AT_ONCE: Final = 1 << 18
+"""Pairs verified in one go, about."""
+_SIGMAS: Final = 1.959964
+"""Of a normal distribution, 95% are within so many standard deviations."""
+
+Ids = npt.NDArray[np.int64]
+Signatures = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRecall:
+    """How many of the similar pairs of a range are found.
+
+    Attributes:
+        least: the similarity from which on.
+        below: up to which; 1 includes 1.
+        pairs: similar pairs by brute force, each once.
+        found: how many of them are candidates.
+        recall: found / pairs; None without pairs.
+        low, high: between these the recall is with confidence 95% (see `wilson`); None likewise.
+        formula: the mean over these pairs of the curve at their similarities; None likewise.
+    """
+
+    least: float
+    below: float
+    pairs: int
+    found: int
+    recall: float | None
+    low: float | None
+    high: float | None
+    formula: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What queries for a sample of the documents of a database find.
+
+    Attributes:
+        construction: of the index.
+        threshold: from which on pairs count as similar.
+        documents: how many there are that have shingles.
+        sample: how many of them were queries.
+        exact: whether similarities are exact; else they are estimates.
+        recall: of all similar pairs with a document of the sample.
+        parts: the same for four ranges of similarity, from the threshold on.
+        candidates: of a query, in the mean; itself is none.
+        candidates_formula: what lshdb.tuning.analysis expects for the similarities of the sample.
+        precision: the share of candidates that are similar, before they are verified; None
+            without candidates.
+        precision_formula: the share expected.
+    """
+
+    construction: Construction
+    threshold: float
+    documents: int
+    sample: int
+    exact: bool
+    recall: MeasuredRecall
+    parts: tuple[MeasuredRecall, ...]
+    candidates: float
+    candidates_formula: float
+    precision: float | None
+    precision_formula: float | None
+
+
+def measure(
+    store: Store,
+    threshold: float,
+    sample: int | None = None,
+    seed: int = 1,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Measured:
+    """Measure an index; see Database.measure."""
+    if not 0 < threshold <= 1:
+        raise UsageError(f"threshold {threshold:g} is not above 0 and at most 1")
+    if sample is not None and sample < 1:
+        raise UsageError(f"sample {sample} is not at least 1")
+    if seed < 0:
+        raise UsageError(f"seed {seed} is not at least 0")
+    with store.reading():
+        count, empty = store.count()
+        documents = count - empty
+        if sample is None:
+            sample = _affordable(store, documents, seed)
+        doc_ids, signatures = sample_documents(store, np.random.default_rng(seed), sample)
+        counts = _Counts(store, threshold, doc_ids)
+        done = 0
+        for part, found in _candidates(store, signatures, doc_ids):
+            for some_ids, some in store.all_signatures():
+                counts.compare(part, signatures[part], found, some_ids, some)
+                done += len(some_ids) * (part.stop - part.start)
+                if on_progress is not None:
+                    on_progress(done, documents * len(doc_ids))
+            counts.verify()
+        return counts.result(documents)
+
+
+def _affordable(store: Store, documents: int, seed: int) -> int:
+    """How many queries take some seconds, judged by the candidates of a few of them."""
+    _, signatures = sample_documents(store, np.random.default_rng(seed), _PILOT)
+    found = [len(candidate_ids(store, signature)[0]) for signature in signatures]
+    compared = _WORK // max(1, documents * store.settings.permutations)
+    verified = _VERIFIED * len(found) // max(1, sum(found))
+    return max(_FEWEST, min(_MOST, compared, verified))
+
+
+def wilson(found: float, pairs: float) -> tuple[float, float]:
+    """Wilson's score interval of a share, at confidence 95%.
+
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference,
+    1927.
+
+    >>> [round(bound, 4) for bound in wilson(98, 100)]
+    [0.93, 0.9945]
+    """
+    share, z2 = found / pairs, _SIGMAS**2
+    middle = (share + z2 / (2 * pairs)) / (1 + z2 / pairs)
+    half = math.sqrt(share * (1 - share) / pairs + z2 / (4 * pairs**2))
+    half *= _SIGMAS / (1 + z2 / pairs)
+    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
+
+
+def _candidates(
+    store: Store, signatures: Signatures, doc_ids: Ids
+) -> Iterator[tuple[slice, list[Ids]]]:
+    """The candidates of some queries at a time, doc_ids int64[c] of each, without itself."""
+    start, found, size = 0, list[Ids](), 0
+    for place, signature in enumerate(signatures):
+        own, _ = candidate_ids(store, signature)
+        found.append(own[own != doc_ids[place]])
+        size += len(own)
+        if size >= _CANDIDATES_AT_ONCE or len(found) == _QUERIES_AT_ONCE:
+            yield slice(start, place + 1), found
+            start, found, size = place + 1, [], 0
+    if found:
+        yield slice(start, len(signatures)), found
+
+
+class _Counts:
+    """What is counted of the pairs of a query and another document."""
+
+    def __init__(self, store: Store, threshold: float, queries: Ids) -> None:
+        settings = store.settings
+        self._store = store
+        self._threshold = threshold
+        self._bounds = np.linspace(threshold, 1, PARTS + 1)
+        self._queries = queries
+        self._agree = np.zeros(settings.permutations + 1, dtype=np.int64)
+        # An estimate is a whole number of lanes; rounding must not lose the last one.
+        least = float(least_estimate(threshold, settings.permutations))
+        if not settings.content:
+            least = threshold
+        self._least_agree = max(0, math.ceil(least * settings.permutations - 1e-9))
+        self._waiting: list[tuple[Ids, Ids, Ids, npt.NDArray[np.bool_]]] = []
+        self._similar = np.zeros((PARTS, len(queries)), dtype=np.int64)
+        self._found = np.zeros((PARTS, len(queries)), dtype=np.int64)
+        self._expected = np.zeros(PARTS)
+        self._candidates = 0
+        self._similar_candidates = 0
+        self._expected_similar = 0.0
+
+    def compare(
+        self,
+        part: slice,
+        signatures: Signatures,
+        candidates: list[Ids],
+        doc_ids: Ids,
+        others: Signatures,
+    ) -> None:
+        """Compare q queries uint32[q, k] with documents uint32[n, k]."""
+        queries = self._queries[part]
+        lanes = others.shape[1]
+        own, columns = np.ascontiguousarray(signatures.T), np.ascontiguousarray(others.T)
+        is_candidate = np.zeros((len(queries), len(doc_ids)), dtype=np.bool_)
+        for place, found in enumerate(candidates):
+            begin, end = np.searchsorted(found, [doc_ids[0], doc_ids[-1] + 1])
+            is_candidate[place, np.searchsorted(doc_ids, found[begin:end])] = True
+        self._candidates += int(is_candidate.sum())
+        at_once = max(1, _CELLS // len(queries))
+        for start in range(0, len(doc_ids), at_once):
+            block = slice(start, start + at_once)
+            some_ids = doc_ids[block]
+            agree = _agreeing(own, columns[:, block])
+            self._agree += np.bincount(agree.ravel(), minlength=lanes + 1)
+            row, column = np.nonzero(agree >= self._least_agree)
+            other = queries[row] != some_ids[column]
+            row, column = row[other], column[other]
+            self._waiting.append(
+                (
+                    row + part.start,
+                    some_ids[column],
+                    agree[row, column].astype(np.int64),
+                    is_candidate[row, column + start],
+                )
+            )
+            if sum(len(waiting[0]) for waiting in self._waiting) >= _PAIRS_AT_ONCE:
+                self.verify()
+
+    def verify(self) -> None:
+        """Count the pairs that are waiting, by their similarity."""
+        if not self._waiting:
+            return
+        query, other, agree, found = map(np.concatenate, zip(*self._waiting, strict=True))
+        self._waiting.clear()
+        scores = agree / self._store.settings.permutations
+        if self._store.settings.content:
+            scores = _similarities(self._store, self._queries[query], other, self._threshold)
+        similar = scores >= self._threshold
+        query, other, found, scores = (each[similar] for each in (query, other, found, scores))
+        p = curve(scores, self._store.settings.construction)
+        self._similar_candidates += int(found.sum())
+        self._expected_similar += float(p.sum())
+        # Of a pair of two queries, each finds the other or none does: it counts once.
+        place = np.searchsorted(self._queries, other)
+        is_query = self._queries.take(place, mode="clip") == other
+        once = ~(is_query & (place < query))
+        query, found, scores, p = query[once], found[once], scores[once], p[once]
+        part = np.searchsorted(self._bounds[1:-1], scores, side="right")
+        np.add.at(self._similar, (part, query), 1)
+        np.add.at(self._found, (part, query), found)
+        self._expected += np.bincount(part, weights=p, minlength=PARTS)
+
+    def result(self, documents: int) -> Measured:
+        """All that was counted."""
+        settings = self._store.settings
+        sample, construction = len(self._queries), settings.construction
+        agree = self._agree.copy()
+        agree[-1] -= sample  # each query with itself
+        weights = agree / max(1, agree.sum())
+        lanes = settings.permutations
+        distribution = Distribution(np.arange(lanes + 1) / lanes, weights, lanes)
+        expected = candidates_per_query(distribution, max(0, documents - 1), construction)
+        precision = expected_precision = None
+        if self._candidates:
+            precision = self._similar_candidates / self._candidates
+        if expected:
+            expected_precision = min(1.0, self._expected_similar / sample / expected)
+        bounds = self._bounds.tolist()
+        return Measured(
+            construction=construction,
+            threshold=self._threshold,
+            documents=documents,
+            sample=sample,
+            exact=settings.content,
+            recall=self._recall(self._threshold, 1.0, slice(None)),
+            parts=tuple(
+                self._recall(bounds[i], bounds[i + 1], slice(i, i + 1)) for i in range(PARTS)
+            ),
+            candidates=self._candidates / max(1, sample),
+            candidates_formula=expected,
+            precision=precision,
+            precision_formula=expected_precision,
+        )
+
+    def _recall(self, least: float, below: float, parts: slice) -> MeasuredRecall:
+        similar = self._similar[parts].sum(axis=0)
+        pairs, found = int(similar.sum()), int(self._found[parts].sum())
+        if not pairs:
+            return MeasuredRecall(least, below, 0, 0, None, None, None, None)
+        # The pairs of a query are alike: its copies are all found or none is. So the interval is
+        # that of fewer pairs, as many as there would be if those of a query were one.
+        effective = pairs**2 / float((similar.astype(np.float64) ** 2).sum())
+        share = found / pairs
+        low, high = wilson(share * effective, effective)
+        formula = float(self._expected[parts].sum()) / pairs
+        return MeasuredRecall(least, below, pairs, found, share, low, high, formula)
+
+
+def _agreeing(
+    queries: Signatures, others: Signatures
+) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
+    """How many lanes agree, of queries uint32[k, q] and documents uint32[k, n]: [q, n].
+
+    Lane by lane, over all pairs: each step is then one long run of memory.
+    """
+    lanes, shape = len(queries), (queries.shape[1], others.shape[1])
+    total = np.zeros(shape, dtype=np.uint8 if lanes < 256 else np.uint16)
+    equal = np.empty(shape, dtype=np.bool_)
+    for own, column in zip(queries, others, strict=True):
+        np.equal(own[:, np.newaxis], column, out=equal)
+        total += equal.view(np.uint8)
+    return total
+
+
+class _Reader:
+    """Reads documents in the transaction of the store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.lanes = store.settings.permutations
+
+    def contents(self, doc_ids: Ids) -> list[str]:
+        return list(self._store.contents(doc_ids))
+
+    def signatures(self, doc_ids: Ids) -> Signatures:
+        return self._store.signatures(doc_ids)[1]
+
+
+def _similarities(store: Store, one: Ids, other: Ids, least: float) -> npt.NDArray[np.float64]:
+    """The exact similarities of pairs int64[c] of doc_ids; below `least` any number below it."""
+    documents, numbers = np.unique(np.concatenate([one, other]), return_inverse=True)
+    shingles, digests = store.sizes(documents)
+    known: dict[bytes, int] = {}
+    same = np.array([known.setdefault(digest, len(known)) for digest in digests], dtype=np.int64)
+    exact = Exact(_Reader(store), documents, same, shingles, store.settings)
+    a, b = numbers[: len(one)], numbers[len(one) :]
+    order = np.argsort(a, kind="stable")
+    scores = np.empty(len(one))
+    scores[order] = exact.scores(a[order], b[order], least)
+    return scores

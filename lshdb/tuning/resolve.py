@@ -1,0 +1,146 @@
+"""From what a user asks for to a file's settings: defaults, and the choice of bands and rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import cast
+
+from lshdb.errors import SettingsError
+from lshdb.model import LARGEST_SEED, Construction, Settings, Shingling, SketchName
+from lshdb.settings import (
+    FOREIGN,
+    LEAST_RANDOM,
+    PERMUTATIONS,
+    PURPOSES,
+    RECALL,
+    SEED,
+    SHINGLE,
+    SKETCH,
+    THRESHOLD,
+    SettingsRequest,
+    or_default,
+)
+from lshdb.sketching.constructions import candidate_probability
+
+
+def choose_construction(threshold: float, recall: float, lanes: int) -> Construction:
+    """The most selective bands and rows that reach the recall at the threshold.
+
+    The largest r for which floor(lanes / r) bands reach it, then the fewest bands that still do:
+    many rows make few false candidates, few bands make few rows in the table.
+
+    Raises:
+        SettingsError: no construction of so many lanes reaches the recall.
+
+    >>> choose_construction(0.8, 0.99, 128)
+    Construction(rows=6, bands=16)
+    """
+    for rows in range(lanes, 0, -1):
+        most = Construction(rows, lanes // rows)
+        if candidate_probability(threshold, most) >= recall:
+            break
+    else:
+        best = candidate_probability(threshold, Construction(1, lanes))
+        raise SettingsError(
+            f"recall {recall:g} at threshold {threshold:g} cannot be reached with {lanes} "
+            f"permutations (at most {math.floor(best * 1e4) / 1e4:g}): give more "
+            "permutations or ask for less recall"
+        )
+    for bands in range(1, most.bands):
+        if candidate_probability(threshold, Construction(rows, bands)) >= recall:
+            return Construction(rows, bands)
+    return most
+
+
+def resolve(request: SettingsRequest) -> Settings:
+    """The settings of a new file; SettingsError if they are impossible."""
+    usual_shingle, usual_threshold = PURPOSES.get(request.purpose or "", (SHINGLE, THRESHOLD))
+    threshold = or_default(request.threshold, usual_threshold)
+    recall = or_default(request.recall, RECALL)
+    construction = request.given_construction()
+    lanes = 0 if construction is None else construction.lanes
+    permutations = or_default(request.permutations, max(PERMUTATIONS, lanes))
+    # Checked before a construction is sought: the search needs numbers that make sense.
+    shingling = Shingling.parse(or_default(request.shingle, usual_shingle))
+    if shingling.foreign and request.sketch is not None:
+        raise SettingsError(f"shingle {shingling} comes with a sketch of its own: give none")
+    settings = Settings(
+        threshold=threshold,
+        recall=recall,
+        shingling=shingling,
+        permutations=permutations,
+        construction=construction or Construction(1, 1),
+        sketch=FOREIGN
+        if shingling.foreign
+        else cast(SketchName, or_default(request.sketch, SKETCH)),
+        seed=_random_seed() if request.seed == "random" else or_default(request.seed, SEED),
+        content=or_default(request.content, not shingling.foreign),
+    )
+    return _shaped(request, settings, construction)
+
+
+def reindexed(request: SettingsRequest, settings: Settings) -> Settings:
+    """The settings of a file whose index is made anew from its signatures.
+
+    What is not given stays, and bands and rows are chosen unless they are given. Only
+    threshold, recall and construction can change: the others are in the signatures.
+
+    Raises:
+        SettingsError: nothing is given, it is impossible, or takes more lanes than are stored.
+    """
+    given = (request.threshold, request.recall, request.bands, request.rows, request.construction)
+    if all(one is None for one in given):
+        raise SettingsError("give a threshold, a recall, bands and rows, or a construction")
+    construction = request.given_construction()
+    lanes = settings.permutations
+    if construction is not None and construction.lanes > lanes:
+        raise SettingsError(
+            f"{construction} takes {construction.lanes} lanes, and the stored signatures have "
+            f"{lanes}: give a construction of fewer lanes, or make another file with "
+            f"--permutations {construction.lanes}"
+        )
+    settings = replace(
+        settings,
+        threshold=or_default(request.threshold, settings.threshold),
+        recall=or_default(request.recall, settings.recall),
+        construction=Construction(1, 1),
+    )
+    most = candidate_probability(settings.threshold, Construction(1, lanes))
+    if construction is None and most < settings.recall:
+        raise SettingsError(
+            f"recall {settings.recall:g} at threshold {settings.threshold:g} cannot be reached "
+            f"with the {lanes} lanes of the stored signatures (at most "
+            f"{math.floor(most * 1e4) / 1e4:g}): ask for less recall, or make another file "
+            "with more permutations"
+        )
+    return _shaped(request, settings, construction)
+
+
+def _shaped(
+    request: SettingsRequest, settings: Settings, construction: Construction | None
+) -> Settings:
+    """The settings with their construction: the one given, or the one to be chosen."""
+    threshold, recall = settings.threshold, settings.recall
+    if construction is None:
+        construction = choose_construction(threshold, recall, settings.permutations)
+    elif request.recall is None:
+        # The shape decides; the file tells the recall that it gives.
+        recall = round(candidate_probability(threshold, construction), 6)
+    elif candidate_probability(threshold, construction) < recall:
+        shape = f"{construction.bands} bands of {construction.rows} rows have"
+        if construction.higher:
+            shape = f"{construction} has"
+        raise SettingsError(
+            f"{shape} recall "
+            f"{candidate_probability(threshold, construction):.4g} at threshold "
+            f"{threshold:g}, not {recall:g}: give either the shape or the recall"
+        )
+    # A curve far below the threshold may round to no recall at all, which is not legal.
+    return replace(settings, recall=recall or 1e-6, construction=construction)
+
+
+def _random_seed() -> int:
+    import secrets  # loads OpenSSL
+
+    return LEAST_RANDOM + secrets.randbelow(LARGEST_SEED + 1 - LEAST_RANDOM)

@@ -1,0 +1,97 @@
+"""Pages about near duplicates in Datasette, which finds this module by its entry point.
+
+Whatever else is attached to Datasette stays as it is: the SQL functions go to connections to
+lshdb files, and the pages, all below /-/lshdb, are about these only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from datasette import hookimpl
+from markupsafe import Markup
+
+from lshdb.errors import LshdbError
+from lshdb.sources.paths import escaped
+from lshdb.store.functions import is_lshdb, register_functions
+from lshdb.web.answering import answer, style_sheet
+from lshdb.web.rendering import Links
+
+if TYPE_CHECKING:
+    from datasette.app import Datasette
+    from datasette.utils.asgi import Request, Response
+
+_KEYED: Final = frozenset(["documents", "bucket_members"])
+"""The table and the view that have a column `key`."""
+
+_ours: Final[set[str]] = set()
+"""The paths of the files that connections have shown to be lshdb's."""
+
+
+@hookimpl
+def register_routes() -> list[tuple[str, object]]:
+    """All addresses below /-/lshdb, and the style sheet of their pages."""
+
+    async def lshdb_pages(request: Request, datasette: Datasette) -> Response:
+        return await answer(request, datasette)
+
+    return [(r"/-/lshdb(?:/(?P<rest>.*))?$", lshdb_pages), (r"/-/lshdb\.css$", style_sheet)]
+
+
+@hookimpl
+def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
+    """Register the SQL functions on connections to lshdb files."""
+    path = getattr(datasette.databases.get(database), "path", None)
+    if path is None:
+        return
+    # A file that is broken, or of another program, is Datasette's to complain of.
+    with suppress(LshdbError, *_sqlite_errors(conn)):
+        if is_lshdb(conn):
+            _ours.add(path)
+            register_functions(conn)
+
+
+@hookimpl
+def skip_csrf(datasette: Datasette, scope: Mapping[str, Any]) -> bool:
+    """Our forms change nothing, and are refused from other sites without cookies and tokens."""
+    path = str(scope.get("path", ""))
+    return scope["type"] == "http" and path.startswith(f"{Links(datasette, None).root}/")
+
+
+@hookimpl
+def menu_links(datasette: Datasette) -> list[dict[str, str]]:
+    """Our first page in Datasette's menu."""
+    return [{"href": Links(datasette, None).root, "label": "Near duplicates"}]
+
+
+@hookimpl
+def database_actions(datasette: Datasette, database: str) -> list[dict[str, str]]:
+    """Our pages in the menu of an lshdb database."""
+    if not _is_ours(datasette, database):
+        return []
+    return [{"href": Links(datasette, database).page(), "label": "Near duplicates"}]
+
+
+@hookimpl
+def render_cell(
+    value: object, column: str, table: str | None, database: str, datasette: Datasette
+) -> Markup | None:
+    """Make a document's key in Datasette's tables a link to its page."""
+    if column != "key" or table not in _KEYED or not isinstance(value, str):
+        return None
+    if not _is_ours(datasette, database):
+        return None
+    link = Links(datasette, database).document(value)
+    return Markup('<a href="{}"><bdi>{}</bdi></a>').format(link, escaped(value))
+
+
+def _is_ours(datasette: Datasette, database: str) -> bool:
+    return getattr(datasette.databases.get(database), "path", None) in _ours
+
+
+def _sqlite_errors(conn: Any) -> tuple[type[Exception], ...]:
+    """The errors of the connection's own module: Datasette may use another than sqlite3."""
+    error = getattr(conn, "Error", None)
+    return (error,) if isinstance(error, type) else ()
