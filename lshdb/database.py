@@ -160,7 +160,7 @@ class Database:
         AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0, skipped=0)
         """
         from lshdb.ingest.add import add_documents
-        from lshdb.processes import default_workers
+        from lshdb.ingest.workers import default_workers
 
         return add_documents(
             self._store,
@@ -207,7 +207,7 @@ class Database:
         1
         """
         from lshdb.ingest.add import add_documents
-        from lshdb.processes import default_workers
+        from lshdb.ingest.workers import default_workers
         from lshdb.sources.readers import Reader
 
         if reader is None:
@@ -281,7 +281,7 @@ class Database:
         from lshdb.exchange.tables import record_batches
         from lshdb.ingest.add import add_documents
         from lshdb.ingest.screening import screening
-        from lshdb.processes import default_workers
+        from lshdb.ingest.workers import default_workers
         from lshdb.sources.records import RecordParser
 
         of_sets = self.settings.shingling.of_sets
@@ -419,7 +419,7 @@ class Database:
         """
         from lshdb.ingest.add import Selection, deduplicated_lines
         from lshdb.ingest.screening import Screening
-        from lshdb.processes import default_workers
+        from lshdb.ingest.workers import default_workers
         from lshdb.sources.readers import Reader
 
         if reader is None:

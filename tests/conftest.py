@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
-from lshdb import acceleration
+from lshdb.sources import records
 from lshdb.sources.readers import Item, Reader
 
 
-@pytest.fixture(scope="module", params=["numpy", "compiled"])
-def both_kernels(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Run each test of a module with numpy alone and with the compiled kernels."""
-    if request.param == "compiled":
-        pytest.importorskip("numba", reason="the extra `speed` is not installed")
-        assert acceleration.speed_up(), "numba is there, but the kernels do not load"
-    yield
-    acceleration.slow_down()
+@pytest.fixture(scope="module", params=["json", "orjson"])
+def both_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run each test of a module with Python's own JSON parser and with that of the extra."""
+    if request.param == "orjson":
+        pytest.importorskip("orjson", reason="the extra `speed` is not installed")
+        yield
+        return
+    with mock.patch.object(records, "_fast_json", return_value=None):
+        yield
 
 
 @pytest.fixture

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import wait
 from contextlib import contextmanager
 from unittest import mock
 
-from lshdb.ingest.parts import Part, SignedPart
-from lshdb.pending import Pending, Work
+from lshdb.ingest.parts import SignedPart
+from lshdb.ingest.workers import Pending, Workers
 
-_fetch = Work.fetch
+_result = Workers._result
 
 
-def _wait_and_fetch(
-    work: Work, pending: Pending, sign: Callable[[Part], SignedPart]
-) -> SignedPart | bytes:
-    with work._changed:
-        assert work._changed.wait_for(lambda: pending.answer is not None, timeout=60)
-    return _fetch(work, pending, sign)
+def _wait_and_take(workers: Workers, pending: Pending) -> SignedPart:
+    if pending.future is not None:
+        done, _ = wait([pending.future], timeout=60)
+        assert done
+    return _result(workers, pending)
 
 
 @contextmanager
 def signed_elsewhere() -> Iterator[None]:
     """Have processes sign all that they are asked to: the writing thread only waits for them."""
-    with mock.patch.object(Work, "fetch", _wait_and_fetch):
+    with mock.patch.object(Workers, "_result", _wait_and_take):
         yield

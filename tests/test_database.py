@@ -22,7 +22,6 @@ from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
 from lshdb.ingest import batches
 from lshdb.ingest import workers as signers
 from lshdb.model import AddReport, Bucket, Content, Document
-from lshdb.store.checkpoint import Checkpointer
 from lshdb.store.store import Store
 
 Pairs = list[tuple[str, Content]]
@@ -556,23 +555,6 @@ def test_a_small_rest_is_written_with_the_batch_before(
             workers=1,
         )
     assert batches == expected
-
-
-@pytest.mark.parametrize("count", [12, 13, 14, 3])
-def test_the_last_batch_is_known_as_such(path: Path, count: int) -> None:
-    """It does not wait for the log to be copied, for which nobody would wait behind it."""
-    own, told = Checkpointer.before_begin, list[bool]()
-
-    def before_begin(self: Checkpointer, *, last: bool) -> None:
-        told.append(last)
-        own(self, last=last)
-
-    with open_sets(path) as db, in_batches_of(4):
-        with mock.patch.object(Checkpointer, "before_begin", before_begin):
-            db.add_many(((f"k{i}", [i]) for i in range(count)), workers=1)
-        assert len(db) == count
-    assert told[-1]
-    assert not any(told[:-1])
 
 
 def test_an_unchanged_document_writes_nothing(path: Path) -> None:

@@ -14,16 +14,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from unittest import mock
 
 import inspection
 import pytest
 from command import Command, finish, unprivileged
 
 import lshdb
-from lshdb import acceleration
 from lshdb.errors import StoreError
-from lshdb.store.direct_rows import DirectRows
 
 TESTS = Path(__file__).resolve().parent
 
@@ -139,33 +136,6 @@ def test_a_full_disk_is_told_and_leaves_the_file_as_it_was(tmp_path: Path) -> No
     (place := tmp_path / "disk").mkdir()
     on_disk_of("1500k", place, _on_full_disk)
     assert list(tmp_path.iterdir()) == [place]
-
-
-def _on_full_disk_directly() -> None:
-    assert acceleration.speed_up()
-    path = Path.cwd() / "lsh.db"
-    texts = [(key, text) for key, text in map(_fields, lines(3000, "n").splitlines())]
-    runs = mock.patch.object(DirectRows, "run", autospec=True, side_effect=DirectRows.run)
-    with lshdb.open(path) as db, runs as run:
-        db.add_many(texts[:60])
-        before = inspection.contents(path)
-        with pytest.raises(StoreError, match="the disk is full; nothing of the last batch"):
-            db.add_many(texts)
-        assert run.call_count > 18, "16 bands, documents and signatures, and some of the rest"
-        assert inspection.contents(path) == before
-        assert db.add_many(texts[60:120]).added == 60
-    inspection.check(path)
-
-
-def _fields(line: str) -> tuple[str, str]:
-    record = json.loads(line)
-    return record["id"], record["text"]
-
-
-def test_a_full_disk_is_told_where_compiled_code_writes(tmp_path: Path) -> None:
-    pytest.importorskip("numba", reason="the extra `speed` is not installed")
-    (place := tmp_path / "disk").mkdir()
-    on_disk_of("1500k", place, _on_full_disk_directly)
 
 
 # permissions

@@ -21,8 +21,6 @@ from lshdb.shingling.hashing import PADDING, constants, span_hash
 from lshdb.shingling.shingles import shingle
 from lshdb.sketching.minhash import make_sketch
 
-pytestmark = pytest.mark.usefixtures("both_kernels")
-
 ENGLISH = "It is a truth universally acknowledged, that a single man"
 MIXED = "Der Gr\xf6\xdfte \uff0c\u4f60\u597d\u4e16\u754c \uff76\uff9e\xbd \U0001f600 cafe\u0301!"
 SHORT = "f\xfcnf"

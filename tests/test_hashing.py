@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from lshdb.shingling.hashing import LONGEST_CHAINED, PADDING, SpanHash, constants, span_hash
 
-pytestmark = pytest.mark.usefixtures("both_kernels")
-
 SEEDS = st.integers(0, (1 << 63) - 1)
 MASK64 = (1 << 64) - 1
 

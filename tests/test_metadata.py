@@ -19,11 +19,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb import acceleration
 from lshdb.errors import ContentError, DamagedFile, QueryError, UsageError
 from lshdb.ingest import batches
 from lshdb.ingest.parts import Part
-from lshdb.ingest.workers import Signers
+from lshdb.ingest.workers import Workers
 from lshdb.model import Document
 from lshdb.search import buckets as lookup
 from lshdb.sources.metadata import DEEPEST, to_json
@@ -46,7 +45,6 @@ def command(tmp_path: Path) -> Command:
 # what is kept
 
 
-@pytest.mark.usefixtures("both_kernels")
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -65,7 +63,6 @@ def command(tmp_path: Path) -> Command:
     ],
 )
 def test_fields_of_json_lines_are_kept_as_they_are(line: str, expected: str | None) -> None:
-    acceleration.use_fast_json()
     assert to_json(PARSER.document(line.encode(), "x").metadata) == expected
 
 
@@ -153,13 +150,13 @@ def test_other_metadata_is_no_reason_to_sign_again(
         db.add_many([Document(str(i), text, {"v": 1}) for i, text in enumerate(texts)])
         signatures = inspection.rows(path, "SELECT * FROM signatures")
         asked: list[bool] = []
-        submit = Signers.submit
+        submit = Workers.submit
 
-        def watched(self: Signers, part: Part, *rest: Any) -> Any:
+        def watched(self: Workers, part: Part, *rest: Any) -> Any:
             asked.append(part.sign)
             return submit(self, part, *rest)
 
-        monkeypatch.setattr(Signers, "submit", watched)
+        monkeypatch.setattr(Workers, "submit", watched)
         monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 50)
         again = [Document(str(i), text, {"v": 2}) for i, text in enumerate(texts)]
         report = db.add_many(again, workers=0, on_similar=on_similar)

@@ -21,8 +21,6 @@ from lshdb.shingling.hashing import Hashes
 from lshdb.sketching import minhash
 from lshdb.sketching.minhash import EMPTY, Signatures, estimates, make_sketch
 
-pytestmark = pytest.mark.usefixtures("both_kernels")
-
 NAMES: tuple[SketchName, ...] = ("fast", "minhash")
 ORACLES = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
 SETS = st.sets(st.integers(0, (1 << 64) - 1), max_size=30)

@@ -24,7 +24,7 @@ from lshdb.sources.paths import Format, input_bytes, printable_path
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure
 
-pytestmark = pytest.mark.usefixtures("both_kernels")
+pytestmark = pytest.mark.usefixtures("both_parsers")
 
 BOM = b"\xef\xbb\xbf"
 

@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 from lshdb.model import Content, Element, Shingles, Shingling
 from lshdb.shingling.shingles import BLOCK, groups, is_large, pieces, shingle, shingle_group
 
-pytestmark = pytest.mark.usefixtures("both_kernels")
-
 TEXTS = st.one_of(
     st.text(oracles.ASCII_NASTY, max_size=30),
     st.text(oracles.NASTY, max_size=30),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import inspection
@@ -23,9 +21,8 @@ import lshdb
 from lshdb.errors import Busy, DamagedFile, LshdbError, StoreError
 from lshdb.ingest import batches
 from lshdb.settings import SettingsRequest
-from lshdb.store import checkpoint, lookups, statements
-from lshdb.store import store as store_module
-from lshdb.store.ahead import one_ahead
+from lshdb.store import connection as connection_module
+from lshdb.store import lookups, statements
 from lshdb.store.connection import connect, transaction
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import resolve
@@ -197,47 +194,6 @@ def test_all_signatures_come_page_by_page(path: Path, monkeypatch: pytest.Monkey
     assert len(pages) == 7
     assert np.concatenate([ids for ids, _ in pages]).tolist() == whole_ids.tolist()
     assert (np.concatenate([signatures for _, signatures in pages]) == whole).all()
-
-
-def test_the_next_item_is_made_while_one_is_used() -> None:
-    made: list[int] = []
-    second = threading.Event()
-
-    def items() -> Iterator[int]:
-        for number in range(3):
-            made.append(number)
-            if number == 1:
-                second.set()
-            yield number
-
-    found = one_ahead(items())
-    assert next(found) == 0
-    assert second.wait(60), "nobody has asked for it yet"
-    assert made == [0, 1]
-    assert list(found) == [1, 2]
-
-
-def test_an_error_in_making_an_item_is_raised_in_its_place() -> None:
-    found = one_ahead(1 // number for number in (1, 0, 1))
-    assert next(found) == 1
-    with pytest.raises(ZeroDivisionError):
-        next(found)
-
-
-@pytest.mark.parametrize("pieces", [1, 3])
-def test_many_band_rows_are_sorted_ahead_and_all_the_same(
-    path: Path, monkeypatch: pytest.MonkeyPatch, pieces: int
-) -> None:
-    keys = np.random.default_rng(pieces).integers(-(2**62), 2**62, (60, 8))
-    ids = np.arange(1, 61)
-    opened = open_store(path)
-    with opened.writing():
-        opened.insert([(i, f"d{i}", 1, b"", None, "[]") for i in ids.tolist()])
-        monkeypatch.setattr(store_module, "_MANY", 60)
-        opened.insert_bands(ids, np.array_split(keys, pieces))
-    opened.close()
-    expected = {(band, int(keys[i - 1, band]), i) for i in ids.tolist() for band in range(8)}
-    assert set(inspection.rows(path, "SELECT * FROM bands")) == expected
 
 
 # plans
@@ -509,30 +465,34 @@ def add_one_by_one(path: Path, log_sizes: list[int], count: int = 20) -> None:
     with open_sets(path) as db, one_each:
         documents = ((f"d{i}", [f"{i} {j} {'x' * 1000}" for j in range(100)]) for i in range(count))
         db.add_many(documents, on_batch=measure, workers=0)
-        assert db._store._connection.execute("PRAGMA wal_autocheckpoint").fetchone() == (1000,)
+
+
+@pytest.fixture
+def short_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the log copied from 64 KB on, and emptied from 1 MB on."""
+    monkeypatch.setattr(connection_module, "_CHECKPOINT_PAGES", 4)
+    monkeypatch.setattr(connection_module, "_LONGEST_LOG", 1 << 20)
 
 
 def test_the_log_is_copied_into_the_file_while_batches_are_written(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, request: pytest.FixtureRequest
 ) -> None:
     freely: list[int] = []
     add_one_by_one(path, freely)
     expected = inspection.contents(path)
     inspection.check(path)
     assert freely == sorted(freely)
+    request.getfixturevalue("short_log")
     other, bounded = path.with_name("other.db"), list[int]()
-    monkeypatch.setattr(checkpoint, "_START", 1 << 16)
-    monkeypatch.setattr(checkpoint, "_WAIT", 1 << 19)
-    monkeypatch.setattr(checkpoint, "_WAIT_SHARE", 1 << 40)
     add_one_by_one(other, bounded)
     assert max(bounded) < max(freely) / 2
     assert inspection.contents(other) == expected
 
 
+@pytest.mark.usefixtures("short_log")
 def test_a_reader_does_not_hold_up_the_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it still needs is not copied, and nobody waits for it."""
-    monkeypatch.setattr(checkpoint, "_START", 1 << 16)
-    monkeypatch.setattr(checkpoint, "_WAIT", 1 << 17)
+    """What it still needs is not copied, and nobody waits for it for long."""
+    monkeypatch.setattr(connection_module, "_PATIENCE", 0.01)
     reader = open_store(path)
     with reader.reading():
         assert reader.count() == (0, 0)
@@ -543,14 +503,9 @@ def test_a_reader_does_not_hold_up_the_log(path: Path, monkeypatch: pytest.Monke
     inspection.check(path)
 
 
-def test_a_log_that_others_always_read_is_emptied(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("short_log")
+def test_a_log_that_others_always_read_is_emptied(path: Path) -> None:
     """One of two readers is always in a transaction, so that it never begins anew by itself."""
-    monkeypatch.setattr(checkpoint, "_START", 1 << 16)
-    monkeypatch.setattr(checkpoint, "_WAIT", 1 << 17)
-    monkeypatch.setattr(checkpoint, "_WAIT_SHARE", 1 << 40)
-    monkeypatch.setattr(checkpoint, "_LONG", 8)
     begun, done = threading.Event(), threading.Event()
 
     def read() -> None:
@@ -580,113 +535,26 @@ def test_a_log_that_others_always_read_is_emptied(
         done.set()
         thread.join()
     assert max(log_sizes) < 4 << 20
-    assert not [one for one in threading.enumerate() if one.name.startswith("lshdb-")]
     inspection.check(path)
 
 
-@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="the system is told nothing")
-def test_what_is_copied_of_the_log_is_forgotten_before_the_last_batch(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("short_log")
+@pytest.mark.parametrize("held", [True, False])
+def test_emptying_the_log_leaves_the_timeout_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch, held: bool
 ) -> None:
-    own, advise = checkpoint.Checkpointer._checkpoint, os.posix_fadvise
-    told: list[tuple[int, int]] = []
-
-    def slowly(self: checkpoint.Checkpointer) -> tuple[int, bool]:
-        copied = own(self)
-        time.sleep(0.3)  # the next batch has begun by then
-        return copied
-
-    def noting(file: int, offset: int, length: int, advice: int) -> None:
-        told.append((length, os.fstat(file).st_size))
-        advise(file, offset, length, advice)
-
-    monkeypatch.setattr(checkpoint, "_START", 1 << 16)
-    monkeypatch.setattr(checkpoint.Checkpointer, "_checkpoint", slowly)
-    monkeypatch.setattr(os, "posix_fadvise", noting)
-    few = mock.patch.multiple(batches, _BATCH_DOCUMENTS=100, _BATCH_SHARE=1 << 30)
-    with few, open_sets(path) as db:
-        db.add_many(((f"d{i}", [f"{i} {j}" for j in range(50)]) for i in range(300)), workers=1)
-    ((length, size),) = told
-    assert 0 < length <= size
-    inspection.check(path)
-
-
-@pytest.mark.skipif(not hasattr(os, "fdatasync"), reason="checkpoints sync here")
-@pytest.mark.parametrize("broken", [False, True])
-def test_a_batch_is_on_the_disk_before_the_next_is_committed(
-    path: Path, monkeypatch: pytest.MonkeyPatch, broken: bool
-) -> None:
-    """By a sync of the log, or where that fails by the one that a checkpoint begins with."""
-    committed = synced = 0
-    seen: list[tuple[int, int]] = []
-    kept = threading.Lock()
-
-    def remembering(action: Callable[..., Any]) -> Callable[..., Any]:
-        def sync(*arguments: Any) -> Any:
-            nonlocal synced
-            before = committed
-            if broken and action is real:
-                raise OSError("unplugged")
-            time.sleep(0.005)
-            result = action(*arguments)
-            with kept:
-                synced = max(synced, before)
-            return result
-
-        return sync
-
-    real, own = os.fdatasync, checkpoint.Checkpointer
-    before_commit, after_commit, copy = own.before_commit, own.after_commit, own._checkpoint
-
-    def before(self: checkpoint.Checkpointer) -> None:
-        before_commit(self)
-        seen.append((committed, synced))
-
-    def after(self: checkpoint.Checkpointer) -> None:
-        nonlocal committed
-        committed += 1
-        after_commit(self)
-
-    monkeypatch.setattr(checkpoint, "_SYNC_SECONDS", 3600)
-    monkeypatch.setattr(checkpoint, "_START", 1 if broken else 1 << 40)
-    monkeypatch.setattr(os, "fdatasync", remembering(real))
-    monkeypatch.setattr(own, "_checkpoint", remembering(copy))
-    monkeypatch.setattr(own, "before_commit", before)
-    monkeypatch.setattr(own, "after_commit", after)
-    add_one_by_one(path, [])
-    assert [committed for committed, _ in seen] == list(range(20))
-    assert all(synced == committed for committed, synced in seen)
-    inspection.check(path)
-
-
-@pytest.mark.skipif(not hasattr(os, "fdatasync"), reason="checkpoints sync here")
-def test_one_batch_alone_is_not_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A document that is added by itself is as safe as SQLite makes it, and as quick."""
-    synced: list[int] = []
-    monkeypatch.setattr(checkpoint, "_SYNC_SECONDS", 3600)
-    monkeypatch.setattr(os, "fdatasync", synced.append)
-    with open_sets(path) as db:
-        for i in range(5):
-            db.add(f"d{i}", [i])
-    assert not synced
-    inspection.check(path)
-
-
-def test_a_log_that_cannot_be_copied_stops_the_writing_whole(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_: Path, __: str, ___: float) -> sqlite3.Connection:
-        raise StoreError("unplugged")
-
-    monkeypatch.setattr(checkpoint, "_START", 1 << 18)
-    monkeypatch.setattr(checkpoint, "connect", fail)
-    log_sizes: list[int] = []
-    with pytest.raises(StoreError, match="unplugged"):
-        add_one_by_one(path, log_sizes)
-    monkeypatch.undo()
-    with open_sets(path) as db:
-        assert len(db) == len(log_sizes) > 0
-    inspection.check(path)
+    monkeypatch.setattr(connection_module, "_PATIENCE", 0.01)
+    with ExitStack() as stack:
+        if held:
+            reader = open_store(path)
+            stack.callback(reader.close)
+            stack.enter_context(reader.reading())
+            reader.count()
+        db = stack.enter_context(open_sets(path, timeout=7))
+        db.add_many((f"d{i}", [f"{i} {j} {'x' * 1000}" for j in range(100)]) for i in range(40))
+        connection = db._store._connection
+        assert connection.execute("PRAGMA busy_timeout").fetchone() == (7000,)
+        assert bool(connection.log_limit) == held
 
 
 # damage found while reading

@@ -183,7 +183,6 @@ def add(
     Example: git ls-files -z | lshdb add -d code.db --files-from - -0
     """
     import lshdb
-    from lshdb.processes import started_ahead
     from lshdb.sources.paths import STDIN
 
     formats = get_args(Format)
@@ -207,11 +206,9 @@ def add(
     if key == "":
         raise lshdb.UsageError("--key is empty")
     with (
-        started_ahead(paths),
         _listed(files_from, null) as also,
         lshdb.open(db, timeout=timeout) as database,
     ):
-        # Loaded while the processes start.
         from lshdb.cli.progress import progress_bar
         from lshdb.model import AddReport
         from lshdb.sources.paths import input_bytes

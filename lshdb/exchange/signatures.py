@@ -97,23 +97,19 @@ def add_signatures(
     sizes = _sizes(shingles, matrix, settings)
     _check_lengths(len(matrix), own_keys, sizes, digests)
     total = AddReport()
-    with store.batches() as checkpoints:
-        for start in range(0, len(matrix), _BATCH):
-            part = slice(start, start + _BATCH)
-            some = matrix[part]
-            own = _digests(some) if digests is None else list(digests[part])
-            checkpoints.before_begin()
-            with store.writing():
-                shape = store.settings.construction  # it may have been reindexed meanwhile
-                buckets = bucket_keys(some, shape, settings.seed)
-                signed = Signed(some, sizes[part], buckets, shape)
-                writer = Writer(store)
-                writer.write(SignedPart(own_keys[part], [], own, signed, [], 0))
-                writer.finish()
-                checkpoints.before_commit()
-            checkpoints.after_commit()
-            total += writer.report
-            on_batch(writer.report)
+    for start in range(0, len(matrix), _BATCH):
+        part = slice(start, start + _BATCH)
+        some = matrix[part]
+        own = _digests(some) if digests is None else list(digests[part])
+        with store.writing():
+            shape = store.settings.construction  # it may have been reindexed meanwhile
+            buckets = bucket_keys(some, shape, settings.seed)
+            signed = Signed(some, sizes[part], buckets, shape)
+            writer = Writer(store)
+            writer.write(SignedPart(own_keys[part], [], own, signed, [], 0))
+            writer.finish()
+        total += writer.report
+        on_batch(writer.report)
     return total
 
 

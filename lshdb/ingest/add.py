@@ -18,7 +18,7 @@ from lshdb.ingest.listing import LISTED
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.screening import Screening
 from lshdb.ingest.selecting import SelectiveWriter
-from lshdb.ingest.workers import Signers
+from lshdb.ingest.workers import Workers
 from lshdb.ingest.writing import Writer, unindex
 from lshdb.model import AddReport, Line, Skipped
 from lshdb.shingling.content import cleaned
@@ -85,36 +85,30 @@ def write_documents(
         cleaned("", store.settings.shingling)  # says why not, once and not for each document
     reuse_freed_memory()
     cut = 0
-    with (
-        Signers(store.settings, parser, workers) as signers,
-        store.batches() as checkpoints,
-    ):
+    with Workers(store.settings, parser, workers) as pool:
         stream = Stream(
             store,
             items,
-            signers,
+            pool,
             at_once=selection is not None,
             keep_lines=selection is not None and selection.keep_lines,
         )
         count = 0
         while (batch := next(stream, None)) is not None:
             if selection is None:
-                checkpoints.before_begin(last=stream.at_end)
                 with store.writing():
-                    report, signed = _write(store, batch, signers, on_failure)
+                    report, signed = _write(store, batch, pool, on_failure)
                     written = Written(report, [], signed)
-                    checkpoints.before_commit()
             else:
                 parts = [
                     (lines, part)
                     for lines, pending in batch.parts
-                    for part in signers.results(pending)
+                    for part in pool.results(pending)
                 ]
                 batch.parts.clear()
                 for _, part in parts:
                     for failure in part.failures:
                         on_failure(failure)
-                checkpoints.before_begin(last=stream.at_end)
                 with store.writing():
                     first = count if selection.numbered else None
                     writer = SelectiveWriter(store, selection.screening, first)
@@ -123,9 +117,7 @@ def write_documents(
                     report = writer.report
                     written = Written(report, outcomes, report.documents - writer.stored)
                     cut += writer.cut
-                    checkpoints.before_commit()
                 del parts
-            checkpoints.after_commit()
             count += report.documents
             stream.sign = bool(written.signed) or not report.documents
             yield written
@@ -186,13 +178,13 @@ def _lines(block: Lines, outcome: Outcome) -> Iterator[Line]:
 
 
 def _write(
-    store: Store, batch: Batch, signers: Signers, on_failure: Callable[[Failure], None]
+    store: Store, batch: Batch, pool: Workers, on_failure: Callable[[Failure], None]
 ) -> tuple[AddReport, int]:
     """Write a batch; what became of it, and how many documents needed a signature."""
     writer = Writer(store)
     # The first parts are written while the last ones are still being signed.
     while batch.parts:
-        for part in signers.results(batch.parts.popleft()[1]):
+        for part in pool.results(batch.parts.popleft()[1]):
             for failure in part.failures:
                 on_failure(failure)
             writer.write(part)

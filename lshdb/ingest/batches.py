@@ -14,9 +14,8 @@ from typing import Final, TypeAlias
 
 from lshdb.errors import ContentError
 from lshdb.ingest.parts import Part, SignedPart
-from lshdb.ingest.workers import Signers
+from lshdb.ingest.workers import Pending, Workers
 from lshdb.model import Content, Document, Settings
-from lshdb.pending import Pending
 from lshdb.shingling.content import cleaned
 from lshdb.sources.metadata import to_json
 from lshdb.sources.records import Failure, Lines
@@ -80,31 +79,29 @@ class Stream:
     Attributes:
         sign: whether parts are signed as they come. Else they are only digested: most likely
             they are stored already.
-        at_end: whether it is known that the batch given last is the last one.
     """
 
     def __init__(
         self,
         store: Store,
         items: Iterable[Item],
-        signers: Signers,
+        pool: Workers,
         *,
         at_once: bool = False,
         keep_lines: bool = False,
     ) -> None:
-        """Read items for a store, to be signed by `signers`.
+        """Read items for a store, to be signed by `pool`.
 
         Args:
             store: what they are added to.
             items: documents.
-            signers: by whom they are signed.
+            pool: by whom they are signed.
             at_once: whether all of a batch will be in memory at once.
             keep_lines: whether batches shall have the lines that documents come in.
         """
         self.error: BaseException | None = None
         self.sign = True
-        self.at_end = False
-        self._signers = signers
+        self._pool = pool
         self._at_once = at_once
         self._keep_lines = keep_lines
         self._most = max(1, _BATCH_ROWS // store.settings.construction.bands)
@@ -116,12 +113,11 @@ class Stream:
         return self
 
     def __next__(self) -> Batch:
-        ahead = 1 if self._signers.workers else 0
+        ahead = 1 if self._pool.count else 0
         while self.error is None and len(self._under_way) <= ahead:
             try:
                 batch = self._read()
                 if not batch.parts:
-                    self.at_end = True
                     break
                 self._stored += batch.documents
                 last = self._under_way[-1] if self._under_way else None
@@ -144,12 +140,12 @@ class Stream:
         for part, documents, size in self._source:
             if isinstance(part, Failure):
                 failed = SignedPart([], [], [], None, [part], 0)
-                batch.parts.append((None, Pending.done(failed)))
+                batch.parts.append((None, Pending(Part(), signed=failed)))
             else:
                 lines = part.lines if self._keep_lines else None
-                pending = self._signers.submit(replace(part, sign=self.sign), size)
+                pending = self._pool.submit(replace(part, sign=self.sign), size)
                 batch.parts.append((lines, pending))
-                if part.rows is not None and self._signers.workers and not self._at_once:
+                if part.rows is not None and self._pool.count and not self._at_once:
                     size //= _READ_LATER
             batch.documents += documents
             batch.size += size

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from lshdb.columns import Texts
 from lshdb.errors import ContentError, InputError
 from lshdb.model import Content, Settings
 from lshdb.shingling.content import cleaned, digests, encoded
@@ -132,10 +131,8 @@ def sign_part(
     signed = sign(contents, settings) if part.sign else None
     of_sets = settings.shingling.of_sets
     forms = [encoded(one) for one in contents] if of_sets else cast("list[str]", contents)
-    stored = Texts.packed(forms)
-    own = digests(stored)
-    if part.sign and not settings.content:
-        stored = Texts.packed([])
+    own = digests(forms)
+    stored = [] if part.sign and not settings.content else forms
     replaced = parser.replaced if part.lines is not None and parser is not None else 0
     if not any(metadata):
         metadata = []

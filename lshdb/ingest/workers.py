@@ -1,64 +1,111 @@
-"""Signing in processes of their own, so that it overlaps with reading and with SQLite.
+"""Parsing and signing in worker processes, so that both overlap with reading and with SQLite.
 
-Threads would not do: parsing and SQLite's binding of rows hold the interpreter's lock in turns
-of microseconds, and each of the kernels' short numpy calls would have to wait for it.
+A worker is a Python process that takes a part (lshdb.ingest.parts), signs it and gives it back,
+as pickles through its standard input and output; a thread here waits for it. What no worker has
+begun the writing thread signs itself while it waits. A worker that dies or cannot be started
+costs no more than time: its part is signed here.
 
-A worker that dies costs no more than time: its parts are signed here.
+`scripts/bench processes` measures what a worker saves.
+Threads alone do not do: parsing and SQLite's binding of rows hold the interpreter's lock. The
+processes of multiprocessing and of loky run the user's main module again, which a script without a
+main guard does not survive, and import modules from the current directory, which may be a stranger's.
 """
 
 from __future__ import annotations
 
+import gc
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from threading import Thread
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, cast
 
-from lshdb.acceleration import can_make_kernels, load_kernels, speed_up, use_fast_json
+import lshdb
 from lshdb.ingest.parts import Part, SignedPart, sign_part
 from lshdb.model import Settings
-from lshdb.pending import Pending, Taker, Work
-from lshdb.processes import LARGE, can_start, started, step_back, stop
 from lshdb.sources.parsing import Rows
 from lshdb.sources.records import Failure, RecordParser
-from lshdb.worker import MAKE_KERNELS, receive, send_part, send_settings, signed_part, unpacked
 
-_BEFORE_KERNELS: Final = 40
-"""A job of fewer parts would not gain from compiled kernels what they take to make."""
 _ALONE: Final = 2
 """Parts signed before processes are started: a small job ends sooner than they start."""
 _AHEAD: Final = 44_000_000
 """Bytes of documents that are being signed, or are signed and not taken yet: so that workers have
 enough to do while a batch's band rows are written."""
+_MOST: Final = 3
+"""Processes that one writer to SQLite can keep busy."""
+_ATTEMPTS: Final = 3
+"""Processes of one thread that may fail before it starts no more."""
+_HOME: Final = str(Path(lshdb.__file__).resolve().parent.parent)
+_PROGRAM: Final = """
+import gc, sys
+gc.disable()
+sys.path.insert(0, sys.argv[1])
+import lshdb
+del sys.path[0]
+from lshdb.ingest.workers import main
+main()
+"""
+"""Imports this very lshdb, wherever it is, and nothing from the current directory (-P).
+
+Without looking for garbage meanwhile: there is none.
+"""
 
 
-class Signers:
-    """Signs parts of batches, in worker processes once there is enough to do.
+def default_workers() -> int:
+    """As many as there are processors besides this process's own, three at the most."""
+    return min(_MOST, len(os.sched_getaffinity(0)) - 1) if hasattr(os, "sched_getaffinity") else 1
 
-    Compiled kernels are to be made once, which takes seconds. Other processes do so, and take the
-    place of the first ones when they are ready, so that nobody waits for it. Use as a context
-    manager.
+
+@dataclass(slots=True, eq=False)
+class Pending:
+    """A part that is to be signed.
 
     Attributes:
-        workers: how many processes; 0 signs in this one.
+        part: what it was.
+        size: about how many bytes it has.
+        future: the part as a worker signs it, or None where it cannot; None until one is asked.
+        signed: the part as it was signed here.
     """
 
-    def __init__(self, settings: Settings, parser: RecordParser | None, workers: int) -> None:
-        self.workers = workers if can_start() else 0
+    part: Part
+    size: int = 0
+    future: Future[SignedPart | None] | None = None
+    signed: SignedPart | None = None
+
+
+class Workers:
+    """Signs parts of batches, in worker processes once there is enough to do.
+
+    Use as a context manager; the processes end with it.
+
+    Attributes:
+        count: how many processes; 0 signs in this one.
+    """
+
+    def __init__(self, settings: Settings, parser: RecordParser | None, count: int) -> None:
+        self.count = count if _can_start() else 0
         self._settings = settings
         self._parser = parser
-        self._processes: list[_Process] = []
-        self._faster: list[_Process] = []  # which make kernels
-        self._replaced: list[_Process] = []  # by those
         self._submitted = 0
-        self._work = Work(_AHEAD)
-        self._long = False  # whether kernels are worth to be made
-        self._made = False  # kernels, or it is being tried
-        self._loaded = False  # kernels, here, or it was tried
+        self._threads: ThreadPoolExecutor | None = None
+        self._own = threading.local()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._closed = False
+        self._waiting: deque[Pending] = deque()
+        self._under_way: deque[Pending] = deque()
+        self._bytes = 0  # of those under way
         # Two, as they are at different places of a file.
         self._ahead, self._behind = Rows(), Rows()
 
-    def __enter__(self) -> Signers:
+    def __enter__(self) -> Workers:
         return self
 
     def __exit__(
@@ -67,26 +114,29 @@ class Signers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._work.close()
-        for process in (*self._processes, *self._faster, *self._replaced):
-            process.stop()
+        self._closed = True
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            for process in self._processes:
+                process.kill()  # its thread may be waiting for it
+            self._threads.shutdown()
+        for process in self._processes:
+            _end(process)
         self._ahead.close()
         self._behind.close()
 
     def submit(self, part: Part, size: int = 0) -> Pending:
-        """Sign a part, of about `size` bytes; it is done at once if that is done here."""
+        """Have a part of about `size` bytes signed; it is done at once if that is done here."""
         self._submitted += 1
-        file = None if part.rows is None or part.rows.stretch is None else part.rows.stretch.file
-        large = file is not None and file.size >= LARGE
-        if not self._processes and (large or self._submitted == _ALONE + 1):
-            self._processes = self._started()
-            if large or not self._processes:
-                self._load()
-        self._long = self._long or large or self._submitted >= _BEFORE_KERNELS
-        self._see_to_kernels()
-        if self._processes:
-            return self._work.put(part, size)
-        return Pending.done(self._sign(part))
+        pending = Pending(part, size)
+        if not self.count or self._submitted <= _ALONE:
+            pending.signed = self._sign(part)
+            return pending
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self.count, "lshdb-worker")
+        self._waiting.append(pending)
+        self._refill()
+        return pending
 
     def results(self, pending: Pending) -> Iterator[SignedPart]:
         """What became of a part; one whose rows could not be read at once is signed here in pieces.
@@ -94,14 +144,7 @@ class Signers:
         Call this in the order of submission: parts wait for those before them to be taken, and
         where rows of a file cannot be read at all, what comes behind them in it is left out.
         """
-        self._see_to_kernels()
-        answer = self._work.fetch(pending, self._sign)
-        # Taken apart here, as the thread that heard it would have to wait for this one's turns.
-        part = (
-            answer
-            if isinstance(answer, SignedPart)
-            else signed_part(answer, pending.part, self._settings)
-        )
+        part = self._result(pending)
         if part.rows is None or part.rows.stretch is None:
             yield part
         elif not part.unread:
@@ -115,122 +158,146 @@ class Signers:
                 else:
                     yield sign_part(Part(lines=lines), self._settings, self._parser)
 
-    def _started(self, *arguments: str) -> list[_Process]:
-        processes: list[_Process] = []
-        with suppress(OSError):  # the system will not: what is started is enough
-            for _ in range(self.workers):
-                process = _Process(self._settings, self._parser, self._work, arguments)
-                processes.append(process)
-        return processes
+    def _result(self, pending: Pending) -> SignedPart:
+        """The part, signed; until it is there, what no worker has begun is signed here."""
+        if self._under_way and pending is self._under_way[0]:
+            self._under_way.popleft()
+            future = pending.future
+            assert future is not None
+            others = iter(self._under_way)
+            while pending.signed is None and not future.done() and not future.cancel():
+                other = next((one for one in others if one.future and one.future.cancel()), None)
+                if other is None:
+                    break
+                other.signed = self._sign(other.part)
+            if pending.signed is None and not future.cancelled():
+                pending.signed = future.result()
+            self._bytes -= pending.size
+            self._refill()
+        signed, pending.signed, pending.future = pending.signed, None, None
+        return self._sign(pending.part) if signed is None else signed
+
+    def _refill(self) -> None:
+        """Hand on parts as long as there is room for what becomes of them."""
+        assert self._threads is not None
+        while self._waiting:
+            pending = self._waiting[0]
+            if self._under_way and self._bytes + pending.size > _AHEAD:
+                break
+            self._under_way.append(self._waiting.popleft())
+            self._bytes += pending.size
+            pending.future = self._threads.submit(self._elsewhere, pending.part)
 
     def _sign(self, part: Part) -> SignedPart:
         """Sign a part here."""
-        if not self._loaded and any(process.has_kernels() for process in self._processes):
-            self._load()
         return sign_part(part, self._settings, self._parser, self._ahead)
 
-    def _load(self) -> None:
-        """Use what there is of the extra `speed` here."""
-        self._loaded = True
-        load_kernels()
-        use_fast_json()
+    def _elsewhere(self, part: Part) -> SignedPart | None:
+        """Have a part signed by this thread's process; None where that fails."""
+        if getattr(self._own, "failed", 0) >= _ATTEMPTS:
+            return None
+        # Whatever it is: the part is signed here, and what is wrong with it told then.
+        try:
+            process = getattr(self._own, "process", None)
+            if process is None:
+                process = self._own.process = self._started()
+            requests, replies = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
+            pickle.dump(_request(part), requests, 5)
+            requests.flush()
+            reply = pickle.load(replies)
+            return None if reply is None else _whole(reply, part, self._settings)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            self._own.process = None
+            self._own.failed = getattr(self._own, "failed", 0) + 1
+        except Exception:
+            pass
+        return None
 
-    def _see_to_kernels(self) -> None:
-        """Have kernels made if that is worth it, and let the processes that have them take over."""
-        if self._long and not self._made:
-            if not self._processes:
-                self._made = True
-                speed_up()
-            elif any(process.lacks_kernels() for process in self._processes):
-                self._made = True
-                self._faster = self._started(MAKE_KERNELS) if can_make_kernels() else []
-        if any(process.is_ready() for process in self._faster):
-            for process in self._processes:
-                process.retire()
-            self._replaced += self._processes
-            self._processes, self._faster = self._faster, []
-        for process in [process for process in self._replaced if process.is_done()]:
-            process.stop()
-            self._replaced.remove(process)
+    def _started(self) -> subprocess.Popen[bytes]:
+        """A new process; OSError if the system will not start one, or none is wanted any more."""
+        if self._closed:
+            raise OSError
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _PROGRAM, _HOME],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # What fails there is done here, and an error is then reported once.
+            stderr=subprocess.DEVNULL,
+            # numpy's BLAS, which nothing here uses, would keep a thread of its own spinning.
+            # Arrow's own allocators keep some 30 MB more, and save no time here.
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
+            # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
+            process_group=0 if os.name == "posix" else None,
+        )
+        self._processes.append(process)
+        assert process.stdin is not None
+        pickle.dump((self._settings, self._parser), process.stdin, 5)
+        return process
 
 
-class _Process:
-    """A worker process, and two threads that ask and listen."""
+def _can_start() -> bool:
+    """Whether sys.executable can run a module: in a frozen program or a web server it may not."""
+    name = Path(sys.executable or "").name
+    return name.startswith(("python", "pypy")) and not getattr(sys, "frozen", False)
 
-    def __init__(
-        self,
-        settings: Settings,
-        parser: RecordParser | None,
-        work: Work,
-        arguments: Sequence[str] = (),
-    ) -> None:
-        self._settings = settings
-        self._parser = parser
-        self._work = work
-        self._taker = Taker()
-        self._kernels = False
-        self._process = started(*arguments)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._requests: BinaryIO = self._process.stdin  # type: ignore[assignment]
-        self._replies: BinaryIO = self._process.stdout  # type: ignore[assignment]
-        self._asking = Thread(target=self._ask, name="lshdb-asking", daemon=True)
-        self._listening = Thread(target=self._listen, name="lshdb-listening", daemon=True)
-        self._asking.start()
-        self._listening.start()
 
-    @property
-    def pid(self) -> int:
-        """The process's number."""
-        return self._process.pid
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and wait for its end."""
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError):  # what was not sent has nobody to read it
+                pipe.close()
 
-    def is_ready(self) -> bool:
-        """Whether it has started and not yet died; it is not waited for."""
-        return self._taker.ready
 
-    def has_kernels(self) -> bool:
-        """Whether it has started and found the compiled kernels."""
-        return self.is_ready() and self._kernels
+def _request(part: Part) -> bytes:
+    """A part as a worker gets it: without what only this process needs."""
+    if part.lines is None:
+        part = replace(part, documents=[("", one) for _, one in part.documents], metadata=())
+    return pickle.dumps(part, 5)
 
-    def lacks_kernels(self) -> bool:
-        """Whether it has started and found none."""
-        return self.is_ready() and not self._kernels
 
-    def retire(self) -> None:
-        """Have it sign no more than what it was asked for."""
-        self._work.retire(self._taker, answers=True)
+def _reply(part: Part, signed: SignedPart, settings: Settings) -> SignedPart:
+    """A signed part as the other process gets it: without what that has."""
+    if part.lines is None and not settings.shingling.of_sets:
+        return replace(signed, keys=[], stored=[])
+    return replace(signed, rows=None)
 
-    def is_done(self) -> bool:
-        """Whether it has answered all that it was asked for."""
-        return not self._taker.taken
 
-    def stop(self) -> None:
-        """End the process, and the threads, which may be waiting for it."""
-        self._process.kill()
-        self._process.wait()
-        self.retire()
-        self._asking.join()
-        self._listening.join()
-        stop(self._process)
+def _whole(reply: SignedPart, part: Part, settings: Settings) -> SignedPart:
+    """A worker's reply with what it did not need, or did not send back."""
+    if part.lines is not None:
+        return replace(reply, rows=part.rows)
+    stored: Sequence[str] = reply.stored
+    if not settings.shingling.of_sets and (settings.content or not part.sign):
+        stored = cast("list[str]", [content for _, content in part.documents])
+    keys = [key for key, _ in part.documents]
+    return replace(reply, keys=keys, stored=stored, metadata=part.metadata)
 
-    def _ask(self) -> None:
-        step_back()
-        # Whatever it is: what it could not be asked for is signed elsewhere.
-        with suppress(Exception):
-            send_settings(self._requests, self._settings, self._parser)
-            while (pending := self._work.take(self._taker)) is not None:
-                send_part(self._requests, pending.part)
+
+def serve(requests: BinaryIO, replies: BinaryIO) -> None:
+    """Answer requests until there are no more."""
+    settings, parser = pickle.load(requests)
+    rows = Rows()
+    while True:
+        try:
+            request = pickle.load(requests)
+        except EOFError:
             return
-        self._process.kill()  # its answers would be waited for
-
-    def _listen(self) -> None:
-        step_back()
-        # Most often it has ended. Whatever it is: what it does not answer is signed elsewhere.
+        reply = None
+        # Whatever it is: it is signed where it came from, and what is wrong with it told there.
         with suppress(Exception):
-            header, _ = unpacked(receive(self._replies))
-            self._kernels = bool(header["kernels"])
-            self._work.begin(self._taker)
-            while True:
-                self._work.answer(self._taker, receive(self._replies))
-        self._work.retire(self._taker, answers=False)
-        self._process.kill()
+            part = pickle.loads(request)
+            reply = _reply(part, sign_part(part, settings, parser, rows), settings)
+        pickle.dump(reply, replies, 5)
+        replies.flush()
+
+
+def main() -> None:
+    """Serve the process that started this one."""
+    # There are many objects here and no cycles: looking for those takes some percent of the time.
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
+    gc.enable()
+    serve(sys.stdin.buffer, sys.stdout.buffer)

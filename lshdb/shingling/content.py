@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
-from itertools import chain, pairwise
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain
 from typing import Final, TypeGuard, cast
 
-import numpy as np
-
-from lshdb.acceleration import kernels
-from lshdb.columns import Blobs, Texts
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.model import Content, Element, Shingling
-from lshdb.shingling.hashing import PADDING
 
 LARGEST: Final = 900_000_000
 """Bytes of UTF-8 in the largest document; SQLite takes values of up to a billion."""
@@ -77,19 +72,12 @@ def digest(encoded: bytes | memoryview) -> bytes:
     return hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).digest()
 
 
-def digests(stored: Texts) -> Blobs:
-    """The digests of many stored forms, by the compiled kernels where they are in use."""
-    compiled = kernels()
-    if compiled is None or len(stored) < compiled.lanes:
-        octets = memoryview(stored.data)
-        bounds = pairwise(stored.bounds.tolist())
-        return Blobs.packed([digest(octets[start:end]) for start, end in bounds])
-    padded = np.frombuffer(b"".join((stored.data, bytes(PADDING))), dtype=np.uint8)
-    words = [np.empty(many * compiled.lanes, dtype=np.uint64) for many in (8, 16, 1, 1)]
-    places = [np.empty(compiled.lanes, dtype=np.int64) for _ in range(2)]
-    found = np.empty(2 * len(stored), dtype=np.uint64)
-    compiled.digests(padded, stored.bounds, len(stored), DIGEST_BYTES, *words, *places, found)
-    return Blobs(found, DIGEST_BYTES)
+def digests(stored: Iterable[str]) -> list[bytes]:
+    """The digests of many stored forms."""
+    import hashlib
+
+    blake2b = hashlib.blake2b
+    return [blake2b(one.encode(), digest_size=DIGEST_BYTES).digest() for one in stored]
 
 
 def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:

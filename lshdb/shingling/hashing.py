@@ -25,8 +25,6 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from lshdb.acceleration import kernels
-
 Hashes = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
 
@@ -92,12 +90,6 @@ class SpanHash:
         Returns:
             uint64[n].
         """
-        if (compiled := kernels()) and not (len(lengths) and lengths.max() > LONGEST_CHAINED):
-            h = np.empty(len(starts), dtype=np.uint64)
-            starts, lengths = np.ascontiguousarray(starts), np.ascontiguousarray(lengths)
-            octets = np.frombuffer(buffer, dtype=np.uint8)
-            compiled.spans(octets, starts, lengths, len(h), *self._constants, h)
-            return h
         words = _words_at_every_byte(buffer)
         h = lengths.view(np.uint64) * self.length
         h += self.start
@@ -130,30 +122,6 @@ class SpanHash:
             rest = rest[left > 8]
             done += 8
 
-    def words(self, octets: bytes, bounds: Offsets) -> tuple[Hashes, Offsets] | None:
-        """The hashes of the words of ASCII texts, if the compiled kernels are in use.
-
-        Args:
-            octets: texts as they are, not folded yet, each behind a blank and the last before one.
-            bounds: int64[n+1], where the blank before each text is, and the last one.
-
-        Returns:
-            The hashes of all words, uint64[any], and how many each text has, int64[n]; None where
-            there are no kernels, or a word is too long for them.
-        """
-        if not (compiled := kernels()):
-            return None
-        folded = np.empty(len(octets) + PADDING, dtype=np.uint8)
-        folded[len(octets) :] = 0
-        compiled.fold_words(np.frombuffer(octets, dtype=np.uint8), len(octets), folded)
-        hashes = np.empty(len(octets) // 2 + 1, dtype=np.uint64)
-        counts = np.zeros(len(bounds) - 1, dtype=np.int64)
-        constants = LONGEST_CHAINED, *self._constants
-        compiled.words(folded, bounds, len(counts), *constants, hashes, counts)
-        if len(counts) and counts[-1] < 0:
-            return None
-        return hashes[: counts.sum()], counts
-
     def windows(self, buffer: bytes, starts: Offsets, counts: Offsets, width: int) -> Hashes:
         """Hashes of the spans of `width` bytes that begin at every byte of some stretches.
 
@@ -169,12 +137,6 @@ class SpanHash:
             uint64[sum of counts].
         """
         state = np.uint64((int(self.start) + width * int(self.length)) & _MASK64)
-        if compiled := kernels():
-            h = np.empty(int(counts.sum()), dtype=np.uint64)
-            octets = np.frombuffer(buffer, dtype=np.uint8)
-            mixers = self.multiplier_1, self.multiplier_2
-            compiled.windows(octets, starts, counts, len(starts), width, state, *mixers, h)
-            return h
         words = _words_at_every_byte(buffer)
         some = counts > 0
         starts, counts = starts[some], counts[some]

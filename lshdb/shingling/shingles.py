@@ -24,7 +24,6 @@ from typing import Final, cast
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.acceleration import kernels
 from lshdb.model import Content, Element, Shingles, Shingling
 from lshdb.shingling.folding import IDEOGRAPH, WORD, character_classes, code_points, fold
 from lshdb.shingling.hashing import (
@@ -302,8 +301,6 @@ def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
     joined = "".join((" ", " ".join(texts), " "))
     hasher = span_hash(seed, "word")
     if joined.isascii():
-        if found := hasher.words(joined.encode("ascii"), _bounds(_lengths(texts) + 1)):
-            return found
         buffer = joined.encode("ascii").translate(_WORD_TABLE) + bytes(PADDING)
         inside = np.frombuffer(buffer, dtype=np.uint8)[:-PADDING] != 0
         edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
@@ -329,10 +326,6 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
     """Shingles of `size` words each, from the hashes of the words of all documents."""
     places = constants(seed, "word places", size)
     counts = _counts(lengths, size)
-    if compiled := kernels():
-        hashes = np.empty(int(counts.sum()), dtype=np.uint64)
-        compiled.word_sums(words, lengths, len(lengths), places, len(places), hashes)
-        return Shingles(hashes, _bounds(counts))
     starts = _bounds(lengths)[:-1]
     padded = np.append(words, np.zeros(size, dtype=np.uint64))
     total = len(words)

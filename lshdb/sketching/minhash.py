@@ -22,7 +22,6 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.acceleration import kernels
 from lshdb.model import Shingles, SketchName
 from lshdb.shingling.hashing import Hashes, Offsets, constants, distinct
 
@@ -90,25 +89,6 @@ class FastSketch:
     def signatures(self, shingles: Shingles) -> Signatures:
         """See Sketch.signatures."""
         counts = np.diff(shingles.offsets)
-        if compiled := kernels():
-            done = np.empty((len(counts), self.lanes), dtype=np.uint32)
-            longest = int(counts.max(initial=0))
-            compiled.fast_signatures(
-                shingles.hashes,
-                shingles.offsets,
-                len(counts),
-                self._first_constant,
-                self._wide,
-                self._rounds,
-                self._narrow,
-                self.lanes,
-                np.empty(self.lanes, dtype=np.uint64),
-                np.empty(max(self.lanes, 256), dtype=np.uint64),
-                np.empty(longest, dtype=np.uint32),
-                np.empty(longest, dtype=np.uint32),
-                done,
-            )
-            return done
         table = np.full((len(counts), self.lanes), _NOTHING)
         self._first_round(table, shingles.hashes, counts)
         unfilled = np.flatnonzero((table == _NOTHING).any(axis=1) & (counts > 0))

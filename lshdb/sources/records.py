@@ -6,14 +6,16 @@ Lines are read in blocks, which may be parsed elsewhere than where they are read
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from itertools import pairwise
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from lshdb.acceleration import fast_json
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
 from lshdb.shingling.content import LARGEST, without_surrogates
@@ -96,12 +98,6 @@ class RecordParser:
     metadata_fields: Sequence[str] = ()
     replaced: int = field(default=0, init=False)
 
-    def options(self) -> dict[str, Any]:
-        """What makes another parser like this one."""
-        options = asdict(self)
-        del options["replaced"]
-        return options
-
     def content_of(self, text: str) -> Content:
         """The text itself; for sets the array in it. InputError if there is none."""
         if not self.of_sets:
@@ -151,7 +147,7 @@ class RecordParser:
         view = memoryview(lines.data)  # whose slices are no copies
         newlines = np.flatnonzero(np.frombuffer(lines.data, np.uint8) == _NEWLINE).tolist()
         start = 0
-        loads = fast_json()
+        loads = _fast_json()
         key_field, text_field = self.key_field, self.text_field
         may_be_pair = not self.of_sets and key_field != text_field
         for place, end in enumerate([*newlines, len(view)]):
@@ -294,6 +290,22 @@ class RecordParser:
                 raise InputError("a lone surrogate, which is not Unicode text")
             self.replaced += 1
         return clean
+
+
+@cache
+def _fast_json() -> Callable[[bytes | memoryview], object] | None:
+    """orjson.loads where the extra `speed` is installed, else None.
+
+    It refuses some of what json.loads takes, and reads integers beyond 64 bits as floats.
+    LSHDB_SPEED=0 keeps to json.
+    """
+    if os.environ.get("LSHDB_SPEED") == "0":
+        return None
+    try:
+        loads: Callable[[bytes | memoryview], object] = import_module("orjson").loads
+    except ImportError:
+        return None
+    return loads
 
 
 def documents_among(rows: Iterable[tuple[int, Row]]) -> Iterator[Document | Failure]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,17 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from lshdb.acceleration import speed_up
 from lshdb.model import Content, Settings
-from lshdb.sketching.signing import Signed, sign
+from lshdb.sketching.signing import sign
 from lshdb.spark.counts import Counts, Tally
 from lshdb.spark.documents import KEY, Columns, contents_of, documents
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
-
-_SIGNED_BEFORE_KERNELS: Final = 60_000
-"""Documents that a worker signs before compiled kernels gain what they take to load."""
-_signed = 0
 
 
 def signatures(
@@ -84,7 +79,7 @@ def signing_task(
     def run(batches: Batches) -> Batches:
         for batch in batches:
             keys, contents = usable(batch, settings, tally)
-            made = sign_counted(contents, settings)
+            made = sign(contents, settings)
             filled = made.shingles > 0
             if tally is not None:
                 tally.empty.add(int(np.count_nonzero(~filled)))
@@ -111,15 +106,6 @@ def usable(
         tally.bad_keys.add(batch.num_rows - keyed.num_rows)
         tally.bad_contents.add(len(contents) - len(there))
     return keys, there
-
-
-def sign_counted(contents: list[Content], settings: Settings) -> Signed:
-    """Sign, with compiled kernels once this process has signed so much that they are worth it."""
-    global _signed
-    if _signed < _SIGNED_BEFORE_KERNELS <= _signed + len(contents):
-        speed_up()
-    _signed += len(contents)
-    return sign(contents, settings)
 
 
 def blobs(signatures: npt.NDArray[np.uint32], filled: npt.NDArray[np.bool_]) -> pa.Array:

@@ -246,7 +246,7 @@ class Auditor:
         filled = np.flatnonzero(shingles)
         packed = signatures[filled].astype("<u4")
         rows = zip(doc_ids[filled].tolist(), (row.tobytes() for row in packed), strict=True)
-        self._run_many(sql.INSERT_SIGNATURES.one, rows)
+        self._run_many(sql.INSERT_SIGNATURE, rows)
 
     def delete_signatures(self, doc_ids: Sequence[int]) -> None:
         """Delete the signatures of documents, which may not be there."""

@@ -7,7 +7,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -21,7 +21,6 @@ from lshdb.errors import (
     StoreError,
     UsageError,
 )
-from lshdb.store.direct_rows import handles
 from lshdb.store.guard import Connection, check_may_open, has_log
 from lshdb.store.migrations import make_readable, migrate, newest_format
 from lshdb.store.sealing import check_contents, schema_statements, seal
@@ -88,6 +87,17 @@ TIMEOUT: Final = 30.0
 
 _PAGE_SIZE: Final = 16384
 _CACHE_KIB: Final = 8192
+_WRITING_CACHE_KIB: Final = 65536
+"""A batch's band rows touch pages throughout the table, and in a smaller cache none of them would
+be there for the next batch."""
+_CHECKPOINT_PAGES: Final = 1000
+"""Pages of log from which on a COMMIT copies them into the file, as by SQLite's default."""
+_LONGEST_LOG: Final = 256 << 20
+"""Bytes of log from which on a writer waits for those who read it, to empty it."""
+_PATIENCE: Final = 1.0
+"""Seconds that it waits."""
+_LOG_BYTES: Final = 64 << 20
+"""What a log keeps of its size when it begins again: a long one is cut to this."""
 _LEAST_ROOM: Final = 1 << 20
 """Bytes free on a disk below which it is the reason for errors of reading and writing."""
 _PAUSE: Final = 0.005
@@ -137,17 +147,15 @@ def connect(
 
 
 def _opened(path: Path, flags: str, mode: Mode, timeout: float, whole: bool) -> Connection:
-    with nullcontext() if mode == "read" else handles() as found:
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?mode={flags}",
-            uri=True,
-            timeout=timeout,
-            isolation_level=None,
-            cached_statements=64,
-            factory=Connection,
-        )
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={flags}",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        cached_statements=64,
+        factory=Connection,
+    )
     try:
-        connection.handle = found[0] if found else None
         connection.path = path
         connection.timeout = timeout
         _configure(connection, path, mode, timeout, whole)
@@ -168,7 +176,8 @@ def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, w
     seal(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
-    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    cache = _CACHE_KIB if mode == "read" else _WRITING_CACHE_KIB
+    connection.execute(f"PRAGMA cache_size = -{cache}")
     # Takes effect only where the file has no page yet.
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
     version = newest_format()
@@ -183,8 +192,10 @@ def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, w
         connection.execute("PRAGMA query_only = ON")
     else:
         _use_wal(connection, timeout)
-        # With WAL, NORMAL loses at most the last batches in a power cut, and never the file.
-        connection.execute("PRAGMA synchronous = NORMAL")
+        # COMMIT waits until the log is on the disk: what was acknowledged survives a power cut.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         if old:
             with transaction(connection, "write"):
                 migrate(connection, _pragma(connection, "user_version"))
@@ -276,11 +287,37 @@ def transaction(connection: Connection, kind: Literal["read", "write"]) -> Itera
             connection.execute("ROLLBACK")
         raise
     if kind == "write":
+        _bound_log(connection)
         now = time.monotonic()
         connection.wrote = now, now - begun
         connection.check_file()  # or what was written may have gone where nobody finds it
     else:
         connection.check_unchanged()
+
+
+def _bound_log(connection: Connection) -> None:
+    """Empty a log that others always read, so that it would grow for as long as they do.
+
+    This waits until nobody reads it; who begins to read now reads the file. Where somebody goes on
+    for long, it is tried again when the log is twice as long.
+    """
+    try:
+        size = os.stat(f"{connection.path}-wal").st_size
+    except OSError:
+        return
+    if size <= max(_LONGEST_LOG, connection.log_limit):
+        return
+    connection.execute(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
+    try:
+        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError as error:
+        # A disk too full for the copy: all is safe in the log, which was synced by COMMIT.
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL:
+            raise
+        busy = True
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {int(connection.timeout * 1000)}")
+    connection.log_limit = 2 * size if busy else 0
 
 
 @contextmanager

@@ -8,6 +8,7 @@ process that opened the file, and a child that believes to hold them has none.
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import sqlite3
 from collections.abc import Iterable
@@ -35,7 +36,6 @@ class Connection(sqlite3.Connection):
         waited: whether the last write transaction had to wait for another.
         log_limit: bytes of log up to which emptying it is not tried again.
         wrote: when the last one ended (time.monotonic), and how many seconds it took.
-        handle: SQLite's own, where it is known; see lshdb.store.direct_rows.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -44,7 +44,6 @@ class Connection(sqlite3.Connection):
         self.waited = False
         self.log_limit = 0
         self.wrote = (0.0, 0.0)
-        self.handle: int | None = None
         self.identity: _Identity | None = None
         self._process = os.getpid()
         self._thread = get_ident()
@@ -131,7 +130,6 @@ class Connection(sqlite3.Connection):
             return
         self.check_owner()
         self._closed = True
-        self.handle = None
         if self._log_is_anothers():
             # The last to close copies the log into the file, and deletes it by its name.
             _abandon([self])
@@ -238,10 +236,10 @@ def _abandon(connections: Iterable[Connection]) -> None:
 
 
 def _keep_abandoned() -> None:
-    import ctypes
-
-    for connection in _abandoned:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+    # A list that holds itself, and that the collector never looks at, is never freed.
+    kept: list[object] = [*_abandoned]
+    kept.append(kept)
+    gc.freeze()
 
 
 def _after_fork() -> None:

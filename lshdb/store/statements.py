@@ -64,7 +64,8 @@ KNOWN_DOCUMENTS: Final = """
 INSERT_DOCUMENT: Final = """
     INSERT INTO documents (doc_id, key, shingles, digest, metadata, content)
     VALUES (?, ?, ?, ?, ?, ?)"""
-INSERT_PLAIN_DOCUMENTS: Final = _many("documents", "doc_id, key, shingles, digest, content", 20)
+INSERT_PLAIN_DOCUMENT: Final = """
+    INSERT INTO documents (doc_id, key, shingles, digest, content) VALUES (?, ?, ?, ?, ?)"""
 """Without metadata."""
 UPDATE_DOCUMENT: Final = """
     UPDATE documents SET shingles = ?3, digest = ?4, metadata = ?5, content = ?6
@@ -72,7 +73,7 @@ UPDATE_DOCUMENT: Final = """
 UPDATE_METADATA: Final = "UPDATE documents SET metadata = ?2 WHERE doc_id = ?1"
 DELETE_DOCUMENTS_FROM: Final = "DELETE FROM documents WHERE doc_id >= ?"
 DELETE_DOCUMENT: Final = "DELETE FROM documents WHERE doc_id = ?"
-INSERT_SIGNATURES: Final = _many("signatures", "doc_id, signature", 20)
+INSERT_SIGNATURE: Final = "INSERT INTO signatures (doc_id, signature) VALUES (?, ?)"
 DELETE_SIGNATURE: Final = "DELETE FROM signatures WHERE doc_id = ?"
 INSERT_BANDS: Final = _many("bands", "band_no, bucket_key, doc_id", 200, shared=1)
 """All of one band."""

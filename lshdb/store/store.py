@@ -9,16 +9,14 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.columns import Blobs, Texts
 from lshdb.errors import DamagedFile, QueryError, UsageError
 from lshdb.model import Settings
 from lshdb.store import statements as sql
-from lshdb.store.ahead import one_ahead
 from lshdb.store.connection import (
     Mode,
     connect,
@@ -27,7 +25,6 @@ from lshdb.store.connection import (
     transaction,
     translated_errors,
 )
-from lshdb.store.direct_rows import DirectRows
 from lshdb.store.guard import Connection
 from lshdb.store.joins import JoinReader
 from lshdb.store.lookups import StoreReader
@@ -41,13 +38,7 @@ from lshdb.store.rows import (
     update_index_settings,
 )
 
-if TYPE_CHECKING:
-    from lshdb.store.checkpoint import Checkpointer
-
 _T = TypeVar("_T")
-
-_MANY: Final = 30_000
-"""Documents whose band rows are sorted in a thread, a band ahead of the one that is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +66,6 @@ class Store(StoreReader):
         self._connection = connection
         self._timeout = timeout
         self._rebuilding = False
-        self._direct = DirectRows(connection)
         try:
             self._settings = self._run(lambda: SettingsRow(connection, path))
         except QueryError as error:
@@ -120,15 +110,6 @@ class Store(StoreReader):
         """A connection of its own that reads what joins need, all of one moment."""
         self._connection.check_file()
         return JoinReader(self.path, self._timeout)
-
-    @contextmanager
-    def batches(self) -> Iterator[Checkpointer]:
-        """The writing of many large batches, with checkpoints beside it."""
-        # It starts threads: what they need takes longer to import than a query takes.
-        from lshdb.store.checkpoint import Checkpointer
-
-        with Checkpointer(self._connection, self.path, self._timeout) as checkpoints, self._direct:
-            yield checkpoints
 
     def shrink_log(self) -> None:
         """Copy the log into the file and give its room back, as far as no reader needs it."""
@@ -195,18 +176,28 @@ class Store(StoreReader):
         stored: Sequence[str] | None,
         metadata: Sequence[str | None],
     ) -> bool:
-        """Insert rows of documents whose keys are thought to be new.
+        """Insert rows of n documents whose keys are thought to be new.
 
-        Their doc_ids int64[n] follow the last one in use. `stored` is None where no content is
-        kept, `metadata` is empty where there is none.
+        Args:
+            doc_ids: int64[n], which follow the last one in use.
+            keys: of the documents.
+            shingles: int64[n], how many each has.
+            digests: 16 bytes each.
+            stored: their stored forms; None where no content is kept.
+            metadata: as stored; empty where there is none.
 
         Returns:
             False if a key is there already, or twice among these; then none is inserted.
         """
+        columns: list[Iterable[SqlValue | bytearray]] = [doc_ids.tolist(), keys]
+        columns += [shingles.tolist(), map(bytearray, digests)]  # see DocumentValues
+        columns += [metadata] if metadata else []
+        columns.append(repeat(None, len(keys)) if stored is None else stored)
+        statement = sql.INSERT_DOCUMENT if metadata else sql.INSERT_PLAIN_DOCUMENT
 
         def insert() -> bool:
             try:
-                self._insert_new(doc_ids, keys, shingles, digests, stored, metadata)
+                self._connection.executemany(statement, zip(*columns, strict=True))
             except sqlite3.IntegrityError as error:
                 if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
                     raise
@@ -215,30 +206,6 @@ class Store(StoreReader):
             return True
 
         return self._run(insert)
-
-    def _insert_new(
-        self,
-        doc_ids: npt.NDArray[np.int64],
-        keys: Sequence[str],
-        shingles: npt.NDArray[np.int64],
-        digests: Sequence[bytes],
-        stored: Sequence[str] | None,
-        metadata: Sequence[str | None],
-    ) -> None:
-        n = len(keys)
-        if not metadata and self._direct.are_worth(n):
-            texts = None if stored is None else Texts.packed(stored)
-            blobs = Blobs.packed(digests).matrix
-            columns = doc_ids, Texts.packed(keys), shingles, blobs, texts
-            self._direct.run(sql.INSERT_PLAIN_DOCUMENTS, n, columns)
-            return
-        rows: list[Iterable[SqlValue | bytearray]] = [doc_ids.tolist(), keys, shingles.tolist()]
-        rows.append(map(bytearray, digests))  # see DocumentValues
-        if metadata:
-            rows.append(metadata)
-        rows.append(repeat(None, n) if stored is None else stored)
-        statement = sql.INSERT_DOCUMENT if metadata else sql.INSERT_PLAIN_DOCUMENTS.one
-        self._connection.executemany(statement, zip(*rows, strict=True))
 
     def update(self, documents: Iterable[DocumentValues]) -> None:
         """Set new values of stored documents; their old signatures and bands are gone already."""
@@ -258,15 +225,10 @@ class Store(StoreReader):
     ) -> None:
         """Insert the signatures uint32[n, k] of documents int64[n]."""
         little = np.ascontiguousarray(signatures, dtype="<u4")
-        if self._direct.are_worth(len(doc_ids)):
-            columns = doc_ids, little.view(np.uint8)
-            self._run(lambda: self._direct.run(sql.INSERT_SIGNATURES, len(doc_ids), columns))
-            return
         width = signatures.shape[1] * 4
         packed = bytearray(little)  # see DocumentValues
         blobs = (packed[start : start + width] for start in range(0, len(packed), width))
-        pairs = zip(doc_ids.tolist(), blobs, strict=True)
-        self._run_many(sql.INSERT_SIGNATURES.one, pairs)
+        self._run_many(sql.INSERT_SIGNATURE, zip(doc_ids.tolist(), blobs, strict=True))
 
     def insert_bands(
         self, doc_ids: npt.NDArray[np.int64], bucket_keys: Sequence[npt.NDArray[np.int64]]
@@ -276,26 +238,16 @@ class Store(StoreReader):
         Their keys int64[n, b] are in pieces of some documents each, for a large batch best in
         Fortran's order: a key picked out of a row is in a cache line of its own.
         """
-
-        def in_order(band: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        for band in range(bucket_keys[0].shape[1]):
             keys = np.concatenate([piece[:, band] for piece in bucket_keys])
             order = np.argsort(keys)  # see sorted_band_rows
-            return keys[order], doc_ids[order]
-
-        rows = map(in_order, range(bucket_keys[0].shape[1]))
-        for band, (keys, ids) in enumerate(one_ahead(rows) if len(doc_ids) >= _MANY else rows):
-            self.append_bands(band, keys, ids)
+            self.append_bands(band, keys[order], doc_ids[order])
 
     def append_bands(
         self, band: int, keys: npt.NDArray[np.int64], doc_ids: npt.NDArray[np.int64]
     ) -> None:
         """Insert sorted rows of a band, int64[n] both."""
-        if not self._direct.are_worth(len(keys)):
-            insert_rows(self._run_many, band, keys, doc_ids)
-            return
-        self._run(
-            lambda: self._direct.run(sql.INSERT_BANDS, len(keys), (keys, doc_ids), shared=[band])
-        )
+        insert_rows(self._run_many, band, keys, doc_ids)
 
     def clear_bands(self) -> None:
         """Delete all band rows; their pages are free for what is inserted next."""
