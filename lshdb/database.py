@@ -11,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Self, get_args
 
-import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError
@@ -45,7 +44,6 @@ from lshdb.tuning.resolve import resolve
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lshdb.ingest.screening import Screening
     from lshdb.maintenance.examining import OnProgress
     from lshdb.maintenance.findings import CheckReport
     from lshdb.model import Line, OnSimilar, Reindexed, Skipped
@@ -160,15 +158,14 @@ class Database:
         AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0, skipped=0)
         """
         from lshdb.ingest.add import add_documents
-        from lshdb.ingest.workers import default_workers
 
         return add_documents(
             self._store,
             documents,
-            on_batch or _ignore,
-            default_workers() if workers is None else workers,
-            screening=self._screening(on_similar),
-            on_skip=on_skip or _ignore,
+            workers=workers,
+            on_similar=on_similar,
+            on_batch=on_batch,
+            on_skip=on_skip,
         )
 
     def add_files(
@@ -206,25 +203,18 @@ class Database:
         ...     db.add_files(["fables.jsonl"]).added
         1
         """
-        from lshdb.ingest.add import add_documents
-        from lshdb.ingest.workers import default_workers
-        from lshdb.sources.readers import Reader
+        from lshdb.ingest.add import add_files
 
-        if reader is None:
-            reader = Reader(of_sets=self.settings.shingling.of_sets)
-        before = reader.replaced
-        report = add_documents(
+        return add_files(
             self._store,
-            reader.items(paths, apart=True),
-            on_batch or _ignore,
-            default_workers() if workers is None else workers,
-            reader.parser,
-            on_failure or _ignore,
-            self._screening(on_similar),
-            on_skip or _ignore,
+            paths,
+            reader,
+            workers=workers,
+            on_similar=on_similar,
+            on_batch=on_batch,
+            on_failure=on_failure,
+            on_skip=on_skip,
         )
-        # Text files are decoded by the reader itself.
-        return report + AddReport(replaced=reader.replaced - before)
 
     def add_table(
         self,
@@ -278,45 +268,21 @@ class Database:
         >>> report.added, report.failed
         (1, 1)
         """
-        from lshdb.exchange.tables import record_batches
-        from lshdb.ingest.add import add_documents
-        from lshdb.ingest.screening import screening
-        from lshdb.ingest.workers import default_workers
-        from lshdb.sources.records import RecordParser
+        from lshdb.exchange.tables import add_table
 
-        of_sets = self.settings.shingling.of_sets
-        if set is not None and not of_sets:
-            raise UsageError(f"set={set!r}: this database holds texts, of a column named by text")
-        parser = RecordParser(
-            of_sets,
+        return add_table(
+            self._store,
+            table,
             key,
             text,
-            "set" if set is None else set,
-            strict=False,
-            auto_key=False,
+            set,
             metadata=metadata,
-            metadata_fields=tuple(metadata_fields),
-        )
-        if metadata_fields and not metadata:
-            raise UsageError("metadata=False and metadata_fields do not go together")
-        asked = screening(on_similar)
-        schema, batches = record_batches(table)
-        from lshdb.sources.arrow_rows import (  # imports pyarrow, which is there
-            blocks,
-            wanted_columns,
-        )
-
-        if schema is not None:
-            wanted_columns(schema, parser)
-        return add_documents(
-            self._store,
-            blocks(batches, parser, "table", "the table cannot be read"),
-            on_batch or _ignore,
-            default_workers() if workers is None else workers,
-            parser,
-            on_failure or _ignore,
-            asked,
-            on_skip or _ignore,
+            metadata_fields=metadata_fields,
+            workers=workers,
+            on_similar=on_similar,
+            on_batch=on_batch,
+            on_failure=on_failure,
+            on_skip=on_skip,
         )
 
     def add_signatures(
@@ -363,9 +329,7 @@ class Database:
         """
         from lshdb.exchange.signatures import add_signatures
 
-        return add_signatures(
-            self._store, keys, signatures, made_with, shingles, digests, on_batch or _ignore
-        )
+        return add_signatures(self._store, keys, signatures, made_with, shingles, digests, on_batch)
 
     def dedup(
         self,
@@ -417,21 +381,18 @@ class Database:
         ...     [line.key for line in db.dedup(["news.jsonl"]) if line.skipped is None]
         ['1']
         """
-        from lshdb.ingest.add import Selection, deduplicated_lines
-        from lshdb.ingest.screening import Screening
-        from lshdb.ingest.workers import default_workers
-        from lshdb.sources.readers import Reader
+        from lshdb.ingest.add import deduplicated_lines
 
-        if reader is None:
-            reader = Reader(of_sets=self.settings.shingling.of_sets, format="jsonl")
         return deduplicated_lines(
             self._store,
-            reader.items(paths),
-            on_batch or _ignore,
-            default_workers() if workers is None else workers,
-            reader.parser,
-            on_failure or _ignore,
-            Selection(Screening(threshold, estimate), numbered, keep_lines=True),
+            paths,
+            reader,
+            threshold=threshold,
+            estimate=estimate,
+            numbered=numbered,
+            workers=workers,
+            on_batch=on_batch,
+            on_failure=on_failure,
         )
 
     def remove(self, key: str) -> None:
@@ -613,14 +574,9 @@ class Database:
         ...     [match.key for match in db.query_signature(known.signatures[0], known.made_with)]
         ['a']
         """
-        from lshdb.exchange.signatures import check_made_with, lanes
+        from lshdb.exchange.signatures import query_signature
 
-        check_made_with(self._store, made_with)
-        row = lanes(np.asarray(signature)[np.newaxis], self.settings.permutations)[0]
-        with self._store.reading():
-            least = self._store.settings.threshold if threshold is None else threshold
-            query = Query(None, None, top, least, True, exhaustive, signature=row)
-            return search(self._store, query)
+        return query_signature(self._store, signature, made_with, top, threshold, exhaustive)
 
     def compare(self, a: str | Document, b: str | Document) -> Comparison:
         """What two documents have in common, and whether a query for one would find the other.
@@ -1066,11 +1022,6 @@ class Database:
             on_progress=on_progress or (lambda _done, _total: None),
         )
 
-    def _screening(self, on_similar: OnSimilar) -> Screening | None:
-        from lshdb.ingest.screening import screening
-
-        return screening(on_similar)
-
 
 def open_database(
     path: str | os.PathLike[str] = "lsh.db",
@@ -1156,7 +1107,3 @@ def _holds_nothing(path: str | os.PathLike[str]) -> bool:
         return os.stat(path).st_size == 0
     except OSError:
         return True
-
-
-def _ignore(_: object) -> None:
-    pass

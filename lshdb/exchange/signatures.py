@@ -12,7 +12,8 @@ from lshdb.errors import ContentError, SettingsMismatch
 from lshdb.ingest.batches import checked_key
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
-from lshdb.model import AddReport, Settings
+from lshdb.model import AddReport, Match, Settings
+from lshdb.search.query import Query, search
 from lshdb.shingling.content import DIGEST_BYTES, digest
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.minhash import EMPTY, Signatures
@@ -82,7 +83,7 @@ def add_signatures(
     made_with: Sketching,
     shingles: npt.ArrayLike | None,
     digests: Sequence[bytes] | None,
-    on_batch: Callable[[AddReport], None],
+    on_batch: Callable[[AddReport], None] | None,
 ) -> AddReport:
     """Add documents by their signatures; see Database.add_signatures."""
     settings = store.settings
@@ -109,8 +110,25 @@ def add_signatures(
             writer.write(SignedPart(own_keys[part], [], own, signed, [], 0))
             writer.finish()
         total += writer.report
-        on_batch(writer.report)
+        if on_batch is not None:
+            on_batch(writer.report)
     return total
+
+
+def query_signature(
+    store: Store,
+    signature: npt.ArrayLike,
+    made_with: Sketching,
+    top: int | None,
+    threshold: float | None,
+    exhaustive: bool,
+) -> list[Match]:
+    """The stored documents similar to one signature; see Database.query_signature."""
+    check_made_with(store, made_with)
+    row = lanes(np.asarray(signature)[np.newaxis], store.settings.permutations)[0]
+    with store.reading():
+        least = store.settings.threshold if threshold is None else threshold
+        return search(store, Query(None, None, top, least, True, exhaustive, signature=row))
 
 
 def _sizes(

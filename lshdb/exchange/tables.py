@@ -5,12 +5,16 @@ Needs the extra `arrow`; pyarrow is imported when a table is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from lshdb.errors import InputError, UsageError
-from lshdb.model import Cluster
+from lshdb.ingest.add import add_documents
+from lshdb.ingest.screening import screening
+from lshdb.model import AddReport, Cluster, OnSimilar, Skipped
 from lshdb.search.pairs import PairBlock
+from lshdb.sources.records import Failure, RecordParser
+from lshdb.store.store import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +33,55 @@ def arrow() -> Any:
             raise
         raise UsageError("tables need pyarrow: pip install 'lshdb[arrow]'") from None
     return pyarrow
+
+
+def add_table(
+    store: Store,
+    table: object,
+    key: str,
+    text: str,
+    set: str | None,
+    *,
+    metadata: bool,
+    metadata_fields: Sequence[str],
+    workers: int | None = None,
+    on_similar: OnSimilar = "keep",
+    on_batch: Callable[[AddReport], None] | None = None,
+    on_failure: Callable[[Failure], None] | None = None,
+    on_skip: Callable[[Skipped], None] | None = None,
+) -> AddReport:
+    """Add the rows of a table; see Database.add_table."""
+    of_sets = store.settings.shingling.of_sets
+    if set is not None and not of_sets:
+        raise UsageError(f"set={set!r}: this database holds texts, of a column named by text")
+    if metadata_fields and not metadata:
+        raise UsageError("metadata=False and metadata_fields do not go together")
+    parser = RecordParser(
+        of_sets,
+        key,
+        text,
+        "set" if set is None else set,
+        strict=False,
+        auto_key=False,
+        metadata=metadata,
+        metadata_fields=tuple(metadata_fields),
+    )
+    screening(on_similar)  # refuses what is neither keep nor skip before it reads
+    schema, batches = record_batches(table)
+    from lshdb.sources.arrow_rows import blocks, wanted_columns  # imports pyarrow, which is there
+
+    if schema is not None:
+        wanted_columns(schema, parser)
+    return add_documents(
+        store,
+        blocks(batches, parser, "table", "the table cannot be read"),
+        parser=parser,
+        workers=workers,
+        on_similar=on_similar,
+        on_batch=on_batch,
+        on_failure=on_failure,
+        on_skip=on_skip,
+    )
 
 
 def record_batches(table: object) -> tuple[pa.Schema | None, Iterator[pa.RecordBatch]]:

@@ -16,13 +16,14 @@ from lshdb.errors import KeyNotFound, LimitWarning
 from lshdb.ingest.batches import Batch, Item, Stream
 from lshdb.ingest.listing import LISTED
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.screening import Screening
+from lshdb.ingest.screening import Screening, screening
 from lshdb.ingest.selecting import SelectiveWriter
-from lshdb.ingest.workers import Workers
+from lshdb.ingest.workers import Workers, default_workers
 from lshdb.ingest.writing import Writer, unindex
-from lshdb.model import AddReport, Line, Skipped
+from lshdb.model import AddReport, Line, OnSimilar, Skipped
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
+from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure, Lines, RecordParser
 from lshdb.store.store import Store
 
@@ -75,17 +76,19 @@ class Written:
 def write_documents(
     store: Store,
     items: Iterable[Item],
-    workers: int,
-    parser: RecordParser | None = None,
-    on_failure: Callable[[Failure], None] = lambda _: None,
-    selection: Selection | None = None,
+    workers: int | None,
+    parser: RecordParser | None,
+    on_failure: Callable[[Failure], None] | None,
+    selection: Selection | None,
 ) -> Iterator[Written]:
-    """Add documents in batches; each is told when it is in the file."""
+    """Add documents in batches; each is reported when it is in the file."""
+    on_failure = on_failure or (lambda _: None)
     if store.settings.shingling.foreign:
         cleaned("", store.settings.shingling)  # says why not, once and not for each document
     reuse_freed_memory()
     cut = 0
-    with Workers(store.settings, parser, workers) as pool:
+    count = default_workers() if workers is None else workers
+    with Workers(store.settings, parser, count) as pool:
         stream = Stream(
             store,
             items,
@@ -93,7 +96,7 @@ def write_documents(
             at_once=selection is not None,
             keep_lines=selection is not None and selection.keep_lines,
         )
-        count = 0
+        documents = 0
         while (batch := next(stream, None)) is not None:
             if selection is None:
                 with store.writing():
@@ -110,7 +113,7 @@ def write_documents(
                     for failure in part.failures:
                         on_failure(failure)
                 with store.writing():
-                    first = count if selection.numbered else None
+                    first = documents if selection.numbered else None
                     writer = SelectiveWriter(store, selection.screening, first)
                     skipped = writer.write([part for _, part in parts])
                     outcomes = [Outcome(*one, s) for one, s in zip(parts, skipped, strict=True)]
@@ -118,7 +121,7 @@ def write_documents(
                     written = Written(report, outcomes, report.documents - writer.stored)
                     cut += writer.cut
                 del parts
-            count += report.documents
+            documents += report.documents
             stream.sign = bool(written.signed) or not report.documents
             yield written
             del written
@@ -131,41 +134,85 @@ def write_documents(
 def add_documents(
     store: Store,
     items: Iterable[Item],
-    on_batch: Callable[[AddReport], None],
-    workers: int,
+    *,
     parser: RecordParser | None = None,
-    on_failure: Callable[[Failure], None] = lambda _: None,
-    screening: Screening | None = None,
-    on_skip: Callable[[Skipped], None] = lambda _: None,
+    workers: int | None = None,
+    on_similar: OnSimilar = "keep",
+    on_batch: Callable[[AddReport], None] | None = None,
+    on_failure: Callable[[Failure], None] | None = None,
+    on_skip: Callable[[Skipped], None] | None = None,
 ) -> AddReport:
     """Add documents in batches; see Database.add_many and add_files."""
+    asked = screening(on_similar)
+    selection = None if asked is None else Selection(asked)
     total = AddReport()
-    selection = None if screening is None else Selection(screening)
     for written in write_documents(store, items, workers, parser, on_failure, selection):
         total += written.report
         for outcome in written.outcomes:
             for skipped in outcome.skipped:
-                if skipped is not None and skipped.kept != skipped.key:
+                if skipped is not None and skipped.kept != skipped.key and on_skip is not None:
                     on_skip(skipped)
-        on_batch(written.report)
+        if on_batch is not None:
+            on_batch(written.report)
     return total
+
+
+def add_files(
+    store: Store,
+    paths: Iterable[str],
+    reader: Reader | None,
+    *,
+    workers: int | None = None,
+    on_similar: OnSimilar = "keep",
+    on_batch: Callable[[AddReport], None] | None = None,
+    on_failure: Callable[[Failure], None] | None = None,
+    on_skip: Callable[[Skipped], None] | None = None,
+) -> AddReport:
+    """Add the documents of files and directories; see Database.add_files."""
+    if reader is None:
+        reader = Reader(of_sets=store.settings.shingling.of_sets)
+    before = reader.replaced
+    report = add_documents(
+        store,
+        reader.items(paths, apart=True),
+        parser=reader.parser,
+        workers=workers,
+        on_similar=on_similar,
+        on_batch=on_batch,
+        on_failure=on_failure,
+        on_skip=on_skip,
+    )
+    # Text files are decoded by the reader itself.
+    return report + AddReport(replaced=reader.replaced - before)
 
 
 def deduplicated_lines(
     store: Store,
-    items: Iterable[Item],
-    on_batch: Callable[[AddReport], None],
-    workers: int,
-    parser: RecordParser,
-    on_failure: Callable[[Failure], None],
-    selection: Selection,
+    paths: Iterable[str],
+    reader: Reader | None,
+    *,
+    threshold: float | None = None,
+    estimate: bool = False,
+    numbered: bool = False,
+    workers: int | None = None,
+    on_batch: Callable[[AddReport], None] | None = None,
+    on_failure: Callable[[Failure], None] | None = None,
 ) -> Iterator[Line]:
-    """The lines among the items, and which are kept; see Database.dedup."""
-    for written in write_documents(store, items, workers, parser, on_failure, selection):
-        for outcome in written.outcomes:
-            if outcome.lines is not None:
-                yield from _lines(outcome.lines, outcome)
-        on_batch(written.report)
+    """The lines of files, and which are kept; see Database.dedup."""
+    if reader is None:
+        reader = Reader(of_sets=store.settings.shingling.of_sets, format="jsonl")
+    selection = Selection(Screening(threshold, estimate), numbered, keep_lines=True)
+    items = reader.items(paths)
+
+    def lines() -> Iterator[Line]:
+        for written in write_documents(store, items, workers, reader.parser, on_failure, selection):
+            for outcome in written.outcomes:
+                if outcome.lines is not None:
+                    yield from _lines(outcome.lines, outcome)
+            if on_batch is not None:
+                on_batch(written.report)
+
+    return lines()
 
 
 def _lines(block: Lines, outcome: Outcome) -> Iterator[Line]:

@@ -1,0 +1,231 @@
+"""What was acknowledged survives a power cut: a disk that forgets what was not synced.
+
+A process that adds documents runs under strace, which records each write to a file, each sync and
+each acknowledgement, in order. From the record the disk is rebuilt as a power cut at some moment
+may leave it: what was synced is there; of what was written since, all, nothing, or any sectors.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+import pytest
+
+import lshdb
+
+SECTOR: Final = 512
+CALLS: Final = "openat,pwrite64,write,fsync,fdatasync,ftruncate,unlink,rename"
+
+ONE_BY_ONE: Final = """
+with lshdb.open("lsh.db", **settings) as db:
+    for i in range(25):
+        db.add(f"k{i}", text(i))
+        acknowledge(1)
+    db.remove("k7")
+    acknowledge(0)
+with lshdb.open("lsh.db") as db:
+    db.add("late", text(25))
+    acknowledge(1)
+"""
+IN_BATCHES: Final = """
+from lshdb.ingest import batches
+batches._BATCH_DOCUMENTS = 40
+with lshdb.open("lsh.db", **settings) as db:
+    documents = ((f"k{i}", text(i)) for i in range(400))
+    db.add_many(documents, on_batch=lambda report: acknowledge(report.added), workers=0)
+    db.reindex(threshold=0.5)
+    acknowledge(0)
+"""
+HEAD: Final = """
+import os, sys
+import lshdb
+from lshdb.store import connection
+connection._CHECKPOINT_PAGES = 40  # so that the log begins again within the test
+settings = {"threshold": 0.7}
+def text(i):
+    return " ".join(f"{i * i % 97} word{j * i}" for j in range(60))
+def acknowledge(documents):
+    os.write(1, f"ack {documents}\\n".encode())
+"""
+CARELESS: Final = """
+real = lshdb.store.connection._configure
+def configure(connection, *rest):
+    real(connection, *rest)
+    connection.execute("PRAGMA synchronous = NORMAL")
+lshdb.store.connection._configure = configure
+"""
+
+
+@dataclass(slots=True)
+class File:
+    """A file's bytes on the disk, and what was written and not synced since."""
+
+    synced: bytearray = field(default_factory=bytearray)
+    since: list[tuple[int, bytes] | int] = field(default_factory=list)
+    """Writes (place, bytes), and sizes that it was cut to."""
+
+
+Leaving: TypeAlias = Literal["nothing", "everything", "some"]
+
+
+class Disk:
+    """Files of one directory, and their names, of which new ones need a sync of the directory."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, File] = {}
+        self.synced_names: dict[str, File] = {}
+
+    def apply(self, call: str, path: str, arguments: list[str]) -> None:
+        """What a system call does to the disk."""
+        if call == "openat":
+            self.names.setdefault(path, File())
+        elif call == "unlink":
+            self.names.pop(path, None)
+        elif call == "pwrite64":
+            self.names[path].since.append((int(arguments[2]), _bytes(arguments[0])))
+        elif call == "ftruncate":
+            self.names[path].since.append(int(arguments[0]))
+        elif path in self.names:  # a sync
+            file = self.names[path]
+            file.synced, file.since = _written(file, "everything", random.Random(1)), []
+        else:  # of the directory
+            self.synced_names = dict(self.names)
+
+    def after_power_cut(self, leaving: Leaving, seed: int) -> dict[str, bytes]:
+        """The files that may be there afterwards."""
+        chance = random.Random(seed)
+        names = self.synced_names if leaving == "nothing" else self.names
+        if leaving == "some":
+            every = {**self.synced_names, **self.names}
+            names = {
+                name: file
+                for name, file in every.items()
+                if (name in self.names) == (name in self.synced_names) or chance.random() < 0.5
+            }
+        return {name: bytes(_written(file, leaving, chance)) for name, file in names.items()}
+
+
+def _written(file: File, leaving: Leaving, chance: random.Random) -> bytearray:
+    """A file with all, none or some of what was written to it since it was synced."""
+    content = bytearray(file.synced)
+    for change in file.since if leaving != "nothing" else []:
+        if isinstance(change, int):
+            if leaving == "everything" or chance.random() < 0.5:
+                del content[change:]
+                content += bytes(change - len(content))
+            continue
+        place, data = change
+        for start in range(0, len(data), SECTOR):
+            if leaving == "everything" or chance.random() < 0.5:
+                begin, sector = place + start, data[start : start + SECTOR]
+                content += bytes(max(0, begin - len(content)))
+                content[begin : begin + len(sector)] = sector
+    return content
+
+
+def _bytes(quoted: str) -> bytes:
+    return bytes.fromhex(quoted.strip('"').replace("\\x", ""))
+
+
+def recorded(program: str, directory: Path) -> Iterator[tuple[str, str, list[str]]]:
+    """The system calls of a program, on files in a directory and on standard output, in order."""
+    trace = directory.with_suffix(".trace")
+    options = ["-f", "-y", "-xx", "-s", "10000000", "-e", f"trace={CALLS}", "-e", "signal=none"]
+    done = subprocess.run(
+        ["strace", *options, "-o", trace, sys.executable, "-c", program],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "ptrace" in done.stderr:
+        pytest.skip("this system lets no process be traced")
+    assert done.returncode == 0, done.stderr
+    inside = str(directory)
+    for line in trace.read_text("ascii").splitlines():
+        call, _, rest = line.partition(" ")[2].partition("(")
+        rest, _, result = rest.rpartition(" = ")
+        assert "unfinished" not in line, "one thread does it all"
+        if result.startswith("-1") or call not in CALLS.split(","):
+            continue
+        arguments = rest.rstrip(" )").split(", ")
+        if call == "openat":
+            path = _path(result)
+            if "O_CREAT" in rest and path.startswith(f"{inside}/"):
+                yield call, path, []
+        elif call == "unlink":
+            yield call, _bytes(arguments[0]).decode(), []
+        elif call == "write":
+            if arguments[0].startswith("1<"):
+                yield call, "", [_bytes(arguments[1]).decode()]
+        else:
+            assert call != "rename"
+            path = _path(arguments[0])
+            if path.startswith(inside) and not path.endswith("-shm"):
+                yield call, path, arguments[1:2] + arguments[2:]
+
+
+def _path(descriptor: str) -> str:
+    found = re.search("<(.*)>", descriptor)
+    return "" if found is None else _bytes(found[1]).decode("utf-8", "replace")
+
+
+def lost(program: str, directory: Path) -> tuple[int, int]:
+    """How many power cuts there were, and how many cost a document that was acknowledged."""
+    directory.mkdir()
+    disk, cuts, costly, acknowledged = Disk(), 0, 0, 0
+    after = directory.with_name("after")
+    for number, (call, path, arguments) in enumerate(recorded(program, directory)):
+        if call == "write":
+            acknowledged += int(arguments[0].removeprefix("ack "))
+        elif not path.endswith("-shm"):
+            disk.apply(call, path, arguments)
+        if call not in ("write", "fsync", "fdatasync") and number % 7:
+            continue
+        for leaving in ("nothing", "everything", "some"):
+            files = disk.after_power_cut(leaving, number)
+            if not any(path.endswith("lsh.db") and data for path, data in files.items()):
+                assert not acknowledged
+                continue
+            shutil.rmtree(after, ignore_errors=True)
+            after.mkdir()
+            for name, data in files.items():
+                (after / Path(name).name).write_bytes(data)
+            cuts += 1
+            if not acknowledged:
+                continue  # the tables may not be there yet
+            try:
+                with lshdb.open(after / "lsh.db", mode="write") as db:
+                    # One that is not acknowledged may be there, and one may be removed.
+                    costly += len(db) < acknowledged - 1
+                costly += not lshdb.check(after / "lsh.db").ok
+            except lshdb.LshdbError:
+                costly += 1
+    return cuts, costly
+
+
+needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+
+
+@needs_strace
+@pytest.mark.parametrize("program", [ONE_BY_ONE, IN_BATCHES], ids=["one by one", "in batches"])
+def test_what_was_acknowledged_survives_a_power_cut(program: str, tmp_path: Path) -> None:
+    cuts, costly = lost(HEAD + program, tmp_path / "disk")
+    assert cuts > 50
+    assert costly == 0
+
+
+@needs_strace
+def test_a_power_cut_would_be_noticed(tmp_path: Path) -> None:
+    """The same without waiting for the disk, as it was before, loses documents."""
+    cuts, costly = lost(HEAD + CARELESS + ONE_BY_ONE, tmp_path / "disk")
+    assert cuts > 50
+    assert costly > 0
