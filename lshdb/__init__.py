@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         UnsafeFile,
         UsageError,
     )
-    from lshdb.maintenance.checking import check
+    from lshdb.maintenance.check import check
     from lshdb.maintenance.findings import CheckReport, Problem, Repair
     from lshdb.model import (
         AddReport,
@@ -118,10 +118,10 @@ def __getattr__(name: str) -> object:
     for module in (
         "lshdb.errors",
         "lshdb.model",
+        "lshdb.database",
         "lshdb.maintenance.findings",
         "lshdb.sketching.signature_sets",
-        "lshdb.database",
-        "lshdb.maintenance.checking",
+        "lshdb.maintenance.check",
         "lshdb.tuning.choices",
         "lshdb.tuning.measuring",
         "lshdb.store.functions",

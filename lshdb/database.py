@@ -44,8 +44,7 @@ from lshdb.tuning.resolve import resolve
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lshdb.maintenance.examining import OnProgress
-    from lshdb.maintenance.findings import CheckReport
+    from lshdb.maintenance.findings import CheckReport, OnProgress
     from lshdb.model import Line, OnSimilar, Reindexed, Skipped
     from lshdb.search.pairs import PairBlock
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
@@ -606,7 +605,7 @@ class Database:
         >>> [compared.a_content[p.a_start : p.a_end] for p in compared.passages]
         ['and the grapes']
         """
-        from lshdb.search.comparing import compare
+        from lshdb.search.compare import compare
 
         return compare(self._store, a, b)
 
@@ -942,7 +941,7 @@ class Database:
         ...     db.reindex(threshold=0.5).after.construction
         Construction(rows=3, bands=35)
         """
-        from lshdb.maintenance.reindexing import reindex
+        from lshdb.maintenance.reindex import reindex
         from lshdb.settings import SettingsRequest
 
         request = SettingsRequest(
@@ -972,7 +971,7 @@ class Database:
         ...     db.check().problems
         ()
         """
-        from lshdb.maintenance.checking import check
+        from lshdb.maintenance.check import check
 
         if repair:
             with self._store.writing():

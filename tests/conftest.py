@@ -8,6 +8,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from helpers import Command
 
 from lshdb.sources import records
 from lshdb.sources.readers import Item, Reader
@@ -26,7 +27,7 @@ def both_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def after_listing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """Have something done when files are cut into stretches, and none of these is read yet."""
+    """Call a function when files are cut into stretches and none of these is read yet."""
 
     def change_then(change: Callable[[], object]) -> None:
         real = Reader.items
@@ -42,6 +43,12 @@ def after_listing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], obj
 
 
 @pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """The installed command, run in an empty directory."""
+    return Command(tmp_path)
+
+
+@pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where a database is to be made, alone in its directory."""
+    """The path for a new database, in an empty directory."""
     return tmp_path / "lsh.db"

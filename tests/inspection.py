@@ -1,4 +1,4 @@
-"""A look at a database file past the library, with SQLite alone and with the format's own rules."""
+"""What is in a database file: read by plain SQLite, judged by the rules of the format."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import oracles
@@ -16,7 +17,7 @@ import lshdb
 from lshdb.model import Construction, Element, Shingling
 from lshdb.sketching.banding import bucket_keys
 
-Row = tuple[object, ...]
+Row = tuple[Any, ...]
 TABLES = ("settings", "documents", "signatures", "bands")
 
 

@@ -1,7 +1,7 @@
 """Makes the golden files of the newest format: python tests/make_golden.py
 
-For each new format once, by the code that is released with it; files of released formats are
-never made again. tests/test_golden_files.py tells what every later version must answer to them.
+Run it once for each new format, with the code that is released with it; files of released formats
+are never rebuilt. tests/database/test_golden_files.py checks what later versions answer to them.
 """
 
 from __future__ import annotations

@@ -7,11 +7,15 @@ assigned, and under Python 3.11, which has that version, for all.
 
 from __future__ import annotations
 
+import math
 import struct
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from decimal import Decimal, localcontext
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +26,7 @@ import lshdb
 Element = str | int
 Shingle = str | tuple[str, ...] | int
 Row = TypeVar("Row", str, int)
+Member = TypeVar("Member", bound=Hashable)
 
 MASK32 = (1 << 32) - 1
 MASK64 = (1 << 64) - 1
@@ -274,6 +279,35 @@ def minhash_signature(hashes: Iterable[int], lanes: int, seed: int) -> list[int]
     ]
 
 
+# constructions
+
+
+def s_curve(similarity: float, rows: int, bands: int) -> float:
+    """1 - (1 - s^r)^b in 300 digits."""
+    with localcontext() as context:
+        context.prec = 300
+        return float(1 - (1 - Decimal(similarity) ** rows) ** bands)
+
+
+def levels_of(text: str) -> list[tuple[str, int]]:
+    """The levels as the text has them."""
+    return [(kind, int(size)) for kind, size in (level.split() for level in text.split(", "))]
+
+
+def is_true(values: Sequence[bool], text: str) -> bool:
+    """A cascade over lanes (or bands) that agree or not, level by level."""
+    current = list(values)
+    for kind, size in levels_of(text):
+        groups = [current[i : i + size] for i in range(0, len(current), size)]
+        current = [all(group) if kind == "and" else any(group) for group in groups]
+    (value,) = current
+    return value
+
+
+def lanes_of(text: str) -> int:
+    return math.prod(size for _, size in levels_of(text))
+
+
 # MinHash of a boolean matrix: its rows are all elements, its columns the sets
 
 
@@ -288,3 +322,22 @@ def minhash_by_row_order(order: Sequence[Row], column: Collection[Row]) -> int:
 def minhash_by_row_values(values: Mapping[Row, int], column: Collection[Row]) -> int:
     """The least value of a row that the set contains."""
     return min(value for row, value in values.items() if row in column)
+
+
+# similarity of plain sets
+
+
+def jaccard(one: AbstractSet[Member], other: AbstractSet[Member]) -> float:
+    """The Jaccard similarity; 0 for two empty sets."""
+    shared = len(one & other)
+    return shared / ((len(one) + len(other) - shared) or 1)
+
+
+def similar_pairs(
+    sets: Mapping[str, AbstractSet[Member]], threshold: float
+) -> dict[frozenset[str], float]:
+    """All pairs of keys whose sets have at least this Jaccard similarity, by brute force."""
+    scored = (
+        (frozenset((a, b)), jaccard(sets[a], sets[b])) for a, b in combinations(sorted(sets), 2)
+    )
+    return {pair: score for pair, score in scored if score >= threshold}

@@ -1,1 +1,14 @@
-"""Room."""
+"""From documents to rows in the file.
+
+In: documents and blocks of rows (lshdb.sources). Out: the file with them, a report of each batch.
+
+    add         the loop: read, sign, write, report; adding, deduplicating, removing
+    batches     cuts a stream into batches, and these into parts
+    parts       parses, digests and signs a part
+    workers     does so in worker processes
+    writing     a signed part to rows: new, changed, unchanged
+    selecting   writes only documents that are similar to none that is kept
+    screening   decides which those are; listing limits what they are compared with
+
+Doors: add, batches, parts, screening, writing.
+"""

@@ -29,7 +29,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, cast
 
-import lshdb
 from lshdb.ingest.parts import Part, SignedPart, sign_part
 from lshdb.model import Settings
 from lshdb.sources.parsing import Rows
@@ -44,7 +43,9 @@ _MOST: Final = 3
 """Processes that one writer to SQLite can keep busy."""
 _ATTEMPTS: Final = 3
 """Processes of one thread that may fail before it starts no more."""
-_HOME: Final = str(Path(lshdb.__file__).resolve().parent.parent)
+_HOME: Final = str(Path(__file__).resolve().parents[2])
+_PIPE_BYTES: Final = 1 << 20
+"""Of the pipes to a process, where the system has them so long: fewer turns for the same bytes."""
 _PROGRAM: Final = """
 import gc, sys
 gc.disable()
@@ -72,13 +73,13 @@ class Pending:
     Attributes:
         part: what it was.
         size: about how many bytes it has.
-        future: the part as a worker signs it, or None where it cannot; None until one is asked.
+        future: a worker's reply, still a pickle, or None where it has none.
         signed: the part as it was signed here.
     """
 
     part: Part
     size: int = 0
-    future: Future[SignedPart | None] | None = None
+    future: Future[bytes | None] | None = None
     signed: SignedPart | None = None
 
 
@@ -171,8 +172,9 @@ class Workers:
                 if other is None:
                     break
                 other.signed = self._sign(other.part)
-            if pending.signed is None and not future.cancelled():
-                pending.signed = future.result()
+            reply = None if pending.signed or future.cancelled() else future.result()
+            if reply is not None:
+                pending.signed = _whole(pickle.loads(reply), pending.part, self._settings)
             self._bytes -= pending.size
             self._refill()
         signed, pending.signed, pending.future = pending.signed, None, None
@@ -193,8 +195,8 @@ class Workers:
         """Sign a part here."""
         return sign_part(part, self._settings, self._parser, self._ahead)
 
-    def _elsewhere(self, part: Part) -> SignedPart | None:
-        """Have a part signed by this thread's process; None where that fails."""
+    def _elsewhere(self, part: Part) -> bytes | None:
+        """Have a part signed by this thread's process; its reply, or None where that fails."""
         if getattr(self._own, "failed", 0) >= _ATTEMPTS:
             return None
         # Whatever it is: the part is signed here, and what is wrong with it told then.
@@ -203,10 +205,9 @@ class Workers:
             if process is None:
                 process = self._own.process = self._started()
             requests, replies = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
-            pickle.dump(_request(part), requests, 5)
-            requests.flush()
-            reply = pickle.load(replies)
-            return None if reply is None else _whole(reply, part, self._settings)
+            _send(requests, _request(part))
+            reply: bytes | None = pickle.load(replies)
+            return reply
         except (EOFError, OSError, pickle.UnpicklingError):
             self._own.process = None
             self._own.failed = getattr(self._own, "failed", 0) + 1
@@ -227,6 +228,7 @@ class Workers:
             # numpy's BLAS, which nothing here uses, would keep a thread of its own spinning.
             # Arrow's own allocators keep some 30 MB more, and save no time here.
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
+            pipesize=_PIPE_BYTES,
             # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
             process_group=0 if os.name == "posix" else None,
         )
@@ -277,6 +279,12 @@ def _whole(reply: SignedPart, part: Part, settings: Settings) -> SignedPart:
     return replace(reply, keys=keys, stored=stored, metadata=part.metadata)
 
 
+def _send(pipe: BinaryIO, message: bytes | None) -> None:
+    """Write a pickle as one piece, so that all of it can be read before it is taken apart."""
+    pickle.dump(message, pipe, 5)
+    pipe.flush()
+
+
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     """Answer requests until there are no more."""
     settings, parser = pickle.load(requests)
@@ -290,9 +298,9 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         # Whatever it is: it is signed where it came from, and what is wrong with it told there.
         with suppress(Exception):
             part = pickle.loads(request)
-            reply = _reply(part, sign_part(part, settings, parser, rows), settings)
-        pickle.dump(reply, replies, 5)
-        replies.flush()
+            signed = sign_part(part, settings, parser, rows)
+            reply = pickle.dumps(_reply(part, signed, settings), 5)
+        _send(replies, reply)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from lshdb.errors import ContentError, DamagedFile, QueryError
 from lshdb.maintenance.band_sums import MASK, PARTS, BandSums, Integers, Pairs, compare
-from lshdb.maintenance.findings import PROBLEMS, Problem, ProblemKind
+from lshdb.maintenance.findings import PROBLEMS, OnProgress, Problem, ProblemKind
 from lshdb.model import Content, Settings
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.sketching.banding import bucket_keys
@@ -23,8 +23,6 @@ from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import from_json
 from lshdb.store.auditing import AuditedDocuments, Auditor
 
-OnProgress: TypeAlias = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and of how much (0 where it is not known)."""
 Faults: TypeAlias = dict[ProblemKind, npt.NDArray[np.bool_]]
 """Which documents of a batch have a kind of problem, bool[n]."""
 

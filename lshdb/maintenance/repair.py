@@ -8,12 +8,11 @@ import numpy as np
 
 from lshdb.maintenance.examining import (
     Examination,
-    OnProgress,
     differences,
     faults_of,
     readable_contents,
 )
-from lshdb.maintenance.findings import ProblemKind, Repair, RepairKind
+from lshdb.maintenance.findings import OnProgress, ProblemKind, Repair, RepairKind
 from lshdb.model import Settings
 from lshdb.shingling.content import digest, encoded
 from lshdb.sketching.signing import sign

@@ -1,7 +1,7 @@
 """The same signatures, buckets and similar pairs on Apache Spark; needs the extra `spark`.
 
 DataFrames in and out: what a function returns is computed when it is used, on the executors, by
-the very kernels that fill an lshdb file. Executors need this package installed as the driver does.
+the very functions that fill an lshdb file. Executors need this package as the driver does.
 
     signatures(df, settings)     key, shingles, signature, bucket_keys
     bands(signatures)            key, band_no, bucket_key
@@ -13,22 +13,44 @@ the very kernels that fill an lshdb file. Executors need this package installed 
 
 Limits: key order stands for the order of addition, for rows of a DataFrame have none. Spark
 Connect has no accumulators, so these need a classic session.
+
+    sketching    signatures and bands; documents checks the columns
+    candidates   candidate pairs, with a limit on one bucket
+    verifying    similar pairs; clustering their components; deduplicating drops near duplicates
+    files        to lshdb files and back; session starts Spark; counts what is left out
+
+Doors: session.
 """
 
-try:
-    import pyarrow as _pyarrow  # noqa: F401
-    import pyspark as _pyspark  # noqa: F401
-except ImportError as error:
-    raise ImportError("Spark is not installed: pip install 'lshdb[spark]'") from error
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from lshdb.spark.candidates import WHOLE, candidate_pairs
-from lshdb.spark.clustering import clusters
-from lshdb.spark.counts import Counts
-from lshdb.spark.deduplicating import Deduplicated, dedup
-from lshdb.spark.documents import make_settings
-from lshdb.spark.files import Shard, read_bands, read_database, write_databases
-from lshdb.spark.sketching import bands, signatures
-from lshdb.spark.verifying import pairs
+if TYPE_CHECKING:
+    from lshdb.spark.candidates import WHOLE, candidate_pairs
+    from lshdb.spark.clustering import clusters
+    from lshdb.spark.counts import Counts
+    from lshdb.spark.deduplicating import Deduplicated, dedup
+    from lshdb.spark.documents import make_settings
+    from lshdb.spark.files import Shard, read_bands, read_database, write_databases
+    from lshdb.spark.sketching import bands, signatures
+    from lshdb.spark.verifying import pairs
+
+_MODULES = {
+    "WHOLE": "candidates",
+    "Counts": "counts",
+    "Deduplicated": "deduplicating",
+    "Shard": "files",
+    "bands": "sketching",
+    "candidate_pairs": "candidates",
+    "clusters": "clustering",
+    "dedup": "deduplicating",
+    "make_settings": "documents",
+    "pairs": "verifying",
+    "read_bands": "files",
+    "read_database": "files",
+    "signatures": "sketching",
+    "write_databases": "files",
+}
 
 __all__ = [
     "WHOLE",
@@ -46,3 +68,17 @@ __all__ = [
     "signatures",
     "write_databases",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import a name when it is first used; ImportError where Spark is not installed."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'lshdb.spark' has no attribute {name!r}")
+    try:
+        import pyarrow  # noqa: F401
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        raise ImportError("Spark is not installed: pip install 'lshdb[spark]'") from error
+    value = getattr(import_module(f"lshdb.spark.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

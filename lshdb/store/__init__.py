@@ -1,1 +1,19 @@
-"""Room."""
+"""The SQLite file: the only room that imports sqlite3.
+
+In: rows as arrays and lists. Out: rows as arrays and lists, typed; lshdb's errors in place of
+SQLite's. The tables are in schema.sql, all other SQL in statements.
+
+    connection     opening and closing, pragmas, transactions, waiting, SQLite's errors translated
+    guard          refuses a connection after a fork, in another thread, or of a replaced file
+    sealing        refuses a file whose schema could run code; schema compares it with schema.sql
+    migrations     the steps from each format of the file to the next
+    rows           what SQLite gives, as the type that it must have; the row of settings
+    store          writes documents, signatures and bands; lookups and joins read them
+    conditions     a user's condition on documents; readonly_sql runs a user's own SELECT
+    functions      SQL functions such as lsh_jaccard, for any connection
+    auditing       reads for `check`, writes for its repair; backup copies a file in use
+    partial_files  files and directories that are not whole yet, and what killed runs left
+
+Doors: auditing, backup, conditions, connection, functions, guard, joins, lookups, partial_files,
+rows, store.
+"""

@@ -151,7 +151,7 @@ def recorded(program: str, directory: Path) -> Iterator[tuple[str, str, list[str
     assert done.returncode == 0, done.stderr
     inside = str(directory)
     for line in trace.read_text("ascii").splitlines():
-        call, _, rest = line.partition(" ")[2].partition("(")
+        call, _, rest = line.partition(" ")[2].lstrip().partition("(")
         rest, _, result = rest.rpartition(" = ")
         assert "unfinished" not in line, "one thread does it all"
         if result.startswith("-1") or call not in CALLS.split(","):

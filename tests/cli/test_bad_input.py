@@ -1,0 +1,319 @@
+"""Input and files that are broken, hostile or not what they seem: a clear line, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from helpers import Command, Result, unprivileged
+
+import lshdb
+
+TEXT = "one text of several words"
+
+
+@pytest.fixture
+def database(command: Command) -> Path:
+    """A file beside the command, with one document."""
+    file = command.directory / "lsh.db"
+    with lshdb.open(file) as database:
+        database.add("good", TEXT)
+    return file
+
+
+def contents(command: Command) -> dict[str, str]:
+    return dict(command.rows("SELECT key, content FROM documents"))
+
+
+def failures(command: Command, *arguments: str | bytes, stdin: bytes | int = b"") -> list[str]:
+    """What an `add` says of what it could not read; its report must count just those."""
+    result = command("add", *arguments, stdin=stdin)
+    *told, report = [line for line in result.err.splitlines() if not line.startswith("empty")]
+    assert report.endswith(f"failed {len(told)}")
+    assert result.status == (1 if told else 0)
+    assert result.out == ""
+    assert all(line.startswith("lshdb: ") for line in told)
+    return [line.removeprefix("lshdb: ") for line in told]
+
+
+# lines
+
+
+def test_each_bad_line_is_told_by_its_number_and_the_good_ones_go_in(command: Command) -> None:
+    deep = "[" * 100_000 + "]" * 100_000
+    lines = {
+        '{"id": 1, "text": "first"}': None,
+        '{"id": 2, "text":': "not JSON: expecting value at character 18",
+        "": None,
+        "[1, 2]": "not a JSON object but an array",
+        "null": "not a JSON object but null",
+        "NaN": "not a JSON object but a decimal number",
+        '"text"': "not a JSON object but a string",
+        '{"id": NaN, "text": "a"}': "field 'id' is a decimal number, not a string or integer",
+        '{"id": 1.0, "text": "a"}': "field 'id' is a decimal number, not a string or integer",
+        '{"id": true, "text": "a"}': "field 'id' is a boolean, not a string or integer",
+        '{"id": ["a"], "text": "a"}': "field 'id' is an array, not a string or integer",
+        '{"id": null, "text": "a"}': "field 'id' is null, not a string or integer",
+        '{"id": "", "text": "a"}': "field 'id' is empty",
+        '{"id": "a\\u0000b", "text": "a"}': "field 'id' has a NUL character",
+        '{"text": "a"}': "no field 'id': name it with --key-field, or give --auto-key",
+        '{"id": 3}': "no field 'text': name it with --text-field",
+        '{"id": 3, "text": null}': "field 'text' is null, not a string",
+        '{"id": 3, "text": 5}': "field 'text' is a number, not a string",
+        '{"id": 3, "set": ["a"]}': "a set (field 'set'), and this database holds texts: make one "
+        "for sets with lshdb init --shingle set",
+        deep: "not JSON: nested too deeply",
+        f'{{"id": 3, "text": "a", "more": {deep}}}': "not JSON: nested too deeply",
+        f'{{"id": {"9" * 10_000}, "text": "a"}}': "not JSON: a number with too many digits",
+        '{"id": 4, "text": "last"}': None,
+    }
+    # A byte order mark at the start, CRLF at the ends, and no end of the last line.
+    data = b"\xef\xbb\xbf" + "\r\n".join(lines).encode()
+    expected = [f"-:{n}: {reason}" for n, reason in enumerate(lines.values(), 1) if reason]
+    told = failures(command, "-", stdin=data)
+    assert told == expected
+    assert contents(command) == {"1": "first", "4": "last"}
+
+
+def test_after_20_failures_the_rest_is_only_counted(command: Command) -> None:
+    lines = ["broken"] * 25 + ['{"id": 1, "text": "good"}'] + ["broken"] * 5
+    (command.directory / "lines.jsonl").write_text("\n".join(lines))
+    result = command("add", "lines.jsonl", "--json")
+    assert (result.status, result.record["failed"], result.record["added"]) == (1, 30, 1)
+    told = result.err.splitlines()
+    assert len(told) == 21
+    assert told[19].startswith("lshdb: lines.jsonl:20: not JSON")
+    assert told[20] == "lshdb: further failures are counted only"
+
+
+def test_bad_elements_and_texts_in_a_database_of_sets(command: Command) -> None:
+    with lshdb.open(command.directory / "lsh.db", shingle="set"):
+        pass
+    (command.directory / "file.txt").write_text("a text")
+    lines = {
+        '{"id": 1, "set": ["a", 1, "a"]}': None,
+        '{"id": 2, "set": ["a", 1.5]}': "element 2 of field 'set' is a decimal number, not a "
+        "string or integer",
+        '{"id": 2, "set": [null]}': "element 1 of field 'set' is null, not a string or integer",
+        '{"id": 2, "set": [["a"]]}': "element 1 of field 'set' is an array, not a string or "
+        "integer",
+        '{"id": 2, "set": "abc"}': "field 'set' is a string, not an array",
+        '{"id": 2, "set": {"a": 1}}': "field 'set' is an object, not an array",
+        '{"id": 2, "text": "a"}': "a text (field 'text'), and this database holds sets (field "
+        "'set')",
+        '{"id": 2}': "no field 'set': name it with --set-field",
+        '{"id": 3, "set": []}': None,
+    }
+    expected = [f"-:{n}: {reason}" for n, reason in enumerate(lines.values(), 1) if reason]
+    expected.append("file.txt: a text, and this database holds sets: give JSON lines")
+    assert failures(command, "-", "file.txt", stdin="\n".join(lines).encode()) == expected
+    assert contents(command) == {"1": '[1,"a"]', "3": "[]"}
+    wanted = "a set is a JSON array, or an object with the array as 'set'"
+    assert command.fails("query", "--text", "a b") == (
+        f"--text: not JSON (expecting value at character 1): {wanted}"
+    )
+    assert command.fails("query", "-", stdin='{"a": 1}') == f"-: an object: {wanted}"
+    reason = command.fails("query", "-", stdin="[" * 100_000)
+    assert reason == f"-: not JSON (nested too deeply): {wanted}"
+
+
+# bytes
+
+
+def test_what_is_not_utf8_is_replaced_and_counted_or_refused(command: Command) -> None:
+    (command.directory / "latin.txt").write_bytes(b"\xef\xbb\xbftexte fran\xe7ais")
+    lines = b'{"id": 1, "text": "\xff"}\n{"id": 2, "text": "\\ud800"}\n{"id": 3, "text": "good"}\n'
+    strict = failures(command, "--strict", "latin.txt", "-", stdin=lines)
+    assert strict == [
+        "latin.txt: not UTF-8 at byte 11",
+        "-:1: not UTF-8 at byte 20",
+        "-:2: a lone surrogate, which is not Unicode text",
+    ]
+    assert contents(command) == {"3": "good"}
+    result = command.done("add", "latin.txt", "-", stdin=lines)
+    assert result.err.splitlines() == [
+        "added 3, updated 0, unchanged 1, failed 0",
+        "empty: 2 without a shingle, similar to nothing",
+        "not UTF-8: 3, bad bytes replaced (--strict refuses them)",
+    ]
+    replaced = {"latin.txt": "texte fran\ufffdais", "1": "\ufffd", "2": "\ufffd", "3": "good"}
+    assert contents(command) == replaced
+    queried = command.done("query", "latin.txt")
+    assert queried.err == "latin.txt is not UTF-8; bad bytes are replaced\n"
+    assert queried.out == "1.000000\texact\tlatin.txt\n"
+
+
+def test_keys_and_names_may_be_anything(command: Command) -> None:
+    keys = ["a\nb", "'; drop table documents; --", '"', "[red]x[/red]", "\x1b[31m", "-x", " ", "я"]
+    lines = "".join(json.dumps({"id": key, "text": TEXT}) + "\n" for key in keys)
+    name = b"caf\xe9\n.txt"
+    (command.directory / os.fsdecode(name)).write_text(TEXT)
+    assert failures(command, "-", name, stdin=lines.encode()) == []
+    assert command.keys() == sorted([*keys, "caf\\xe9\n.txt"])
+    # A document is found by the name that its file has, also where the key is another.
+    found = command.done("query", "--json", "--key", name, says="").records
+    assert sorted(match["key"] for match in found) == sorted(keys)
+    assert command.done("show", "--json", name).record["key"] == "caf\\xe9\n.txt"
+    assert command.fails("show", b"\xff") == "no document has the key '\\\\xff'"
+    assert command.done("remove", "--", name, *keys).err == "removed 9\n"
+    assert command.keys() == []
+
+
+def test_a_text_from_the_command_line_need_not_be_utf8(command: Command, database: Path) -> None:
+    assert command.done("query", "--text", b"one \xff").err.startswith("no document")
+    (command.directory / os.fsdecode(b"\xff.db")).write_bytes(database.read_bytes())
+    assert command.done("query", "-d", b"\xff.db", "--text", TEXT).out == "1.000000\texact\tgood\n"
+    assert "cannot be opened" in command.fails("info", "-d", b"no\xff.db")
+
+
+# files
+
+
+def test_files_that_cannot_be_read_cost_only_themselves(command: Command) -> None:
+    root = command.directory
+    (root / "good.txt").write_text(TEXT)
+    (root / "binary").write_bytes(b"a\0b")
+    (root / "windows.txt").write_bytes("a text".encode("utf-16"))
+    (root / "empty.jsonl").touch()
+    (root / "dangling").symlink_to("nowhere")
+    names = ["nosuch", "dangling", "", "binary", "windows.txt", "/dev/zero", "empty.jsonl"]
+    assert failures(command, *names, "x" * 300, "good.txt") == [
+        "nosuch: no such file or directory",
+        "dangling: no such file or directory",
+        "'': no such file or directory",
+        "binary: a binary file (it has NUL bytes)",
+        "windows.txt: UTF-16 text: convert it to UTF-8",
+        "/dev/zero: a device, not a file",
+        "x" * 300 + ": file name too long",
+    ]
+    assert command.keys() == ["good.txt"]
+    reasons = {
+        "nosuch": "nosuch: no such file; a text itself goes with --text, a key with --key",
+        "binary": "binary: a binary file (it has NUL bytes)",
+        ".": ".: is a directory",
+        "/dev/zero": "/dev/zero: a device, not a file",
+    }
+    for name, reason in reasons.items():
+        assert command.fails("query", name) == reason
+
+
+def test_standard_input_that_is_no_document(command: Command) -> None:
+    assert failures(command, "-") == []
+    needs_key = "-: not JSON lines, and a text needs a key: give --key KEY"
+    assert failures(command, "-", stdin=b'\n[{"id": 1}]\n') == [needs_key]
+    assert failures(command, "--key", "k", "-", stdin=b"a\0") == [
+        "-: a binary file (it has NUL bytes)"
+    ]
+    with open("/dev/zero") as zero:
+        assert failures(command, "-", stdin=zero.fileno()) == ["-: a device, not a file"]
+        assert command.fails("query", "-", stdin=zero.fileno()) == "-: a device, not a file"
+    closed = command("add", "-", before=lambda: os.close(0))
+    assert closed.err.startswith("lshdb: -: standard input is closed\n")
+    assert closed.status == 1
+    # Blank lines and an empty document are no failures.
+    assert failures(command, "-", stdin=b'\n \t\n{"id": "e", "text": ""}\n\n') == []
+    assert contents(command) == {"e": ""}
+
+
+@pytest.mark.skipif(
+    os.geteuid() == 0 and sys.platform != "linux", reason="root may read everything"
+)
+def test_what_may_not_be_read_or_written(command: Command, database: Path) -> None:
+    root = command.directory
+    for name in ("directory", "sealed"):
+        (root / name).mkdir()
+    (root / "closed.txt").write_text(TEXT)
+    (root / "closed.txt").chmod(0)
+    (root / "directory" / "in.txt").write_text(TEXT)
+    (root / "directory").chmod(0)
+    (root / "sealed").chmod(0o500)
+    try:
+        result = command("add", "closed.txt", "directory", before=unprivileged)
+        assert result.err.splitlines()[:2] == [
+            "lshdb: closed.txt: permission denied",
+            "lshdb: directory: permission denied",
+        ]
+        assert result.status == 1
+
+        def reason(*arguments: str) -> str:
+            return command.fails(*arguments, before=unprivileged)
+
+        assert reason("query", "closed.txt") == "closed.txt: permission denied"
+        assert reason("query", "-d", "directory/x.db", "--text", "a").endswith("permission denied")
+        assert reason("init", "-d", "sealed/new.db").startswith("sealed/new.db cannot be opened: ")
+        database.chmod(0)
+        assert reason("info") == "lsh.db cannot be opened: permission denied"
+        database.chmod(0o400)
+        assert reason("remove", "good").startswith("lsh.db cannot be written: ")
+        assert command("info", before=unprivileged).status == 0
+    finally:
+        (root / "directory").chmod(0o700)
+    assert command.keys() == ["good"]
+
+
+# databases
+
+
+def test_database_paths_that_are_none(command: Command, database: Path) -> None:
+    root = command.directory
+    (root / "text.db").write_text("this is no database, but long enough for a header" * 100)
+    (root / "empty.db").touch()
+    with closing(sqlite3.connect(root / "other.db")) as other:
+        other.execute("CREATE TABLE t (a)")
+    shutil.copy(database, root / "newer.db")
+    with closing(sqlite3.connect(root / "newer.db")) as newer:
+        newer.execute("PRAGMA user_version = 99")
+    before = {path.name: path.read_bytes() for path in root.iterdir()}
+    reasons = {
+        "nosuch.db": "no such file",
+        "missing/x.db": "missing",
+        ".": "directory",
+        "text.db": "not an SQLite database",
+        "empty.db": "empty",
+        "other.db": "another program's",
+        "newer.db": "format 99",
+        "x" * 300: "name too long",
+    }
+    for name, reason in reasons.items():
+        told = command.fails("info", "-d", name)
+        assert told.startswith(name)
+        assert reason in told
+    # Nor are they written to.
+    for name in (".", "text.db", "other.db", "newer.db"):
+        assert reasons[name] in command.fails("add", "-d", name, "-", stdin='{"id": 1, "text": ""}')
+    assert {path.name: path.read_bytes() for path in root.iterdir()} == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.usefixtures("database")
+def test_a_full_disk_under_the_output_is_told_and_under_the_messages_ignored(
+    command: Command,
+) -> None:
+    def full(stream: int) -> Callable[[], None]:
+        def before() -> None:
+            os.dup2(os.open("/dev/full", os.O_WRONLY), stream)
+
+        return before
+
+    for arguments in (["info"], ["query", "--json", "--text", TEXT], ["add", "--json", "-"]):
+        reason = command.fails(*arguments, before=full(1))
+        assert reason == "standard output: no space left on device"
+    line = 'broken\n{"id": "new", "text": "added all the same"}'
+    assert command("add", "--format", "jsonl", "-", stdin=line, before=full(2)).status == 1
+    assert command.keys() == ["good", "new"]
+
+
+@pytest.mark.usefixtures("database")
+def test_closed_standard_streams_do_no_harm(command: Command) -> None:
+    assert command("info", before=lambda: os.close(1)) == Result("", "", 0)
+    assert command("nosuch", before=lambda: os.close(2)) == Result("", "", 2)
+    line = '{"id": "new", "text": "added all the same"}'
+    assert command("add", "-", stdin=line, before=lambda: os.close(2)) == Result("", "", 0)
+    assert command.keys() == ["good", "new"]

@@ -1,0 +1,538 @@
+"""The command line as scripts depend on it: flags, JSON fields, exit statuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers import Command, environment, finish
+
+import lshdb
+
+FLAGS = {
+    "init": (
+        *("--threshold", "--recall", "--shingle", "--permutations", "--bands", "--rows"),
+        *("--construction", "--sketch", "--seed", "--no-content", "--for"),
+    ),
+    "add": (
+        *("--format", "--key-field", "--text-field", "--set-field", "--key", "--auto-key"),
+        *("--strict", "--json"),
+    ),
+    "query": ("--text", "--key", "--top", "--threshold", "--estimate", "--exhaustive", "--json"),
+    "pairs": ("--threshold", "--estimate", "--json", "--csv"),
+    "clusters": ("--threshold", "--keep", "--star", "--estimate", "--json", "--csv"),
+    "tune": (
+        *("--threshold", "--recall", "--permutations", "--documents", "--top", "--plot"),
+        "--json",
+    ),
+    "reindex": ("--threshold", "--recall", "--bands", "--rows", "--construction"),
+    "remove": (),
+    "show": ("--json",),
+    "buckets": ("--top", "--key", "--json"),
+    "sql": ("--json", "--csv"),
+    "info": ("--json",),
+}
+FABLES = {
+    "fox": "A hungry fox saw some fine bunches of grapes hanging from a vine that was trained "
+    "along a high trellis, and did his best to reach them by jumping as high as he could",
+    "fox2": "A hungry fox saw some fine bunches of grapes hanging from a vine that was trained "
+    "along a high trellis, and did his best to reach them by jumping as high as he can",
+    "crow": "A crow was sitting on a branch of a tree with a piece of cheese in her beak when a "
+    "fox observed her and set his wits to work to discover some way of getting the cheese",
+}
+SHINGLES = len(FABLES["fox"].split()) - 2
+SIMILARITY = (SHINGLES - 1) / (SHINGLES + 1)
+"""Of fox and fox2, which differ in the last of their shingles of three words."""
+
+
+def jsonl(documents: dict[str, str]) -> str:
+    return "".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in documents.items())
+
+
+@pytest.fixture(scope="module")
+def fables_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("fables") / "fables.db"
+    with lshdb.open(file) as database:
+        database.add_many(FABLES.items())
+    return file
+
+
+@pytest.fixture
+def fables(command: Command, fables_file: Path) -> Command:
+    """The command, beside a database that holds the fables."""
+    shutil.copy(fables_file, command.directory / "lsh.db")
+    return command
+
+
+# help, version, and where the file is
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_help_tells_the_flags_and_an_example(name: str, command: Command) -> None:
+    help = command.done(name, "--help", says="").out
+    assert f"Usage: lshdb {name} " in help
+    assert f"Example: lshdb {name} " in help
+    for flag in ("--db", "-d", "LSHDB_PATH", "lsh.db", *FLAGS[name]):
+        assert flag in help
+    assert not os.listdir(command.directory)
+
+
+def test_help_of_all_names_the_commands(command: Command) -> None:
+    help = command.done("-h", says="").out
+    assert all(f"\n  {name} " in help for name in FLAGS)
+
+
+def test_version_also_of_the_module(command: Command) -> None:
+    assert command.done("--version", says="").out == f"lshdb {lshdb.__version__}\n"
+    module = subprocess.run(
+        [sys.executable, "-m", "lshdb", "--version"],
+        cwd=command.directory,
+        env=environment(command.directory),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert module.stdout == f"lshdb {lshdb.__version__}\n"
+
+
+def test_the_file_is_the_options_else_the_variables_else_lsh_db(tmp_path: Path) -> None:
+    with_variable = Command(tmp_path, {"LSHDB_PATH": "variable.db"})
+    with_variable.done("init", "--db", "option.db")
+    assert os.listdir(tmp_path) == ["option.db"]
+    with_variable.done("init")
+    assert sorted(os.listdir(tmp_path)) == ["option.db", "variable.db"]
+    Command(tmp_path, {"LSHDB_PATH": ""}).done("init")
+    assert sorted(os.listdir(tmp_path)) == ["lsh.db", "option.db", "variable.db"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nosuch"],
+        ["add"],
+        ["add", "--bogus", "x"],
+        ["add", "--format", "xml", "x"],
+        ["add", "--key", "k", "file.txt"],
+        ["add", "--key", "", "-"],
+        ["query"],
+        ["query", "--text", "a", "--key", "k"],
+        ["query", "--text", "a", "--top", "0"],
+        ["sql", "--json", "--csv", "select 1"],
+        ["sql", ".tables"],
+        ["init", "--threshold", "high"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_has_status_2_and_touches_nothing(
+    arguments: list[str], command: Command
+) -> None:
+    result = command(*arguments)
+    assert (result.status, result.out) == (2, "")
+    assert result.err
+    assert not os.listdir(command.directory)
+
+
+# init
+
+
+def test_init_makes_what_is_asked_for_and_info_tells_it(command: Command) -> None:
+    asked = ["--threshold", "0.6", "--recall", "0.9", "--shingle", "char:5"]
+    asked += ["--permutations", "64", "--sketch", "minhash", "--seed", "7", "--no-content"]
+    made = command.done("init", *asked)
+    assert made.out == ""
+    (line,) = made.err.splitlines()
+    assert line.startswith("lsh.db made: shingle char:5, threshold 0.6, ")
+    info = command.done("info", "--json", says="").record
+    assert list(info) == [
+        *("documents", "empty", "threshold", "recall", "shingle", "permutations", "bands", "rows"),
+        *("construction", "sketch", "seed", "content", "bytes"),
+    ]
+    bands, rows = info["bands"], info["rows"]
+    assert bands * rows <= 64
+    assert 1 - (1 - 0.6**rows) ** bands >= 0.9
+    assert info["bytes"] == (command.directory / "lsh.db").stat().st_size
+    expected = {
+        "documents": 0,
+        "empty": 0,
+        "threshold": 0.6,
+        "recall": 0.9,
+        "shingle": "char:5",
+        "permutations": 64,
+        "construction": f"and {rows}, or {bands}",
+        "sketch": "minhash",
+        "seed": 7,
+        "content": False,
+    }
+    assert {name: info[name] for name in expected} == expected
+    # The same settings again, or none, are right; others are not.
+    again = command.done("init", *asked).err
+    assert again == command.done("init").err == line.replace("made", "exists already") + "\n"
+    reason = command.fails("init", "--shingle", "set")
+    assert reason.startswith("lsh.db has shingle char:5, not set")
+
+
+def test_init_for_a_purpose(command: Command) -> None:
+    made = command.done("init", "--for", "baskets")
+    assert "shingle set, threshold 0.2," in made.err
+    assert "'music' is not" in command.fails("init", "-d", "b.db", "--for", "music", status=2)
+
+
+def test_init_takes_a_shape_in_either_form(command: Command) -> None:
+    command.done("init", "-d", "a.db", "--bands", "20", "--rows", "5")
+    command.done("init", "-d", "b.db", "--construction", "and 5, or 20")
+    for name in ("a.db", "b.db"):
+        with lshdb.open(command.directory / name) as database:
+            settings = database.settings
+        assert str(settings.construction) == "and 5, or 20"
+        assert settings.recall == pytest.approx(1 - (1 - 0.8**5) ** 20, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--threshold", "nan"],
+        ["--permutations", "9" * 30],
+        ["--bands", "4"],
+        ["--construction", "or 4, and x"],
+        ["--seed", "-1"],
+    ],
+    ids=" ".join,
+)
+def test_impossible_settings_are_refused_before_a_file_is_made(
+    arguments: list[str], command: Command
+) -> None:
+    reason = command.fails("init", *arguments, status=2)
+    assert arguments[0].removeprefix("--") in reason
+    assert not os.listdir(command.directory)
+
+
+# add and query
+
+
+def test_add_and_query_in_a_pipe_with_no_init(command: Command) -> None:
+    added = command.done("add", "-", stdin=jsonl(FABLES))
+    assert (added.out, added.err) == ("", "added 3, updated 0, unchanged 0, failed 0\n")
+    (command.directory / "doc.txt").write_text(FABLES["fox"])
+    matches = command.done("query", "--json", "-", stdin=FABLES["fox"], says="").records
+    assert matches == command.done("query", "--json", "doc.txt").records
+    assert [list(match) for match in matches] == 2 * [
+        ["key", "similarity", "exact", "estimate", "bands"]
+    ]
+    assert [(m["key"], m["similarity"], m["exact"]) for m in matches] == [
+        ("fox", 1.0, True),
+        ("fox2", SIMILARITY, True),
+    ]
+    assert (matches[0]["estimate"], matches[0]["bands"]) == (1.0, 16)
+    assert 0.7 < matches[1]["estimate"] < 1
+    assert command.done("query", "--text", FABLES["fox"]).lines == [
+        "1.000000\texact\tfox",
+        f"{SIMILARITY:.6f}\texact\tfox2",
+    ]
+
+
+def test_query_with_no_file_makes_one_and_says_so(command: Command) -> None:
+    said = command.done("query", "--text", "no such thing").err.splitlines()
+    assert said == [
+        "lsh.db did not exist; it is made, and is empty",
+        "no document with similarity 0.8 or more",
+    ]
+    assert command.keys() == []
+
+
+def test_add_again_counts_what_changed(command: Command) -> None:
+    file = command.directory / "fables.jsonl"
+    file.write_text(jsonl(FABLES))
+    fields = ["added", "updated", "unchanged", "skipped", "failed"]
+
+    def counts(*arguments: str) -> list[int]:
+        result = command("add", "--json", *arguments)
+        return [result.record[name] for name in fields]
+
+    assert counts("fables.jsonl") == [3, 0, 0, 0, 0]
+    assert counts("fables.jsonl") == [0, 0, 3, 0, 0]
+    file.write_text(jsonl({**FABLES, "crow": "another text", "new": "a new one"}) + "broken\n")
+    assert counts("fables.jsonl") == [1, 1, 2, 0, 1]
+    # A key given twice: the later wins, also within one run.
+    file.write_text(jsonl({"new": "first"}) + jsonl({"new": "second"}))
+    assert counts("fables.jsonl") == [0, 2, 0, 0, 0]
+    assert command.rows("SELECT content FROM documents WHERE key = 'new'") == [("second",)]
+
+
+def test_add_walks_directories(command: Command) -> None:
+    root = command.directory
+    (root / "src" / "sub").mkdir(parents=True)
+    (root / "src" / "b.txt").write_text("text b")
+    (root / "src" / "sub" / "a.txt").write_text("text a")
+    (root / "src" / "more.NDJSON").write_text(jsonl({"from jsonl": "text"}))
+    (root / "src" / "empty").touch()
+    (root / "src" / ".hidden").write_text("no")
+    (root / "src" / ".git").mkdir()
+    (root / "src" / "binary").write_bytes(b"a\0b")
+    (root / "src" / "sub" / "loop").symlink_to(root / "src")
+    (root / "src" / "dangling").symlink_to("nowhere")
+    os.mkfifo(root / "src" / "pipe")
+    (root / "single.txt").write_text("single text")
+    report = command.done("add", "--json", "src", "single.txt", says="").record
+    assert report["passed_over"] == {"hidden": 2, "binary": 1, "links": 2, "special": 1}
+    assert (report["added"], report["empty"], report["failed"]) == (5, 1, 0)
+    keys = ["from jsonl", "single.txt", "src/b.txt", "src/empty", "src/sub/a.txt"]
+    assert command.keys() == keys
+    again = command.done("add", "src").err.splitlines()
+    assert again == [
+        "added 0, updated 0, unchanged 4, failed 0",
+        "passed over: 2 hidden, 1 binary, 2 links, 1 special",
+    ]
+
+
+def test_add_does_not_swallow_its_own_file(command: Command) -> None:
+    (command.directory / "a.txt").write_text("some text")
+    for expected in ("added 1, updated 0, unchanged 0", "added 0, updated 0, unchanged 1"):
+        # The second time the write-ahead log is there from the start, with no byte in it.
+        assert command.done("add", ".").err.startswith(expected)
+    assert command.keys() == ["./a.txt"]
+
+
+def test_add_reads_other_fields_formats_and_lines_without_key(command: Command) -> None:
+    (command.directory / "lines").write_text('{"name": "n", "body": "text of n"}\n')
+    command.done("add", "--format", "jsonl", "--key-field", "name", "--text-field", "body", "lines")
+    command.done("add", "--format", "text", "lines")
+    command.done("add", "--auto-key", "-", stdin='\n{"text": "two"}\n{"id": 3, "text": "three"}\n')
+    assert command.keys() == ["-:2", "3", "lines", "n"]
+    assert command.done("query", "--text", "text of n").lines == ["1.000000\texact\tn"]
+
+
+def test_add_one_text_from_standard_input(command: Command) -> None:
+    text = '{"id": "no"}\nnot JSON lines but a text\n'
+    command.done("add", "--key", "note", "-", stdin=text)
+    assert command.rows("SELECT key, content FROM documents") == [("note", text)]
+
+
+def test_sets(command: Command) -> None:
+    with lshdb.open(command.directory / "lsh.db", shingle="set", threshold=0.5):
+        pass
+    lines = '{"id": "x", "tags": ["a", "b", 3]}\n{"id": "y", "tags": ["c"]}\n'
+    command.done("add", "--set-field", "tags", "-", stdin=lines)
+    for query in ('["b", "a", 3]', '{"set": [3, "b", "a", "a"]}'):
+        result = command.done("query", "--text", query, says="")
+        assert result.lines == ["1.000000\texact\tx"]
+    # "3" and 3 are two elements: two of four are shared.
+    (match,) = command.done("query", "--json", "--exhaustive", "-", stdin='["a", "b", "3"]').records
+    assert (match["key"], match["similarity"]) == ("x", 0.5)
+    assert command.done("show", "x").lines[2] == "elements:          3"
+
+
+def test_query_options(fables: Command) -> None:
+    def found(*arguments: str) -> list[str]:
+        return [match["key"] for match in fables.done("query", "--json", *arguments).records]
+
+    assert found("--text", FABLES["fox"], "--top", "1") == ["fox"]
+    assert found("--key", "fox") == ["fox2"], "a stored document is not its own match"
+    warned = fables.done("query", "--key", "crow", "--threshold", "0.5").err.splitlines()
+    recall = 1 - (1 - 0.5**6) ** 16
+    assert warned == [
+        "the index is made for similarity 0.8: of the documents at 0.5 it finds about "
+        f"{recall:.1%}; --exhaustive finds all",
+        "no document with similarity 0.5 or more",
+    ]
+    exhaustive = fables.done("query", "--key", "crow", "--threshold", "0.5", "--exhaustive")
+    assert exhaustive.err == "no document with similarity 0.5 or more\n"
+    assert found("--key", "fox", "--threshold", "0.96") == []
+    (match,) = fables.done("query", "--json", "--key", "fox", "--estimate").records
+    assert not match["exact"]
+    assert match["similarity"] == match["estimate"] != SIMILARITY
+    reason = fables.fails("query", "--key", "fox", "--threshold", "7", status=2)
+    assert reason == "threshold 7 is not above 0 and at most 1"
+
+
+def test_without_content_similarities_are_estimates(command: Command) -> None:
+    command.done("init", "--no-content")
+    with lshdb.open(command.directory / "lsh.db") as database:
+        database.add_many(FABLES.items())
+    match = command.done("query", "--json", "--text", FABLES["fox"]).records[1]
+    assert (match["key"], match["exact"]) == ("fox2", False)
+    assert match["similarity"] == match["estimate"]
+    assert command.done("query", "--key", "fox").out.split("\t")[1:] == ["estimate", "fox2\n"]
+    assert "content:      not kept\n" in command.done("info").out
+    assert command.rows("SELECT DISTINCT content FROM documents") == [(None,)]
+
+
+# remove, show, buckets
+
+
+def test_remove_takes_all_keys_or_none(fables: Command) -> None:
+    assert fables.fails("remove", "fox", "wolf") == "no document has the key 'wolf'"
+    assert fables.keys() == sorted(FABLES)
+    assert fables.done("remove", "fox", "crow", "fox").err == "removed 2\n"
+    assert fables.keys() == ["fox2"]
+    assert fables.rows("SELECT count(*) FROM bands") == [(16,)]
+
+
+def test_show_tells_sizes_signature_and_buckets(fables: Command) -> None:
+    shown = fables.done("show", "--json", "fox", says="").record
+    assert list(shown) == [
+        *("key", "doc_id", "characters", "bytes", "shingles", "distinct_shingles"),
+        *("metadata", "signature", "buckets"),
+    ]
+    assert shown["characters"] == shown["bytes"] == len(FABLES["fox"])
+    assert shown["shingles"] == shown["distinct_shingles"] == len(FABLES["fox"].split()) - 2
+    assert len(shown["signature"]) == 128
+    buckets = shown["buckets"]
+    assert [bucket["band_no"] for bucket in buckets] == list(range(16))
+    assert buckets == fables.done("buckets", "--key", "fox", "--json").records
+    bands = fables.done("query", "--key", "fox", "--json").record["bands"]
+    assert [bucket["documents"] for bucket in buckets].count(2) == bands
+    lines = fables.done("show", "fox").lines
+    assert lines[0] == "key:               fox"
+    assert lines[-16:] == fables.done("buckets", "--key", "fox").lines
+    assert lines[-16] == f"0\t{buckets[0]['bucket_key']}\t{buckets[0]['documents']}"
+    assert fables.fails("show", "wolf") == "no document has the key 'wolf'"
+
+
+def test_show_an_empty_document(command: Command) -> None:
+    with lshdb.open(command.directory / "lsh.db") as database:
+        database.add("e", "")
+    shown = command.done("show", "e", "--json").record
+    assert (shown["shingles"], shown["signature"], shown["buckets"]) == (0, [], [])
+    assert "similar to nothing" in command.done("show", "e").out
+
+
+def test_buckets_shows_the_largest(fables: Command) -> None:
+    top = fables.done("buckets", "--top", "3", "--json", says="").records
+    assert [bucket["documents"] for bucket in top] == [2, 2, 2]
+    assert len(fables.done("buckets").lines) == 10
+    (buckets,) = fables.rows("SELECT count(*) FROM buckets")[0]
+    lines = fables.done("buckets", "--top", "9" * 30).lines
+    assert lines[0] == "{band_no}\t{bucket_key}\t{documents}".format(**top[0])
+    assert len(lines) == buckets
+
+
+# sql
+
+
+@pytest.mark.skipif(shutil.which("sqlite3") is None, reason="needs the sqlite3 shell")
+def test_sql_prints_what_the_sqlite3_shell_prints(fables: Command) -> None:
+    fables.done("add", "-", stdin=jsonl({"ключ　é": "ein Täxt"}))
+    statements = [
+        "select * from buckets order by documents desc limit 5",
+        "select key, length(key), documents.content, threshold, null from documents join settings",
+        "select 0.1 + 0.2, 1.0, -1e300, 1e20, 1e15, 1e14, 1e-5, 3e-7, 0.0001, 1 / 3.0, 9e999",
+        "select -9e999, null, -5, 9223372036854775807, -9223372036854775808, '', 'a|b', 1.5e16",
+        "select 1 where 0",
+    ]
+    for statement in statements:
+        shell = subprocess.run(
+            ["sqlite3", "lsh.db", statement],
+            cwd=fables.directory,
+            env=environment(fables.directory),
+            capture_output=True,
+            check=True,
+        )
+        assert fables.done("sql", statement, says="").out == shell.stdout.decode()
+    assert len(fables.done("sql", statements[0]).lines) == 5
+
+
+def test_sql_in_json_and_csv(fables: Command) -> None:
+    statement = (
+        "select 1 as n, 1.5 as x, null as z, 'a,\"b' || char(10) || 'c' as t, x'00ff' as b, "
+        "2 as n, 9e999 as inf"
+    )
+    (record,) = fables.done("sql", "--json", statement, says="").records
+    assert list(record) == ["n", "x", "z", "t", "b", "n:1", "inf"]
+    assert list(record.values()) == [1, 1.5, None, 'a,"b\nc', "00ff", 2, float("inf")]
+    table = fables.done("sql", "--csv", statement, says="").out
+    assert table == 'n,x,z,t,b,n,inf\n1,1.5,,"a,""b\nc",x\'00ff\',2,Inf\n'
+    assert fables.done("sql", "--csv", "select key from documents where 0").out == "key\n"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "delete from documents",
+        "attach 'other.db' as other",
+        "vacuum into 'copy.db'",
+        "select 1; delete from documents",
+        "selec 1",
+        b"select '\xff'",
+    ],
+    ids=str,
+)
+def test_sql_refuses_all_but_reading(
+    statement: str | bytes, command: Command, fables_file: Path
+) -> None:
+    before = fables_file.read_bytes()
+    assert command.fails("sql", "-d", fables_file, statement).startswith("SQL: ")
+    assert fables_file.read_bytes() == before
+    assert not os.listdir(command.directory)
+
+
+# pipes and signals
+
+
+def test_a_reader_that_goes_away_is_no_failure(fables: Command) -> None:
+    endless = "select * from bands a, bands b, bands c, bands d"
+    for arguments in (["sql", endless], ["sql", "--json", endless], ["sql", "--csv", endless]):
+        process = fables.start(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        assert finish(process) == (0, "")
+    # The few lines of a query fit into the pipe's buffer: the end finds it closed.
+    ours, theirs = os.pipe()
+    os.close(ours)
+    process = fables.start("query", "--key", "fox", stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    assert finish(process) == (0, "")
+
+
+def test_interrupted_add_keeps_what_it_says_and_goes_on_when_run_again(command: Command) -> None:
+    """A slow pipe, a terminal's Ctrl-C to the whole process group, then the same input again."""
+    # As cheap to add as can be: it takes tens of thousands to fill a batch.
+    command.done("init", "--shingle", "set", "--permutations", "16", "--bands", "1", "--rows", "16")
+    given: list[bytes] = []
+    process = command.start("add", "-", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdin is not None
+    while command.rows("SELECT count(*) FROM documents") == [(0,)] and len(given) < 500_000:
+        some = range(len(given), len(given) + 5_000)
+        given += (b'{"id": %d, "set": [%d]}\n' % (i, i) for i in some)
+        process.stdin.write(b"".join(given[some.start :]))
+        process.stdin.flush()
+    os.killpg(process.pid, signal.SIGINT)
+    status, said = finish(process)
+    assert status == 130
+    *more, counts, reason = said.splitlines()
+    assert not more
+    kept = len(command.keys())
+    assert 0 < kept <= len(given)
+    assert counts == f"added {kept:,}, updated 0, unchanged 0, failed 0"
+    assert reason == "lshdb: interrupted; what is counted above is in the file"
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+    again = command.done("add", "--json", "-", stdin=b"".join(given)).record
+    assert (again["added"], again["unchanged"]) == (len(given) - kept, kept)
+
+
+def test_an_endless_statement_can_be_interrupted(fables: Command) -> None:
+    statement = "with recursive c(x) as (select 0 union all select x from c) select max(x) from c"
+    process = fables.start("sql", statement, stderr=subprocess.PIPE)
+    # The statement runs once the database is open.
+    while not any("lsh.db" in target for target in open_files(process.pid)):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    status, said = finish(process)
+    assert status in (-signal.SIGINT, 130)
+    assert "Traceback" not in said
+
+
+def open_files(pid: int) -> list[str]:
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("needs /proc")
+    try:
+        return [os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+    except OSError:
+        return []

@@ -1,0 +1,185 @@
+"""The command compare, for programs and for a person at a terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers import Command
+
+import lshdb
+
+HOSTILE = "[red]a\x1b[31m\r\x9b2J\u202e[/red] [link=x]b\n\u2028\tc"
+RAW = "\x1b[31m", "\x9b", "\u202e", "\u2028"
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """The command, beside a database with three documents."""
+    with lshdb.open(tmp_path / "lsh.db", shingle="word:2") as db:
+        db.add("fox", "The quick brown fox jumps over the lazy dog")
+        db.add("wolf", "The quick brown wolf jumps over the lazy dog")
+        db.add("empty", "")
+    return Command(tmp_path)
+
+
+def test_the_command_prints_similarity_first_and_plain_lines(command: Command) -> None:
+    lines = command.done("compare", "fox", "wolf", says="").lines
+    facts = dict(line.split(": ", 1) for line in lines if ": " in line)
+    facts = {name: value.strip() for name, value in facts.items()}
+    assert next(iter(facts)) == "similarity"
+    assert facts == facts | {
+        "similarity": "0.600000",
+        "a": "fox",
+        "b": "wolf",
+        "a_in_b": "0.750000",
+        "b_in_a": "0.750000",
+        "a_shingles": "8",
+        "b_shingles": "8",
+        "shared": "6",
+        "union": "10",
+    }
+    rest = [line.split("\t") for line in lines if "\t" in line]
+    assert rest[:2] == [
+        ["passage", "0", "15", "0", "15", "The quick brown"],
+        ["passage", "20", "43", "21", "44", "jumps over the lazy dog"],
+    ]
+    assert all(kind == "bucket" for kind, *_ in rest[2:])
+    assert facts["agreeing_bands"].startswith(f"{len(rest) - 2} of ")
+
+
+def test_json_has_everything(command: Command) -> None:
+    record = command.done("compare", "fox", "wolf", "--json", says="").record
+    with lshdb.open(command.directory / "lsh.db") as db:
+        compared = db.compare("fox", "wolf")
+    for name in ("similarity", "a", "b", "a_in_b", "b_in_a", "shared", "union", "estimate"):
+        assert record[name] == getattr(compared, name)
+    for name in ("standard_error", "agreeing_lanes", "lanes", "bands", "candidate_probability"):
+        assert record[name] == getattr(compared, name)
+    assert record["candidates"] == compared.candidates
+    assert record["passages"] == [
+        {"a": [0, 15], "b": [0, 15], "shingles": 2, "text": "The quick brown"},
+        {"a": [20, 43], "b": [21, 44], "shingles": 4, "text": "jumps over the lazy dog"},
+    ]
+    assert record["shared_buckets"] == [
+        {"band_no": bucket.band_no, "bucket_key": bucket.bucket_key}
+        for bucket in compared.shared_buckets
+    ]
+    assert record["shared_elements"] is None
+
+
+def test_a_key_wins_over_a_file_and_a_file_over_nothing(command: Command) -> None:
+    for name, text in (("fox", "another fox altogether"), ("new.txt", "the lazy dog sleeps")):
+        (command.directory / name).write_text(text)
+    similarity = {
+        (a, b): command.done("compare", a, b, "--json").record["similarity"]
+        for a, b in [("fox", "fox"), ("fox", "./fox"), ("new.txt", "wolf")]
+    }
+    assert similarity == {("fox", "fox"): 1, ("fox", "./fox"): 0, ("new.txt", "wolf"): 2 / 9}
+    piped = command.done("compare", "-", "fox", "--json", stdin="over the lazy dog").record
+    assert (piped["a"], piped["a_in_b"]) == ("-", 1)
+    assert command.fails("compare", "fox", "nosuch") == (
+        "nosuch: no document has this key, and there is no such file"
+    )
+    assert "standard input" in command.fails("compare", "-", "-", status=2)
+    (command.directory / "binary").write_bytes(b"a\0b")
+    assert command.fails("compare", "binary", "fox").startswith("binary: a binary file")
+
+
+def test_an_empty_document_and_contents_that_are_not_kept(command: Command) -> None:
+    out = command.done("compare", "fox", "empty", says="").out
+    assert "similarity:            0.000000\n" in out
+    assert "candidates:            no: a query for one does not find the other\n" in out
+    assert "\t" not in out
+    command.done("init", "-d", "bare.db", "--no-content")
+    for key in ("a", "b"):
+        command.done("add", "-d", "bare.db", "-", "--key", key, stdin="the fox and the grapes")
+    lines = command.done("compare", "-d", "bare.db", "a", "b").lines
+    assert lines[0] == "similarity:            not known: contents are not kept"
+    assert "estimate:              1.000000 +- 0.000000" in lines
+    assert not [line for line in lines if line.startswith(("a_in_b", "shared", "passage"))]
+    record = command.done("compare", "-d", "bare.db", "a", "b", "--json").record
+    assert (record["similarity"], record["passages"], record["candidates"]) == (None, None, True)
+
+
+def test_two_files_need_no_database(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text("the fox and the grapes")
+    result = command.done("compare", "one.txt", "two.txt", "--json")
+    assert result.record["similarity"] == 1
+    assert result.err == "lsh.db did not exist; it is made, and is empty\n"
+
+
+def test_sets_of_the_command(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    command.done("init", "--shingle", "set", "--threshold", "0.5")
+    elements = [HOSTILE, 7, "milk"]
+    command.done("add", "-", stdin=json.dumps({"id": "a", "set": elements}))
+    out = command.done("compare", "a", "-", stdin=json.dumps([*elements, "bread"])).out
+    assert "element\t7\n" in out
+    assert "element\tmilk\n" in out
+    assert not [raw for raw in RAW if raw in out]
+    record = command.done("compare", "a", "a", "--json").record
+    assert record["shared_elements"] == [7, HOSTILE, "milk"]
+    shown, status = command.on_terminal("compare", "a", "a")
+    assert status == 0
+    assert "[red]a" in shown
+    assert not [raw for raw in RAW if raw in shown]
+
+
+def test_on_a_terminal_passages_are_highlighted_in_their_context(command: Command) -> None:
+    shown, status = command.on_terminal("compare", "fox", "wolf", columns=120)
+    assert status == 0
+    passages = shown[shown.index("\x1b[1ma ") :]
+    # Bold what it is, dim what stands around, and the passage itself on a colour.
+    assert (
+        "\x1b[1ma 20-43: \x1b[0m\x1b[2mThe quick brown fox \x1b[0m\x1b[30;42mjumps over" in passages
+    )
+    assert (
+        "\x1b[1mb 21-44: \x1b[0m\x1b[2mThe quick brown wolf \x1b[0m\x1b[30;42mjumps over"
+        in passages
+    )
+    assert "\x1b[30;42mThe quick brown\x1b[0m\x1b[2m fox jumps over the lazy dog\x1b[0m" in passages
+    assert shown.lstrip().startswith("similarity:")
+    assert "\t" not in shown
+
+
+def test_a_hostile_text_does_nothing_to_a_terminal(command: Command) -> None:
+    for name in ("one.txt", "two.txt"):
+        (command.directory / name).write_text(f"before {HOSTILE} behind {name}")
+    shown, status = command.on_terminal("compare", "one.txt", "two.txt", columns=200)
+    assert status == 0
+    assert not [raw for raw in RAW if raw in shown]
+    assert "[red]a\\x1b[31m" in shown
+    piped = command.done("compare", "one.txt", "two.txt").out
+    assert not [raw for raw in RAW if raw in piped]
+    assert "[red]a\\x1b[31m\\r\\x9b2J" in piped
+
+
+def test_a_terminal_is_not_flooded(command: Command) -> None:
+    words = [f"word{i}" for i in range(4_000)]
+    (command.directory / "a.txt").write_text(" ".join(words))
+    changed = [word if i % 40 else "changed" for i, word in enumerate(words)]
+    (command.directory / "b.txt").write_text("\n".join(changed[:1_000] + words[1_000:]))
+    shown, _ = command.on_terminal("compare", "a.txt", "b.txt")
+    assert shown.count("\x1b[1ma ") == 20
+    assert "5 more passages that both share; --json tells all\n" in shown
+    assert "\N{HORIZONTAL ELLIPSIS}" in shown
+    assert len(shown) < 20_000
+    lines = command.done("compare", "a.txt", "b.txt").lines
+    assert len([line for line in lines if line.startswith("passage\t")]) == 25
+    assert max(map(len, lines)) < 250
+
+
+def test_what_a_limit_cuts_is_told_on_standard_error(command: Command) -> None:
+    """4,000,000 characters of each are looked at."""
+    (command.directory / "a.txt").write_text("to be " * 700_000)
+    result = command.done("compare", "a.txt", "a.txt", "--json")
+    assert result.err == (
+        "lshdb: passages are looked for in the first 4,000,000 characters of each text only\n"
+    )
+    assert result.record["similarity"] == 1
+    ((_, end),) = (passage["a"] for passage in result.record["passages"])
+    assert 3_999_900 < end <= 4_000_000

@@ -1,0 +1,255 @@
+"""The command dedup, and add --on-similar skip, as scripts and people use them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import resource
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from helpers import Command, finish, text_families
+
+import lshdb
+
+LINES = (
+    b'{"id": "a",  "text": "caf\\u00e9 one two three four five six seven"} \t\r\n',
+    b'{"id": 7, "text": "\xc3\xa9clair, eight nine ten eleven twelve"}\n',
+    b"\n",
+    b'{"id": "c", "text": "Caf\xc3\xa9 one two three four five six seven!"}\n',
+    b'{"id": "a", "text": "another text under the same key, for a change"}\n',
+    b'{"text": "a line that has no key at all, which is fine"}\r\n',
+    b'{"id": "7", "text": "Another TEXT under the same key, for a change"}\n',
+    b'{"id": "last", "text": "and one at the end without a newline"}',
+)
+KEPT = b"".join(LINES[i] for i in (0, 1, 4, 5, 7))
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    (tmp_path / "in.jsonl").write_bytes(b"".join(LINES))
+    return Command(tmp_path)
+
+
+def files(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+def records(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def family_lines(count: int = 40) -> list[bytes]:
+    texts = text_families(seed=4, families=count, copies=3, words=40, most_edits=6)
+    return [json.dumps({"id": k, "text": t}).encode() + b"\n" for k, t in texts.items()]
+
+
+def test_lines_stay_byte_for_byte_and_in_order(command: Command) -> None:
+    done = command.done(
+        *("dedup", "in.jsonl", "-o", "out.jsonl", "--dropped", "dropped.jsonl"),
+        says="kept 5, dropped 2, failed 0\n",
+    )
+    assert done.out == ""
+    assert (command.directory / "out.jsonl").read_bytes() == KEPT
+    assert records(command.directory / "dropped.jsonl") == [
+        {"key": "c", "line": 4, "file": "in.jsonl", "kept": "a", "similarity": 1.0, "exact": True},
+        {"key": "7", "line": 7, "file": "in.jsonl", "kept": "a", "similarity": 1.0, "exact": True},
+    ]
+    assert files(command.directory) == {"in.jsonl", "out.jsonl", "dropped.jsonl"}
+
+
+def test_standard_input_and_output_and_gzip(command: Command) -> None:
+    process = command.start("dedup", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    out, _ = process.communicate(b"".join(LINES))
+    assert (process.returncode, out) == (0, KEPT)
+    (command.directory / "in.jsonl.gz").write_bytes(gzip.compress(b"".join(LINES)))
+    for _ in range(2):
+        command.done("dedup", "in.jsonl.gz", "-o", "out.gz", "--dropped", "dropped.gz")
+        packed = (command.directory / "out.gz").read_bytes()
+        assert gzip.decompress(packed) == KEPT
+        (command.directory / "again").mkdir(exist_ok=True)
+    command.done("dedup", "in.jsonl", "-o", "again/out.gz")
+    assert (command.directory / "again" / "out.gz").read_bytes() == packed, "equal files"
+    assert gzip.decompress((command.directory / "dropped.gz").read_bytes()).count(b"\n") == 2
+    (command.directory / "cut.jsonl.gz").write_bytes(packed[:-20])
+    result = command("dedup", "cut.jsonl.gz", "-o", "cut.out")
+    assert result.status == 1
+    assert "cut.jsonl.gz: not gzip, or not all of it" in result.err
+    assert command.done("add", "in.jsonl.gz", "--auto-key").err.startswith("added 5, updated 2")
+
+
+def test_a_newline_is_added_only_between_files(command: Command) -> None:
+    command.done("dedup", "in.jsonl", "-", "-o", "out.jsonl", stdin=b'{"text": "one more line"}')
+    assert (command.directory / "out.jsonl").read_bytes() == KEPT + b'\n{"text": "one more line"}'
+
+
+def test_what_cannot_be_read_is_told_and_left_out(command: Command) -> None:
+    bad = b'{"id": 1, "text": "a good line of text"}\n{"id": 2, "text": 3}\nnonsense\n'
+    result = command("dedup", "-", "-o", "out.jsonl", "--json", stdin=bad)
+    assert result.status == 1
+    assert [line.split(": ")[1] for line in result.err.splitlines()] == ["-:2", "-:3"]
+    assert result.record == {
+        "kept": 1,
+        "dropped": 0,
+        "stored": 0,
+        "failed": 2,
+        "empty": 0,
+        "replaced": 0,
+    }
+    assert (command.directory / "out.jsonl").read_bytes() == bad.splitlines(keepends=True)[0]
+    to_stderr = command.done("dedup", "-", "--json", stdin=bad.splitlines()[0])
+    assert json.loads(to_stderr.err)["kept"] == 1
+
+
+@pytest.mark.parametrize("option", [(), ("--estimate",)])
+def test_sets_and_thresholds(command: Command, option: tuple[str, ...]) -> None:
+    sets = [[*range(10)], [*range(1, 11)], [*range(5, 15)], []]
+    lines = "".join(json.dumps({"id": i, "set": s}) + "\n" for i, s in enumerate(sets))
+    for threshold, kept in (("0.5", [0, 2, 3]), ("0.95", [0, 1, 2, 3])):
+        shape = ("--shingle", "set", "--threshold", threshold, "--recall", "0.9999")
+        done = command.done("dedup", "-", *shape, *option, "--dropped", "d", stdin=lines)
+        assert [record["id"] for record in done.records] == kept
+        for record in records(command.directory / "d"):
+            assert (record["key"], record["kept"]) == ("1", "0")
+            assert record["exact"] is not bool(option)
+            if not option:
+                assert record["similarity"] == 9 / 11
+
+
+def test_todays_lines_against_all_that_were_seen(command: Command) -> None:
+    lines = family_lines()
+    (command.directory / "all.jsonl").write_bytes(b"".join(lines))
+    for day in range(4):
+        (command.directory / f"{day}.jsonl").write_bytes(b"".join(lines[day::4]))
+        command.done("dedup", "-d", "seen.db", f"{day}.jsonl", "-o", f"{day}.out")
+    by_days = b"".join((command.directory / f"{day}.out").read_bytes() for day in range(4))
+    kept = by_days.splitlines()
+    assert 40 <= len(kept) < len(lines)
+    assert command.keys("seen.db") == sorted(json.loads(line)["id"] for line in kept)
+    again = command.done("dedup", "-d", "seen.db", "all.jsonl", "-o", "again", "--json").record
+    assert (again["kept"], again["dropped"], again["stored"]) == (0, len(lines), len(kept))
+    assert (command.directory / "again").read_bytes() == b""
+    # The same decision as in one go, in the order of the days.
+    whole = b"".join((command.directory / f"{day}.jsonl").read_bytes() for day in range(4))
+    assert command.done("dedup", "-", stdin=whole).out.encode() == by_days
+    # A key with new content is another document, which replaces the old one.
+    new = b'{"id": "0/base", "text": "nothing of this was ever seen before, as it seems"}\n'
+    assert command.done("dedup", "-d", "seen.db", "-", stdin=new).out.encode() == new
+    assert command.keys("seen.db") == sorted(json.loads(line)["id"] for line in kept)
+    command.fails("dedup", "-d", "seen.db", "all.jsonl", "--shingle", "char:5", "-o", "no")
+    result = command("dedup", "-d", "seen.db", "-", stdin=b'{"text": "a line without a key"}')
+    assert (result.status, result.out) == (1, "")
+    assert "--auto-key" in result.err
+
+
+def test_one_file_is_not_read_and_written(command: Command) -> None:
+    (command.directory / "link").hardlink_to(command.directory / "in.jsonl")
+    for output in ("in.jsonl", "link"):
+        reason = command.fails("dedup", "in.jsonl", "-o", output, status=2)
+        assert reason == f"{output} is the same file as in.jsonl: name different ones"
+    both = command.fails("dedup", "in.jsonl", "-o", "out", "--dropped", "./out", status=2)
+    assert both == "./out is the same file as out: name different ones"
+    command.fails("dedup", "in.jsonl", "-o", "-", "--dropped", "-", status=2)
+    assert (command.directory / "in.jsonl").read_bytes() == b"".join(LINES)
+    assert files(command.directory) == {"in.jsonl", "link"}
+
+
+def test_errors_leave_nothing_that_looks_complete(command: Command) -> None:
+    assert command.fails("dedup", "none.jsonl") == "none.jsonl: no such file or directory"
+    assert command.fails("dedup", ".") == ".: is a directory: dedup reads files of JSON lines"
+    where = command.fails("dedup", "in.jsonl", "-o", "none/out")
+    assert where == "none/out: no such file or directory"
+    assert command.fails("dedup", "in.jsonl", "--threshold", "2", status=2)
+    if Path("/dev/full").exists():
+        full = command.fails("dedup", "in.jsonl", "-o", "/dev/full")
+        assert full == "/dev/full: no space left on device"
+    (command.directory / "out").write_bytes(b"of yesterday\n")
+
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 20, 3 << 20))
+
+    large = b'{"text": "%s"}\n' % (b"words " * 700_000)
+    reason = command.fails("dedup", "-", "-o", "out", "--estimate", stdin=large, before=small_files)
+    assert reason == "out: file too large"
+    assert (command.directory / "out").read_bytes() == b"of yesterday\n"
+    assert files(command.directory) == {"in.jsonl", "out"}
+
+
+def test_ctrl_c_and_a_closed_pipe(command: Command) -> None:
+    lines = family_lines(200)
+    for options in (("-o", "out"), ("-o", "out", "-d", "seen.db")):
+        process = command.start(
+            "dedup", "-", *options, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdin is not None
+        process.stdin.write(b"".join(lines))
+        process.stdin.flush()
+        while not any(".partial" in name for name in files(command.directory)):
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        status, said = finish(process)
+        assert status == 130
+        assert said.splitlines()[-1] == "lshdb: interrupted"
+        assert "out" not in files(command.directory)
+    partial = [name for name in files(command.directory) if ".partial" in name]
+    left = (command.directory / partial[0]).read_bytes().splitlines() if partial else []
+    if "seen.db" in files(command.directory) and left:
+        assert command.keys("seen.db") == sorted(json.loads(line)["id"] for line in left)
+    assert files(command.directory) <= {"in.jsonl", "seen.db", *partial}
+    (command.directory / "many.jsonl").write_bytes(b"".join(lines))
+    first = command.start("dedup", "many.jsonl", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert first.stdout is not None
+    assert first.stdout.read(1) == b"{"
+    first.stdout.close()
+    first.stdout = None
+    status, said = finish(first)
+    assert (status, "Error" in said) == (0, False)
+
+
+def test_add_skips_what_is_similar(command: Command) -> None:
+    lines = family_lines()
+    (command.directory / "all.jsonl").write_bytes(b"".join(lines))
+    command.done("dedup", "all.jsonl", "-o", "out", "--dropped", "dropped")
+    done = command.done("add", "all.jsonl", "--on-similar", "skip", "--json")
+    dropped = [
+        {name: record[name] for name in ("key", "kept", "similarity", "exact")}
+        for record in records(command.directory / "dropped")
+    ]
+    assert done.records[:-1] == dropped
+    assert done.records[-1]["skipped"] == len(dropped) > 0
+    assert done.records[-1]["added"] == len(lines) - len(dropped)
+    again = command.done("add", "all.jsonl", "--on-similar", "skip")
+    assert again.err == (
+        f"added 0, updated 0, unchanged {len(lines) - len(dropped)}, skipped {len(dropped)}, "
+        "failed 0\n"
+    )
+    first = dropped[0]
+    assert again.lines[0] == (f"{first['similarity']:.6f}\texact\t{first['key']}\t{first['kept']}")
+    command.fails("add", "all.jsonl", "--on-similar", "drop", status=2)
+
+
+def test_the_temporary_database_goes_where_there_is_room(command: Command) -> None:
+    """Beside the output, or where TMPDIR says."""
+    place = command.directory / "place"
+    place.mkdir(mode=0o500)
+    if os.access(place, os.W_OK):
+        pytest.skip("a superuser may write everywhere")
+    inner = Command(command.directory, {"TMPDIR": str(place)})
+    assert "place" in inner.fails("dedup", "in.jsonl", "-o", "out")
+
+
+def test_the_library_yields_lines(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(b"".join(LINES))
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        lines = list(db.dedup([str(path)], numbered=False, on_failure=lambda _: None))
+        kept = [line.data for line in lines if line.skipped is None]
+        assert kept == [LINES[i] for i in (0, 1, 4, 7)], "all but the one without a key"
+        assert db.get("a").content == json.loads(LINES[4])["text"]
+        assert [line.number for line in lines] == [1, 2, 4, 5, 7, 8]
+        with pytest.raises(lshdb.UsageError):
+            db.dedup([str(path)], threshold=0)

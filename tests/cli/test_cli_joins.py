@@ -1,0 +1,186 @@
+"""The commands pairs and clusters as scripts and people use them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from helpers import Command, finish
+
+import lshdb
+
+SETS = {
+    "a": [*range(10)],
+    "b": [*range(1, 11)],
+    "c [red]\x1b[31m": [*range(2, 12)],
+    "d": [*range(3, 13)],
+    "alone": [100, 101],
+    "e": [*range(50, 60)],
+    "f": [*range(50, 60)],
+}
+"""A chain a b c d of similarity 9/11 from one to the next, and twins."""
+NEXT, SECOND, THIRD = 9 / 11, 8 / 12, 7 / 13
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.8, shingle="set", recall=0.9999) as db:
+        db.add_many(SETS.items())
+    return Command(tmp_path)
+
+
+def test_pairs_for_programs(command: Command) -> None:
+    c = "c [red]\x1b[31m"
+    found = command.done("pairs", "--json", says="").records
+    assert [list(record) for record in found] == [["a", "b", "similarity", "exact", "estimate"]] * 4
+    assert [(r["a"], r["b"], r["similarity"], r["exact"]) for r in found] == [
+        ("a", "b", NEXT, True),
+        ("b", c, NEXT, True),
+        (c, "d", NEXT, True),
+        ("e", "f", 1.0, True),
+    ]
+    lines = command.done("pairs", says="").lines
+    assert lines[1] == "0.818182\texact\tb\tc [red]\\x1b[31m"
+    heading, *rows = csv.reader(io.StringIO(command.done("pairs", "--csv", says="").out))
+    assert heading == ["a", "b", "similarity", "exact", "estimate"]
+    assert rows[3] == ["e", "f", "1.0", "true", "1.0"]
+    estimates = command.done("pairs", "--estimate", "--json", "--threshold", "0.99", says="")
+    assert estimates.records == [
+        {"a": "e", "b": "f", "similarity": 1.0, "exact": False, "estimate": 1.0}
+    ]
+    assert (
+        command.done("pairs", "--estimate", "--threshold", "1").out == "1.000000\testimate\te\tf\n"
+    )
+
+
+def test_clusters_for_programs(command: Command) -> None:
+    c = "c [red]\x1b[31m"
+    chain, twins = command.done("clusters", "--json", says="").records
+    assert chain == {
+        "cluster": 1,
+        "keep": "a",
+        "members": ["a", "b", c, "d"],
+        "lowest": THIRD,
+        "mean": pytest.approx((NEXT + SECOND + THIRD) / 3),
+        "below": 2,
+        "exact": True,
+    }
+    assert (twins["cluster"], twins["keep"], twins["members"]) == (2, "e", ["e", "f"])
+    assert (twins["lowest"], twins["mean"], twins["below"]) == (1, 1, 0)
+    assert command.done("clusters", says="").lines == [
+        "1\t1.000000\texact\tkeep\ta",
+        "1\t0.818182\texact\tmember\tb",
+        "1\t0.666667\texact\tbelow\tc [red]\\x1b[31m",
+        "1\t0.538462\texact\tbelow\td",
+        "2\t1.000000\texact\tkeep\te",
+        "2\t1.000000\texact\tmember\tf",
+    ]
+    heading, *rows = csv.reader(io.StringIO(command.done("clusters", "--csv", says="").out))
+    assert heading == ["cluster", "key", "role", "similarity", "exact"]
+    assert rows[0] == ["1", "a", "keep", "1.0", "true"]
+    assert [row[2] for row in rows] == ["keep", "member", "below", "below", "keep", "member"]
+
+
+def test_star_and_keep(command: Command) -> None:
+    c = "c [red]\x1b[31m"
+
+    def kept(*options: str) -> dict[str, list[str]]:
+        return {
+            r["keep"]: r["members"] for r in command.done("clusters", "--json", *options).records
+        }
+
+    assert kept("--star") == {"a": ["a", "b"], c: [c, "d"], "e": ["e", "f"]}
+    assert kept("--star", "--keep", "last") == {"d": [c, "d"], "b": ["a", "b"], "f": ["e", "f"]}
+    assert kept("--keep", "last") == {"d": ["a", "b", c, "d"], "f": ["e", "f"]}
+    assert kept("--keep", "longest") == {"a": ["a", "b", c, "d"], "e": ["e", "f"]}
+    assert kept("--estimate", "--threshold", "1") == {"e": ["e", "f"]}
+
+
+@pytest.mark.parametrize("name", ["pairs", "clusters"])
+def test_below_the_index_it_works_and_warns(command: Command, name: str) -> None:
+    done = command.done(name, "--threshold", "0.5")
+    assert len(done.lines) >= 6
+    assert re.fullmatch(
+        r"the index is made for similarity 0\.8: of the documents at 0\.5 it finds about "
+        r"\d+\.\d%\n",
+        done.err,
+    )
+    assert command.done(name, "--threshold", "0.9").err == ""
+
+
+@pytest.mark.parametrize("name", ["pairs", "clusters"])
+def test_nothing_similar_is_told(command: Command, name: str) -> None:
+    command.done("remove", "b", "f", "d")
+    done = command.done(name)
+    assert done.out == ""
+    assert re.fullmatch(r"no (pair|two documents) with similarity 0\.8 or more\n", done.err)
+    assert command.done(name, "--json", says="").out == ""
+    assert len(command.done(name, "--csv", says="").lines) == 1
+
+
+@pytest.mark.parametrize("name", ["pairs", "clusters"])
+def test_wrong_usage(command: Command, name: str) -> None:
+    reason = command.fails(name, "--json", "--csv", status=2)
+    assert reason == "give one of --json, --csv and --output"
+    assert "threshold 2 is not" in command.fails(name, "--threshold", "2", status=2)
+    assert "threshold 0 is not" in command.fails(name, "--threshold", "0", status=2)
+    assert "no such file" in command.fails(name, "-d", "none.db")
+    assert not (command.directory / "none.db").exists()
+
+
+def test_an_unknown_keep(command: Command) -> None:
+    reason = command.fails("clusters", "--keep", "best", status=2)
+    assert reason == "keep 'best' is not first, longest, last"
+
+
+def test_a_person_sees_tables(command: Command) -> None:
+    shown, status = command.on_terminal("pairs")
+    shown = re.sub(r"\x1b\[\d*m", "", shown)
+    assert status == 0
+    assert re.search(r"similarity +a +b", shown)
+    assert re.search(r"0\.8182 +b +c \[red\]\\x1b\[31m", shown)
+    shown, status = command.on_terminal("clusters", "--estimate")
+    shown = re.sub(r"\x1b\[\d*m", "", shown)
+    assert status == 0
+    assert re.search(r"cluster +estimate +key", shown)
+    assert re.search(r"2 +1\.0000 +keep +e", shown)
+
+
+def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None:
+    """4.5 million pairs, of which the reader wants three."""
+    with lshdb.open(tmp_path / "lsh.db", shingle="set") as db:
+        db.add_many((f"copy {i}", ["a", "b"]) for i in range(3000))
+    command = Command(tmp_path)
+    process = command.start("pairs", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    lines = [process.stdout.readline() for _ in range(3)]
+    assert lines[2] == b"1.000000\texact\tcopy 0\tcopy 3\n"
+    process.stdout.close()
+    process.stdout = None
+    assert finish(process) == (0, "")
+    process = command.start("pairs", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    status, said = finish(process)
+    assert status == -signal.SIGINT
+    assert said == ""
+    assert command.done("info", "--json").record["documents"] == 3000
+
+
+def test_what_a_limit_cuts_is_told(tmp_path: Path) -> None:
+    """Documents that share two thirds of their elements, compared by signatures only."""
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.9, shingle="set", bands=1, rows=1) as db:
+        db.add_many((f"{i}", [*range(60), *range(100 * i, 100 * i + 15)]) for i in range(1, 2900))
+    done = Command(tmp_path).done("clusters", "--json", "--estimate")
+    assert done.out == ""
+    assert re.fullmatch(
+        r"lshdb: buckets with more than 2,000 documents, not all similar: 1; [\d,]+ of "
+        r"their candidate pairs were not compared, .*; lshdb pairs compares all\n",
+        done.err,
+    )

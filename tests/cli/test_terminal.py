@@ -1,0 +1,110 @@
+"""The command line as a person meets it: first steps, --quiet, tables that fit, completion."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from helpers import Command
+from rich.cells import cell_len
+
+import lshdb
+from lshdb.cli.app import COMMANDS
+
+TEXT = "a text of several words that says nothing in particular"
+LONG = "archive/of/some/year/and/some/month/and/some/day/"
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """The command, beside a database with long keys, also of wide characters."""
+    with lshdb.open(tmp_path / "lsh.db") as database:
+        database.add_many([(f"{LONG}{n}.txt", TEXT) for n in range(3)])
+        database.add_many([("文書" * 40, TEXT), ("with\x1b[31mcolour", TEXT)])
+    return Command(tmp_path)
+
+
+def lines(shown: str) -> list[str]:
+    return [line for line in ESCAPES.sub("", shown).splitlines() if line.strip()]
+
+
+def test_without_arguments_the_first_commands_are_shown(command: Command) -> None:
+    told = command.done(says="").out
+    shown = re.findall(r"^  lshdb (\w+)", told, re.M)
+    assert len(shown) == 5
+    assert set(shown) <= set(COMMANDS)
+
+
+def test_a_misspelt_command_is_told_with_the_right_one(command: Command) -> None:
+    result = command("qurey", "x")
+    assert result.status == 2
+    assert "'query'" in result.err
+
+
+def test_quiet_leaves_results_and_errors(command: Command) -> None:
+    (command.directory / "doc.txt").write_text(TEXT)
+    assert command.done("add", "doc.txt").err
+    assert command.done("add", "--quiet", "doc.txt", says="").err == ""
+    assert command.done("--quiet", "add", "doc.txt", says="").err == ""
+    assert command.done("query", "-q", "--text", "other", says="").err == ""
+    assert len(command.done("query", "-q", "doc.txt", says="").lines) == 6
+    failed = command("add", "-q", "missing.txt")
+    assert failed.status == 1
+    assert "missing.txt" in failed.err
+    shown, _ = command.on_terminal("add", "--quiet", "doc.txt")
+    assert shown == "", "no progress bar either"
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_a_table_fits_the_screen_with_the_ends_of_long_keys(command: Command, columns: int) -> None:
+    shown, _ = command.on_terminal("pairs", columns=columns)
+    heading, _, *rows = lines(shown)
+    assert heading.split() == ["similarity", "a", "b"]
+    assert len(rows) == 10, "a pair takes one line"
+    assert max(map(cell_len, rows)) <= columns
+    assert any("文" in row for row in rows)
+    for row in rows[:2]:
+        a, b = row.split()[1:]
+        assert a.startswith(LONG[:5])
+        assert a.endswith("0.txt")
+        assert b[-5:] in ("1.txt", "2.txt")
+    piped = command.done("pairs").lines
+    assert piped[0].split("\t")[2:] == [f"{LONG}0.txt", f"{LONG}1.txt"], "whole in a pipe"
+
+
+def test_numbers_are_aligned_on_the_right(command: Command) -> None:
+    shown, _ = command.on_terminal("sql", "select 7 as n, 'x' as t union all select 12345, 'y'")
+    _, _, first, second = lines(shown)
+    assert first.index("7") == second.index("5")
+
+
+def test_no_color_is_respected(command: Command) -> None:
+    (command.directory / "doc.txt").write_text(TEXT)
+    colour = re.compile(r"\x1b\[(?:\d+;)*(?:3|4|9|10)\d")
+    assert colour.search(command.on_terminal("add", "doc.txt")[0])
+    command.variables["NO_COLOR"] = "1"
+    assert not colour.search(command.on_terminal("add", "doc.txt")[0])
+
+
+def completed(command: Command, *words: str) -> list[str]:
+    """What the shell is offered for the last word."""
+    command.variables |= {
+        "_LSHDB_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(["lshdb", *words]),
+        "COMP_CWORD": str(len(words)),
+    }
+    return [line for line in command.done(says="").lines if line]
+
+
+def test_commands_flags_and_keys_are_completed(command: Command) -> None:
+    assert completed(command, "quer") == ["query"]
+    assert completed(command, "query", "--exh") == ["--exhaustive"]
+    keys = [f"{LONG}{n}.txt" for n in range(3)]
+    for words in (["show"], ["compare", "x"], ["remove"], ["query", "--key"], ["buckets", "--key"]):
+        assert completed(command, *words, "arch") == keys
+    assert completed(command, "show", "-d", "lsh.db", "arch") == keys
+    assert completed(command, "show", "with") == [], "a shell would print the escape as it is"
+    assert completed(command, "show", "-d", "missing.db", "arch") == []
+    assert not (command.directory / "missing.db").exists()

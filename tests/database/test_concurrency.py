@@ -1,0 +1,343 @@
+"""Processes and threads that use one database at the same time: all is there, and all is whole."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import inspection
+import pytest
+from helpers import Command
+from measure.torture import soak
+
+import lshdb
+from lshdb.errors import Busy, UsageError
+
+DOCUMENTS = [(f"d{i}", f"the fox and the grapes {i // 2}") for i in range(40)]
+
+
+def fill(path: Path) -> None:
+    with lshdb.open(path) as db:
+        db.add_many(DOCUMENTS, workers=0)
+
+
+# many processes
+
+
+def test_processes_that_write_and_read_lose_nothing_and_see_only_whole_batches(
+    tmp_path: Path,
+) -> None:
+    figures = soak.run(3.0, tmp_path)
+    assert figures.operations > 50
+    assert figures.acknowledged > 0
+    assert (figures.lost, figures.inconsistent, figures.damaged) == (0, 0, False)
+    assert (figures.locked, figures.tracebacks) == (0, 0)
+
+
+def test_the_soak_notices_what_is_not_whole(path: Path) -> None:
+    writer, reader = soak._Part(path, "w00"), soak._Part(path, "r00")
+    lshdb.open(path, shingle="word:2").close()
+    with lshdb.open(path) as db:
+        writer.write(db)
+        for _ in range(20):
+            reader.read(db)
+    assert reader.counts["inconsistent"] == 0
+    assert soak._compare(path, {"w00": writer.state}) == (0, False)
+    assert soak._compare(path, {"w00": {"w00-0": 1}}) == (soak.BATCH, False)
+    assert soak._compare(path, {"w00": {}}) == (soak.BATCH, False)
+    with inspection.sqlite(path) as connection:
+        connection.execute("DELETE FROM bands WHERE band_no = 0")
+    with lshdb.open(path) as db:
+        reader.read(db)
+    assert reader.counts["inconsistent"] == 1
+    assert soak._compare(path, {"w00": writer.state}) == (0, True)
+
+
+def test_a_writer_waits_for_another_and_then_goes_on(path: Path) -> None:
+    fill(path)
+    with inspection.sqlite(path) as other, lshdb.open(path) as db:
+        other.execute("BEGIN IMMEDIATE")
+        process = subprocess.Popen(
+            [sys.executable, "-c", ADD, path], stdout=subprocess.PIPE, text=True
+        )
+        time.sleep(0.6)
+        assert process.poll() is None
+        other.execute("COMMIT")
+        assert process.communicate(timeout=60)[0] == "1\n"
+        assert "new" in db
+
+
+ADD = "import sys, lshdb; db = lshdb.open(sys.argv[1]); print(db.add('new', 'the fox').added)"
+
+
+def test_timeout_is_how_long_a_command_waits(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    fill(tmp_path / "lsh.db")
+    with inspection.sqlite(tmp_path / "lsh.db") as other:
+        other.execute("BEGIN IMMEDIATE")
+        reason = command.fails("remove", "--timeout", "0.3", "d1")
+        assert reason.startswith("lsh.db is locked by another process")
+        # Readers wait for nobody.
+        assert command.done("query", "--timeout", "0", "--key", "d1", "--top", "1").status == 0
+    for wrong in ("-1", "nan", "inf"):
+        assert command.fails("info", "--timeout", wrong, status=2).startswith(f"timeout {wrong} ")
+    with pytest.raises(UsageError, match="timeout -1 is not from 0 to 1,000,000 seconds"):
+        lshdb.open(tmp_path / "lsh.db", timeout=-1)
+
+
+def test_every_command_with_a_database_has_a_timeout_like_the_librarys() -> None:
+    import inspect
+
+    from lshdb.cli import options
+    from lshdb.cli.app import make_app
+    from lshdb.store.connection import TIMEOUT
+
+    assert options.DEFAULT_TIMEOUT == TIMEOUT
+    for command in make_app().registered_commands:
+        assert command.callback is not None
+        parameters = inspect.signature(command.callback).parameters
+        if "db" in parameters:
+            assert parameters["timeout"].default == TIMEOUT, command.callback.__name__
+
+
+def test_a_snapshot_held_for_long_does_not_stop_a_writer(path: Path) -> None:
+    fill(path)
+    with lshdb.open(path) as reader, lshdb.open(path) as writer:
+        found = reader.pairs()
+        first = next(found)
+        for i in range(30):
+            writer.add(f"new{i}", f"the fox and the grapes {i % 20}")
+        rest = [(pair.a, pair.b) for pair in found]
+        assert (first.a, first.b) == ("d0", "d1")
+        assert not {key for pair in rest for key in pair} & {f"new{i}" for i in range(30)}
+        assert len(list(reader.pairs())) > 1 + len(rest)
+    inspection.check(path)
+
+
+# threads
+
+
+def uses(db: lshdb.Database) -> dict[str, Callable[[], object]]:
+    """All that may be done with an open database."""
+    return {
+        "add": lambda: db.add("new", "text"),
+        "add_many": lambda: db.add_many([("new", "text")]),
+        "add_files": lambda: db.add_files([__file__]),
+        "dedup": lambda: list(db.dedup([__file__])),
+        "remove": lambda: db.remove("d1"),
+        "get": lambda: db.get("d1"),
+        "in": lambda: "d1" in db,
+        "len": lambda: len(db),
+        "keys": lambda: db.keys(),
+        "query": lambda: db.query("the fox"),
+        "query key": lambda: db.query(key="d1"),
+        "compare": lambda: db.compare("d1", "d2"),
+        "info": lambda: db.info(),
+        "buckets": lambda: db.buckets(),
+        "buckets_of": lambda: db.buckets_of("d1"),
+    }
+
+
+def test_an_object_in_another_thread_is_refused_by_all_its_methods(path: Path) -> None:
+    fill(path)
+    told: dict[str, str] = {}
+
+    def in_thread(actions: dict[str, Callable[[], object]]) -> None:
+        def run() -> None:
+            for name, action in actions.items():
+                try:
+                    told[name] = f"done: {action()}"
+                except UsageError as error:
+                    told[name] = str(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+
+    with lshdb.open(path) as db:
+        pairs, (_, rows) = db.pairs(), db.sql("SELECT key FROM documents")
+        next(pairs)
+        next(rows)
+        begun = {"rows": lambda: next(rows), "close": db.close}
+        in_thread({**uses(db), **begun, "exit": lambda: db.__exit__(None, None, None)})
+        expected = f"{path} was opened in another thread: each thread opens the file itself"
+        assert told == dict.fromkeys([*uses(db), *begun, "exit"], expected)
+        # It is as usable as before in its own.
+        assert db.add("new", "text").added == 1
+        assert len(list(pairs)) == 19
+        # Reading that begins in a thread has a connection of its own there.
+        in_thread({"pairs": lambda: len(list(db.pairs()))})
+        assert told["pairs"] == "done: 20"
+        assert db.settings.threshold == 0.8
+    with pytest.raises(UsageError, match="is closed: open it again"):
+        db.keys()
+
+
+def test_each_thread_may_have_a_handle(path: Path) -> None:
+    failures: list[BaseException] = []
+    fill(path)
+
+    def use(name: str) -> None:
+        try:
+            with lshdb.open(path) as db:
+                for i in range(10):
+                    db.add(f"{name}{i}", f"a text of {name} {i}")
+                    assert f"{name}{i}" in db
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=use, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    inspection.check(path)
+    assert len(inspection.rows(path, "SELECT 1 FROM documents")) == 70
+
+
+# fork
+
+
+pytest_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def in_child(action: Callable[[], Iterator[str]]) -> list[str]:
+    """What a function returns in a forked process, which then ends at once."""
+    out, into = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(into, "\n".join(action()).encode())
+        finally:
+            os._exit(0)
+    os.close(into)
+    with os.fdopen(out, "rb") as pipe:
+        told = pipe.read().decode()
+    os.waitpid(child, 0)
+    return told.splitlines()
+
+
+@pytest_fork
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_is_refused_and_does_its_parent_no_harm(path: Path) -> None:
+    fill(path)
+    db = lshdb.open(path)
+    pairs, (_, rows) = db.pairs(), db.sql("SELECT key FROM documents")
+    next(pairs)
+    next(rows)
+
+    def child() -> Iterator[str]:
+        tries: dict[str, Callable[[], object]]
+        tries = {**uses(db), "rows": lambda: next(rows), "open": lambda: lshdb.open(path)}
+        for name, action in tries.items():
+            try:
+                yield f"{name} done: {action()}"
+            except UsageError as error:
+                yield str(error)
+        db.close()
+        with db:
+            pass
+
+    told = in_child(child)
+    assert len(told) == len(uses(db)) + 2
+    assert set(told) == {
+        f"{path} was open when this process was forked, and SQLite's locks do not pass a fork: "
+        "close it before, or start processes with spawn"
+    }
+    # The parent goes on, with the same log, which another process that comes and goes leaves.
+    assert db.add("new", "text").added == 1
+    subprocess.run([sys.executable, "-c", ADD.replace("'new'", "'other'"), path], check=True)
+    assert db.add("after", "text").added == 1
+    assert len(list(pairs)) == 19
+    assert len(list(rows)) == len(DOCUMENTS) - 1
+    db.close()
+    assert inspection.files(path.parent).keys() == {path.name}
+    assert {"new", "other", "after"} <= {key for (key,) in inspection.rows(path, KEYS)}
+    inspection.check(path)
+
+
+KEYS = "SELECT key FROM documents"
+FORKS = """
+import os, sys, lshdb
+db = lshdb.open(sys.argv[1])
+db.add("before", "text")
+if not os.fork():
+    del db           # deleted, and the interpreter ends as usual
+    sys.exit()
+assert os.wait()[1] == 0
+db.add("after", "text")
+assert os.path.exists(sys.argv[1] + "-wal")
+os._exit(0)          # not closed: all is still in the log
+"""
+
+
+@pytest_fork
+def test_a_forked_process_that_ends_leaves_the_log_of_its_parent(path: Path) -> None:
+    fill(path)
+    subprocess.run([sys.executable, "-c", FORKS, path], check=True)
+    with lshdb.open(path, mode="read") as db:
+        assert "before" in db
+        assert "after" in db
+    inspection.check(path)
+
+
+@pytest_fork
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_opens_what_was_closed_before(path: Path) -> None:
+    fill(path)
+
+    def child() -> Iterator[str]:
+        with lshdb.open(path) as db:
+            yield str(db.add("new", "text").added)
+
+    assert in_child(child) == ["1"]
+    with lshdb.open(path) as db:
+        assert "new" in db
+
+
+def test_a_walk_over_the_own_database_leaves_its_locks(path: Path) -> None:
+    """A process that closes a file by whatever handle has no SQLite locks on it any more."""
+    fill(path)
+    path.with_name("note.txt").write_text("a note")
+    with lshdb.open(path) as db:
+        assert db.add_files([str(path.parent)]).added == 1
+        assert db.add_files([str(path)]).failed == 1
+        subprocess.run([sys.executable, "-c", ADD, path], check=True)
+        # That process was not the last to close the file, and did not think so.
+        assert path.with_name(path.name + "-wal").exists()
+        db.add("after", "text")
+    with lshdb.open(path) as db:
+        assert {"new", "after"} <= set(db.keys())
+
+
+def test_a_lock_that_is_held_too_long_is_busy(path: Path) -> None:
+    fill(path)
+    with inspection.sqlite(path) as other, lshdb.open(path, timeout=0.2) as db:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Busy):
+            db.add("new", "text")
+        other.execute("ROLLBACK")
+        assert db.add("new", "text").added == 1
+
+
+def test_a_repair_waits_for_a_writer_no_longer_than_it_may(path: Path) -> None:
+    fill(path)
+    with inspection.sqlite(path) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(lshdb.Busy):
+            lshdb.check(path, repair=True, timeout=0.2)
+        assert lshdb.check(path, timeout=0).ok, "one that only looks waits for nobody"
+        repair = subprocess.Popen([sys.executable, "-c", REPAIR, path], stdout=subprocess.PIPE)
+        time.sleep(0.4)
+        assert repair.poll() is None
+        other.execute("COMMIT")
+        assert repair.communicate(timeout=60)[0] == b"True\n"
+
+
+REPAIR = "import sys, lshdb; print(lshdb.check(sys.argv[1], repair=True).ok)"

@@ -1,0 +1,844 @@
+"""Documents in and out: what is stored is what was given, whole, and nothing besides."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import inspection
+import oracles
+import pytest
+from helpers import set_families, signed_elsewhere, text_families
+
+import lshdb
+from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
+from lshdb.ingest import batches
+from lshdb.ingest import workers as signers
+from lshdb.model import AddReport, Bucket, Content, Document
+from lshdb.store.store import Store
+
+Pairs = list[tuple[str, Content]]
+
+NASTY_KEYS = [
+    "'; DROP TABLE documents; --",
+    "\"quoted\" 'twice' `and` [again]",
+    "two\nlines\r\nand\ttabs",
+    "[bold red]markup[/]",
+    "\x1b[31mred\x1b[0m\x07",
+    "\u202eright to left",
+    "NULL",
+    "0",
+    "00",
+    "1e3",
+    " 1",
+    "1 ",
+    "[1, 2]",
+    '{"a": "\\u0000"}',
+    "%s ? :key @key $key",
+    "a\\u0000b",
+    "e\u0301",
+    "\u00e9",
+    "\ufffd",
+    "\U0001f98a" * 20,
+    "\x7f\x80",
+    "long " * 20_000,
+]
+IMPOSSIBLE_KEYS: list[Any] = ["", "a\0b", "\0", "\ud800", "a\udfffb", None, 5, b"bytes", ("a",)]
+
+
+def open_sets(path: Path, **settings: Any) -> lshdb.Database:
+    return lshdb.open(path, threshold=0.5, shingle="set", **settings)
+
+
+@contextmanager
+def in_batches_of(documents: int, *, size: int = 1 << 30, chunk: int = 1 << 30) -> Iterator[None]:
+    """Make batches small, and the parts that they are signed in; processes are waited for."""
+    with (
+        mock.patch.multiple(
+            batches,
+            _BATCH_DOCUMENTS=documents,
+            _BATCH_BYTES=size,
+            _BATCH_SHARE=1 << 30,
+            _PART_BYTES=chunk,
+        ),
+        mock.patch.object(signers, "_ALONE", 0),
+        signed_elsewhere(),
+    ):
+        yield
+
+
+def counts(report: AddReport) -> tuple[int, int, int]:
+    return report.added, report.updated, report.unchanged
+
+
+def stored(db: lshdb.Database) -> dict[str, object]:
+    """All documents, by key."""
+    keys = db.keys()
+    return {key: db.get(key).content for key in keys}
+
+
+# one document
+
+
+def test_the_life_of_a_document(path: Path) -> None:
+    with lshdb.open(path) as db:
+        assert "fox" not in db
+        assert db.add("fox", "The fox and the grapes") == AddReport(added=1)
+        assert db.add("crow", "The crow and the pitcher") == AddReport(added=1)
+        assert "fox" in db
+        assert (len(db), db.keys()) == (2, ["fox", "crow"])
+        assert db.add("fox", "The fox and the grapes") == AddReport(unchanged=1)
+        assert db.add("fox", "The fox and the sour grapes") == AddReport(updated=1)
+        assert db.get("fox").content == "The fox and the sour grapes"
+        assert db.keys() == ["fox", "crow"]
+        db.remove("fox")
+        assert "fox" not in db
+        assert (len(db), db.keys()) == (1, ["crow"])
+        for action in (lambda: db.get("fox"), lambda: db.remove("fox")):
+            with pytest.raises(KeyNotFound, match=r"^no document has the key 'fox'$"):
+                action()
+    inspection.check(path)
+
+
+@pytest.mark.parametrize("sketch", ["fast", "minhash"])
+@pytest.mark.parametrize("shingle", ["word:2", "char:4"])
+def test_a_document_is_stored_as_the_oracles_have_it(path: Path, shingle: str, sketch: str) -> None:
+    text = "The fox, the FOX and the \u00df grapes; the fox and the grapes"
+    kind, size = shingle.split(":")
+    with lshdb.open(path, shingle=shingle, sketch=sketch, seed=9) as db:
+        db.add("fox", text)
+        document = db.get("fox")
+        assert (document.doc_id, document.key, document.content) == (1, "fox", text)
+        hashes = oracles.shingle_hashes(text, kind, int(size), 9)
+        assert document.shingles == len(hashes)
+        assert db.count_distinct(document) == len(set(hashes)) < len(hashes)
+        assert document.signature is not None
+        signature_of = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
+        assert document.signature.tolist() == signature_of[sketch](hashes, 128, 9)
+        assert document.bucket_keys is not None
+        stored = inspection.rows(path, "SELECT bucket_key FROM bands ORDER BY band_no")
+        assert document.bucket_keys.tolist() == [key for (key,) in stored]
+    inspection.check(path)
+
+
+@pytest.mark.parametrize("key", NASTY_KEYS, ids=ascii)
+def test_any_key_is_only_a_key(path: Path, key: str) -> None:
+    with open_sets(path) as db:
+        db.add_many((other, [other, "x"]) for other in NASTY_KEYS)
+        before = inspection.contents(path)
+        assert db.add(key, [key, "y"]).updated == 1
+        assert db.get(key).content == tuple(sorted([key, "y"]))
+        db.add("twin", [key, "y"])
+        assert [match.key for match in db.query(key="twin")] == [key]
+        db.remove("twin")
+        db.remove(key)
+        assert key not in db
+        assert db.keys() == [other for other in NASTY_KEYS if other != key]
+        db.add_many([(key, [key, "x"])])
+        assert sorted(db.keys()) == sorted(NASTY_KEYS)
+        after = inspection.contents(path)
+        assert sorted(row[1:] for row in after["documents"]) == sorted(
+            row[1:] for row in before["documents"]
+        )
+    inspection.check(path)
+
+
+@pytest.mark.parametrize("key", IMPOSSIBLE_KEYS, ids=ascii)
+def test_an_impossible_key_is_refused_and_never_found(path: Path, key: Any) -> None:
+    with lshdb.open(path) as db:
+        db.add("a", "the fox and the grapes")
+        before = inspection.contents(path)
+        with pytest.raises(ContentError, match="key ") as raised:
+            db.add_many([("b", "some text"), (key, "some text")])
+        assert len(str(raised.value).splitlines()) == 1
+        str(raised.value).encode()
+        assert inspection.contents(path) == before
+        if isinstance(key, str):
+            assert key not in db
+            for action in (
+                lambda: db.get(key),
+                lambda: db.remove(key),
+                lambda: db.remove_many(["a", key]),
+                lambda: db.query(key=key),
+                lambda: db.buckets_of(key),
+            ):
+                with pytest.raises(KeyNotFound):
+                    action()
+            assert db.keys() == ["a"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain",
+        " spaces \t\r\n kept \n",
+        "nul \0 inside\0",
+        "\ufeffbyte order mark",
+        "'; DROP TABLE documents; --",
+        "\U0001f98a and \u72d0\u72f8",
+        "e\u0301 is not \u00e9",
+        "x" * 1_000_000,
+    ],
+    ids=lambda text: ascii(text[:20]),
+)
+def test_a_text_comes_back_as_it_was(path: Path, text: str) -> None:
+    with lshdb.open(path, shingle="char:3") as db:
+        db.add("text", text)
+        assert db.get("text").content == text
+        assert db.add("text", text).unchanged == 1
+        (match,) = db.query(text)
+        assert (match.key, match.similarity) == ("text", 1.0)
+    assert inspection.rows(path, "SELECT content FROM documents") == [(text,)]
+
+
+def test_lone_surrogates_become_replacement_characters(path: Path) -> None:
+    with lshdb.open(path, shingle="char:3") as db:
+        db.add("text", "fox \ud83e and \udd8a grapes")
+        assert db.get("text").content == "fox \ufffd and \ufffd grapes"
+        assert db.add("text", "fox \ufffd and \ufffd grapes").unchanged == 1
+        assert db.query("fox \udc00 and \udbff grapes")[0].similarity == 1.0
+    sets = path.with_name("sets.db")
+    with open_sets(sets) as db:
+        db.add("set", ["\ud800", "\udfff", "fox"])
+        assert db.get("set").content == ("fox", "\ufffd")
+    inspection.check(path)
+    inspection.check(sets)
+
+
+# sets
+
+
+@pytest.mark.parametrize(
+    ("elements", "kept"),
+    [
+        (["b", "a", "b"], ("a", "b")),
+        ({"b", "a"}, ("a", "b")),
+        (frozenset("ba"), ("a", "b")),
+        (("b", "a"), ("a", "b")),
+        ({"b": 1, "a": 2}, ("a", "b")),
+        ({"b": 1, "a": 2}.keys(), ("a", "b")),
+        (range(3), (0, 1, 2)),
+        ([3, -1, 2, 3], (-1, 2, 3)),
+        ([1, "1", "one", 0], (0, 1, "1", "one")),
+        ([1 << 63, -(1 << 63), 1 << 200], (-(1 << 63), 1 << 63, 1 << 200)),
+        ([-(1 << 200), -(1 << 63) - 1], (-(1 << 200), -(1 << 63) - 1)),
+        (["", " ", "\0", '"', "\\", "\n", "[1]"], ("", "\0", "\n", " ", '"', "[1]", "\\")),
+        (["\U0001f98a", "\uffff"], ("\uffff", "\U0001f98a")),
+    ],
+    ids=lambda value: ascii(sorted(value) if isinstance(value, (set, frozenset)) else value),
+)  # fmt: skip
+def test_a_set_comes_back_in_order_without_repetitions(
+    path: Path, elements: Any, kept: Any
+) -> None:
+    with open_sets(path) as db:
+        assert db.add("set", elements).added == 1
+        assert db.get("set").content == kept
+        assert db.get("set").shingles == len(kept)
+        again = [*reversed(kept), *kept]
+        assert db.add("set", again).unchanged == 1
+        db.add("twin", again)
+        assert [match.similarity for match in db.query(key="set")] == [1.0]
+    inspection.check(path)
+
+
+def test_a_number_and_its_digits_are_two_elements(path: Path) -> None:
+    with open_sets(path) as db:
+        db.add_many([("numbers", [1, 2, 1 << 70]), ("digits", ["1", "2", str(1 << 70)])])
+        assert db.query(key="numbers", exhaustive=True) == []
+        assert db.query(["1", "2"])[0].key == "digits"
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [
+        [True],
+        [1.5],
+        [None],
+        [["nested"]],
+        [("a", 1)],
+        [b"bytes"],
+        ["a", 1, object()],
+        b"bytes",
+        bytearray(b"bytes"),
+        None,
+        5,
+        "a text",
+        [10**5000],
+    ],
+    ids=lambda elements: ascii(elements)[:20] if elements != [10**5000] else "too many digits",
+)
+def test_what_is_no_set_of_strings_and_integers_is_refused(path: Path, elements: Any) -> None:
+    with open_sets(path) as db:
+        db.add("a", ["x"])
+        before = inspection.contents(path)
+        with pytest.raises(ContentError, match=r"^'b': ") as raised:
+            db.add_many([("c", ["x"]), ("b", elements), ("d", ["x"])])
+        assert len(str(raised.value).splitlines()) == 1
+        assert inspection.contents(path) == before
+        if elements is not None:
+            with pytest.raises(ContentError):
+                db.query(elements)
+
+
+def test_an_iterator_is_refused_rather_than_stored_as_empty(path: Path) -> None:
+    elements: Any = (element for element in ["x", "y"])
+    with open_sets(path) as db:
+        with pytest.raises(ContentError, match="generator is neither text nor set"):
+            db.add("b", elements)
+        assert len(db) == 0
+
+
+@pytest.mark.parametrize("content", [["a", "set"], {"a"}, [], b"bytes", None, 5])
+def test_a_set_among_texts_is_refused(path: Path, content: Any) -> None:
+    with lshdb.open(path) as db:
+        with pytest.raises(ContentError, match=r"^'b': .*texts \(shingle word:3\)"):
+            db.add_many([("a", "a text"), ("b", content)])
+        assert len(db) == 0
+        if content is not None:
+            with pytest.raises(ContentError):
+                db.query(content)
+
+
+# empty documents
+
+
+@pytest.mark.parametrize(
+    ("shingle", "empties"),
+    [
+        ("word:3", ["", " \t\n", "?!... --", "\u3002"]),
+        ("char:5", ["", " \t\n", "\u3000"]),
+        ("set", [[], (), set(), {}]),
+    ],
+)
+def test_empty_documents_are_stored_and_similar_to_nothing(
+    path: Path, shingle: str, empties: list[Content]
+) -> None:
+    full: Content = ["x"] if shingle == "set" else "the fox and the grapes"
+    with lshdb.open(path, shingle=shingle, threshold=0.5) as db:
+        documents = [(f"empty {i}", empty) for i, empty in enumerate(empties)]
+        report = db.add_many([("full", full), *documents])
+        assert report == AddReport(added=len(empties) + 1, empty=len(empties))
+        assert (db.info().documents, db.info().empty) == (len(empties) + 1, len(empties))
+        for key, content in documents:
+            own = db.get(key)
+            assert (own.shingles, own.signature, own.bucket_keys) == (0, None, None)
+            assert db.buckets_of(key) == []
+            assert db.count_distinct(own) == 0
+            for exhaustive in (False, True):
+                for estimate in (False, True):
+                    how: Any = {"exhaustive": exhaustive, "estimate": estimate}
+                    assert db.query(key=key, **how) == []
+                    assert db.query(content, **how) == []
+                    assert [match.key for match in db.query(full, **how)] == ["full"]
+    ids = inspection.rows(path, "SELECT DISTINCT doc_id FROM bands")
+    assert ids == inspection.rows(path, "SELECT doc_id FROM signatures") == [(1,)]
+    inspection.check(path)
+
+
+def test_a_document_becomes_empty_and_full_again(path: Path) -> None:
+    with open_sets(path) as db:
+        db.add_many([("a", ["x", "y"]), ("b", ["x", "y"])])
+        before = inspection.contents(path)
+        assert db.add("a", []) == AddReport(updated=1, empty=1)
+        inspection.check(path)
+        assert db.query(key="b") == []
+        assert db.add("a", ["y", "x"]) == AddReport(updated=1)
+        assert [match.key for match in db.query(key="b")] == ["a"]
+    assert inspection.contents(path) == before
+
+
+# many documents
+
+
+def history() -> tuple[Pairs, Pairs]:
+    """Documents to begin with, and a stream with new, changed, equal and repeated ones."""
+    before: Pairs = [(f"k{i}", [i, i + 1, i + 2]) for i in range(6)]
+    stream: Pairs = [
+        ("k0", [0, 1, 2]),  # unchanged
+        ("k1", [9]),  # updated
+        ("n0", ["new"]),  # added
+        ("k2", [2]),  # updated, then back
+        ("k2", [4, 3, 2]),
+        ("n0", ["new"]),  # unchanged, in the same stream
+        ("n1", ["first"]),  # added, then updated twice
+        ("n1", ["second"]),
+        ("k3", []),  # updated, empty
+        ("n1", ["third", 3]),
+        ("k3", [3, 4, 5]),  # back again
+        ("n2", []),  # added, empty
+        ("k4", [4, 5, 6]),  # unchanged, then updated
+        ("k4", [4, 5, 6, 7]),
+        ("n3", [8, 9]),
+        ("n2", []),
+    ]
+    return before, stream
+
+
+def one_by_one(before: Pairs, stream: Pairs) -> tuple[dict[str, frozenset[object]], list[int]]:
+    """What a dict makes of it: the documents, and how many were added, updated, unchanged."""
+    documents: dict[str, frozenset[object]] = {key: frozenset(content) for key, content in before}
+    reports = [0, 0, 0]
+    for key, content in stream:
+        elements = frozenset(content)
+        reports[0 if key not in documents else 1 if documents[key] != elements else 2] += 1
+        documents[key] = elements
+    return documents, reports
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("chunk", [1, 1 << 30])
+@pytest.mark.parametrize(
+    ("size", "workers"),
+    [(1, 0), (2, 0), (3, 0), (5, 0), (16, 0), (10_000, 0), (10_000, None), (3, 1), (2, 3)],
+)
+def test_any_size_of_batch_and_number_of_workers_gives_the_same_file(
+    path: Path, size: int, workers: int | None, chunk: int, kept: bool
+) -> None:
+    before, stream = history()
+    documents, expected = one_by_one(before, stream)
+    reference = path.with_name("reference.db")
+    with open_sets(reference, content=kept) as db:
+        for key, content in before + stream:
+            db.add(key, content)
+    with open_sets(path, content=kept) as db, in_batches_of(size, chunk=chunk):
+        db.add_many(before, workers=0)
+        report = db.add_many(stream, workers=workers)
+        assert list(counts(report)) == expected
+        assert report.documents == len(stream)
+        assert db.keys() == list(documents)
+        if kept:
+            assert {key: frozenset(db.get(key).content or ()) for key in documents} == documents
+    assert inspection.contents(path) == inspection.contents(reference)
+    inspection.check(path)
+
+
+def test_batches_are_bounded_in_size_too(path: Path) -> None:
+    reports: list[AddReport] = []
+    texts = {f"d{i}": f"the fox and the {i} grapes" for i in range(10)}
+    with lshdb.open(path) as db, in_batches_of(1000, size=200, chunk=1):
+        db.add_many(texts.items(), on_batch=reports.append, workers=0)
+        assert 3 <= len(reports) <= 10
+        assert stored(db) == texts
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_batch_is_in_the_file_when_it_is_reported(path: Path, workers: int) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def look(report: AddReport) -> None:
+        (count,) = inspection.rows(path, "SELECT count(*) FROM documents")[0]
+        assert isinstance(count, int)
+        seen.append((report.added, count))
+
+    with open_sets(path) as db, in_batches_of(4):
+        total = db.add_many(((f"k{i}", [i]) for i in range(10)), on_batch=look, workers=workers)
+    assert seen == [(4, 4), (4, 8), (2, 10)]
+    assert total == AddReport(added=10)
+
+
+def test_documents_are_read_as_they_are_needed(path: Path) -> None:
+    """A stream larger than memory is no trouble: it is never far ahead of the file."""
+    ahead: list[int] = []
+
+    def stream() -> Iterator[tuple[str, Content]]:
+        for i in range(30):
+            (count,) = inspection.rows(path, "SELECT count(*) FROM documents")[0]
+            assert isinstance(count, int)
+            ahead.append(i - count)
+            yield f"k{i}", [i]
+
+    with open_sets(path) as db, in_batches_of(3):
+        db.add_many(stream(), workers=0)
+    assert max(ahead) <= 2 * 3
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_stream_may_ask_the_database_that_it_goes_to(path: Path, workers: int) -> None:
+    """Such as: add what nothing similar is there for."""
+    known = {f"k{i}": [i, i + 1, i + 2] for i in range(48)}
+
+    def new_only(db: lshdb.Database) -> Iterator[tuple[str, Content]]:
+        for i in range(20):
+            elements = [5 * i, 5 * i + 1, 5 * i + 2]
+            if not db.query(elements):
+                assert f"n{i}" not in db
+                yield f"n{i}", elements
+
+    with open_sets(path) as db, in_batches_of(2):
+        db.add_many(known.items(), workers=0)
+        report = db.add_many(new_only(db), workers=workers)
+        assert counts(report) == (10, 0, 0)
+        assert db.keys() == [*known, *(f"n{i}" for i in range(10, 20))]
+    inspection.check(path)
+
+
+def test_documents_and_pairs_may_be_mixed_and_none_is_none(path: Path) -> None:
+    with open_sets(path) as db:
+        assert db.add_many([Document("a", ["x"]), ("b", ["y"])]) == AddReport(added=2)
+        assert db.add_many([]) == AddReport()
+        assert db.keys() == ["a", "b"]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("failure", ["document", "stream"])
+def test_batches_before_a_failure_stay_and_its_own_does_not(
+    path: Path, failure: str, workers: int
+) -> None:
+    def stream() -> Iterator[tuple[str, Content]]:
+        yield from ((f"k{i}", [i]) for i in range(7))
+        if failure == "stream":
+            raise OSError("unplugged")
+        yield "bad", "a text"
+        yield "k7", [7]
+
+    with open_sets(path) as db, in_batches_of(3):
+        with pytest.raises(ContentError if failure == "document" else OSError):
+            db.add_many(stream(), workers=workers)
+        assert db.keys() == [f"k{i}" for i in range(6)]
+    inspection.check(path)
+
+
+@pytest.mark.parametrize("chunk", [1, 1 << 30])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_interrupted_stream_leaves_whole_batches(path: Path, workers: int, chunk: int) -> None:
+    def stream() -> Iterator[tuple[str, Content]]:
+        yield from ((f"k{i}", [i]) for i in range(10))
+        raise KeyboardInterrupt
+
+    with open_sets(path) as db, in_batches_of(3, chunk=chunk):
+        with pytest.raises(KeyboardInterrupt):
+            db.add_many(stream(), workers=workers)
+        keys = db.keys()
+        assert keys == [f"k{i}" for i in range(len(keys))]
+        assert len(keys) in (3, 6, 9)
+        assert db.add_many(((f"k{i}", [i]) for i in range(10)), workers=0).unchanged == len(keys)
+    inspection.check(path)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_nothing_is_written_after_a_batch_that_could_not_be(path: Path, workers: int) -> None:
+    """Batches are written in order: a gap would be a document lost without a word."""
+    own = Store.insert_new
+    written: list[int] = []
+
+    def second_fails(self: Store, doc_ids: Any, *columns: Any) -> bool:
+        assert own(self, doc_ids, *columns)
+        written.append(len(doc_ids))
+        if len(written) == 2:
+            raise Busy("locked")
+        return True
+
+    with open_sets(path) as db, in_batches_of(2):
+        with mock.patch.object(Store, "insert_new", second_fails), pytest.raises(Busy):
+            db.add_many(((f"k{i}", [i]) for i in range(12)), workers=workers)
+        assert db.keys() == ["k0", "k1"]
+    inspection.check(path)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(13, [4, 4, 5]), (14, [4, 4, 4, 2]), (3, [3])])
+def test_a_small_rest_is_written_with_the_batch_before(
+    path: Path, count: int, expected: list[int]
+) -> None:
+    """By itself it would touch as many pages as a large one."""
+    batches: list[int] = []
+    with open_sets(path) as db, in_batches_of(4):
+        db.add_many(
+            ((f"k{i}", [i]) for i in range(count)),
+            on_batch=lambda report: batches.append(report.added),
+            workers=1,
+        )
+    assert batches == expected
+
+
+def test_an_unchanged_document_writes_nothing(path: Path) -> None:
+    documents = set_families(1, families=4, copies=2, size=20)
+    with open_sets(path) as db:
+        db.add_many(documents.items())
+    before = inspection.files(path.parent)
+    with open_sets(path) as db:
+        report = db.add_many((key, [*content, *content]) for key, content in documents.items())
+        assert counts(report) == (0, 0, len(documents))
+    assert inspection.files(path.parent) == before
+
+
+def test_an_update_leaves_no_stale_bucket(path: Path) -> None:
+    """Also where old and new have most of their buckets in common."""
+    documents = text_families(5, families=3, copies=3, words=30, most_edits=4)
+    with lshdb.open(path) as db:
+        db.add_many(documents.items())
+        for key, text in documents.items():
+            db.add(key, f"{text} and a few more words")
+        inspection.check(path)
+        db.add_many(documents.items())
+    inspection.check(path)
+    fresh = path.with_name("fresh.db")
+    with lshdb.open(fresh) as db:
+        db.add_many(documents.items())
+    assert inspection.contents(path) == inspection.contents(fresh)
+
+
+# removing
+
+
+def test_removing_takes_all_of_a_document_and_nothing_else(path: Path) -> None:
+    documents = set_families(2, families=3, copies=3, size=20)
+    with open_sets(path) as db:
+        db.add_many([*documents.items(), ("empty", [])])
+        before = inspection.contents(path)
+        gone = {db.get(key).doc_id for key in ("1/base", "1/2", "empty")}
+        db.remove("1/base")
+        db.remove_many(["empty", "1/2", "empty"])
+        after = inspection.contents(path)
+    place = {"documents": 0, "signatures": 0, "bands": 2}
+    for table, column in place.items():
+        assert after[table] == [row for row in before[table] if row[column] not in gone]
+    inspection.check(path)
+
+
+@pytest.mark.parametrize("missing", ["nobody", "", "a\0", "\ud800"])
+def test_removing_with_one_key_missing_removes_nothing(path: Path, missing: str) -> None:
+    with open_sets(path) as db:
+        db.add_many((key, [key]) for key in "abc")
+        before = inspection.contents(path)
+        with pytest.raises(KeyNotFound) as raised:
+            db.remove_many(["a", missing, "b"])
+        assert repr(missing) in str(raised.value)
+        db.remove_many([])
+    assert inspection.contents(path) == before
+
+
+def test_a_removed_key_is_as_new(path: Path) -> None:
+    with open_sets(path) as db:
+        db.add_many([("a", ["x"]), ("b", ["x"])])
+        db.remove("a")
+        assert db.add("a", ["x"]) == AddReport(added=1)
+        assert db.keys() == ["b", "a"]
+        db.remove_many(["a", "b"])
+        assert (len(db), db.keys(), db.buckets(5)) == (0, [], [])
+        assert db.query(["x"]) == []
+    inspection.check(path)
+
+
+# looking inside
+
+
+def test_info_counts_documents_and_bytes(path: Path) -> None:
+    with lshdb.open(path, seed=4) as db:
+        assert (db.info().documents, db.info().empty) == (0, 0)
+        db.add_many([("a", "the fox and the grapes"), ("b", ""), ("c", "?")])
+        info = db.info()
+        assert (info.documents, info.empty, info.settings) == (3, 2, db.settings)
+        log = path.with_name(path.name + "-wal")
+        assert info.bytes == path.stat().st_size + log.stat().st_size > path.stat().st_size
+    with lshdb.open(path, mode="read") as db:
+        assert db.info().bytes == path.stat().st_size
+
+
+def test_buckets_are_counted_and_the_largest_come_first(path: Path) -> None:
+    with open_sets(path) as db:
+        db.add_many([(f"same{i}", ["x", "y"]) for i in range(3)])
+        db.add_many([("twin1", ["z"]), ("twin2", ["z"]), ("alone", ["w"]), ("empty", [])])
+        bands = db.settings.construction.bands
+        largest = db.buckets(bands * 3)
+        assert [bucket.documents for bucket in largest] == [3] * bands + [2] * bands + [1] * bands
+        assert [bucket.band_no for bucket in largest[:bands]] == list(range(bands))
+        assert largest[:bands] == db.buckets_of("same0") == db.buckets_of("same2")
+        assert db.buckets(2) == largest[:2]
+        assert len(db.buckets()) == 10
+        keys = db.get("alone").bucket_keys
+        assert keys is not None
+        assert db.buckets_of("alone") == [Bucket(i, k, 1) for i, k in enumerate(keys.tolist())]
+        with pytest.raises(KeyNotFound):
+            db.buckets_of("nobody")
+
+
+# signatures without documents
+
+
+def test_without_content_none_is_stored(path: Path) -> None:
+    documents = text_families(3, families=4, copies=3, words=40, most_edits=4)
+    with lshdb.open(path, content=False) as db:
+        db.add_many([*documents.items(), ("empty", "")])
+        assert inspection.rows(path, "SELECT count(*), count(content) FROM documents") == [(17, 0)]
+        base = db.get("0/base")
+        assert base.content is None
+        assert base.signature is not None
+        assert db.count_distinct(base) is None
+        assert counts(db.add_many(documents.items())) == (0, 0, 16)
+        assert db.add("0/base", "something else altogether here").updated == 1
+        db.remove("1/base")
+        assert db.query(key="empty") == []
+    inspection.check(path)
+    with lshdb.open(path.with_name("kept.db")) as kept:
+        kept.add_many([*documents.items(), ("empty", "")])
+        kept.add("0/base", "something else altogether here")
+        kept.remove("1/base")
+        for table in ("signatures", "bands"):
+            assert inspection.contents(kept.path)[table] == inspection.contents(path)[table]
+
+
+# closing, threads, processes
+
+
+def test_a_closed_database_says_so(path: Path) -> None:
+    db = lshdb.open(path)
+    db.add("fox", "the fox and the grapes")
+    db.close()
+    db.close()
+    actions: list[Callable[[], object]] = [
+        lambda: db.add("a", "text"),
+        lambda: db.get("fox"),
+        lambda: db.query("text"),
+        lambda: db.keys(),
+        lambda: len(db),
+        lambda: db.remove("fox"),
+        lambda: db.info(),
+    ]
+    for action in actions:
+        with pytest.raises(UsageError, match="closed"):
+            action()
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_context_manager_closes_whatever_happens(path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), lshdb.open(path) as db:
+        db.add("fox", f"{1 / len(db)}")
+    with pytest.raises(UsageError):
+        len(db)
+
+
+def test_another_thread_is_told_to_open_the_file_itself(path: Path) -> None:
+    caught: list[Exception] = []
+
+    def use(db: lshdb.Database) -> None:
+        try:
+            db.keys()
+        except Exception as error:
+            caught.append(error)
+
+    with lshdb.open(path) as db:
+        thread = threading.Thread(target=use, args=(db,))
+        thread.start()
+        thread.join()
+        assert [type(error) for error in caught] == [UsageError]
+        assert db.keys() == []
+
+
+ANSWERS = """
+import sys, lshdb
+with lshdb.open(sys.argv[1], mode="read") as db:
+    for key in db.keys():
+        print([ascii(match) for match in db.query(key=key, threshold=0.3)])
+        print([ascii(match) for match in db.query(db.get(key).content, exhaustive=True)])
+"""
+
+
+@pytest.mark.parametrize("sketch", ["fast", "minhash"])
+def test_another_process_gives_the_same_answers(path: Path, sketch: str) -> None:
+    documents = text_families(6, families=6, copies=3, words=40, most_edits=6)
+    with lshdb.open(path, sketch=sketch, shingle="word:2") as db:
+        db.add_many(documents.items())
+        expected = []
+        for key, text in documents.items():
+            expected.append(f"{[ascii(match) for match in db.query(key=key, threshold=0.3)]}")
+            expected.append(f"{[ascii(match) for match in db.query(text, exhaustive=True)]}")
+    for hash_seed in ("1", "2"):
+        answers = subprocess.run(
+            [sys.executable, "-c", ANSWERS, path],
+            env={"PYTHONHASHSEED": hash_seed, "PATH": "", "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert answers.stdout.splitlines() == expected
+
+
+# two connections
+
+
+def test_two_connections_take_turns(path: Path) -> None:
+    with open_sets(path) as one, open_sets(path) as other:
+        for i in range(5):
+            assert one.add(f"one{i}", ["x", "y", i]).added == 1
+            assert other.add(f"other{i}", ["x", "y", i]).added == 1
+            assert other.add("shared", [i]).documents == 1
+            assert one.add("shared", [i]).unchanged == 1
+            assert one.add("shared", [i, "x"]).updated == 1
+            assert [match.key for match in other.query(["x", "y", i])][:2] == [
+                f"one{i}",
+                f"other{i}",
+            ]
+        other.remove("one0")
+        assert "one0" not in one
+        assert one.keys() == other.keys()
+        assert len(one) == 10
+    inspection.check(path)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("change", ["replace", "remove", "add"])
+def test_what_another_connection_does_between_signing_and_writing_counts(
+    path: Path, change: str, workers: int
+) -> None:
+    """A batch is compared with the file once more when it has the write lock."""
+    documents: Pairs = [("a", [1, 2, 3]), ("b", [4, 5, 6]), ("c", [7]), ("d", [8])]
+    own = Store.writing
+    with open_sets(path) as db, open_sets(path) as other:
+        db.add_many([("a", [1, 2, 3]), ("b", [4])])
+
+        def write_first(self: Store) -> Any:
+            if self is db._store and not acted:
+                acted.append(True)
+                if change == "replace":
+                    other.add_many([("a", [9]), ("b", [9, 10])])
+                elif change == "remove":
+                    other.remove_many(["a", "b"])
+                else:
+                    other.add_many([("c", [7]), ("d", [])])
+            return own(self)
+
+        acted: list[bool] = []
+        with mock.patch.object(Store, "writing", write_first), in_batches_of(2):
+            report = db.add_many(documents, workers=workers)
+        expected = {"replace": (2, 2, 0), "remove": (4, 0, 0), "add": (0, 2, 2)}
+        assert counts(report) == expected[change]
+        assert stored(db) == {key: tuple(content) for key, content in documents}
+    inspection.check(path)
+
+
+def all_in(pages: Iterable[Iterable[str]]) -> list[str]:
+    return [key for page in pages for key in page]
+
+
+def test_writers_in_threads_of_their_own_lose_nothing(path: Path) -> None:
+    names = ["ann", "bob", "cid"]
+    open_sets(path).close()
+    failures: list[Exception] = []
+
+    def write(name: str) -> None:
+        try:
+            with open_sets(path) as db:
+                for i in range(15):
+                    db.add_many([(f"{name}{i}", [name, i]), ("shared", [name, i])], workers=0)
+                    if i % 5 == 4:
+                        db.remove(f"{name}{i - 1}")
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    with open_sets(path) as db:
+        kept = [i for i in range(15) if i % 5 != 3]
+        expected = all_in([f"{name}{i}" for i in kept] for name in names)
+        assert sorted(db.keys()) == sorted([*expected, "shared"])
+    inspection.check(path)

@@ -1,0 +1,364 @@
+"""Disks that are full, files that may not be written, files that vanish: a clear error, no loss."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import inspection
+import pytest
+from helpers import Command, finish, unprivileged
+
+import lshdb
+from lshdb.errors import StoreError
+
+HERE = Path(__file__).resolve().parent
+
+
+def lines(count: int, name: str) -> str:
+    """JSON lines of documents that are not alike."""
+    draw = random.Random(name)
+    texts = [" ".join(f"w{draw.randrange(5000)}" for _ in range(60)) for _ in range(count)]
+    return "".join(json.dumps({"id": f"{name}{n}", "text": t}) + "\n" for n, t in enumerate(texts))
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """With 40 documents in lsh.db."""
+    command = Command(tmp_path)
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        db.add_many((f"d{i}", f"the fox and the grapes {i // 2}") for i in range(40))
+    return command
+
+
+# full disks
+
+
+@functools.cache
+def may_mount() -> bool:
+    """Whether a file system can be mounted that only a process of ours sees."""
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", "/mnt"]
+    if shutil.which("unshare") is None or not Path("/mnt").is_dir():
+        return False
+    private = [*NAMESPACE, *mount]
+    return subprocess.run(private, capture_output=True, check=False).returncode == 0
+
+
+NAMESPACE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+MOUNT = 'mount -t tmpfs -o size=$1 none "$2" && cd "$2" && exec "$3" -c "$4"'
+
+
+def on_disk_of(size: str, place: Path, test: Callable[[], None]) -> None:
+    """Call a function of this module in a process whose current directory is a small disk."""
+    if not may_mount():
+        pytest.skip("mounting a small file system is not permitted here")
+    paths = [str(HERE), str(HERE.parent)]
+    call = f"import sys; sys.path[:0] = {paths!r}; import test_faults as t; "
+    arguments: list[str | Path] = [size, place, sys.executable, f"{call}t.{test.__name__}()"]
+    done = subprocess.run(
+        [*NAMESPACE, "sh", "-c", MOUNT, "sh", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _fill(path: Path, leave: int = 0) -> None:
+    """Make a file that takes the room of the disk."""
+    with path.open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(b"\0" * 4096):
+            pass
+    os.truncate(path, max(0, path.stat().st_size - leave))
+
+
+def _on_full_disk() -> None:
+    here = Path.cwd()
+    command = Command(here)
+    command.done("add", "-", stdin=lines(60, "s"))
+    before = inspection.contents(here / "lsh.db")
+    more = lines(3000, "n")
+    full = "the disk is full; nothing of the last batch was written"
+
+    def unchanged() -> None:
+        assert inspection.contents(here / "lsh.db") == before
+        inspection.check(here / "lsh.db")
+
+    # While there is some room left.
+    result = command("add", "-", stdin=more)
+    assert (result.status, result.err.splitlines()) == (
+        1,
+        ["added 0, updated 0, unchanged 0, failed 0", f"lshdb: lsh.db: {full}"],
+    )
+    unchanged()
+    assert command.fails("dedup", "-d", "lsh.db", "-", "-o", "out", stdin=more) == f"lsh.db: {full}"
+    told = command.fails("dedup", "-", "-o", "out", stdin=more)
+    assert full in told
+    assert told.endswith("(it is temporary: the variable TMPDIR names another directory for it)")
+    unchanged()
+    assert [path.name for path in here.iterdir()] == ["lsh.db"]
+    # When there is none at all.
+    _fill(here / "filler")
+    for arguments in (
+        ["add", "-"],
+        ["remove", "s1", "s2"],
+        ["info"],
+        ["pairs"],
+        ["clusters"],
+        ["dedup", "-d", "lsh.db", "-"],
+    ):
+        reason = command.fails(*arguments, stdin=lines(10, "m"))
+        assert reason == "lsh.db: its disk is full: make room and try again"
+    (here / "filler").unlink()
+    unchanged()
+    # When there is room for the temporary database, elsewhere, but not for the output.
+    _fill(here / "filler", leave=200_000)
+    command.variables["TMPDIR"] = str(here.parent)
+    told = command.fails("dedup", "-", "-o", "out", stdin=more)
+    assert told == "out: no space left on device"
+    (here / "filler").unlink()
+    assert [path.name for path in here.iterdir()] == ["lsh.db"]
+    updates = lines(60, "t").replace('"id": "t', '"id": "s')
+    assert command.done("add", "-", stdin=updates).err.startswith("added 0, updated 60")
+    inspection.check(here / "lsh.db")
+
+
+def test_a_full_disk_is_told_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    (place := tmp_path / "disk").mkdir()
+    on_disk_of("1500k", place, _on_full_disk)
+    assert list(tmp_path.iterdir()) == [place]
+
+
+# permissions
+
+needs_modes = pytest.mark.skipif(
+    os.geteuid() == 0 and sys.platform != "linux", reason="root may read everything"
+)
+
+
+@needs_modes
+def test_a_file_in_a_directory_that_may_not_be_written_is_read(command: Command) -> None:
+    root, file = command.directory, command.directory / "lsh.db"
+    root.chmod(0o500)
+    try:
+        before = inspection.files(root)
+        for arguments in (
+            ["info"],
+            ["query", "--key", "d1"],
+            ["pairs"],
+            ["clusters"],
+            ["show", "d1"],
+            ["sql", "SELECT count(*) FROM documents"],
+        ):
+            result = command(*arguments, before=unprivileged)
+            assert (result.status, result.err) == (0, "")
+            assert result.out
+        assert command("query", "--key", "d1", before=unprivileged).out == "1.000000\texact\td0\n"
+        for arguments in (["add", "-"], ["remove", "d1"], ["init"]):
+            reason = command.fails(*arguments, stdin=lines(1, "n"), before=unprivileged)
+            assert reason == "lsh.db cannot be written: the file or its directory is read-only"
+        assert inspection.files(root) == before
+    finally:
+        root.chmod(0o700)
+    inspection.check(file)
+
+
+UNFINISHED = """
+import os, sys, lshdb
+db = lshdb.open(sys.argv[1])
+db.add("late", "the fox and the grapes")
+os._exit(0)
+"""
+
+
+@needs_modes
+def test_what_is_still_in_the_log_is_read_or_the_file_refused(command: Command) -> None:
+    root = command.directory
+    subprocess.run([sys.executable, "-c", UNFINISHED, root / "lsh.db"], check=True)
+    root.chmod(0o500)
+    try:
+        assert command("show", "late", before=unprivileged).status == 0
+        root.chmod(0o700)
+        (root / "lsh.db-shm").unlink()  # as in a copy without it
+        root.chmod(0o500)
+        for arguments in (["show", "late"], ["sql", "SELECT key FROM documents"]):
+            assert command.fails(*arguments, before=unprivileged).startswith(
+                "lsh.db has changes in lsh.db-wal, which cannot be read without permission to write"
+            )
+    finally:
+        root.chmod(0o700)
+    assert command.done("show", "late").status == 0
+    assert [path.name for path in root.iterdir()] == ["lsh.db"]
+
+
+CHANGED = """
+import os, subprocess, sys, lshdb
+path = sys.argv[1]
+db = lshdb.open(path, mode="read")
+assert len(db) == 40
+code = "import sys, lshdb; lshdb.open(sys.argv[1]).add('new', 'text')"
+os.chmod(os.path.dirname(path), 0o700)       # somebody who may writes meanwhile
+subprocess.run([sys.executable, "-c", code, path], check=True)
+os.chmod(os.path.dirname(path), 0o500)
+for read in (db.keys, db.info, lambda: db.query("the fox")):
+    try:
+        print(read())
+    except lshdb.StoreError as error:
+        print(error)
+with lshdb.open(path, mode="read") as again:
+    print(len(again))
+"""
+
+
+@needs_modes
+def test_a_file_that_changes_while_it_is_read_without_locks_is_noticed(command: Command) -> None:
+    root = command.directory
+    root.chmod(0o500)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", CHANGED, root / "lsh.db"],
+            capture_output=True,
+            text=True,
+            preexec_fn=unprivileged,
+            check=False,
+        )
+    finally:
+        root.chmod(0o700)
+    assert done.stderr == ""
+    *told, count = done.stdout.splitlines()
+    assert count == "41"
+    assert len(told) == 3
+    assert all("was changed by another process, and could not be locked" in line for line in told)
+
+
+# files that vanish
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced", "moved"])
+def test_a_file_that_is_gone_is_not_written_to(tmp_path: Path, path: Path, how: str) -> None:
+    with lshdb.open(path) as db:
+        db.add("fox", "the fox and the grapes")
+    other = tmp_path / "other.db"
+    shutil.copy(path, other)
+    db = lshdb.open(path)
+    db.add("more", "the fox and the ant")
+    if how == "deleted":
+        path.unlink()
+    elif how == "replaced":
+        other.replace(path)
+    else:
+        path.rename(tmp_path / "moved.db")
+    uses: list[Callable[[], object]] = [
+        lambda: db.add("new", "text"),
+        lambda: db.add_many([("new", "text")]),
+        lambda: db.remove("fox"),
+        lambda: db.query("the fox"),
+        lambda: db.get("fox"),
+        lambda: list(db.pairs()),
+        lambda: db.info(),
+    ]
+    for use in uses:
+        with pytest.raises(StoreError, match="was deleted or replaced while it was open"):
+            use()
+    db.close()
+    if how == "replaced":
+        with lshdb.open(path, mode="write") as db:
+            assert db.keys() == ["fox"]
+            assert db.add("new", "text").added == 1
+        inspection.check(path)
+    if how == "moved":
+        assert {"fox", "more"} == {
+            key for (key,) in inspection.rows(tmp_path / "moved.db", "SELECT key FROM documents")
+        }
+        inspection.check(tmp_path / "moved.db")
+
+
+@pytest.mark.parametrize("suffix", ["-wal", "-shm"])
+def test_a_log_that_is_deleted_is_noticed_and_what_it_had_is_saved(path: Path, suffix: str) -> None:
+    with lshdb.open(path) as db:
+        db.add("fox", "the fox and the grapes")
+    db = lshdb.open(path)
+    db.add("late", "the fox and the ant")
+    path.with_name(path.name + suffix).unlink()
+    told = f"{suffix} was deleted or replaced while the database was open: close it"
+    with pytest.raises(StoreError, match=told):
+        db.add("new", "text")
+    with pytest.raises(StoreError, match=told):
+        db.query("the fox")
+    with pytest.raises(StoreError, match=told):
+        lshdb.open(path)
+    db.close()
+    with lshdb.open(path) as again:
+        assert again.keys() == ["fox", "late"]
+    inspection.check(path)
+
+
+def test_a_log_that_is_anothers_is_left_to_it(path: Path) -> None:
+    """The last to close a file copies its log into it: here that would undo what others wrote."""
+    with lshdb.open(path) as db:
+        db.add("fox", "the fox and the grapes")
+    code = (
+        "import sys, pathlib, lshdb; path = pathlib.Path(sys.argv[1])\n"
+        "db = lshdb.open(path); db.add('late', 'the fox and the ant')\n"
+        "for suffix in '-wal', '-shm': path.with_name(path.name + suffix).unlink()\n"
+        "input()\n"
+        "db.close()\n"
+        "try: lshdb.open(path)\n"
+        "except lshdb.StoreError as error: print(error)"
+    )
+    first = subprocess.Popen(
+        [sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    log = path.with_name(path.name + "-wal")
+    while not path.with_name(path.name + "-shm").exists():
+        time.sleep(0.01)
+    while log.exists():
+        time.sleep(0.01)
+    time.sleep(0.05)
+    with lshdb.open(path) as db:
+        db.add_many((f"new{i}", f"a text {i}") for i in range(50))
+        out, _ = first.communicate("\n", timeout=60)
+        assert "cannot be opened again in this process" in out
+        assert len(db) == 51
+    inspection.check(path)
+    assert len(inspection.rows(path, "SELECT 1 FROM documents")) == 51
+
+
+# killed commands
+
+
+def test_what_a_killed_dedup_left_is_told_or_cleared_away(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    process = command.start("dedup", "-", "-o", "out", stdin=subprocess.PIPE)
+
+    def left(pattern: str) -> list[Path]:
+        return list(tmp_path.glob(pattern))
+
+    try:
+        deadline = time.monotonic() + 60
+        while not left(".lshdb-dedup-*/dedup.db") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        # A run beside one that goes on leaves it alone.
+        said = command.done("dedup", "-", "-o", "out", stdin=lines(3, "a")).err
+        assert said == "kept 3, dropped 0, failed 0\n"
+        assert left(".lshdb-dedup-*/dedup.db")
+    finally:
+        process.send_signal(signal.SIGKILL)
+        finish(process)
+    (partial,) = left("out.*.partial")
+    said = command.done("dedup", "-", "-o", "out", stdin=lines(3, "a")).err
+    assert said == (
+        f"lshdb: {partial} is of a run that was killed; delete it if its lines are not needed\n"
+        "kept 3, dropped 0, failed 0\n"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["out", partial.name])

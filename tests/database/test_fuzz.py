@@ -1,0 +1,67 @@
+"""Whatever comes in: no traceback, no hang, no lost document, nothing that acts on a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from measure.torture import fuzz
+from measure.torture.trial import _unseemly, run, run_installed
+
+import lshdb
+from lshdb.errors import LshdbError
+from lshdb.model import Construction, Shingling
+from lshdb.settings import SettingsRequest
+from lshdb.shingling.content import from_stored
+from lshdb.tuning.resolve import resolve
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def test_a_share_of_the_long_form(tmp_path: Path) -> None:
+    tally = fuzz.work(0, 60, str(tmp_path), inputs=900)
+    assert tally.faults >= 900
+    assert tally.commands
+    assert tally.clean, "\n".join(tally.notes)
+
+
+NAMES = ("threshold", "recall", "shingle", "permutations", "construction", "sketch", "seed")
+
+
+@settings(max_examples=100, deadline=None)
+@given(given_settings=st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, ANYTHING)))
+def test_settings_of_any_type(given_settings: dict[str, object]) -> None:
+    try:
+        made = resolve(SettingsRequest(**given_settings))  # type: ignore[arg-type]
+    except LshdbError:
+        return
+    assert Shingling.parse(str(made.shingling)) == made.shingling
+    assert Construction.parse(str(made.construction)) == made.construction
+
+
+@settings(max_examples=150, deadline=None)
+@given(stored=st.text() | st.from_regex(r"\A\[[\[\]\"1,.a-]*\]\Z"))
+def test_a_stored_set_is_one_or_is_damage(stored: str) -> None:
+    try:
+        elements = from_stored(stored, Shingling("set"))
+    except lshdb.DamagedFile:
+        return
+    assert all(type(element) in (str, int) for element in elements)
+
+
+def test_a_traceback_would_be_seen(tmp_path: Path) -> None:
+    """The judge itself: it must not let everything pass."""
+    for way in (run, run_installed):
+        ended = way(["info", "-d", str(tmp_path / "no.db")])
+        assert (ended.status, ended.defect) == (1, "")
+        assert "no.db" in ended.err
+    assert _unseemly("a\x1b[31m", "", 0)
+    assert _unseemly("", "", 1)
+    assert _unseemly("", "lshdb: x", 3)
+    assert _unseemly("", "Traceback (most recent call last)", 1)
+    assert not _unseemly("a\tb\n", "lshdb: x", 1)

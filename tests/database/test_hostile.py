@@ -1,0 +1,287 @@
+"""Files and documents that mean harm: nothing in them is run, and none gets through."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import inspection
+import pytest
+from helpers import Command
+from measure.torture import damage, flooding, trial
+
+import lshdb
+from lshdb.errors import DamagedFile, QueryError, UnsafeFile
+
+TEXTS = [("a", "the fox and the grapes of the vine"), ("b", "the fox and the grapes of a vine")]
+
+
+@pytest.fixture
+def filled(path: Path) -> Path:
+    with lshdb.open(path, threshold=0.3) as db:
+        db.add_many(TEXTS)
+    return path
+
+
+def alter(path: Path, *statements: str) -> None:
+    """Change a file as an opponent would, past all that lshdb allows."""
+    with inspection.sqlite(path) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        for statement in statements:
+            connection.execute(statement)
+
+
+def forged(name: str, old: str, new: str) -> str:
+    return f"UPDATE sqlite_schema SET sql = replace(sql, '{old}', '{new}') WHERE name = '{name}'"
+
+
+BOMB = "hex(zeroblob(99))"
+UNSAFE = {
+    "trigger": ["CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents; END"],
+    "trigger on bands": ["CREATE TRIGGER t BEFORE DELETE ON bands BEGIN SELECT 1; END"],
+    "trigger on a view": ["CREATE TRIGGER t INSTEAD OF INSERT ON buckets BEGIN SELECT 1; END"],
+    "index of an expression": [f"CREATE INDEX i ON documents (upper(key) || {BOMB})"],
+    "index with a condition": [f"CREATE INDEX i ON documents (key) WHERE key > {BOMB}"],
+    "cascade": ["CREATE TABLE x (d REFERENCES documents (doc_id) ON DELETE CASCADE)"],
+    "set null": ["CREATE TABLE x (d, FOREIGN KEY (d) REFERENCES Signatures ON UPDATE SET NULL)"],
+}
+FORGED = {
+    "table as a view": ["DROP TABLE bands", "CREATE VIEW bands AS SELECT 1 AS band_no"],
+    "view with functions": ["DROP VIEW buckets", f"CREATE VIEW buckets AS SELECT {BOMB}"],
+    "virtual table": ["DROP TABLE bands", "CREATE VIRTUAL TABLE bands USING fts5 (band_no)"],
+    "generated column": [f"ALTER TABLE documents ADD COLUMN more TEXT AS ({BOMB})"],
+    "default": [forged("documents", "BLOB    NOT NULL", f"BLOB NOT NULL DEFAULT ({BOMB})")],
+    "check": [forged("documents", "CHECK (shingles >= 0)", f"CHECK (shingles > {BOMB})")],
+    "constraint gone": [forged("documents", "UNIQUE", "")],
+    "trigger under another name": [
+        "CREATE TABLE x (y)",
+        "CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents; END",
+        "UPDATE sqlite_schema SET tbl_name = 'x' WHERE name = 't'",
+    ],
+    "another table's definition": [
+        "CREATE TABLE x (y)",
+        "UPDATE sqlite_schema SET sql = 'CREATE TRIGGER x AFTER INSERT ON documents "
+        "BEGIN SELECT 1; END' WHERE name = 'x'",
+    ],
+    "huge settings": ["UPDATE settings SET shingle = printf('%.*c', 3000000, 'x')"],
+    "long settings": ["UPDATE settings SET construction = printf('and 1,%.*c', 900000, ' ')"],
+    "huge definition": [f"CREATE VIEW x AS SELECT 1 /*{'x' * 1_500_000}*/"],
+}  # fmt: skip
+HARMLESS = {
+    "index": ["CREATE INDEX i ON documents (digest, key DESC)"],
+    "view": [f"CREATE VIEW v AS SELECT {BOMB} FROM documents"],
+    "view without end": ["CREATE VIEW v AS SELECT * FROM w", "CREATE VIEW w AS SELECT * FROM v"],
+    "table": ["CREATE TABLE labels (label, doc_id REFERENCES documents)"],
+    "search": [
+        "CREATE VIRTUAL TABLE f USING fts5 (content, content = 'documents', content_rowid = doc_id)"
+    ],
+    "trigger on one's own": [
+        "CREATE TABLE x (y)",
+        "CREATE TRIGGER t AFTER INSERT ON x BEGIN DELETE FROM documents; END",
+    ],
+    "quoted by ALTER TABLE": [
+        "PRAGMA legacy_alter_table = ON",
+        "ALTER TABLE bands RENAME TO b",
+        "ALTER TABLE b RENAME TO bands",
+    ],
+}
+
+
+def everything(path: Path) -> list[Callable[[], object]]:
+    """What the library can be asked of a file."""
+    return [
+        lambda: lshdb.open(path).close(),
+        lambda: lshdb.open(path, mode="read").close(),
+        lambda: lshdb.open(path, mode="write").close(),
+    ]
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_code_in_the_file_is_refused_before_it_can_run(filled: Path, name: str) -> None:
+    alter(filled, *UNSAFE[name])
+    before = filled.read_bytes()
+    for opening in everything(filled):
+        with pytest.raises(UnsafeFile, match="drop it, or do not trust it"):
+            opening()
+    assert filled.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_tables_that_are_not_lshdbs_own_are_refused(filled: Path, name: str) -> None:
+    alter(filled, *FORGED[name])
+    before = filled.read_bytes()
+    for opening in everything(filled):
+        with pytest.raises((DamagedFile, UnsafeFile)) as raised:
+            opening()
+        assert len(str(raised.value)) < 500
+    assert filled.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_the_owner_adds_to_the_file_is_left_alone(filled: Path, name: str) -> None:
+    alter(filled, *HARMLESS[name])
+    with lshdb.open(filled) as db:
+        assert [match.key for match in db.query(key="a")] == ["b"]
+        db.remove("a")
+        db.add("c", "another text of some words")
+    assert inspection.rows(filled, "PRAGMA integrity_check") == [("ok",)]
+    assert inspection.rows(filled, "SELECT key FROM documents") == [("b",), ("c",)]
+
+
+def test_no_trigger_runs_that_comes_when_the_file_is_open(filled: Path) -> None:
+    with lshdb.open(filled) as db:
+        alter(filled, *UNSAFE["trigger"])
+        with pytest.raises(QueryError):
+            db.add("c", "a third text of words")
+    assert inspection.rows(filled, "SELECT key FROM documents") == [("a",), ("b",)]
+
+
+def test_every_command_refuses_a_file_with_a_trigger(filled: Path) -> None:
+    alter(filled, *UNSAFE["trigger"])
+    before = filled.read_bytes()
+    for question in (*damage.QUESTIONS, *damage.CHANGES):
+        ended = trial.run(damage.ask(filled, question, "a text"), b'{"id": "c", "text": "x"}')
+        assert (ended.status, ended.out, ended.defect) == (1, "", "")
+        assert "is a trigger on documents" in ended.err
+    assert filled.read_bytes() == before
+
+
+# SQL
+
+HOSTILE_SQL = [
+    "SELECT fts3_tokenizer('simple')",
+    "SELECT FTS3_Tokenizer('simple', x'0000000000000000')",
+    "SELECT zeroblob(1000000000)",
+    "SELECT hex(randomblob(200000000))",
+    "SELECT group_concat(hex(zeroblob(4000000))) FROM json_each('[1,2,3,4]')",
+    f"SELECT 'a' LIKE '{'%a' * 2000}'",
+    f"SELECT {'(' * 3000}1{')' * 3000}",
+    "SELECT readfile('/etc/passwd')",
+    "SELECT writefile('x', 'y')",
+    "PRAGMA hard_heap_limit = 1",
+    "PRAGMA temp_store_directory = '/'",
+    "PRAGMA integrity_check",
+]
+
+
+@pytest.mark.parametrize("sql", HOSTILE_SQL, ids=lambda sql: sql[:40])
+def test_sql_that_reaches_beyond_the_file_or_for_all_memory(filled: Path, sql: str) -> None:
+    with lshdb.open(filled, mode="read") as db, pytest.raises(QueryError, match=r"^SQL: "):
+        list(db.sql(sql)[1])
+
+
+def test_what_the_file_can_hold_sql_can_read(path: Path) -> None:
+    text = "word " * 6_000_000
+    with lshdb.open(path, shingle="word:1") as db:
+        db.add("long", text)
+        assert list(db.sql("SELECT length(content), length(hex(key)) FROM documents")[1]) == [
+            (len(text), 8)
+        ]
+
+
+# damage
+
+VALUES = [
+    "UPDATE documents SET key = x'ff' WHERE doc_id = 1",
+    "UPDATE documents SET content = NULL WHERE doc_id = 1",
+    "UPDATE documents SET content = CAST(x'61ff' AS TEXT) WHERE doc_id = 1",
+    "UPDATE documents SET shingles = 2.5 WHERE doc_id = 2",
+    "UPDATE documents SET digest = 'text' WHERE doc_id = 2",
+    "UPDATE signatures SET signature = x'00' WHERE doc_id = 1",
+    "UPDATE signatures SET signature = 5 WHERE doc_id = 2",
+    "UPDATE bands SET doc_id = 2.5 WHERE doc_id = 2",
+    "UPDATE bands SET doc_id = 99 WHERE doc_id = 2",
+    "DELETE FROM documents WHERE doc_id = 2",
+    "UPDATE settings SET threshold = 'x'",
+    "UPDATE settings SET permutations = 128.5",
+    "UPDATE settings SET seed = 1.5",
+    "UPDATE settings SET shingle = x'00'",
+]
+
+
+@pytest.mark.parametrize("statement", VALUES)
+def test_values_that_no_table_allows_are_told_as_damage(filled: Path, statement: str) -> None:
+    with inspection.sqlite(filled) as connection:
+        before = connection.execute("SELECT rowid, sql FROM sqlite_schema").fetchall()
+    alter(
+        filled,
+        "UPDATE sqlite_schema SET sql = replace(replace(replace(sql, 'STRICT, ', ''), "
+        "') STRICT', ')'), 'NOT NULL', '') WHERE type = 'table'",
+    )
+    with inspection.sqlite(filled) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(statement)
+        connection.execute("PRAGMA writable_schema = ON")
+        for rowid, text in before:
+            connection.execute("UPDATE sqlite_schema SET sql = ? WHERE rowid = ?", (text, rowid))
+
+    def ask() -> None:
+        with lshdb.open(filled, mode="read") as db:
+            for key in db.keys():  # noqa: SIM118
+                db.get(key)
+            db.query(key="a")
+            list(db.pairs())
+            db.query(key="b", containment=True, exhaustive=True)
+
+    with pytest.raises(DamagedFile):
+        ask()
+
+
+def test_a_damaged_file_is_read_rightly_or_refused(tmp_path: Path) -> None:
+    """The short form of scripts/torture's damaged files."""
+    tally = damage.work(0, 60, str(tmp_path), files=60)
+    assert tally.faults == 60
+    assert tally.clean, "\n".join(tally.notes)
+
+
+def test_a_file_cut_anywhere_is_refused(filled: Path, tmp_path: Path) -> None:
+    whole = filled.read_bytes()
+    copy = tmp_path / "copy.db"
+    for chance in range(20):
+        copy.write_bytes(whole[: random.Random(chance).randrange(1, len(whole))])
+        with pytest.raises(lshdb.StoreError), lshdb.open(copy, mode="read") as db:
+            list(db.pairs())
+    shutil.copy(filled, copy)
+    with lshdb.open(copy) as db:
+        assert len(list(db.pairs())) == 1
+
+
+# hash flooding
+
+
+def test_documents_made_to_collide_do_not_under_a_random_seed(tmp_path: Path) -> None:
+    common = flooding.winners(lanes=128, wanted=6, seed=1, tried=60_000)
+    made = flooding.documents(common, 100, others=20)
+    known = flooding.flood(tmp_path / "known.db", 1, made)
+    assert known["largest bucket"] > 90
+    for name in ("one", "other"):
+        secret = flooding.flood(tmp_path / f"{name}.db", "random", made)
+        # Of 46 elements two share 6: six lanes agree by chance in 5 of a million pairs.
+        assert secret["largest bucket"] < 10
+
+
+def test_a_random_seed_is_another_in_each_file_and_stays(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    seeds = set()
+    for name in ("a.db", "b.db", "c.db"):
+        command.done("init", "-d", name, "--seed", "random")
+        seeds.add(command.done("info", "--json", "-d", name).record["seed"])
+        with lshdb.open(tmp_path / name, seed="random") as db:
+            assert db.settings.seed in seeds
+    assert len(seeds) == 3
+    assert all((1 << 32) <= seed < (1 << 63) for seed in seeds)
+
+
+def test_a_chosen_seed_is_not_taken_for_a_random_one(filled: Path) -> None:
+    with pytest.raises(lshdb.SettingsMismatch, match="seed 1, not a random one"):
+        lshdb.open(filled, seed="random")
+
+
+def test_sqlite_has_what_the_defences_need() -> None:
+    with sqlite3.connect(":memory:") as connection:
+        assert connection.execute("PRAGMA trusted_schema").fetchone() is not None
+        assert connection.execute("PRAGMA cell_size_check").fetchone() is not None
+    connection.close()

@@ -1,0 +1,92 @@
+"""Several files asked as if they were one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+from helpers import Command, text_families
+
+import lshdb
+from lshdb.shards import matching, query_files
+
+TEXTS = text_families(seed=3, families=40, copies=4, words=40, most_edits=8)
+THRESHOLD = 0.3
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """The same documents in whole.db, and in three files of shards/."""
+    parts: dict[str, list[tuple[str, str]]] = {"whole.db": sorted(TEXTS.items())}
+    for key, text in sorted(TEXTS.items()):
+        parts.setdefault(f"shards/{crc32(key.encode()) % 3}.db", []).append((key, text))
+    (tmp_path / "shards").mkdir()
+    for name, documents in parts.items():
+        with lshdb.open(tmp_path / name, threshold=THRESHOLD) as db:
+            db.add_many(documents, workers=0)
+    return [tmp_path / name for name in sorted(parts)]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"top": 3}, {"containment": True}, {"estimate": True}, {"threshold": 0.7}]
+)
+def test_shards_answer_as_one_file_does(files: list[Path], options: dict[str, float]) -> None:
+    *shards, whole = files
+    with lshdb.open(whole) as db:
+        for key in list(TEXTS)[::17]:
+            for asked in ({"key": key}, {"content": TEXTS[key] + " more"}):
+                one = db.query(**asked, **options)  # type: ignore[arg-type]
+                several = query_files(shards, **asked, **options)  # type: ignore[arg-type]
+                assert [_rank(match) for match in one] == [_rank(match) for match in several]
+                if "top" not in options:
+                    assert set(several) == set(one)
+
+
+def _rank(match: lshdb.Match) -> tuple[float, ...]:
+    """What matches are ordered by; equal ones come in the order of addition, here or there."""
+    if match.containment is not None:
+        return match.containment, match.similarity
+    return match.similarity, match.estimate
+
+
+@pytest.mark.usefixtures("files")
+def test_the_command_takes_a_pattern(tmp_path: Path) -> None:
+    run = Command(tmp_path)
+    key = next(iter(TEXTS))
+    for form in ([], ["--json"], ["--top", "2"]):
+        whole = run.done("query", "-d", "whole.db", "--key", key, *form, says="")
+        assert run.done("query", "-d", "shards/*.db", "--key", key, *form, says="") == whole
+        assert whole.lines
+    assert run.fails("query", "-d", "shards/*.sqlite", "--text", "x") == (
+        "no file matches shards/*.sqlite"
+    )
+    assert run.fails("query", "-d", "shards/*.db", "--key", "?") == "no document has the key '?'"
+    assert not (tmp_path / "shards" / "*.sqlite").exists()
+
+
+def test_a_name_with_a_star_is_a_name_first(tmp_path: Path) -> None:
+    path = tmp_path / "a*.db"
+    lshdb.open(path).close()
+    lshdb.open(tmp_path / "ab.db").close()
+    assert matching(path) == [path]
+    assert matching(tmp_path / "new.db") == [tmp_path / "new.db"]
+    assert matching(tmp_path / "?b.db") == [tmp_path / "ab.db"]
+
+
+def test_files_of_two_collections_are_no_shards(tmp_path: Path) -> None:
+    for name, threshold in (("a.db", 0.7), ("b.db", 0.8)):
+        lshdb.open(tmp_path / name, threshold=threshold).close()
+    with pytest.raises(lshdb.SettingsMismatch, match=r"b\.db has other settings than .*a\.db"):
+        query_files([tmp_path / "a.db", tmp_path / "b.db"], "the fox")
+
+
+def test_without_contents_a_key_says_too_little(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.db", tmp_path / "b.db"]
+    for path in paths:
+        with lshdb.open(path, content=False) as db:
+            db.add(path.name, "the fox and the grapes")
+    with pytest.raises(lshdb.UsageError, match="keep no contents"):
+        query_files(paths, key="b.db")
+    found = query_files(paths, "the fox and the grapes")
+    assert [(match.key, match.exact) for match in found] == [("a.db", False), ("b.db", False)]

@@ -1,0 +1,268 @@
+"""Signatures in and out: the same index as the documents make, and no mixing of what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import helpers
+import inspection
+import numpy as np
+import numpy.typing as npt
+import oracles
+import pytest
+from helpers import Command
+
+import lshdb
+from lshdb import Database, Sketching
+
+TEXTS = helpers.text_families(seed=11, families=12, copies=3, words=60, most_edits=8)
+NAME = "sha1, 128 permutations"
+FOREIGN = Sketching.foreign(NAME, 128)
+
+
+def peer_signature(words: set[str], lanes: int) -> list[int]:
+    """A textbook MinHash that is not lshdb's: the least of k affine functions of an integer."""
+    prime = (1 << 61) - 1
+    rng = np.random.default_rng(5)
+    factors = rng.integers(1, prime, size=(lanes, 2)).tolist()
+    numbers = [int.from_bytes(word.encode()[:7], "big") * 2654435761 % prime for word in words]
+    return [min((a * x + b) % prime for x in numbers) & 0xFFFFFFFF for a, b in factors]
+
+
+def peer_lanes() -> npt.NDArray[np.uint32]:
+    return np.array([peer_signature(set(text.split()), 128) for text in TEXTS.values()], np.uint32)
+
+
+@pytest.fixture
+def foreign(path: Path) -> Database:
+    return lshdb.open(path, shingle=f"foreign:{NAME}", threshold=0.6)
+
+
+def copy(source: Database, target: Database) -> lshdb.AddReport:
+    """Add to a database all signatures of another one."""
+    known = source.signatures()
+    return target.add_signatures(
+        known.keys,
+        known.signatures,
+        known.made_with,
+        shingles=known.shingles,
+        digests=known.digests,
+    )
+
+
+def test_a_collection_moves_by_its_signatures(tmp_path: Path) -> None:
+    settings = {"threshold": 0.5, "shingle": "char:5", "sketch": "minhash", "seed": 3}
+    with (
+        lshdb.open(tmp_path / "a.db", **settings) as source,  # type: ignore[arg-type]
+        lshdb.open(tmp_path / "b.db", content=False, **settings) as target,  # type: ignore[arg-type]
+        lshdb.open(tmp_path / "c.db", content=False, **settings) as expected,  # type: ignore[arg-type]
+    ):
+        source.add_many(TEXTS.items())
+        source.add("empty", " ")
+        expected.add_many(TEXTS.items())
+        assert copy(source, target) == lshdb.AddReport(added=len(TEXTS))
+        # Digests and all: nothing is new where the texts themselves come later.
+        assert copy(source, target).unchanged == len(TEXTS)
+        assert target.add_many(TEXTS.items()).unchanged == len(TEXTS)
+        known = target.signatures()
+        assert known.keys == list(TEXTS)
+        assert np.array_equal(known.signatures, source.signatures().signatures)
+        assert len(known) == len(TEXTS)
+    assert inspection.contents(tmp_path / "b.db") == inspection.contents(tmp_path / "c.db")
+    inspection.check(tmp_path / "b.db")
+
+
+def test_signatures_are_those_of_the_documents_in_order(path: Path) -> None:
+    with lshdb.open(path) as db:
+        db.add_many(TEXTS.items())
+        db.remove(next(iter(TEXTS)))
+        known = db.signatures()
+        assert known.keys == list(TEXTS)[1:]
+        assert known.signatures.dtype == np.uint32
+        assert known.shingles is not None
+        for row in (0, 17, -1):
+            document = db.get(known.keys[row])
+            assert document.signature is not None
+            assert np.array_equal(known.signatures[row], document.signature)
+            assert known.shingles[row] == document.shingles
+        assert known.made_with == Sketching("word:3", 128, "fast", 1)
+    with lshdb.open(path.with_name("none.db")) as db:
+        assert db.signatures().signatures.shape == (0, 128)
+
+
+def test_another_programs_signatures_find_what_is_similar(foreign: Database) -> None:
+    keys, lanes = list(TEXTS), peer_lanes()
+    with foreign as db:
+        assert db.add_signatures(keys, lanes, FOREIGN).added == len(TEXTS)
+        words = {key: set(text.split()) for key, text in TEXTS.items()}
+        exact = oracles.similar_pairs(words, 0.75)
+        found = {frozenset((pair.a, pair.b)): pair for pair in db.pairs()}
+        # Recall 0.99 is at 0.6; of estimates few are off by 0.15, which is three standard errors.
+        assert len(exact) > 10
+        assert len(exact.keys() - found.keys()) <= len(exact) // 20
+        for keys_of_pair, pair in found.items():
+            assert not pair.exact
+            one, other = (lanes[keys.index(key)] for key in (pair.a, pair.b))
+            assert pair.estimate == pair.similarity == (one == other).mean()
+            assert abs(pair.estimate - oracles.jaccard(*(words[k] for k in keys_of_pair))) < 0.2
+        for row in (0, 5):
+            by_key = db.query(key=keys[row])
+            by_lanes = db.query_signature(lanes[row], FOREIGN)
+            assert by_lanes[0].key == keys[row]
+            assert by_lanes[1:] == by_key
+            assert db.query_signature(lanes[row], FOREIGN, top=1) == by_lanes[:1]
+        low = db.query_signature(lanes[0], FOREIGN, threshold=0.01, exhaustive=True)
+        assert len(low) > len(by_lanes)
+        assert [cluster.keep for cluster in db.clusters(keep="last")]
+    inspection.check(foreign.path)
+
+
+def test_signatures_given_again_replace(foreign: Database) -> None:
+    lanes = peer_lanes()
+    with foreign as db:
+        db.add_signatures(["a", "b"], lanes[:2], FOREIGN)
+        report = db.add_signatures(["b", "a", "c"], lanes[[1, 7, 2]], FOREIGN)
+        assert (report.added, report.updated, report.unchanged) == (1, 1, 1)
+        assert [match.key for match in db.query_signature(lanes[7], FOREIGN, threshold=1)] == ["a"]
+        db.remove("a")
+        assert not db.query_signature(lanes[7], FOREIGN, threshold=1)
+    inspection.check(foreign.path)
+
+
+def test_lanes_of_an_empty_document_are_similar_to_nothing(foreign: Database) -> None:
+    lanes = np.full((2, 128), 0xFFFFFFFF, dtype=np.int64)  # any integers that fit
+    with foreign as db:
+        assert db.add_signatures(["a", "b"], lanes, FOREIGN).empty == 2
+        assert not list(db.pairs())
+        assert not db.query_signature(lanes[0], FOREIGN)
+        assert len(db.signatures()) == 0
+    inspection.check(foreign.path)
+
+
+def test_a_query_by_signature_estimates_where_contents_are_kept(path: Path) -> None:
+    with lshdb.open(path, threshold=0.5) as db:
+        db.add_many(TEXTS.items())
+        known = db.signatures()
+        matches = db.query_signature(known.signatures[0], known.made_with)
+        assert [(m.key, m.similarity, m.exact) for m in matches] == [
+            (known.keys[0], 1.0, False),
+            *((m.key, m.estimate, False) for m in db.query(key=known.keys[0], estimate=True)),
+        ]
+        with pytest.raises(lshdb.SettingsMismatch, match="cannot be compared"):
+            db.query_signature(known.signatures[0], FOREIGN)
+        with pytest.raises(lshdb.ContentError, match="64 lanes"):
+            db.query_signature(known.signatures[0, :64], known.made_with)
+
+
+OWN = Sketching("word:3", 128, "fast", 1)
+OTHERS = [
+    Sketching("word:4", 128, "fast", 1),
+    Sketching("word:3", 64, "fast", 1),
+    Sketching("word:3", 128, "minhash", 1),
+    Sketching("word:3", 128, "fast", 2),
+    FOREIGN,
+]
+
+
+@pytest.mark.parametrize("made_with", OTHERS, ids=str)
+def test_signatures_made_otherwise_are_refused(made_with: Sketching, path: Path) -> None:
+    lanes = np.zeros((1, made_with.permutations), dtype=np.uint32)
+    with lshdb.open(path, content=False) as db:
+        with pytest.raises(lshdb.SettingsMismatch, match=r"of shingle word:3, 128 lanes, sketch f"):
+            db.add_signatures(["a"], lanes, made_with, shingles=[1])
+        assert len(db) == 0
+
+
+def test_names_of_foreign_lanes_must_agree(foreign: Database) -> None:
+    lanes = peer_lanes()[:1]
+    with foreign as db:
+        for other in (Sketching.foreign("sha256", 128), OWN):
+            with pytest.raises(lshdb.SettingsMismatch, match="cannot be compared"):
+                db.add_signatures(["a"], lanes, other)
+        with pytest.raises(lshdb.SettingsMismatch, match="has shingle foreign"):
+            lshdb.open(db.path, shingle="foreign:sha256")
+        lshdb.open(db.path, shingle=f"foreign:{NAME}", content=False).close()
+    for name in ("", "x" * 101, "a\nb"):
+        with pytest.raises(lshdb.SettingsError, match="printable"):
+            Sketching.foreign(name, 128)
+
+
+def test_a_database_with_contents_takes_no_signatures(path: Path) -> None:
+    with lshdb.open(path) as db, pytest.raises(lshdb.SettingsMismatch, match="--no-content"):
+        db.add_signatures(["a"], np.zeros((1, 128), np.uint32), OWN, shingles=[1])
+    with pytest.raises(lshdb.SettingsError, match="has no contents"):
+        lshdb.open(path.with_name("f.db"), shingle="foreign:x", content=True)
+    with pytest.raises(lshdb.SettingsError, match="sketch of its own"):
+        lshdb.open(path.with_name("f.db"), shingle="foreign:x", sketch="fast")
+    assert not path.with_name("f.db").exists()
+
+
+ROW = np.zeros((1, 128), dtype=np.uint32)
+WRONG: dict[str, Callable[[Database], object]] = {
+    "a matrix of integers": lambda db: db.add_signatures(["a"], ROW * 0.5, OWN, shingles=[1]),
+    "with 1 dim": lambda db: db.add_signatures(["a"], ROW[0], OWN, shingles=[1]),
+    "have 127 lanes": lambda db: db.add_signatures(["a"], ROW[:, 1:], OWN, shingles=[1]),
+    "from 0 to": lambda db: db.add_signatures(["a"], ROW.astype(np.int64) - 1, OWN, shingles=[1]),
+    "fold longer": lambda db: db.add_signatures(
+        ["a"], ROW.astype(np.uint64) + (1 << 32), OWN, shingles=[1]
+    ),
+    "2 keys": lambda db: db.add_signatures(["a", "b"], ROW, OWN, shingles=[1]),
+    "key 1 is not": lambda db: db.add_signatures(
+        [1],  # type: ignore[list-item]
+        ROW,
+        OWN,
+        shingles=[1],
+    ),
+    "lone surrogate": lambda db: db.add_signatures(["\ud800"], ROW, OWN, shingles=[1]),
+    "give the numbers": lambda db: db.add_signatures(["a"], ROW, OWN),
+    "are integers": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1.5]),
+    "2 numbers": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1, 1]),
+    "in all lanes": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[0]),
+    "0 digests": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1], digests=[]),
+    "16 bytes": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1], digests=[b"x"]),
+}
+
+
+@pytest.mark.parametrize("reason", WRONG)
+def test_what_cannot_be_is_refused_before_anything_is_written(reason: str, path: Path) -> None:
+    with lshdb.open(path, content=False) as db:
+        with pytest.raises(lshdb.ContentError, match=reason):
+            WRONG[reason](db)
+        assert len(db) == 0
+
+
+CANNOT: dict[str, Callable[[Database], object]] = {
+    "query": lambda db: db.query("a text"),
+    "add": lambda db: db.add("b", "a text"),
+    "compare": lambda db: db.compare("a", lshdb.Document("b", "a text")),
+    "containment": lambda db: db.query(key="a", containment=True),
+    "lengths": lambda db: list(db.clusters(keep="longest")),
+    "shingles": lambda db: db.add_signatures(["b"], ROW, FOREIGN, shingles=[1]),
+}
+
+
+@pytest.mark.parametrize("name", CANNOT)
+def test_what_needs_documents_is_refused(name: str, foreign: Database) -> None:
+    with foreign as db:
+        db.add_signatures(["a"], ROW, FOREIGN)
+        with pytest.raises(lshdb.LshdbError, match=r"made elsewhere|another program"):
+            CANNOT[name](db)
+        assert len(db) == 1
+
+
+def test_commands_say_what_they_cannot(foreign: Database) -> None:
+    with foreign as db:
+        db.add_signatures(list(TEXTS), peer_lanes(), FOREIGN)
+    command = Command(foreign.path.parent)
+    (command.directory / "a.txt").write_text("a text")
+    assert "made elsewhere" in command.fails("query", "--text", "a text")
+    assert "made elsewhere" in command("add", "a.txt").err
+    assert command("add", "a.txt").status == 1
+    shown = command.done("show", next(iter(TEXTS)), "--json").record
+    assert shown["shingles"] is None
+    assert len(shown["signature"]) == 128
+    assert command.done("info", "--json").record["shingle"] == f"foreign:{NAME}"
+    assert command.done("pairs").lines
+    command.done("check", "--deep")
+    assert len(command.keys()) == len(TEXTS)

@@ -1,0 +1,510 @@
+"""Tables in: whatever gives them, the same database. Tables out: what pairs and clusters give."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import random
+import resource
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import inspection
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from helpers import Command
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lshdb
+from lshdb.model import Content, Document
+from lshdb.sources.arrow_rows import blocks, documents
+from lshdb.sources.readers import Reader
+from lshdb.sources.records import Failure, RecordParser
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # theirs, about themselves
+    import datasets
+    import duckdb
+    import pandas as pd
+    import polars as pl
+
+TEXTS = ["the fox and the grapes", "", "na\u00efve \u72d0\u72f8 \U0001f98a", "the fox, the grapes"]
+ROWS: dict[str, list[Any]] = {"id": [10, 7, 8, 9], "text": TEXTS, "stars": [0.5, 1.0, 2.0, 3.0]}
+TABLE = pa.table(ROWS)
+SETS = [["a", "b\u00e9"], None, [], ["c"]]
+
+Source = Callable[[], object]
+
+
+SOURCES: dict[str, Source] = {
+    "Table": lambda: TABLE,
+    "RecordBatch": lambda: TABLE.to_batches()[0],
+    "RecordBatchReader": TABLE.to_reader,
+    "struct array": lambda: TABLE.to_struct_array().combine_chunks(),
+    "batches": lambda: iter(TABLE.to_batches(max_chunksize=3)),
+    "pandas": lambda: pd.DataFrame(ROWS),
+    "Polars": lambda: pl.DataFrame(ROWS),
+    "DuckDB": lambda: duckdb.from_arrow(TABLE),
+    "datasets": lambda: datasets.Dataset.from_dict(ROWS),
+    "datasets, streamed": lambda: datasets.Dataset.from_dict(ROWS).to_iterable_dataset(),
+}
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[inspection.Row]]:
+    """The database that the same documents make one by one."""
+    path = tmp_path_factory.mktemp("expected") / "lsh.db"
+    with lshdb.open(path) as db:
+        db.add_many(
+            Document(str(key), text, {"stars": stars})
+            for key, text, stars in zip(*ROWS.values(), strict=True)
+        )
+    return inspection.contents(path)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_gives_the_same_database(
+    name: str, path: Path, expected: dict[str, list[inspection.Row]]
+) -> None:
+    with lshdb.open(path) as db:
+        report = db.add_table(SOURCES[name]())
+        assert report == lshdb.AddReport(added=4, empty=1)
+        assert db.add_table(SOURCES[name]()).unchanged == 4
+    assert inspection.contents(path) == expected
+
+
+MIXED = pa.table(
+    {
+        "id": pa.array(["a", "b", "c", "d"]).dictionary_encode(),
+        "text": pa.array([b"the fox", b"and \xff the grapes", b"", b"x"]).view(pa.string()),
+        "lang": pa.array(["en", None, "\u00e9", "de"]).dictionary_encode(),
+        "torn": pa.array([b"ok", b"\xc3", None, b""]).view(pa.string()),
+        "raw": pa.array([b"\xff", None, b"", b"x"]),
+        "in": pa.array([{"n": 1, "tags": ["x"]}, None, {"n": None, "tags": []}, None]),
+        "at": pa.array([1_600_000_000_123_456_789, 0, None, 1], pa.timestamp("ns", "UTC")),
+    }
+)
+
+
+def arrow_file(path: Path, table: pa.Table) -> Path:
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table, max_chunksize=3)
+    return path
+
+
+@pytest.mark.parametrize("fields", [(), ("in", "lang", "nosuch")], ids=str)
+def test_a_table_and_files_of_it_give_the_same_database(
+    path: Path, fields: tuple[str, ...]
+) -> None:
+    """Also what is not UTF-8: it costs a replacement, as in JSON lines and CSV."""
+    files = [arrow_file(path.with_suffix(".arrow"), MIXED), path.with_suffix(".parquet")]
+    pq.write_table(MIXED, files[1], row_group_size=2)
+    # Encodings that files of Arrow have, and tables of other programs.
+    views = MIXED.set_column(3, "torn", pc.cast(MIXED["torn"].cast("binary"), pa.binary_view()))
+    views = views.set_column(3, "torn", views["torn"].combine_chunks().view(pa.string_view()))
+    lang = MIXED["lang"].combine_chunks()
+    views = views.set_column(2, "lang", pc.run_end_encode(lang.cast(pa.string())))
+    found = []
+    for source in (*files, MIXED, views, pa.Table.from_batches(MIXED.to_batches(), MIXED.schema)):
+        with lshdb.open(path) as db:
+            if isinstance(source, Path):
+                reader = Reader(of_sets=False, metadata_fields=fields)
+                report = db.add_files([str(source)], reader)
+                assert reader.bytes_read == source.stat().st_size
+            else:
+                report = db.add_table(source, metadata_fields=fields)
+            assert (report.added, report.failed) == (4, 0)
+            assert report.replaced == 1
+            got = db.get("b")
+        found.append(inspection.contents(path))
+        for file in path.parent.glob("lsh.db*"):
+            file.unlink()
+    assert all(other == found[0] for other in found)
+    assert got.content == "and \ufffd the grapes"
+    if fields:
+        assert got.metadata == {"in": None, "lang": None}
+    else:
+        assert got.metadata == {
+            "lang": None,
+            "torn": "\ufffd",
+            "raw": None,
+            "in": None,
+            "at": "1970-01-01T00:00:00+00:00",
+        }
+
+
+def test_metadata_of_tables_is_chosen(path: Path) -> None:
+    frame = pd.DataFrame({**ROWS, "more": [1, 2, 3, 4]})[1:].set_index(pd.Index([7, 5, 6]))
+    with lshdb.open(path) as db:
+        db.add_table(frame)
+        assert db.get("7").metadata == {"stars": 1.0, "more": 2}, "without the index"
+        assert db.add_table(frame, metadata_fields=["more"]).updated == 3
+        assert db.get("7").metadata == {"more": 2}
+        db.add_table(frame, metadata=False)
+        assert db.get("7").metadata is None
+        with pytest.raises(lshdb.UsageError, match="do not go together"):
+            db.add_table(frame, metadata=False, metadata_fields=["more"])
+
+
+def test_texts_and_sets_may_come_as_bytes_and_as_json(path: Path) -> None:
+    with lshdb.open(path) as db:
+        db.add_table(pa.table({"id": ["a"], "text": [b"caf\xc3\xa9"]}))
+        assert db.get("a").content == "caf\u00e9"
+    failures: list[Failure] = []
+    with lshdb.open(path.with_name("sets.db"), shingle="set") as db:
+        sets = ['["x", 1]', "[1.5]", "x"]
+        db.add_table(pa.table({"id": STRING * 3, "set": sets}), on_failure=failures.append)
+        assert db.get("a").content == (1, "x")
+    assert [failure.reason for failure in failures] == [
+        "element 1 of column 'set' is a decimal number, not a string or integer",
+        "field 'set' is not a JSON array",
+    ]
+
+
+def encoded(column: pa.Array, kind: str) -> pa.Array:
+    if kind == "dictionary":
+        return column.dictionary_encode()
+    if kind == "run-end":
+        return pc.run_end_encode(column)
+    return column.cast({"large": pa.large_string(), "view": pa.string_view()}[kind])
+
+
+@pytest.mark.parametrize("kind", ["large", "view", "dictionary", "run-end"])
+def test_strings_in_every_encoding(kind: str, path: Path) -> None:
+    keys = encoded(pa.array(["x", "a", "b", "c"]), kind)[1:]  # with an offset
+    texts = encoded(pa.array(["x", TEXTS[0], None, TEXTS[2]]), kind)[1:]
+    with lshdb.open(path) as db:
+        assert db.add_table(pa.table({"id": keys, "text": texts})).failed == 1
+        assert len(db) == 2
+        assert [db.get(key).content for key in "ac"] == [TEXTS[0], TEXTS[2]]
+
+
+LISTS = {
+    "list": pa.list_(pa.string()),
+    "large": pa.large_list(pa.large_string()),
+    "view": pa.list_view(pa.string()),
+    "large view": pa.large_list_view(pa.string()),
+    "views": pa.list_(pa.string_view()),
+    "dictionary": pa.list_(pa.dictionary(pa.int8(), pa.string())),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_in_every_encoding(name: str, path: Path) -> None:
+    column = pa.array([["x"], *SETS], type=LISTS[name])[1:]
+    with lshdb.open(path, shingle="set") as db:
+        report = db.add_table(pa.table({"id": ["p", "q", "r", "s"], "tags": column}), set="tags")
+        assert (report.added, report.failed, report.empty) == (3, 1, 1)
+        assert [db.get(key).content for key in "prs"] == [("a", "b\u00e9"), (), ("c",)]
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint64(), pa.int64()])
+def test_integers_are_keys_and_elements(kind: pa.DataType, path: Path) -> None:
+    large = 100 if kind == pa.int8() else (1 << 63) - 1
+    table = pa.table(
+        {
+            "id": pa.array([1, large], kind),
+            "set": pa.array([[3, 2], [large, 2]], pa.list_(kind, 2)),
+        }
+    )
+    with lshdb.open(path, shingle="set") as db:
+        assert db.add_table(table).added == 2
+        assert [db.get(key).content for key in ("1", str(large))] == [(2, 3), (2, large)]
+
+
+def test_what_gives_no_document_is_told_and_counted(path: Path) -> None:
+    not_utf8 = pa.array([b"\xffab", b"x"] + [b"ok"] * 4).view(pa.string())
+    keys = pa.array(["bad bytes", None, "", "nul\0", "x", "y"])
+    failures: list[Failure] = []
+    with lshdb.open(path) as db:
+        table = pa.table({"id": keys, "text": not_utf8})
+        report = db.add_table(table, on_failure=failures.append)
+        assert (report.added, report.failed, report.replaced) == (3, 3, 1)
+        assert db.get("bad bytes").content == "\ufffdab"
+    assert [f"{failure.where} {failure.reason}" for failure in failures] == [
+        "table:2 column 'id' is null",
+        "table:3 column 'id' is empty",
+        "table:4 column 'id' has a NUL character",
+    ]
+    with lshdb.open(path.with_name("sets.db"), shingle="set") as db:
+        table = pa.table({"id": ["a", "b"], "set": [["x", None], ["y"]]})
+        assert db.add_table(table, on_failure=failures.append).added == 1
+    assert failures[-1] == Failure("table:1", "element 2 of column 'set' is null")
+
+
+STRING = ["a"]
+UNFIT = {
+    "no column 'text' in the table; it has 'id', 'body'": {"id": STRING, "body": STRING},
+    "no column 'id' in the table; it has 'text'": {"text": STRING},
+    "column 'id' has the type double, not strings or integers": {"id": [1.5], "text": STRING},
+    "column 'id' has the type bool, not strings or integers": {"id": [True], "text": STRING},
+    "column 'text' has the type date32[day], not strings": {"id": STRING, "text": [date.min]},
+    "column 'text' has the type int64, not strings": {"id": STRING, "text": [1]},
+    "column 'text' has the type list<item: string>, not strings": {"id": STRING, "text": [STRING]},
+}
+
+
+@pytest.mark.parametrize("reason", UNFIT)
+def test_wrong_columns_are_told_before_anything_is_written(reason: str, path: Path) -> None:
+    failures: list[Failure] = []
+    with lshdb.open(path) as db:
+        with pytest.raises(lshdb.InputError) as caught:
+            db.add_table(pa.table(UNFIT[reason]), on_failure=failures.append)
+        assert str(caught.value).startswith(reason)
+        assert (len(db), failures) == (0, [])
+
+
+def test_a_name_that_two_columns_have_is_not_guessed_at(path: Path) -> None:
+    table = pa.table([STRING, STRING, STRING], names=["id", "text", "text"])
+    with lshdb.open(path) as db, pytest.raises(lshdb.InputError, match="2 columns 'text'"):
+        db.add_table(table)
+
+
+def test_sets_are_lists(path: Path) -> None:
+    with lshdb.open(path, shingle="set") as db:
+        for column in ([1.5], [[1.5]], [[["nested"]]]):
+            with pytest.raises(lshdb.InputError, match="not lists of strings or integers"):
+                db.add_table(pa.table({"id": STRING, "set": column}))
+    with (
+        lshdb.open(path.with_name("texts.db")) as db,
+        pytest.raises(lshdb.UsageError, match="holds texts"),
+    ):
+        db.add_table(TABLE, set="text")
+
+
+@pytest.mark.parametrize(
+    "table", [None, "id,text", {"id": [1]}, [{"id": 1, "text": "x"}], 7, pl.LazyFrame(ROWS)]
+)
+def test_what_is_no_table_is_refused(table: object, path: Path) -> None:
+    with lshdb.open(path) as db, pytest.raises(lshdb.UsageError, match="is no table"):
+        db.add_table(table)
+
+
+def test_a_column_by_itself_is_no_table(path: Path) -> None:
+    with lshdb.open(path) as db, pytest.raises(lshdb.InputError, match="cannot be read"):
+        db.add_table(pa.chunked_array([STRING]))
+
+
+def test_batches_before_an_error_stay(path: Path) -> None:
+    many = pa.table({"id": [f"k{i}" for i in range(9_000)], "text": ["x"] * 9_000})
+
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield from many.to_batches()
+        raise pa.ArrowInvalid("the source\nended early")
+
+    with lshdb.open(path) as db:
+        reader = pa.RecordBatchReader.from_batches(many.schema, broken())
+        with pytest.raises(lshdb.InputError, match=r"cannot be read: .*the source$"):
+            db.add_table(reader, workers=0)
+        stored = len(db)
+        assert 8_000 <= stored <= 9_000
+        with pytest.raises(lshdb.InputError, match="no column 'text'"):
+            db.add_table([many, pa.table({"id": [1]})], workers=0)
+        assert len(db) == stored
+        assert db.add_table([]).documents == 0
+
+
+def test_large_tables_are_cut_into_blocks_whatever_their_rows(path: Path) -> None:
+    rng = random.Random(4)
+    texts = [
+        " ".join(f"word{rng.randrange(500)}" for _ in range(rng.choice((3, 40, 400))))
+        * (400 if i in (70, 71, 900) else 1)
+        for i in range(2_500)
+    ]
+    table = pa.table({"id": [f"k{i}" for i in range(len(texts))], "text": texts})
+    parser = RecordParser(False, "id", "text", "set", False, False)
+    cut = list(blocks(table.to_batches(max_chunksize=1_000), parser, "table", "unread"))
+    assert [block.first for block in cut] == [
+        1 + sum(block.count for block in cut[:i]) for i in range(len(cut))
+    ]
+    assert sum(block.count for block in cut) == len(texts)
+    assert len(cut) > 3
+    assert all(len(block.data) < 2_300_000 or block.count == 1 for block in cut)
+    expected = path.with_name("expected.db")
+    with lshdb.open(expected) as db:
+        db.add_many((f"k{i}", text) for i, text in enumerate(texts))
+    with lshdb.open(path) as db:
+        # In other processes from the third part on.
+        assert db.add_table(table, workers=2).added == len(texts)
+    assert inspection.contents(path) == inspection.contents(expected)
+
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
+
+
+@given(st.lists(st.tuples(TEXT | st.none(), TEXT | st.none()), max_size=12), st.integers(1, 5))
+def test_each_row_is_a_document_or_a_failure(
+    rows: list[tuple[str | None, str | None]], chunk: int
+) -> None:
+    columns = [pa.array([row[i] for row in rows], pa.string()) for i in (0, 1)]
+    table = pa.table(columns, names=["k", "t"])
+    parser = RecordParser(False, "k", "t", "set", False, False)
+    found = [
+        (block.first + place, item)
+        for block in blocks(table.to_batches(max_chunksize=chunk), parser, "table", "unread")
+        for place, item in documents(block, parser)
+    ]
+    assert [number for number, _ in found] == list(range(1, len(rows) + 1))
+    for (key, text), (number, item) in zip(rows, found, strict=True):
+        if key and "\0" not in key and text is not None:
+            assert item == Document(key, text)
+        else:
+            assert isinstance(item, Failure)
+            assert item.where == f"table:{number}"
+
+
+def test_rows_similar_to_earlier_ones_can_be_skipped(path: Path) -> None:
+    skipped: list[lshdb.Skipped] = []
+    table = pa.table(
+        {"id": ["a", "b"], "text": ["The fox and the grapes", "the fox and THE grapes"]}
+    )
+    with lshdb.open(path) as db:
+        report = db.add_table(table, on_similar="skip", on_skip=skipped.append)
+        assert (report.added, report.skipped) == (1, 1)
+        with pytest.raises(lshdb.UsageError, match="on_similar"):
+            db.add_table(table, on_similar="drop")  # type: ignore[arg-type]
+    assert [(one.key, one.kept) for one in skipped] == [("b", "a")]
+
+
+# tables out
+
+DRAFTS: dict[str, Content] = {
+    "draft 1": range(1, 9),
+    'draft, "2"\n\x1b[31m': range(2, 10),
+    "draft 3": range(4, 12),
+    "memo": [99],
+}
+
+
+@pytest.fixture
+def drafts(path: Path) -> Path:
+    with lshdb.open(path, shingle="set", threshold=0.6) as db:
+        db.add_many((key, list(content)) for key, content in DRAFTS.items())
+    return path
+
+
+def test_pairs_and_clusters_as_tables(drafts: Path) -> None:
+    with lshdb.open(drafts, mode="read") as db:
+        table = db.pairs_table()
+        assert [(field.name, str(field.type)) for field in table.schema] == [
+            ("a", "string"),
+            ("b", "string"),
+            ("similarity", "double"),
+            ("exact", "bool"),
+            ("estimate", "double"),
+        ]
+        assert [lshdb.Pair(**row) for row in table.to_pylist()] == list(db.pairs())
+        estimated = [lshdb.Pair(**row) for row in db.pairs_table(estimate=True).to_pylist()]
+        assert estimated == list(db.pairs(estimate=True))
+        (cluster,) = db.clusters(keep="last")
+        table = db.clusters_table(keep="last")
+        assert [str(field.type) for field in table.schema] == [
+            "int64",
+            "string",
+            "string",
+            "string",
+            "double",
+            "bool",
+        ]
+        assert table["key"].to_pylist() == list(cluster.members)
+        assert table["similarity"].to_pylist() == list(cluster.similarities)
+        assert table["role"].to_pylist() == ["below", "member", "keep"]
+        assert set(table["keep"].to_pylist()) == {cluster.keep}
+        assert db.pairs_table(threshold=1.0).num_rows == 0
+        assert db.clusters_table(threshold=1.0).column_names == table.column_names
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file that a command wrote, by its suffix."""
+    if path.suffix == ".parquet":
+        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        return rows
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    if ".jsonl" in path.suffixes:
+        return [json.loads(line) for line in text.splitlines()]
+    values: dict[str, Callable[[str], Any]] = {"exact": {"true": True, "false": False}.__getitem__}
+    values |= dict.fromkeys(("similarity", "estimate"), float) | {"cluster": int}
+    return [
+        {name: values.get(name, str)(value) for name, value in row.items()}
+        for row in csv.DictReader(text.decode().splitlines(keepends=True))
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "jsonl", "parquet"])
+def test_results_in_files(drafts: Path, suffix: str) -> None:
+    command = Command(drafts.parent)
+    command.done("pairs", "-o", f"pairs.{suffix}", says=f"pairs.{suffix}: 2 pairs\n")
+    command.done("clusters", "-o", f"c.{suffix}", says=f"c.{suffix}: 3 documents in clusters\n")
+    with lshdb.open(drafts, mode="read") as db:
+        assert read(drafts.parent / f"pairs.{suffix}") == db.pairs_table().to_pylist()
+        assert read(drafts.parent / f"c.{suffix}") == db.clusters_table().to_pylist()
+
+
+def test_a_file_that_cannot_be_written_is_refused(drafts: Path) -> None:
+    command = Command(drafts.parent)
+    names = {file.name for file in drafts.parent.iterdir()}
+    reason = command.fails("pairs", "-o", "pairs.txt", status=2)
+    assert "the name must end in .csv" in reason
+    assert "give one of" in command.fails("pairs", "-o", "p.csv", "--json", status=2)
+    (drafts.parent / "db.csv").symlink_to("lsh.db")
+    assert "the same file" in command.fails("pairs", "-o", "db.csv", status=2)
+    (drafts.parent / "db.csv").unlink()
+    missing = command.fails("clusters", "-o", "nowhere/c.parquet")
+    assert missing == "nowhere/c.parquet: no such file or directory"
+    assert {file.name for file in drafts.parent.iterdir()} == names
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(path: Path) -> None:
+    command = Command(path.parent)
+    with lshdb.open(path) as db:
+        # Keys that do not compress.
+        rng = random.Random(2)
+        db.add_many((rng.randbytes(750).hex(), "The fox and the grapes") for _ in range(60))
+    names = {file.name for file in path.parent.iterdir()}
+
+    def limit() -> None:
+        # Enough for what SQLite needs to read.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+
+    for name in ("p.parquet", "p.csv"):
+        (path.parent / name).write_text("old")
+        assert command.fails("pairs", "-o", name, before=limit) == f"{name}: file too large"
+        assert (path.parent / name).read_text() == "old"
+        command.done("pairs", "-o", name, says=f"{name}: 1,770 pairs\n")
+        assert len(read(path.parent / name)) == 1_770
+        (path.parent / name).unlink()
+    assert {file.name for file in path.parent.iterdir()} == names
+
+
+def test_without_pyarrow_it_is_told_what_to_install(drafts: Path) -> None:
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "import lshdb\n"
+        "with lshdb.open(sys.argv[1]) as db:\n"
+        "    for ask in (db.pairs_table, db.clusters_table, lambda: db.add_table([])):\n"
+        "        try: ask()\n"
+        "        except lshdb.UsageError as error: print(error)\n"
+        "    assert len(list(db.pairs())) == 2\n"
+        "from lshdb.cli.app import main\n"
+        "sys.argv = ['lshdb', 'pairs', '-d', sys.argv[1], '-o', 'p.parquet']\n"
+        "main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, drafts],
+        cwd=drafts.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    advice = "tables need pyarrow: pip install 'lshdb[arrow]'\n"
+    assert (done.stdout, done.stderr) == (advice * 3, f"lshdb: {advice}")
+    assert done.returncode == 2

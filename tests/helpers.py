@@ -1,0 +1,439 @@
+"""What tests of several rooms use: near duplicates, worker processes, the command, a served site.
+
+How a file looks inside is asked of inspection.py, what is right of oracles.py.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import http.client
+import json
+import os
+import pty
+import random
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from itertools import accumulate
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+from unittest import mock
+from urllib.parse import urlencode, urlsplit
+
+import inspection
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.ingest.parts import SignedPart
+from lshdb.ingest.workers import Pending, Workers
+from lshdb.model import Shingles
+
+ROOT = Path(__file__).resolve().parent.parent
+"""The directory of the project."""
+TIMEOUT = 60.0
+"""Seconds after which a command hangs, as far as the tests are concerned."""
+
+# near-duplicate documents
+
+VOCABULARY = 5_000
+
+
+def text_families(
+    seed: int, families: int, copies: int, words: int, most_edits: int
+) -> dict[str, str]:
+    """Texts of Zipf-distributed words: base documents, each with copies of 0 to some edits."""
+    rng = random.Random(seed)
+    vocabulary = [_word(rng) for _ in range(VOCABULARY)]
+    weights = list(accumulate(1 / rank for rank in range(1, VOCABULARY + 1)))
+    documents = {}
+    for family in range(families):
+        base = rng.choices(vocabulary, cum_weights=weights, k=words)
+        documents[f"{family}/base"] = " ".join(base)
+        for copy in range(copies):
+            edited = list(base)
+            for _ in range(rng.randint(0, most_edits)):
+                place = rng.randrange(len(edited))
+                new = rng.choices(vocabulary, cum_weights=weights, k=1)
+                edited[place : place + rng.choice((0, 1, 1, 1))] = new * rng.choice((0, 1, 1))
+            documents[f"{family}/{copy}"] = " ".join(edited)
+    return documents
+
+
+def set_families(seed: int, families: int, copies: int, size: int) -> dict[str, list[str]]:
+    """Sets of strings: base documents, each with copies that share some of the elements."""
+    rng = random.Random(seed)
+    documents = {}
+    for family in range(families):
+        base = [f"{family}-{element}" for element in range(rng.randint(size // 2, size))]
+        documents[f"{family}/base"] = base
+        for copy in range(copies):
+            kept = rng.sample(base, round(len(base) * rng.uniform(0.5, 1)))
+            new = [f"{family}-{copy}-{i}" for i in range(rng.randint(0, size // 4))]
+            documents[f"{family}/{copy}"] = [*kept, *new]
+    return documents
+
+
+def pairs_of_hashes(seed: int, pairs: int, shared: int, union: int) -> tuple[Shingles, Shingles]:
+    """Pairs of random sets with `shared` hashes of `union` in common: the ones and the others."""
+    rng = np.random.default_rng(seed)
+    hashes = rng.integers(0, 1 << 64, size=(pairs, union), dtype=np.uint64)
+    middle = shared + (union - shared) // 2
+    others = np.concatenate([hashes[:, :shared], hashes[:, middle:]], axis=1)
+    return _shingles(hashes[:, :middle]), _shingles(others)
+
+
+def _shingles(hashes: npt.NDArray[np.uint64]) -> Shingles:
+    documents, size = hashes.shape
+    return Shingles(hashes.reshape(-1), np.arange(documents + 1) * size)
+
+
+def _word(rng: random.Random) -> str:
+    return "".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=rng.randint(2, 9)))
+
+
+# worker processes
+
+_own_result = Workers._result
+
+
+def _wait_and_take(workers: Workers, pending: Pending) -> SignedPart:
+    if pending.future is not None:
+        done, _ = wait([pending.future], timeout=60)
+        assert done
+    return _own_result(workers, pending)
+
+
+@contextmanager
+def signed_elsewhere() -> Iterator[None]:
+    """Have worker processes sign every part they are given: the writing thread only waits."""
+    with mock.patch.object(Workers, "_result", _wait_and_take):
+        yield
+
+
+# the installed command in a process of its own
+
+Argument = str | bytes | Path
+
+
+def installed() -> str:
+    """The command of the environment that runs the tests."""
+    found = shutil.which("lshdb", path=str(Path(sys.executable).parent)) or shutil.which("lshdb")
+    assert found is not None, "the tests need lshdb installed: pip install -e ."
+    return found
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The few variables that a command needs, none of them the user's."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "TERM": "xterm",
+        "OPENBLAS_NUM_THREADS": "1",  # numpy starts faster
+    }
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command printed and how it ended."""
+
+    out: str
+    err: str
+    status: int
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """Standard output as JSON lines."""
+        return [json.loads(line) for line in self.lines]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        (record,) = self.records
+        return record
+
+
+class Command:
+    """Runs `lshdb` in a directory."""
+
+    def __init__(self, directory: Path, variables: Mapping[str, str] | None = None) -> None:
+        self.directory = directory
+        self.variables = {**environment(directory), **(variables or {})}
+
+    def __call__(
+        self,
+        *arguments: Argument,
+        stdin: str | bytes | int = b"",
+        before: Callable[[], None] | None = None,
+    ) -> Result:
+        """Run a command; `stdin` is input or an open file, `before` is called in its process."""
+        given: dict[str, Any] = {"stdin": stdin}
+        if not isinstance(stdin, int):
+            given = {"input": stdin.encode() if isinstance(stdin, str) else stdin}
+        done = subprocess.run(
+            [installed(), *arguments],
+            cwd=self.directory,
+            env=self.variables,
+            capture_output=True,
+            timeout=TIMEOUT,
+            check=False,
+            preexec_fn=before,
+            **given,
+        )
+        result = Result(done.stdout.decode(), done.stderr.decode(), done.returncode)
+        assert "Traceback" not in result.err, result.err
+        return result
+
+    def done(
+        self, *arguments: Argument, stdin: str | bytes | int = b"", says: str | None = None
+    ) -> Result:
+        """Run a command that must succeed; with `says`, this is all of its standard error."""
+        result = self(*arguments, stdin=stdin)
+        assert result.status == 0, result.err
+        if says is not None:
+            assert result.err == says
+        return result
+
+    def fails(
+        self,
+        *arguments: Argument,
+        stdin: str | bytes | int = b"",
+        status: int = 1,
+        before: Callable[[], None] | None = None,
+    ) -> str:
+        """Run a command that must fail with one line; the line, without the program's name."""
+        result = self(*arguments, stdin=stdin, before=before)
+        assert result.out == ""
+        assert result.status == status, result.err
+        (line,) = result.err.splitlines()
+        start, _, reason = line.partition(": ")
+        assert start == "lshdb"
+        return reason
+
+    def rows(self, statement: str, name: str = "lsh.db") -> list[inspection.Row]:
+        """What is in the file, by plain SQLite, which takes no process."""
+        return inspection.rows(self.directory / name, statement)
+
+    def keys(self, name: str = "lsh.db") -> list[str]:
+        """The keys in the file, sorted."""
+        return sorted(key for (key,) in self.rows("SELECT key FROM documents", name))
+
+    def start(self, *arguments: Argument, **options: Any) -> subprocess.Popen[bytes]:
+        """Start a command in a process group of its own, as a shell does."""
+        return subprocess.Popen(
+            [installed(), *arguments],
+            cwd=self.directory,
+            env=self.variables,
+            start_new_session=True,
+            **options,
+        )
+
+    def on_terminal(
+        self, *arguments: Argument, stdin: bytes | None = None, columns: int = 100
+    ) -> tuple[str, int]:
+        """Run a command whose output is a terminal: what it showed, and its exit status."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        source = theirs if stdin is None else subprocess.PIPE
+        process = self.start(*arguments, stdin=source, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        if process.stdin is not None:
+            process.stdin.write(stdin or b"")
+            process.stdin.close()
+            process.stdin = None  # communicate would flush it
+        shown = b""
+        # The end of a terminal's output is an error under Linux, no bytes under other systems.
+        with suppress(OSError):
+            while select.select([ours], [], [], TIMEOUT)[0] and (piece := os.read(ours, 65536)):
+                shown += piece
+        os.close(ours)
+        status, _ = finish(process)
+        assert b"Traceback" not in shown, shown
+        return shown.decode().replace("\r\n", "\n"), status
+
+
+def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
+    """Wait for a command that was started: its exit status, and what it said on standard error."""
+    try:
+        _, said = process.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+    return process.returncode, (said or b"").decode()
+
+
+def unprivileged() -> None:
+    """Let file modes hold also for root, whose tests could read everything otherwise."""
+    if os.geteuid() == 0:
+        drop_from_bounding_set, override, read_search = 24, 1, 2
+        for capability in (override, read_search):
+            ctypes.CDLL(None).prctl(drop_from_bounding_set, capability, 0, 0, 0)
+
+
+# a served site, and what a browser without scripts makes of its pages
+
+VOID = frozenset(["meta", "link", "input", "img", "br"])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response: its status, headers with small names, and text."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def page(self) -> Parsed:
+        parsed = Parsed()
+        parsed.feed(self.text)
+        parsed.close()
+        assert not parsed.open, f"never closed: {parsed.open}"
+        return parsed
+
+
+class Parsed(HTMLParser):
+    """The elements of a page, with their attributes and texts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[int] = []
+        self.elements: list[tuple[str, dict[str, str], list[str]]] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attributes}, []))
+        if tag not in VOID and not self.get_starttag_text().endswith("/>"):  # type: ignore[union-attr]
+            self.open.append(len(self.elements) - 1)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.get_starttag_text() and self.open and self.elements[self.open[-1]][0] == tag:
+            self.open.pop()
+        elif tag not in ("line", "polyline", "circle", "rect"):
+            raise AssertionError(f"</{tag}> closes nothing")
+
+    def handle_data(self, data: str) -> None:
+        for place in self.open:
+            self.elements[place][2].append(data)
+
+    def texts(self, tag: str, **attributes: str) -> list[str]:
+        """The texts of the elements of a name (`class_` is the attribute class)."""
+        wanted = {name.rstrip("_"): value for name, value in attributes.items()}
+        return [
+            "".join(parts)
+            for name, given, parts in self.elements
+            if name == tag and wanted.items() <= given.items()
+        ]
+
+    def values(self, attribute: str) -> list[str]:
+        """What an attribute is, wherever it is given."""
+        return [given[attribute] for _, given, _ in self.elements if attribute in given]
+
+
+class Site:
+    """A running server."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+        parts = urlsplit(base)
+        assert parts.hostname is not None
+        self.host, self.port, self.root = parts.hostname, parts.port, parts.path
+
+    def get(self, page: str = "", /, **query: object) -> Answer:
+        """One of our pages, by its path below the address of the overview."""
+        path = f"{self.root}/{page}".rstrip("/")
+        return self.ask("GET", f"{path}?{urlencode(query)}" if query else path)
+
+    def post(self, page: str, query: Mapping[str, str] | None = None, /, **form: str) -> Answer:
+        """Send a form."""
+        path = f"{self.root}/{page}" + (f"?{urlencode(query)}" if query else "")
+        return self.ask("POST", path, urlencode(form).encode())
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send any request."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT)
+        try:
+            connection.request(method, path, body, dict(headers or {}))
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        finally:
+            connection.close()
+        return Answer(answer.status, {n.lower(): v for n, v in answer.getheaders()}, text)
+
+
+@contextmanager
+def served(directory: Path, *arguments: str, end: int = signal.SIGINT) -> Iterator[Site]:
+    """`lshdb serve` in a directory; at the end a signal must stop it in order."""
+    process = Command(directory).start(
+        "serve",
+        "--port",
+        "0",
+        *arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().decode().strip()
+        assert address, process.communicate()[1].decode()
+        yield Site(address)
+    finally:
+        process.send_signal(end)
+        status, said = finish(process)
+    assert (status, said) == (0, "Ctrl-C ends it\n")
+
+
+@contextmanager
+def datasette(directory: Path, *files: str) -> Iterator[Site]:
+    """Datasette itself, with any files, as `datasette serve` starts it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "datasette", "serve", "--port", "0", *files],
+        cwd=directory,
+        env=environment(directory) | {"PYTHONUNBUFFERED": "1"},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        assert process.stderr is not None
+        said = ""
+        deadline = monotonic() + TIMEOUT
+        while (running := re.search(r"running on (http://\S+:\d+)", said)) is None:
+            assert monotonic() < deadline
+            line = process.stderr.readline().decode()
+            assert line, said
+            said += line
+        yield Site(f"{running[1]}/-/lshdb")
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, said = finish(process)
+    assert "Traceback" not in said, said
+
+
+def eventually(site: Site, page: str, /, **query: object) -> Answer:
+    """A page that the server makes in the background: ask until it is there."""
+    deadline = monotonic() + TIMEOUT
+    while (answer := site.get(page, **query)).page.values("http-equiv") == ["refresh"]:
+        assert monotonic() < deadline
+        sleep(0.05)
+    return answer

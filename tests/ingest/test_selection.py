@@ -1,0 +1,252 @@
+"""Leaving out what is similar to what is kept: add_many(on_similar="skip") and dedup.
+
+The oracle asks the database for each document by itself, and adds it or not.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import inspection
+import pytest
+from helpers import set_families, text_families
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import jaccard
+
+import lshdb
+from lshdb import LimitWarning, Skipped
+from lshdb.ingest import add as ingest
+from lshdb.ingest import batches, listing, screening
+from lshdb.model import Content
+
+Documents = list[tuple[str, Content]]
+Told = list[tuple[str, str, float, bool]]
+
+
+@pytest.fixture(params=[(4_000, 1_000, 200), (7, 3, 2), (50, 16, 5)])
+def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches, parts and blocks of several sizes: what is decided is the same."""
+    batch, block, with_updates = request.param
+    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", batch)
+    monkeypatch.setattr(screening, "_BLOCK", block)
+    monkeypatch.setattr(screening, "_BLOCK_WITH_UPDATES", with_updates)
+
+
+def one_by_one(db: lshdb.Database, documents: Documents) -> tuple[Told, dict[str, int]]:
+    """The oracle: what is skipped, and how many documents had which outcome."""
+    told: Told = []
+    counts = {"added": 0, "updated": 0, "unchanged": 0, "skipped": 0}
+    for key, content in documents:
+        stored = db.get(key) if key in db else None
+        of_sets = db.settings.shingling.of_sets
+        if stored is not None and (
+            stored.content == (tuple(sorted(content)) if of_sets else content)
+        ):
+            counts["unchanged"] += 1
+            continue
+        matches = [match for match in db.query(content) if match.key != key]
+        if matches:
+            best = max(match.similarity for match in matches)
+            first = min(
+                (db.get(match.key).doc_id, match) for match in matches if match.similarity == best
+            )[1]
+            told.append((key, first.key, first.similarity, first.exact))
+            counts["skipped"] += 1
+        else:
+            report = db.add(key, content)
+            counts["added"] += report.added
+            counts["updated"] += report.updated
+    return told, counts
+
+
+def selected(
+    db: lshdb.Database, documents: Documents, workers: int = 0
+) -> tuple[Told, dict[str, int]]:
+    told: list[Skipped] = []
+    report = db.add_many(documents, on_similar="skip", on_skip=told.append, workers=workers)
+    counts = {name: getattr(report, name) for name in ("added", "updated", "unchanged", "skipped")}
+    return [(s.key, s.kept, s.similarity, s.exact) for s in told], counts
+
+
+def shuffled(documents: dict[str, Any], seed: int, keys: int | None = None) -> Documents:
+    """Documents in some order; with `keys` under so few keys, which are then given again."""
+    rng = random.Random(seed)
+    rows = [*documents.items()]
+    rng.shuffle(rows)
+    if keys is not None:
+        rows = [(f"key {rng.randrange(keys)}", content) for _, content in rows]
+    return rows
+
+
+def same(tmp_path: Path, documents: Documents, **options: Any) -> Told:
+    """Assert that the oracle and the bulk do and tell the same; what they told."""
+    with (
+        lshdb.open(tmp_path / "one.db", **options) as one,
+        lshdb.open(tmp_path / "bulk.db", **options) as bulk,
+    ):
+        expected = one_by_one(one, documents)
+        assert selected(bulk, documents) == expected
+        assert inspection.contents(one.path) == inspection.contents(bulk.path)
+        assert list(bulk.pairs()) == []
+        # Whatever comes again is similar to what is there, or is it.
+        assert selected(bulk, documents)[1]["added"] == 0
+    inspection.check(tmp_path / "bulk.db")
+    return expected[0]
+
+
+@pytest.mark.usefixtures("cut")
+@pytest.mark.parametrize("content", [True, False])
+def test_texts_are_decided_on_as_one_by_one(tmp_path: Path, content: bool) -> None:
+    texts = text_families(seed=1, families=15, copies=5, words=40, most_edits=8)
+    documents = shuffled(texts, 1)
+    documents += [("again", documents[3][1]), ("empty 1", ""), ("empty 2", "...")]
+    told = same(tmp_path, documents, threshold=0.7, content=content)
+    assert len({key for key, *_ in told}) > 20
+    assert {exact for *_, exact in told} == {content}
+    if content:
+        assert min(similarity for *_, similarity, _ in told) >= 0.7
+
+
+@pytest.mark.parametrize("content", [True, False])
+def test_a_cascade_decides_who_is_a_candidate(tmp_path: Path, content: bool) -> None:
+    """With far fewer candidates than its buckets bring up."""
+    documents = shuffled(set_families(seed=2, families=30, copies=5, size=20), 2)
+    kept = {}
+    for construction in ("and 2, or 4, and 16", "and 2, or 64"):
+        (tmp_path / construction).mkdir()
+        told = same(
+            tmp_path / construction,
+            documents,
+            shingle="set",
+            threshold=0.3,
+            content=content,
+            construction=construction,
+        )
+        kept[construction] = len(documents) - len(told)
+    assert kept["and 2, or 4, and 16"] > kept["and 2, or 64"] + 10
+
+
+@pytest.mark.usefixtures("cut")
+@pytest.mark.parametrize("keys", [None, 30, 3])
+def test_sets_and_keys_given_again_are_decided_on_as_one_by_one(
+    tmp_path: Path, keys: int | None
+) -> None:
+    sets = set_families(seed=2, families=20, copies=5, size=20)
+    documents = shuffled(sets, 2, keys) + shuffled(sets, 3, keys)[:40]
+    told = same(tmp_path, documents, shingle="set", threshold=0.5)
+    assert len(told) > 10
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    documents=st.lists(
+        st.tuples(st.sampled_from("abcdef"), st.sets(st.integers(0, 7), max_size=6)), max_size=25
+    ),
+    batch=st.integers(1, 30),
+    block=st.integers(1, 10),
+    listed=st.sampled_from([2, 128]),
+)
+def test_any_sequence_is_decided_on_alike_however_it_is_cut(
+    tmp_path_factory: pytest.TempPathFactory,
+    documents: list[tuple[str, set[int]]],
+    batch: int,
+    block: int,
+    listed: int,
+) -> None:
+    """Few keys and few elements, so that all that can happen to a key happens."""
+    given_sets: Documents = [(key, sorted(content)) for key, content in documents]
+    directory = tmp_path_factory.mktemp("any")
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", LimitWarning)
+        patch.setattr(listing, "LISTED", listed)
+        patch.setattr(screening, "LISTED", listed)
+        results = []
+        for number, (size, of_block) in enumerate(((1, 1), (batch, block), (1_000, 1_000))):
+            patch.setattr(batches, "_BATCH_DOCUMENTS", size)
+            patch.setattr(screening, "_BLOCK", of_block)
+            patch.setattr(screening, "_BLOCK_WITH_UPDATES", of_block)
+            with lshdb.open(directory / f"{number}.db", shingle="set", threshold=0.4) as db:
+                results.append((selected(db, given_sets), inspection.contents(db.path)))
+        assert results[0] == results[1] == results[2]
+        if listed == 128:
+            with lshdb.open(directory / "oracle.db", shingle="set", threshold=0.4) as db:
+                assert (one_by_one(db, given_sets), inspection.contents(db.path)) == results[0]
+
+
+def under_one_header(count: int, seed: int = 1) -> dict[str, list[int]]:
+    """Sets that share 40 elements and have ten others each; every fifth is like the one before."""
+    rng = random.Random(seed)
+    sets: dict[str, list[int]] = {}
+    own: list[int] = []
+    for i in range(count):
+        own = [*own[1:], -i - 1] if i % 5 == 4 else rng.sample(range(100, 10_000), 10)
+        sets[f"d{i}"] = [*range(40), *own]
+    return sets
+
+
+@pytest.mark.usefixtures("cut")
+def test_of_a_large_bucket_the_first_kept_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oracle keeps a list for each bucket, of as many as there may be."""
+    monkeypatch.setattr(listing, "LISTED", 6)
+    monkeypatch.setattr(screening, "LISTED", 6)
+    monkeypatch.setattr(ingest, "LISTED", 6)
+    sets = under_one_header(150)
+    sets |= {f"copy {i}": [*range(1_000, 1_020)] for i in range(100)}
+    with lshdb.open(tmp_path / "all.db", shingle="set", threshold=0.8) as everything:
+        everything.add_many(sets.items())
+        buckets = {
+            key: [(b.band_no, b.bucket_key) for b in everything.buckets_of(key)] for key in sets
+        }
+    lists: dict[tuple[int, int], list[str]] = {}
+    expected: list[tuple[str, str, float]] = []
+    cut = 0
+    for key, content in sets.items():
+        candidates = {k for bucket in buckets[key] for k in lists.get(bucket, [])[:6]}
+        scores = {k: jaccard(set(content), set(sets[k])) for k in candidates}
+        order = [*sets]
+        best = max(scores, key=lambda k: (scores[k], -order.index(k)), default=None)
+        if best is not None and scores[best] >= 0.8:
+            expected.append((key, best, scores[best]))
+            continue
+        cut += any(len(lists.get(bucket, [])) > 6 for bucket in buckets[key])
+        for bucket in buckets[key]:
+            lists.setdefault(bucket, []).append(key)
+    with (
+        lshdb.open(tmp_path / "lsh.db", shingle="set", threshold=0.8) as db,
+        pytest.warns(LimitWarning, match=f"^{cut} documents were kept that share a bucket"),
+    ):
+        told, _ = selected(db, [*sets.items()])
+    assert [(key, kept, similarity) for key, kept, similarity, _ in told] == expected
+    assert len(expected) > 115
+    assert cut > 50
+
+
+def test_copies_fill_no_bucket(path: Path) -> None:
+    """Only the first is kept, so that nothing is cut and nothing is said."""
+    with lshdb.open(path, shingle="set") as db:
+        copies: Documents = [(f"copy {i}", [1, 2, 3]) for i in range(3_000)]
+        told, counts = selected(db, copies)
+        assert counts == {"added": 1, "updated": 0, "unchanged": 0, "skipped": 2_999}
+        assert {one[1:] for one in told} == {("copy 0", 1.0, True)}
+
+
+def test_workers_change_nothing(tmp_path: Path) -> None:
+    texts = text_families(seed=5, families=60, copies=4, words=400, most_edits=40)
+    documents = shuffled(texts, 5)
+    results = []
+    for workers in (0, 2):
+        with lshdb.open(tmp_path / f"{workers}.db") as db:
+            results.append((selected(db, documents, workers), inspection.contents(db.path)))
+    assert results[0] == results[1]
+    assert len(results[0][0][0]) > 20
+
+
+def test_what_is_left_out_is_told_when_it_is_asked_wrongly(path: Path) -> None:
+    with lshdb.open(path) as db, pytest.raises(lshdb.UsageError, match="on_similar"):
+        db.add_many([("a", "x")], on_similar="drop")  # type: ignore[arg-type]

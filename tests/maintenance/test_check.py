@@ -1,0 +1,550 @@
+"""check finds each kind of damage made with plain SQLite, and repair undoes what it can."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import inspection
+import make_golden
+import pytest
+from helpers import Command
+
+import lshdb
+from lshdb.errors import NewerFormat, NotADatabase, ReadOnly, StoreError
+from lshdb.maintenance import examining
+from lshdb.sketching.banding import bucket_keys
+from lshdb.store.schema import _tokens
+
+BANDS = {"words": 19, "sets": 32, "signatures": 17}
+"""Of the settings of make_golden."""
+NAMES = tuple(BANDS)
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A file of words, of sets with a cascade, and without contents."""
+    directory = tmp_path_factory.mktemp("originals")
+    paths = {}
+    for name, (settings, _) in make_golden.FILES.items():
+        paths[name] = directory / f"{name}.db"
+        with lshdb.open(paths[name], **settings) as db:
+            db.add_many(make_golden.documents_of(name))
+            assert db.settings.construction.bands == BANDS[name]
+    return paths
+
+
+@pytest.fixture
+def damaged(originals: dict[str, Path], path: Path) -> Callable[..., Path]:
+    """Copies a file and runs statements on it that lshdb never would."""
+
+    def damage(name: str, *statements: str) -> Path:
+        shutil.copyfile(originals[name], path)
+        with inspection.sqlite(path) as connection:
+            connection.execute("PRAGMA ignore_check_constraints = ON")
+            for statement in statements:
+                connection.execute(statement)
+        return path
+
+    return damage
+
+
+def found(report: lshdb.CheckReport) -> dict[str, int]:
+    return {problem.kind: problem.count for problem in report.problems}
+
+
+def left(report: lshdb.CheckReport) -> dict[str, int]:
+    return {problem.kind: problem.count for problem in report.remaining}
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_whole_file_is_whole_and_stays_as_it_is(
+    originals: dict[str, Path], name: str, deep: bool
+) -> None:
+    path = originals[name]
+    before = inspection.files(path.parent)
+    report = lshdb.check(path, deep=deep)
+    assert report.ok
+    assert (report.problems, report.repairs, report.deep) == ((), (), deep)
+    ((empty,),) = inspection.rows(path, "SELECT count(*) FROM documents WHERE shingles = 0")
+    assert isinstance(empty, int)
+    assert report.documents == len(make_golden.FILES[name][1])
+    assert report.bands == (report.documents - empty) * BANDS[name]
+    assert inspection.files(path.parent) == before
+
+
+SECOND = "doc_id = 2"
+REPAIRABLE: dict[str, tuple[str, Sequence[str], bool, dict[str, int]]] = {
+    "a document's bands": (
+        "words", [f"DELETE FROM bands WHERE {SECOND}"], False, {"band-missing": 19}
+    ),
+    "all bands": ("sets", ["DELETE FROM bands"], False, {"band-missing": 5 * 32}),
+    "a bucket key": (
+        "signatures",
+        [f"UPDATE bands SET bucket_key = bucket_key - 1 WHERE band_no = 3 AND {SECOND}"],
+        False,
+        {"band-missing": 1, "band-wrong": 1},
+    ),
+    "one row too much": (
+        "words", ["INSERT INTO bands VALUES (0, 77, 2)"], False, {"band-wrong": 1}
+    ),
+    "a document in another's buckets": (
+        "words",
+        [f"INSERT OR IGNORE INTO bands SELECT band_no, bucket_key, 3 FROM bands WHERE {SECOND}"],
+        False,
+        {"band-wrong": 19},
+    ),
+    "bands that are not there": (
+        "words", ["INSERT INTO bands VALUES (-1, 5, 1), (19, 5, 1), (999, 5, 1)"], False,
+        {"band-wrong": 3},
+    ),
+    "band rows of no document": (
+        "words", ["INSERT INTO bands VALUES (0, 7, 999), (1, 8, -999), (50, 8, 12)"], False,
+        {"band-orphan": 3},
+    ),
+    "a signature of no document": (
+        "words", ["INSERT INTO signatures VALUES (12, zeroblob(512))"], False,
+        {"signature-orphan": 1},
+    ),
+    "a document deleted": (
+        "words",
+        ["INSERT INTO signatures SELECT 99, signature FROM signatures WHERE doc_id = 1",
+         "INSERT INTO bands SELECT band_no, bucket_key, 99 FROM bands WHERE doc_id = 1"],
+        False,
+        {"signature-orphan": 1, "band-orphan": 19},
+    ),
+    "no signature": (
+        "words", [f"DELETE FROM signatures WHERE {SECOND}"], False,
+        {"signature-missing": 1, "band-wrong": 19},
+    ),
+    "a signature cut short": (
+        "sets", [f"UPDATE signatures SET signature = zeroblob(60) WHERE {SECOND}"], False,
+        {"signature": 1, "band-wrong": 32},
+    ),
+    "another signature": (
+        "words", ["UPDATE signatures SET signature = zeroblob(512) WHERE doc_id = 1"], True,
+        {"signature": 1, "band-missing": 19, "band-wrong": 19},
+    ),
+    "another signature, and its bands": (
+        "words",
+        ["UPDATE signatures SET signature = (SELECT signature FROM signatures WHERE doc_id = 3) "
+         f"WHERE {SECOND}",
+         f"DELETE FROM bands WHERE {SECOND}",
+         "INSERT INTO bands SELECT band_no, bucket_key, 2 FROM bands WHERE doc_id = 3"],
+        True,
+        {"signature": 1},
+    ),
+    "a signature of the empty document": (
+        "words", ["INSERT INTO signatures VALUES (5, zeroblob(512))"], False,
+        {"signature": 1, "band-missing": 19},
+    ),
+    "a digest cut short": (
+        "words", [f"UPDATE documents SET digest = x'00' WHERE {SECOND}"], False, {"digest": 1}
+    ),
+    "another digest": (
+        "sets", [f"UPDATE documents SET digest = zeroblob(16) WHERE {SECOND}"], True, {"digest": 1}
+    ),
+    "less than no shingles": (
+        "words", ["UPDATE documents SET shingles = -1 WHERE doc_id = 5"], False, {"shingles": 1}
+    ),
+    "no shingles": (
+        "words", [f"UPDATE documents SET shingles = 0 WHERE {SECOND}"], False, {"signature": 1}
+    ),
+    "a shingle more": (
+        "words", ["UPDATE documents SET shingles = shingles + 1"], True,
+        {"shingles": 9, "signature-missing": 1},
+    ),
+    "a set in another order": (
+        "sets",
+        ["UPDATE documents SET content = '[\"apples\", 3,1,2,1,\"bread\",\"butter\",\"eggs\","
+         "\"milk\"]' WHERE doc_id = 1"],
+        False,
+        {"content": 1},
+    ),
+    "a view": ("words", ["DROP VIEW buckets"], False, {"schema": 1}),
+    "another view": (
+        "words",
+        ["DROP VIEW buckets", "CREATE VIEW buckets AS SELECT 1 AS band_no"],
+        False,
+        {"schema": 1},
+    ),
+    "an index": ("words", ["DROP INDEX empty_documents"], False, {"schema": 1}),
+    "the table of bands": (
+        "signatures", ["DROP TABLE bands"], False, {"schema": 1, "not-checked": 2}
+    ),
+    "the table of signatures": (
+        "words", ["DROP TABLE signatures"], False, {"schema": 1, "not-checked": 2}
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", REPAIRABLE)
+def test_damage_that_is_found_and_repaired(
+    originals: dict[str, Path], damaged: Callable[..., Path], damage: str
+) -> None:
+    """After the repair all rows of all tables are those that were there before the damage."""
+    name, statements, deep, problems = REPAIRABLE[damage]
+    path = damaged(name, *statements)
+    before = inspection.contents(path) if "schema" not in problems else {}
+    report = lshdb.check(path, deep=deep)
+    assert found(report) == left(report) == problems
+    assert not report.ok
+    if deep:
+        assert found(lshdb.check(path)).keys() < problems.keys()
+    if before:
+        assert inspection.contents(path) == before
+    repaired = lshdb.check(path, deep=deep, repair=True)
+    assert found(repaired) == problems
+    assert repaired.remaining == ()
+    assert repaired.ok
+    assert repaired.repairs
+    assert inspection.contents(path) == inspection.contents(originals[name])
+    inspection.check(path)
+    assert lshdb.check(path, deep=True).problems == ()
+
+
+LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int]]] = {
+    "no content": (
+        "words", [f"UPDATE documents SET content = NULL WHERE {SECOND}"], True,
+        {"content-missing": 1}, {"content-missing": 1},
+    ),
+    "neither content nor signature": (
+        "signatures", [f"DELETE FROM signatures WHERE {SECOND}"], False,
+        {"signature-missing": 1, "band-wrong": 17}, {"signature-missing": 1},
+    ),
+    "content where none is kept": (
+        "signatures", [f"UPDATE documents SET content = 'x' WHERE {SECOND}"], False,
+        {"content": 1}, {"content": 1},
+    ),
+    "content that is no text": (
+        "words", [f"UPDATE documents SET content = CAST(x'61ff62' AS TEXT) WHERE {SECOND}"], True,
+        {"content": 1}, {"content": 1},
+    ),
+    "content that is no set": (
+        "sets",
+        ["UPDATE documents SET content = '{\"a\": 1}' WHERE doc_id = 1",
+         "UPDATE documents SET content = '[1.5]' WHERE doc_id = 2",
+         "UPDATE documents SET content = '[1' WHERE doc_id = 3",
+         "UPDATE documents SET content = replace(hex(zeroblob(50000)), '0', '[') "
+         "WHERE doc_id = 4"],
+        False, {"content": 4}, {"content": 4},
+    ),
+    "bad keys": (
+        "words",
+        ["UPDATE documents SET key = '' WHERE doc_id = 1",
+         "UPDATE documents SET key = 'a' || char(0) || 'b' WHERE doc_id = 2",
+         "UPDATE documents SET key = CAST(x'ff' AS TEXT) WHERE doc_id = 3"],
+        False, {"key": 3}, {"key": 3},
+    ),
+    "metadata that is no object": (
+        "words",
+        ["UPDATE documents SET metadata = '[1]' WHERE doc_id = 1",
+         "UPDATE documents SET metadata = '{\"a\": ' WHERE doc_id = 2",
+         "UPDATE documents SET metadata = CAST(x'7b22ff' AS TEXT) WHERE doc_id = 3",
+         "UPDATE documents SET metadata = replace(hex(zeroblob(50000)), '0', '[') "
+         "WHERE doc_id = 4",
+         "UPDATE documents SET metadata = '{\"fine\": [1]}' WHERE doc_id = 5"],
+        False, {"metadata": 4}, {"metadata": 4},
+    ),
+    "a number below 1": (
+        "words",
+        ["PRAGMA foreign_keys = OFF", "UPDATE documents SET doc_id = -8 WHERE doc_id = 8",
+         "UPDATE signatures SET doc_id = -8 WHERE doc_id = 8",
+         "UPDATE bands SET doc_id = -8 WHERE doc_id = 8"],
+        False, {"doc-id": 1}, {"doc-id": 1},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", LASTING)
+def test_what_cannot_be_derived_is_named_and_never_removed(
+    damaged: Callable[..., Path], damage: str
+) -> None:
+    name, statements, deep, problems, remaining = LASTING[damage]
+    path = damaged(name, *statements)
+    texts = ", ".join(f"CAST({column} AS BLOB)" for column in ("key", "content", "metadata"))
+    columns = f"SELECT doc_id, {texts} FROM documents"
+    before = inspection.rows(path, columns)
+    assert found(lshdb.check(path, deep=deep)) == problems
+    report = lshdb.check(path, deep=deep, repair=True)
+    assert (found(report), left(report), report.ok) == (problems, remaining, False)
+    assert inspection.rows(path, columns) == before
+
+
+FOREIGN: dict[str, tuple[Sequence[str], dict[str, int], str]] = {
+    "a trigger": (
+        ["CREATE TRIGGER t AFTER INSERT ON bands BEGIN DELETE FROM documents; END"],
+        {"schema": 1}, "'t' is a trigger on bands",
+    ),
+    "a column": (
+        ["ALTER TABLE bands ADD COLUMN more TEXT"], {"schema": 1}, "table bands differs"
+    ),
+    "a foreign key": (
+        ["CREATE TABLE mine (a REFERENCES documents ON DELETE CASCADE)",
+         "INSERT INTO mine VALUES (77)"],
+        {"schema": 1, "foreign-key": 1},
+        "'mine' has a foreign key that acts on changes of lshdb's tables",
+    ),
+    "a format that never was": (["PRAGMA user_version = 0"], {"schema": 1}, "format 0 never was"),
+}  # fmt: skip
+
+
+def test_tables_and_indexes_of_the_users_own_are_no_finding(
+    damaged: Callable[..., Path],
+) -> None:
+    path = damaged(
+        "words",
+        "CREATE TABLE mine (a)",
+        "CREATE VIEW long AS SELECT key FROM documents WHERE shingles > 100",
+        "CREATE INDEX by_size ON documents (shingles)",
+        "CREATE VIRTUAL TABLE search USING fts5(content)",
+        "DELETE FROM bands WHERE doc_id = 1",
+    )
+    assert found(lshdb.check(path)).keys() == {"band-missing"}
+    assert lshdb.check(path, repair=True).ok
+    assert inspection.rows(path, "SELECT count(*) FROM mine") == [(0,)]
+
+
+@pytest.mark.parametrize("damage", FOREIGN)
+def test_a_file_with_what_is_not_lshdbs_is_not_written(
+    damaged: Callable[..., Path], damage: str
+) -> None:
+    """A trigger would run when the repair writes."""
+    statements, problems, example = FOREIGN[damage]
+    path = damaged("words", *statements, "DELETE FROM bands WHERE doc_id = 1")
+    rows = inspection.contents(path)
+    for repair in (False, True):
+        report = lshdb.check(path, repair=repair)
+        assert found(report) == left(report) == problems | {"band-missing": 19}
+        assert report.problems[0].examples == (example,)
+        assert report.repairs == ()
+    assert inspection.contents(path) == rows
+
+
+@pytest.mark.parametrize(
+    ("statement", "problems"),
+    [
+        ("DELETE FROM settings", {"settings", "not-checked"}),
+        ("UPDATE settings SET threshold = 1.5", {"settings", "not-checked"}),
+        ("UPDATE settings SET construction = 'and 6, or 99'", {"settings", "not-checked"}),
+        ("UPDATE settings SET sketch = CAST(x'ff' AS TEXT)", {"settings", "not-checked"}),
+        ("ALTER TABLE settings RENAME COLUMN seed TO sapling", {"schema", "not-checked"}),
+        ("DROP TABLE settings", {"schema", "not-checked"}),
+        ("ALTER TABLE documents RENAME TO papers", {"schema", "not-checked"}),
+    ],
+)
+def test_a_file_without_settings_or_documents_is_told_and_left_alone(
+    damaged: Callable[..., Path], statement: str, problems: set[str]
+) -> None:
+    path = damaged("words", "PRAGMA legacy_alter_table = ON", statement)
+    with pytest.raises(lshdb.LshdbError):
+        lshdb.open(path)
+    before = inspection.files(path.parent)
+    for repair in (False, True):
+        report = lshdb.check(path, repair=repair)
+        assert found(report).keys() - {"foreign-key"} == problems
+        assert not report.ok
+        assert report.repairs == ()
+    assert inspection.files(path.parent) == before
+
+
+def test_tables_made_under_another_name_are_the_same(damaged: Callable[..., Path]) -> None:
+    path = damaged(
+        "words",
+        "ALTER TABLE bands RENAME TO other",
+        "ALTER TABLE other RENAME TO bands",
+        "DROP VIEW buckets",
+        'CREATE VIEW "buckets" AS select band_no,[bucket_key] , COUNT(*) AS `documents` '
+        "FROM bands -- all\nGROUP BY band_no, /* and */ bucket_key",
+        "ANALYZE",
+    )
+    ((changed,),) = inspection.rows(path, "SELECT sql FROM sqlite_schema WHERE name = 'bands'")
+    assert '"bands"' in str(changed)
+    assert lshdb.check(path).problems == ()
+
+
+def test_what_is_in_a_string_is_no_comment_and_no_blank() -> None:
+    assert _tokens("CHECK (a = '--x  Y''')") == ("check", "(", "a", "=", "'--x  Y'''", ")")
+    assert _tokens("a  b") == _tokens('"A" [b]') != _tokens('"a  b"')
+
+
+@pytest.mark.parametrize("at_once", [500, 8_000_000])
+def test_counts_of_band_rows_are_those_of_a_comparison_of_sets(
+    path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """Random rows deleted, added and changed, of more documents than there are parts."""
+    monkeypatch.setattr(examining, "_VALUES_AT_ONCE", at_once)
+    rng = random.Random(3)
+    with lshdb.open(path, shingle="set", permutations=16, bands=4, rows=4) as db:
+        db.add_many((str(i), [i, i + 1]) for i in range(3000))
+    wanted = set(inspection.rows(path, "SELECT * FROM bands"))
+    changed: set[Any] = {row for row in wanted if rng.random() > 0.02}
+    for _ in range(200):
+        changed.add((rng.randrange(-1, 6), rng.randrange(-5, 5), rng.randrange(1, 5000)))
+    with inspection.sqlite(path) as connection:
+        connection.execute("BEGIN")
+        connection.execute("DELETE FROM bands")
+        connection.executemany("INSERT INTO bands VALUES (?, ?, ?)", changed)
+        connection.execute("COMMIT")
+    surplus = Counter("band-wrong" if row[2] <= 3000 else "band-orphan" for row in changed - wanted)
+    expected = {"band-missing": len(wanted - changed), **surplus}
+    assert min(expected.values()) > 20
+    assert found(lshdb.check(path)) == expected
+    assert lshdb.check(path, repair=True).ok
+    assert set(inspection.rows(path, "SELECT * FROM bands")) == wanted
+
+
+def test_a_repair_that_is_interrupted_has_changed_nothing(damaged: Callable[..., Path]) -> None:
+    path = damaged("words", "DELETE FROM signatures", "DELETE FROM bands WHERE doc_id > 4")
+    before = inspection.contents(path)
+    told: list[str] = []
+
+    def interrupt(what: str, _done: int, _total: int) -> None:
+        told.append(what)
+        if what == "bands" and "mending documents" in told:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lshdb.check(path, repair=True, on_progress=interrupt)
+    assert inspection.contents(path) == before
+    assert lshdb.check(path, repair=True).ok
+
+
+def test_progress_reaches_its_end(originals: dict[str, Path]) -> None:
+    last: dict[str, tuple[int, int]] = {}
+    lshdb.check(originals["words"], on_progress=lambda what, *done: last.update({what: done}))
+    assert last["documents"] == (9, 9)
+    assert last["bands"] == (8 * 19, 8 * 19)
+
+
+def test_a_database_that_is_open_is_checked_and_repaired(path: Path) -> None:
+    with lshdb.open(path) as db:
+        db.add("fox", "the fox and the grapes")
+        assert db.check(deep=True).ok
+        with inspection.sqlite(path) as other:
+            other.execute("DELETE FROM bands")
+        assert not db.check().ok
+        assert db.query("the fox and the grapes") == []
+        assert db.check(repair=True).ok
+        assert [match.key for match in db.query("the fox and the grapes")] == ["fox"]
+    with lshdb.open(path, mode="read") as db:
+        assert db.check().ok
+        with pytest.raises(ReadOnly):
+            db.check(repair=True)
+
+
+def test_every_file_with_a_byte_changed_is_told_or_as_good_as_before(
+    originals: dict[str, Path], path: Path
+) -> None:
+    """No byte of a document, signature or bucket changes unnoticed, and nothing is a traceback."""
+    whole = originals["words"].read_bytes()
+    before = inspection.contents(originals["words"])
+    rng = random.Random(7)
+    used = [place for place in range(100, len(whole)) if whole[place]]
+    noticed = 0
+    for place in rng.sample(used, 60):
+        spoilt = bytearray(whole)
+        spoilt[place] ^= rng.randrange(1, 256)
+        path.write_bytes(spoilt)
+        try:
+            report = lshdb.check(path, deep=True)
+        except StoreError:
+            noticed += 1
+            continue
+        noticed += not report.ok
+        if report.ok:
+            after = inspection.contents(path)
+            for table in ("documents", "signatures", "bands"):
+                assert after[table] == before[table], place
+    assert noticed > 30
+
+
+def test_a_file_cut_short_is_told(originals: dict[str, Path], path: Path) -> None:
+    path.write_bytes(originals["words"].read_bytes()[: 3 * 16384])
+    for repair in (False, True):
+        report = lshdb.check(path, repair=repair)
+        assert "damaged" in found(report)
+        assert report.repairs == ()
+
+
+def test_what_is_no_file_of_lshdb_is_refused(path: Path, damaged: Callable[..., Path]) -> None:
+    with pytest.raises(StoreError, match="no such file"):
+        lshdb.check(path)
+    path.write_bytes(b"The fox and the grapes. " * 100)
+    with pytest.raises(NotADatabase):
+        lshdb.check(path)
+    path.unlink()
+    with pytest.raises(NewerFormat, match="upgrade lshdb"):
+        lshdb.check(damaged("words", "PRAGMA user_version = 99"))
+
+
+def test_bucket_keys_of_more_documents_than_one_batch(path: Path) -> None:
+    """Signatures are read in batches; each is compared with its own rows."""
+    with lshdb.open(path, shingle="set", permutations=16, content=False) as db:
+        db.add_many((str(i), [i]) for i in range(4_001))
+        settings = db.settings
+        document = db.get("4000")
+        assert document.signature is not None
+        keys = bucket_keys(document.signature[None], settings.construction, settings.seed)
+        report = db.check()
+    assert (report.documents, report.bands) == (4_001, 4_001 * keys.shape[1])
+    assert report.ok
+
+
+# the command
+
+
+def test_the_command(tmp_path: Path, damaged: Callable[..., Path]) -> None:
+    lshdb_ = Command(tmp_path)
+    damaged("words", "DELETE FROM bands WHERE doc_id = 9", "DROP VIEW buckets")
+    result = lshdb_("check")
+    assert result.status == 1
+    assert result.lines == [
+        "schema\t1\ttables, indexes or views that lshdb did not make so, or triggers that would "
+        "run\t"
+        "view buckets is missing",
+        "band-missing\t19\tband rows that are not there\tcontrol \\x1b[31m",
+    ]
+    assert "--repair" in result.err
+    result = lshdb_("check", "--repair", "--json")
+    assert result.status == 0, result.err
+    assert result.records == [
+        {
+            "problem": "schema",
+            "count": 1,
+            "examples": ["view buckets is missing"],
+            "remaining": 0,
+        },
+        {
+            "problem": "band-missing",
+            "count": 19,
+            "examples": ["control \x1b[31m"],
+            "remaining": 0,
+        },
+        {"repair": "schema-made", "count": 1},
+        {"repair": "bands-made", "count": 19},
+    ]
+    clean = lshdb_.done("check", "--deep", says="lsh.db is whole: 9 documents and 152 band rows\n")
+    assert clean.out == ""
+
+
+def test_the_command_on_what_cannot_be_repaired(
+    tmp_path: Path, damaged: Callable[..., Path]
+) -> None:
+    lshdb_ = Command(tmp_path)
+    path = damaged("signatures", "DELETE FROM signatures WHERE doc_id = 2")
+    result = lshdb_("check", "--repair")
+    assert result.status == 1
+    assert "lsh.db still has signature-missing: add those documents again" in result.err
+    path.write_bytes(path.read_bytes()[: 2 * 16384])
+    result = lshdb_("check")
+    assert result.status == 1
+    assert result.out.startswith("damaged\t")
+    assert "restore it from a backup" in result.err
+    path.unlink()
+    assert "no such file" in lshdb_.fails("check")

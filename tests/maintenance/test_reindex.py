@@ -1,0 +1,464 @@
+"""A reindexed file is one made with the new settings, for every handle, whatever interrupts it."""
+
+from __future__ import annotations
+
+import functools
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import inspection
+import numpy as np
+import pytest
+from helpers import Command, finish
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lshdb
+from lshdb.errors import Busy, ReadOnly, SettingsError, StoreError, UsageError
+from lshdb.ingest import batches
+from lshdb.maintenance import reindex as reindex_module
+from lshdb.maintenance import sorting
+from lshdb.maintenance.sorting import BandSorter
+
+OLD: dict[str, Any] = {"threshold": 0.8, "permutations": 64, "shingle": "set"}
+CHANGES: dict[str, dict[str, Any]] = {
+    "threshold": {"threshold": 0.5},
+    "recall": {"threshold": 0.6, "recall": 0.8},
+    "one band": {"bands": 1, "rows": 64},
+    "64 bands": {"bands": 64, "rows": 1},
+    "cascade": {"construction": "and 2, or 4, and 2, or 4"},
+    "or first": {"construction": "or 4, and 4, or 2"},
+}
+
+
+def documents(count: int = 60) -> list[tuple[str, list[int]]]:
+    """Sets in overlapping buckets, some of them equal, some empty."""
+    sets = [list(range(i // 4, i // 4 + 5 + i % 2)) for i in range(count)]
+    return [(f"d{i}", [] if i % 20 == 7 else elements) for i, elements in enumerate(sets)]
+
+
+def fill(path: Path, **settings: Any) -> None:
+    with lshdb.open(path, **OLD | settings) as db:
+        db.add_many(documents())
+
+
+def made_with(path: Path, given: list[tuple[str, list[int]]], **settings: Any) -> dict[str, Any]:
+    """What a file holds that is made with these settings at once."""
+    other = path.with_name("new.db")
+    with lshdb.open(other, **OLD | settings) as db:
+        db.add_many(given)
+    found = inspection.contents(other)
+    other.unlink()
+    return found
+
+
+# what comes of it
+
+
+@pytest.mark.parametrize("sketch", ["fast", "minhash"])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_the_file_is_as_if_made_with_the_new_settings(
+    path: Path, change: dict[str, Any], sketch: str
+) -> None:
+    fill(path, sketch=sketch)
+    schema = inspection.rows(path, "SELECT * FROM sqlite_schema")
+    with lshdb.open(path) as db:
+        done = db.reindex(**change)
+        assert done.after == db.settings != done.before
+        assert (done.documents, done.rows) == (57, 57 * db.settings.construction.bands)
+    assert inspection.contents(path) == made_with(path, documents(), sketch=sketch, **change)
+    assert inspection.rows(path, "SELECT * FROM sqlite_schema") == schema
+    inspection.check(path)
+
+
+def test_signatures_are_enough(path: Path) -> None:
+    fill(path, content=False)
+    with lshdb.open(path) as db:
+        db.reindex(threshold=0.5)
+        assert {match.key for match in db.query(key="d10")} >= {"d8", "d9", "d11"}
+    assert inspection.contents(path) == made_with(path, documents(), content=False, threshold=0.5)
+
+
+def test_an_empty_database(path: Path) -> None:
+    with lshdb.open(path, **OLD) as db:
+        assert db.reindex(threshold=0.5).rows == 0
+        db.add_many(documents())
+    assert inspection.contents(path) == made_with(path, documents(), threshold=0.5)
+
+
+def test_band_rows_that_serve_as_well_stay(path: Path) -> None:
+    fill(path, bands=16, rows=4)
+    bands = inspection.rows(path, "SELECT * FROM bands")
+    with lshdb.open(path) as db:
+        for change in ({"construction": "and 4, or 4, and 4"}, {"bands": 16, "rows": 4}):
+            done = db.reindex(**change)
+            assert (done.rows, done.after == done.before) == (0, False)
+            assert inspection.rows(path, "SELECT * FROM bands") == bands
+        again = db.reindex(bands=16, rows=4)
+        assert again.after == again.before
+    inspection.check(path)
+
+
+def test_the_pages_of_the_old_rows_are_used_again(path: Path) -> None:
+    with lshdb.open(path, bands=64, rows=1, **OLD) as db:
+        db.add_many((f"d{i}", [i, i + 1]) for i in range(3000))
+        size = db.info().bytes
+        free = db.reindex(bands=8, rows=8).free
+        assert free > size / 3
+        assert db.info().bytes <= size, "the log is empty"
+        assert db.reindex(bands=60, rows=1).free < free / 3
+        assert db.info().bytes <= size
+
+
+# sorting in bounded memory
+
+ROWS = st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), max_size=60)
+
+
+@given(rows=ROWS, block=st.integers(1, 20), held=st.integers(1, 400), at_once=st.integers(1, 9))
+def test_runs_are_merged_in_the_order_of_the_table(
+    rows: list[list[int]], block: int, held: int, at_once: int
+) -> None:
+    """Few different keys, so that buckets are larger than what is read of a run at once."""
+    keys = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    doc_ids = np.arange(len(keys)) * 3 + 1
+    with pytest.MonkeyPatch.context() as patch, BandSorter(3, held, buffers=0) as sorter:
+        patch.setattr(sorting, "_LEAST", at_once)
+        for start in range(0, len(keys), block):
+            part = slice(start, start + block)
+            sorter.add(doc_ids[part], keys[part])
+        for band in range(3):
+            parts = list(sorter.sorted(band))
+            found = [row for part in parts for row in zip(*(a.tolist() for a in part), strict=True)]
+            assert found == sorted(zip(keys[:, band].tolist(), doc_ids.tolist(), strict=True))
+
+
+def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reindex_module, "BandSorter", functools.partial(BandSorter, held=2000))
+    monkeypatch.setattr(reindex_module, "_DOCUMENTS", 7)
+
+
+def test_more_rows_than_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_memory(monkeypatch)
+    fill(path)
+    with lshdb.open(path) as db:
+        assert db.reindex(threshold=0.5).rows
+    assert inspection.contents(path) == made_with(path, documents(), threshold=0.5)
+
+
+def test_a_temporary_file_that_cannot_be_written(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_memory(monkeypatch)
+    fill(path)
+    before = inspection.contents(path)
+    monkeypatch.setattr(tempfile, "tempdir", str(path.with_name("gone")))
+    with lshdb.open(path) as db:
+        with pytest.raises(StoreError, match="gone: no such file or directory; TMPDIR names"):
+            db.reindex(threshold=0.5)
+        assert inspection.contents(path) == before
+
+
+# while it is done, and when it is not
+
+
+def test_the_old_index_answers_until_the_new_one_is_in_place(path: Path) -> None:
+    fill(path)
+    phases = []
+    with lshdb.open(path, timeout=0) as reader, lshdb.open(path) as writer:
+        old, pairs = reader.settings, list(reader.pairs())
+        before = reader.query(key="d10")
+        begun = reader.pairs()
+        first = next(begun)
+
+        def ask(done: int, total: int) -> None:
+            phases.append(done / total)
+            assert reader.query(key="d10") == before
+            assert reader.settings == old
+            assert list(reader.pairs()) == pairs
+            with pytest.raises(Busy):
+                reader.add("new", [1])
+
+        new = writer.reindex(threshold=0.3, on_progress=ask).after
+        assert phases == sorted(phases)
+        assert phases[0] < 0.1
+        assert phases[-1] == 1
+        assert [first, *begun] == pairs, "a join is of the moment at which it began"
+        assert reader.settings == new
+        assert len(list(reader.pairs())) > len(pairs)
+
+
+def test_the_object_that_reindexes_refuses_to_answer_meanwhile(path: Path) -> None:
+    fill(path)
+    before = inspection.contents(path)
+    with lshdb.open(path) as db:
+        with pytest.raises(UsageError, match="reindexed"):
+            db.reindex(threshold=0.5, on_progress=lambda *_: print(db.query(key="d10")))
+        assert inspection.contents(path) == before
+        assert db.query(key="d10")
+        db.reindex(threshold=0.5)
+    inspection.check(path)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_killed_in_the_middle_the_file_is_as_before(path: Path, share: float) -> None:
+    fill(path)
+    before = inspection.contents(path)
+    code = (
+        "import lshdb, os, signal, sys\n"
+        "def tell(done, total):\n"
+        "    if done >= float(sys.argv[2]) * total: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "lshdb.open(sys.argv[1]).reindex(threshold=0.5, on_progress=tell)\n"
+    )
+    child = subprocess.run([sys.executable, "-c", code, path, str(share)], check=False)
+    assert child.returncode == -signal.SIGKILL
+    assert inspection.contents(path) == before
+    with lshdb.open(path) as db:
+        assert db.settings.threshold == 0.8
+        db.reindex(threshold=0.5)
+    assert inspection.contents(path) == made_with(path, documents(), threshold=0.5)
+
+
+def test_a_full_disk_leaves_the_file_as_before(path: Path) -> None:
+    fill(path)
+    before = inspection.contents(path)
+    with lshdb.open(path) as db:
+        connection = db._store._connection
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(StoreError, match="the disk is full"):
+            db.reindex(bands=64, rows=1)
+        assert inspection.contents(path) == before
+        connection.execute("PRAGMA max_page_count = 100000")
+        db.reindex(bands=64, rows=1)
+    inspection.check(path)
+
+
+def test_a_file_opened_for_reading(path: Path) -> None:
+    fill(path)
+    with lshdb.open(path, mode="read") as db, pytest.raises(ReadOnly):
+        db.reindex(threshold=0.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({}, "give a threshold, a recall, bands and rows, or a construction"),
+        ({"bands": 4}, "bands and rows are given together"),
+        ({"threshold": 1.5}, "threshold 1.5 is not above 0 and at most 1"),
+        (
+            {"construction": "and 4, or 4, and 4, or 4"},
+            "and 4, or 4, and 4, or 4 takes 256 lanes, and the stored signatures have 64: give a "
+            "construction of fewer lanes, or make another file with --permutations 256",
+        ),
+        (
+            {"threshold": 0.01},
+            "recall 0.99 at threshold 0.01 cannot be reached with the 64 lanes of the stored "
+            "signatures (at most 0.4744): ask for less recall, or make another file with more "
+            "permutations",
+        ),
+        (
+            {"threshold": 0.5, "recall": 0.9, "bands": 4, "rows": 16},
+            "4 bands of 16 rows have recall 6.103e-05 at threshold 0.5, not 0.9: give either the "
+            "shape or the recall",
+        ),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_is_refused(path: Path, change: dict[str, Any], reason: str) -> None:
+    with lshdb.open(path, **OLD) as db:
+        with pytest.raises(SettingsError) as raised:
+            db.reindex(**change)
+        assert str(raised.value) == reason
+        assert db.settings.threshold == 0.8
+
+
+# other handles to the same file
+
+READING: dict[str, Callable[[lshdb.Database], object]] = {
+    "settings": lambda db: db.settings,
+    "info": lambda db: db.info().settings,
+    "query a key": lambda db: db.query(key="d10"),
+    "query a set": lambda db: db.query([2, 3, 4, 5, 6]),
+    "query the best": lambda db: db.query([2, 3, 4, 5, 6], top=3),
+    "query all": lambda db: db.query(key="d10", exhaustive=True),
+    "pairs": lambda db: list(db.pairs()),
+    "clusters": lambda db: list(db.clusters()),
+    "get": lambda db: db.get("d10").bucket_keys.tolist(),  # type: ignore[union-attr]
+    "buckets_of": lambda db: db.buckets_of("d10"),
+    "buckets": lambda db: db.buckets(),
+    "compare": lambda db: db.compare("d10", lshdb.Document("new", [2, 3, 4, 5, 6])),
+}
+
+
+@pytest.mark.parametrize(
+    "change", [CHANGES["threshold"], {"threshold": 0.5, **CHANGES["cascade"]}], ids=str
+)
+def test_an_older_handle_reads_what_a_new_one_reads(path: Path, change: dict[str, Any]) -> None:
+    fill(path)
+    differ = set()
+    with lshdb.open(path) as old:
+        for name, read in READING.items():
+            with lshdb.open(path) as other:
+                other.reindex(threshold=0.8, recall=0.99)
+                before = read(old)
+                other.reindex(**change)
+            found = read(old)
+            with lshdb.open(path) as new:
+                assert found == read(new), name
+            if found != before:
+                differ.add(name)
+    assert differ == set(READING), "each depends on the index"
+
+
+def dedup(db: lshdb.Database) -> None:
+    source = db.path.with_name("lines.jsonl")
+    source.write_bytes(b'{"id": "l1", "set": [2, 3, 4, 5, 50]}\n{"id": "l2", "set": [90, 91]}\n')
+    list(db.dedup([str(source)]))
+
+
+WRITING: dict[str, Callable[[lshdb.Database], object]] = {
+    "add": lambda db: db.add("new", [2, 3, 4, 5, 6]),
+    "update": lambda db: db.add("d10", [2, 3, 4, 5, 99]),
+    "remove": lambda db: db.remove_many(["d10", "d7", "d11"]),
+    "skip": lambda db: db.add_many([("l1", [2, 3, 4, 5, 50]), ("x", [70])], on_similar="skip"),
+    "dedup": dedup,
+}
+
+
+@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("change", [CHANGES["threshold"], CHANGES["or first"]], ids=str)
+def test_an_older_handle_writes_what_a_new_one_writes(
+    path: Path, change: dict[str, Any], name: str
+) -> None:
+    fill(path)
+    with lshdb.open(path) as old, lshdb.open(path) as other:
+        list(old.pairs())
+        other.reindex(**change)
+        WRITING[name](old)
+        assert ("l1" in old) == (name in ("skip", "dedup") and change != CHANGES["threshold"])
+    inspection.check(path)
+    twin = path.with_name("twin.db")
+    fill(twin)
+    with lshdb.open(twin) as db:
+        db.reindex(**change)
+    with lshdb.open(twin) as new:
+        WRITING[name](new)
+    assert inspection.contents(path) == inspection.contents(twin)
+
+
+def test_an_older_process_notices(path: Path) -> None:
+    fill(path)
+    code = (
+        "import lshdb, sys\n"
+        "with lshdb.open(sys.argv[1]) as db:\n"
+        "    print(len(db.query([2, 3, 4, 5, 6])), flush=True)\n"
+        "    sys.stdin.readline()\n"
+        "    print(len(db.query([2, 3, 4, 5, 6])), flush=True)\n"
+        "    db.add('new', [2, 3, 4, 5, 6])\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert child.stdout is not None
+    before = int(child.stdout.readline())
+    with lshdb.open(path) as db:
+        db.reindex(threshold=0.4)
+        expected = len(db.query([2, 3, 4, 5, 6]))
+        assert expected > before
+        out, errors = child.communicate(b"\n", timeout=60)
+        assert (int(out), errors, child.returncode) == (expected, b"", 0)
+        assert "new" in [match.key for match in db.query([2, 3, 4, 5, 6])]
+    inspection.check(path)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("on_similar", ["keep", "skip"])
+def test_a_stream_goes_on_with_the_new_index(
+    path: Path, monkeypatch: pytest.MonkeyPatch, on_similar: Any, workers: int
+) -> None:
+    """Parts are signed for the old index when it is rebuilt between two batches."""
+    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 20)
+    monkeypatch.setattr(batches, "_BATCH_SHARE", 1 << 30)
+    reports: list[lshdb.AddReport] = []
+    with lshdb.open(path, **OLD) as db, lshdb.open(path) as other:
+
+        def stream() -> Iterator[tuple[str, list[int]]]:
+            for number, document in enumerate(documents(200)):
+                if number == 90:
+                    other.reindex(threshold=0.95)
+                yield document
+
+        db.add_many(stream(), workers=workers, on_similar=on_similar, on_batch=reports.append)
+    assert len(reports) >= 9
+    if on_similar == "keep":
+        assert inspection.contents(path) == made_with(path, documents(200), threshold=0.95)
+    inspection.check(path)
+
+
+# the command
+
+
+def test_the_command_tells_what_it_did(command: Command) -> None:
+    command.done("init", "--shingle", "set", "--threshold", "0.8")
+    command.done("add", "-", stdin='{"id": "a", "set": [1, 2, 3]}\n{"id": "b", "set": [1, 2, 4]}\n')
+    assert command("query", "--key", "a").out == ""
+    command.done(
+        "reindex",
+        "--threshold",
+        "0.4",
+        says="lsh.db reindexed: threshold 0.4, 27 bands of 2 rows, recall 0.99; 2 documents\n",
+    )
+    assert command.done("query", "--key", "a").out == "0.500000\texact\tb\n"
+    command.done(
+        "reindex",
+        "--threshold",
+        "0.4",
+        says="lsh.db has threshold 0.4, 27 bands of 2 rows, recall 0.99 already: nothing to do\n",
+    )
+    command.done(
+        "reindex",
+        "--construction",
+        "or 4, and 2",
+        says="lsh.db reindexed: threshold 0.4, 8 bands of 1 rows (or 4, and 2), recall 0.757596; "
+        "2 documents\n",
+    )
+    shown, status = command.on_terminal("reindex", "--recall", "0.9")
+    assert status == 0
+    assert "reindexing" in shown
+    assert command.done("info", "--json").record["recall"] == 0.9
+
+
+def test_the_command_fails_in_one_line(command: Command) -> None:
+    assert "no such file" in command.fails("reindex", "--threshold", "0.5")
+    command.done("init")
+    for wrong in ([], ["--bands", "3"], ["--bands", "128", "--rows", "2"], ["--recall", "2"]):
+        command.fails("reindex", *wrong, status=2)
+
+
+def test_interrupted_it_leaves_the_index_as_it_was(command: Command) -> None:
+    fill(command.directory / "lsh.db")
+    before = inspection.contents(command.directory / "lsh.db")
+    code = (
+        "import contextlib, os, signal\n"
+        "from lshdb.cli import app, progress\n"
+        "def tell(done, total):\n"
+        "    if 2 * done > total: os.kill(os.getpid(), signal.SIGINT)\n"
+        "progress.steps_bar = lambda label: contextlib.nullcontext(tell)\n"
+        "app.main()\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, "reindex", "--threshold", "0.5"],
+        cwd=command.directory,
+        stderr=subprocess.PIPE,
+    )
+    assert finish(child) == (130, "lshdb: interrupted; the index is as before\n")
+    assert inspection.contents(command.directory / "lsh.db") == before

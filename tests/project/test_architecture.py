@@ -1,0 +1,323 @@
+"""The rooms of the package: their order, their doors, and what importing them costs."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import lshdb
+
+PACKAGE = Path(lshdb.__file__).parent
+ROOMS = (
+    ("errors", "model", "settings"),
+    ("shingling",),
+    ("sketching",),
+    ("store",),
+    ("sources",),
+    ("search",),
+    ("ingest",),
+    ("tuning",),
+    ("maintenance",),
+    ("exchange",),
+    ("database",),
+    ("shards", "__init__"),
+    ("web", "spark"),
+    ("cli",),
+    ("__main__", "spark.__main__"),
+)
+"""Folders, and modules beside them, from the ground up: each imports only from those below."""
+FLOORS = {name: floor for floor, names in enumerate(ROOMS) for name in names}
+FOLDERS = [name for name in FLOORS if (PACKAGE / name).is_dir()]
+OTHER_FILES = {"py.typed", "schema.sql"}
+
+PATHS = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+"""The files of the modules, by their names without `lshdb.`."""
+MODULES = {name: ast.parse(path.read_text("utf-8")) for name, path in PATHS.items()}
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """The modules that a module imports, wherever in it, with all their dots."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            assert node.module is not None
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield name if name.removeprefix("lshdb.") in PATHS else node.module
+
+
+def own_imports(tree: ast.Module) -> set[str]:
+    """The modules of lshdb that a module imports, without `lshdb.`."""
+    names = {"__init__" if name == "lshdb" else name for name in imported(tree)}
+    return {name.removeprefix("lshdb.") for name in names} & PATHS.keys()
+
+
+def foreign_imports(tree: ast.Module) -> set[str]:
+    """The packages outside lshdb that a module imports."""
+    return {name.partition(".")[0] for name in imported(tree)} - {"lshdb"}
+
+
+def room_of(module: str) -> str:
+    """The room that a module stands in: a folder, or the module itself."""
+    room = module if module in FLOORS else module.partition(".")[0]
+    assert room in FLOORS, f"{module} stands in no room: give it its place in ROOMS"
+    return room
+
+
+def page_of(room: str) -> str:
+    """What the page of a room says."""
+    page = ast.get_docstring(MODULES[room])
+    assert page is not None, f"lshdb/{room}/__init__.py has no page"
+    return page
+
+
+def doors_of(room: str) -> set[str]:
+    """The modules of a room that others import, as its page says."""
+    found = re.search(r"^Doors: (.*?)\.$", page_of(room), re.DOTALL | re.MULTILINE)
+    assert found is not None, f"the page of lshdb/{room} names no doors"
+    return set(found[1].replace("\n", " ").split(", "))
+
+
+def in_fresh_python(code: str, directory: Path) -> str:
+    """What a program prints that runs in a Python of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=directory, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+# rooms
+
+
+def test_every_module_and_file_of_the_root_is_known() -> None:
+    assert {"__init__", "database", "store.store", "cli.app"} <= MODULES.keys()
+    assert {room_of(name) for name in MODULES} == FLOORS.keys()
+    modules = {path.name for path in PACKAGE.glob("*.py")}
+    assert modules == {f"{name}.py" for name in FLOORS if name not in FOLDERS} - {
+        "spark.__main__.py"
+    }
+    others = {path.name for path in PACKAGE.iterdir() if path.is_file()} - modules
+    assert others == OTHER_FILES
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_to_rooms_below(module: str) -> None:
+    own = room_of(module)
+    upward = {
+        name
+        for name in own_imports(MODULES[module])
+        if room_of(name) != own and FLOORS[room_of(name)] >= FLOORS[own]
+    }
+    assert not upward - ({"model", "errors"} if own in ROOMS[0] else set())
+
+
+def test_imports_make_no_circle() -> None:
+    graph = {name: own_imports(tree) for name, tree in MODULES.items()}
+    order = list(TopologicalSorter(graph).static_order())
+    assert order.index("errors") < order.index("store.store") < order.index("database")
+
+
+@pytest.mark.parametrize("room", FOLDERS)
+def test_a_room_is_entered_by_its_doors(room: str) -> None:
+    used = {
+        name.partition(".")[2]
+        for module, tree in MODULES.items()
+        if room_of(module) != room
+        for name in own_imports(tree)
+        if name.partition(".")[0] == room
+    }
+    assert used - {""} == doors_of(room)
+
+
+@pytest.mark.parametrize("room", FOLDERS)
+def test_the_page_of_a_room_names_its_modules(room: str) -> None:
+    page = page_of(room)
+    assert len(page.splitlines()) <= 25
+    if room != "cli":  # where app has a table of the modules
+        inside = {path.stem for path in (PACKAGE / room).glob("*.py")} - {"__init__", "__main__"}
+        assert {name for name in inside if not re.search(rf"\b{name}\b", page)} == set()
+
+
+@pytest.mark.parametrize("room", FOLDERS)
+def test_the_page_of_a_room_imports_nothing(room: str) -> None:
+    """Starting a command stays cheap: importing a module imports the pages above it too."""
+    statements = [
+        node
+        for node in MODULES[room].body
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    ]
+    loaded = {
+        name
+        for node in statements
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in imported(ast.Module([node], []))
+    }
+    assert loaded <= {"importlib", "typing"}
+
+
+def test_imports_in_functions_and_of_submodules_are_seen() -> None:
+    assert own_imports(ast.parse("def f():\n    from lshdb.store.store import Store")) == {
+        "store.store"
+    }
+    assert own_imports(ast.parse("from lshdb.store import store")) == {"store.store"}
+    assert own_imports(ast.parse("import lshdb")) == {"__init__"}
+    assert own_imports(ast.parse("from lshdb import store")) == {"store"}
+
+
+def test_only_the_store_knows_sqlite() -> None:
+    users = {name for name, tree in MODULES.items() if "sqlite3" in foreign_imports(tree)}
+    assert users
+    assert {room_of(name) for name in users} == {"store"}
+
+
+def test_only_the_command_line_knows_the_terminal() -> None:
+    users = {name for name, tree in MODULES.items() if foreign_imports(tree) & {"typer", "rich"}}
+    assert {room_of(name) for name in users} == {"cli"}
+
+
+def test_nothing_is_called_by_address() -> None:
+    users = {name for name, tree in MODULES.items() if "ctypes" in foreign_imports(tree)}
+    assert not users
+
+
+# dependencies
+
+
+def test_dependencies_are_those_imported() -> None:
+    pyproject = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
+    required = {line.split(">")[0] for line in pyproject["project"]["dependencies"]}
+    assert required == {"numpy", "xxhash", "typer"}
+    extras = {
+        "sources.arrow_rows": {"pyarrow"},
+        "sources.arrow_files": {"pyarrow"},
+        "sources.parquet_rows": {"pyarrow"},
+        "exchange.tables": {"pyarrow"},
+        "database": {"pyarrow"},
+        "cli.saving": {"pyarrow"},
+        "cli.tuning": {"matplotlib"},
+        "web.plugin": {"datasette", "markupsafe"},
+        "web.answering": {"datasette"},
+        "web.rendering": {"datasette", "jinja2"},
+        "web.serving": {"datasette", "uvicorn"},
+    }
+    for module in MODULES:
+        if room_of(module) == "spark" or module == "cli.sparking":
+            extras[module] = foreign_imports(MODULES[module]) & {"pyarrow", "pyspark"}
+    used = {name: foreign_imports(tree) for name, tree in MODULES.items()}
+    for module, own in extras.items():
+        assert own <= used[module]
+        used[module] -= own
+    everywhere = set().union(*used.values()) - sys.stdlib_module_names
+    assert everywhere == required | {"rich"}, "typer brings rich; the rest must be declared"
+
+
+def test_importing_lshdb_imports_nothing_else(tmp_path: Path) -> None:
+    code = (
+        "import json, sys; before = set(sys.modules); import lshdb; "
+        "print(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    loaded = set(json.loads(in_fresh_python(code, tmp_path)))
+    assert {name for name in loaded if name.startswith("lshdb")} == {"lshdb"}
+    assert not loaded & {"numpy", "xxhash", "sqlite3", "typer", "rich"}
+
+
+def test_the_library_never_imports_the_command_line(tmp_path: Path) -> None:
+    code = (
+        "import sys, lshdb\n"
+        "with lshdb.open('fables.db') as db:\n"
+        "    db.add('fox', 'the fox and the grapes')\n"
+        "    assert [match.key for match in db.query('The fox and the grapes')] == ['fox']\n"
+        "print('numpy' in sys.modules, [n for n in ('typer', 'rich') if n in sys.modules])"
+    )
+    assert in_fresh_python(code, tmp_path).strip() == "True []"
+
+
+def test_a_query_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from lshdb.cli.app import main\n"
+        "sys.argv = ['lshdb', 'query', '--text', 'the fox and the grapes']\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(*sys.modules)"
+    )
+    loaded = set(in_fresh_python(code, tmp_path).split())
+    assert "lshdb.search.query" in loaded
+    assert not loaded & {
+        "concurrent.futures",
+        "datasette",
+        "hashlib",
+        "lshdb.search.compare",
+        "lshdb.ingest",
+        "lshdb.maintenance",
+        "lshdb.search.pairs",
+        "lshdb.web",
+        "lshdb.spark",
+        "orjson",
+        "rich",
+    }
+
+
+# what the package exports
+
+
+def test_the_root_module_only_reexports() -> None:
+    body = MODULES["__init__"].body
+    reexports = next(node for node in body if isinstance(node, ast.If))
+    assert ast.unparse(reexports.test) == "TYPE_CHECKING"
+    assert all(isinstance(node, ast.ImportFrom) for node in reexports.body)
+    names = [
+        alias.asname or alias.name
+        for node in reexports.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+    assert sorted(names) == sorted(lshdb.__all__)
+    defined = [node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    assert defined == ["__getattr__"]
+
+
+@pytest.mark.parametrize("name", lshdb.__all__)
+def test_a_reexported_name_is_what_its_module_defines(name: str) -> None:
+    sources = {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in ast.walk(MODULES["__init__"])
+        if isinstance(node, ast.ImportFrom) and node.module not in (None, "typing")
+        for alias in node.names
+    }
+    module, original = sources[name]
+    assert module is not None
+    value = getattr(lshdb, name)
+    assert value is getattr(importlib.import_module(module), original)
+    assert value.__module__.startswith("lshdb.")
+
+
+def test_errors_and_dataclasses_are_all_exported() -> None:
+    public = {
+        node.name
+        for module in ("errors", "database")
+        for node in MODULES[module].body
+        if isinstance(node, ast.ClassDef)
+    }
+    assert public <= set(lshdb.__all__)
+    assert lshdb.__all__ == sorted(lshdb.__all__, key=lambda name: (name.islower(), name))
+
+
+def test_a_name_that_does_not_exist_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'banding_'"):
+        _ = lshdb.banding_

@@ -1,0 +1,150 @@
+"""What is written is so: examples of pages and docstrings run, and each promise has its test."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from helpers import ROOT
+
+import lshdb
+
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
+IDS = {"ids": lambda page: page.name}
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(lshdb.__path__, "lshdb.")
+    if module.name != "lshdb.__main__"
+)
+
+
+# pages
+
+
+def examples(page: str) -> Iterator[tuple[str, str]]:
+    """The commands of all console blocks, in order, each with what it shall print."""
+    for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL):
+        parts = COMMAND.split(block)
+        yield from zip(parts[1::2], (text.lstrip("\n") for text in parts[2::2]), strict=True)
+
+
+def printed(expected: str, output: str) -> bool:
+    """Whether the output is what a page shows; `...` in it stands for anything."""
+    parts = map(re.escape, expected.split("..."))
+    return re.fullmatch(".*".join(parts), output, re.DOTALL) is not None
+
+
+@pytest.mark.parametrize("page", PAGES, **IDS)  # type: ignore[arg-type]
+def test_console_examples(page: Path, tmp_path: Path) -> None:
+    commands = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    environment = {"PATH": commands, "LANG": "C.UTF-8"}
+    text = page.read_text("utf-8")
+    for command, expected in examples(text):
+        if command.startswith("cat "):
+            (tmp_path / command.removeprefix("cat ")).write_text(expected, "utf-8")
+            continue
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            check=False,
+        )
+        if not printed(expected, done.stdout):
+            assert (command, done.stdout) == (command, expected)
+
+
+@pytest.mark.parametrize("page", PAGES, **IDS)  # type: ignore[arg-type]
+def test_python_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    test = doctest.DocTestParser().get_doctest(page.read_text("utf-8"), {}, page.name, str(page), 0)
+    report: list[str] = []
+    doctest.DocTestRunner(verbose=False).run(test, out=report.append)
+    assert not report, "".join(report)
+
+
+def test_there_are_examples() -> None:
+    texts = {page.name: page.read_text("utf-8") for page in PAGES}
+    assert len(list(examples(texts["README.md"]))) > 10
+    recipes = re.findall(
+        r"^\*\*.*?\n```console\n(.*?)```", texts["sql.md"], re.DOTALL | re.MULTILINE
+    )
+    assert sum("lshdb sql" in recipe for recipe in recipes) >= 10
+    assert texts["how-it-works.md"].count("\n>>> ") > 15
+
+
+def test_dots_stand_for_anything_and_the_rest_for_itself() -> None:
+    assert printed("added ..., failed 0\n", "added 12, updated 0, failed 0\n")
+    assert not printed("added ..., failed 0\n", "added 12, updated 0, failed 1\n")
+    assert not printed("1.0\n", "1x0\n")
+
+
+def test_commands_table_names_every_command() -> None:
+    from lshdb.cli.app import COMMANDS
+
+    listed = set(re.findall(r"^\| `lshdb ([a-z][\w-]*)", README.read_text("utf-8"), re.MULTILINE))
+    assert listed == COMMANDS.keys()
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+            assert "://" in target or (page.parent / target).exists(), (page.name, target)
+
+
+# docstrings
+
+
+def run(test: doctest.DocTest, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory.mkdir()
+    monkeypatch.chdir(directory)
+    report: list[str] = []
+    doctest.DocTestRunner(verbose=False).run(test, out=report.append)
+    assert not report, "".join(report)
+
+
+@pytest.mark.parametrize("name", ["lshdb", *MODULES])
+def test_docstrings(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module(name)
+    for number, test in enumerate(doctest.DocTestFinder().find(module)):
+        if test.examples:
+            run(test, tmp_path / str(number), monkeypatch)
+
+
+def test_there_are_examples_in_docstrings() -> None:
+    found = [
+        test.name
+        for name in ("lshdb", *MODULES)
+        for test in doctest.DocTestFinder().find(importlib.import_module(name))
+        if test.examples
+    ]
+    assert {"lshdb.database.Database.query", "lshdb.database.open_database"} <= set(found)
+
+
+# promises
+
+
+def test_every_promise_names_a_test_that_exists() -> None:
+    page = (ROOT / "docs" / "promises.md").read_text("utf-8")
+    promises = [line for line in page.splitlines() if line.startswith("- ")]
+    assert promises
+    for promise in promises:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`$", promise)
+        assert named, f"no test behind: {promise}"
+        ((file, name),) = named
+        tree = ast.parse((ROOT / file).read_text("utf-8"))
+        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}

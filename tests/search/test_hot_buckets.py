@@ -1,0 +1,154 @@
+"""Queries to buckets that hold a large part of the collection: bounded, and never in silence."""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import Command, set_families
+from oracles import jaccard
+
+import lshdb
+from lshdb import LimitWarning
+from lshdb.model import Match
+from lshdb.search import buckets as lookup
+from lshdb.search import query as search
+from lshdb.search import shared_shingles
+
+Sets = dict[str, list[int]]
+HEADER = list(range(40))
+
+
+@pytest.fixture(autouse=True)
+def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits so small that some dozen documents make a bucket large."""
+    monkeypatch.setattr(lookup, "FIRST_OF_BUCKET", 20)
+    monkeypatch.setattr(lookup, "BEST_OF_LARGE", 10)
+    monkeypatch.setattr(search, "_VERIFIED_FIRST", 4)
+    monkeypatch.setattr(search, "_AT_ONCE", 11)
+    monkeypatch.setattr(lookup, "_AT_ONCE", 7)
+    monkeypatch.setattr(shared_shingles, "_DOCUMENTS_AT_ONCE", 18)
+
+
+def under_one_header(count: int, seed: int = 1) -> Sets:
+    """Sets that share 40 elements and have ten others each."""
+    rng = random.Random(seed)
+    return {f"d{i}": [*HEADER, *rng.sample(range(100, 10_000), 10)] for i in range(count)}
+
+
+def filled(path: Path, sets: Sets, threshold: float = 0.5) -> lshdb.Database:
+    db = lshdb.open(path, threshold=threshold, shingle="set")
+    db.add_many(sets.items())
+    return db
+
+
+def told(db: lshdb.Database, *arguments: Any, **options: Any) -> tuple[list[Match], list[str]]:
+    """The matches of a query, and the warnings that came with them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        matches = db.query(*arguments, **options)
+    assert all(one.category is LimitWarning and one.filename == __file__ for one in caught)
+    return matches, [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize("top", [1, 10, 35])
+@pytest.mark.parametrize("estimate", [False, True])
+def test_of_many_copies_the_first_are_the_best_without_doubt(
+    path: Path, top: int, estimate: bool
+) -> None:
+    copies = {f"copy {i}": HEADER for i in range(60)}
+    with filled(path, copies) as db:
+        matches, said = told(db, HEADER, top=top, estimate=estimate)
+        assert [match.key for match in matches] == list(copies)[:top]
+        assert said == []
+        matches, said = told(db, key="copy 3", top=top, estimate=estimate)
+        assert [m.key for m in matches] == [k for k in copies if k != "copy 3"][:top]
+        assert said == []
+        assert len(db.query(HEADER)) == 60
+
+
+def test_a_bucket_larger_than_what_is_asked_for_is_said_to_be_cut(path: Path) -> None:
+    with filled(path, under_one_header(60)) as db:
+        matches, (said,) = told(db, HEADER, top=50)
+        assert len(matches) == 50
+        assert "buckets hold more than 51 documents each" in said
+        assert "without top" in said
+        everything, said_of_all = told(db, HEADER)
+        assert (len(everything), said_of_all) == (60, [])
+
+
+@pytest.mark.parametrize("containment", [False, True])
+def test_the_nearest_is_found_wherever_it_is_in_a_large_bucket(
+    path: Path, containment: bool
+) -> None:
+    """It shares a bucket of its own with the query, and such buckets are never cut."""
+    sets = under_one_header(200)
+    near = [*sets["d190"][1:], -1]
+    with filled(path, sets) as db:
+        matches, (said,) = told(db, near, top=3, containment=containment)
+        best = db.query(near, threshold=0.9, containment=containment)
+    assert matches[0] == best[0]
+    assert matches[0].key == "d190"
+    assert matches[0].similarity == 49 / 51
+    assert " of the query's buckets hold more than 20 documents each" in said
+
+
+def test_a_cut_result_is_in_order_and_true(path: Path) -> None:
+    sets = under_one_header(200)
+    query = [*HEADER, *range(10)]
+    with filled(path, sets) as db:
+        cut, (_,) = told(db, query, top=8)
+        whole = db.query(query)
+    assert len(cut) == 8
+    assert [match for match in whole if match in cut] == cut
+    for match in cut:
+        assert match.similarity == jaccard(set(query), set(sets[match.key]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("containment", [False, True])
+def test_without_a_warning_the_top_are_the_best_of_all(
+    path: Path, seed: int, containment: bool
+) -> None:
+    """Documents of all kinds: families, copies, documents under one heading."""
+    rng = random.Random(seed)
+    families = set_families(seed, families=6, copies=8, size=20)
+    elements = sorted({element for family in families.values() for element in family})
+    numbers = {element: i for i, element in enumerate(elements)}
+    sets = {key: [numbers[e] for e in elements] for key, elements in families.items()}
+    copied = list(sets.items())
+    sets |= {f"{key}/copy {i}": own for key, own in copied[::9] for i in range(rng.randint(1, 30))}
+    sets |= {f"{seed}{key}": own for key, own in under_one_header(30, seed).items()}
+    cut = uncut = 0
+    with filled(path, sets, threshold=0.4) as db:
+        for key in list(sets)[::5]:
+            everything = db.query(key=key, containment=containment)
+            for top in (1, 5, 30):
+                matches, said = told(db, key=key, top=top, containment=containment)
+                assert len(matches) <= top
+                if said:
+                    cut += 1
+                    assert set(matches) <= set(everything)
+                else:
+                    uncut += 1
+                    assert matches == everything[:top]
+    assert cut > 0
+    assert uncut > 0
+
+
+def test_the_command_tells_what_was_left_out(tmp_path: Path) -> None:
+    """With the limits as they are: more than 2,000 documents in a bucket."""
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.5, shingle="set") as db:
+        db.add_many(under_one_header(2_500).items())
+    command = Command(tmp_path)
+    query = json.dumps([*HEADER, 0])
+    result = command.done("query", "-", "--top", "2", "--json", stdin=query)
+    assert result.err.startswith("lshdb: ")
+    assert "buckets hold more than 2,000 documents each" in result.err
+    assert result.err.count("\n") == 1
+    assert len(result.records) == 2
+    assert len(command.done("query", "-", stdin=query, says="").lines) == 2_500

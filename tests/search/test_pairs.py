@@ -1,0 +1,283 @@
+"""All similar pairs: none missing, none twice, none wrong, in the order of addition."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import inspection
+import oracles
+import pytest
+from helpers import set_families, text_families
+from oracles import similar_pairs
+from SetSimilaritySearch import all_pairs as exact_join
+
+import lshdb
+from lshdb.errors import DamagedFile, UsageError
+from lshdb.model import Content, Pair
+from lshdb.search import candidates, verifying
+
+SETS: Mapping[str, Content] = set_families(31, families=40, copies=4, size=40)
+TEXTS: Mapping[str, Content] = text_families(32, families=40, copies=4, words=90, most_edits=12)
+
+
+def made(path: Path, documents: Mapping[str, Content], **settings: Any) -> Path:
+    """A database of documents; by default of sets, with threshold 0.5."""
+    wanted: dict[str, Any] = {"threshold": 0.5, "shingle": "set"} | settings
+    with lshdb.open(path, **wanted) as db:
+        db.add_many(documents.items())
+    return path
+
+
+def scored(pairs: Iterable[Pair]) -> dict[frozenset[str], float]:
+    """The similarities of pairs, of which none comes twice."""
+    found = [(frozenset((pair.a, pair.b)), pair.similarity) for pair in pairs]
+    assert len(dict(found)) == len(found)
+    return dict(found)
+
+
+def candidate_pairs(path: Path) -> set[frozenset[str]]:
+    """The keys of all pairs that share a bucket, by the file's own view."""
+    rows = inspection.rows(
+        path,
+        "SELECT a.key, b.key FROM candidate_pairs JOIN documents AS a ON a.doc_id = doc_id_a "
+        "JOIN documents AS b ON b.doc_id = doc_id_b",
+    )
+    return {frozenset((str(a), str(b))) for a, b in rows}
+
+
+@pytest.mark.parametrize(
+    ("documents", "shingle", "threshold"),
+    [(SETS, "set", 0.5), (TEXTS, "word:3", 0.8), (TEXTS, "word:3", 0.5), (TEXTS, "char:5", 0.7)],
+)
+def test_pairs_are_those_of_brute_force_that_share_a_bucket(
+    path: Path, documents: Mapping[str, Content], shingle: str, threshold: float
+) -> None:
+    kind, _, size = shingle.partition(":")
+    sets = {
+        key: frozenset(oracles.shingles(content, kind, int(size or 1)))
+        for key, content in documents.items()
+    }
+    truth = similar_pairs(sets, threshold)
+    made(path, documents, shingle=shingle, threshold=threshold)
+    shared = candidate_pairs(path)
+    with lshdb.open(path) as db:
+        found = scored(db.pairs())
+    assert found == {pair: score for pair, score in truth.items() if pair in shared}
+    assert len(shared) > len(found) > 50
+    assert len(found) >= 0.99 * len(truth)
+
+
+def test_pairs_are_those_of_another_exact_join(path: Path) -> None:
+    """With an index made for much less than is asked for, none is missing."""
+    choose = random.Random(33)
+    sets = [choose.sample(range(60), choose.randint(1, 40)) for _ in range(400)]
+    expected = {(min(x, y), max(x, y)): score for x, y, score in exact_join(sets, "jaccard", 0.45)}
+    assert len(expected) > 500
+    made(path, {str(place): elements for place, elements in enumerate(sets)}, threshold=0.2)
+    with lshdb.open(path) as db:
+        found = list(db.pairs(threshold=0.45))
+    assert {(int(pair.a), int(pair.b)): pair.similarity for pair in found} == expected
+
+
+def test_pairs_come_in_the_order_of_addition(path: Path) -> None:
+    with lshdb.open(made(path, SETS)) as db:
+        pairs = list(db.pairs())
+        place = {key: i for i, key in enumerate(db.keys())}
+        order = [(place[pair.a], place[pair.b]) for pair in pairs]
+        assert order == sorted(order)
+        assert all(a < b for a, b in order)
+        assert list(db.pairs()) == pairs
+
+
+def test_a_pair_is_what_a_query_for_one_of_it_finds(path: Path) -> None:
+    with lshdb.open(made(path, SETS)) as db:
+        for threshold in (None, 0.3, 0.9):
+            for estimate in (False, True):
+                pairs = db.pairs(threshold=threshold, estimate=estimate)
+                found = {(p.a, p.b): (p.similarity, p.exact, p.estimate) for p in pairs}
+                place = {key: i for i, key in enumerate(db.keys())}
+                matches = {
+                    (key, m.key): (m.similarity, m.exact, m.estimate)
+                    for key in SETS
+                    for m in db.query(key=key, threshold=threshold, estimate=estimate)
+                    if place[key] < place[m.key]
+                }
+                assert found == matches
+                assert found
+
+
+def test_without_content_pairs_are_estimated(path: Path) -> None:
+    with (
+        lshdb.open(made(path, SETS)) as kept,
+        lshdb.open(made(path.with_name("bare.db"), SETS, content=False)) as bare,
+    ):
+        pairs = list(bare.pairs())
+        assert pairs == list(kept.pairs(estimate=True))
+        assert pairs
+        assert not any(pair.exact for pair in pairs)
+        assert all(pair.similarity == pair.estimate >= 0.5 for pair in pairs)
+
+
+def test_the_order_of_addition_does_not_matter(path: Path) -> None:
+    with lshdb.open(made(path, SETS)) as db:
+        pairs = scored(db.pairs())
+    keys = list(SETS)
+    random.Random(34).shuffle(keys)
+    other = made(path.with_name("other.db"), {key: SETS[key] for key in keys})
+    with lshdb.open(other) as db:
+        assert scored(db.pairs()) == pairs
+
+
+def test_one_by_one_is_as_good_as_in_bulk(path: Path) -> None:
+    some = dict(list(SETS.items())[:60])
+    one = path.with_name("one.db")
+    with lshdb.open(one, threshold=0.5, shingle="set") as db:
+        for key, content in some.items():
+            db.add(key, content)
+        with lshdb.open(made(path, some)) as bulk:
+            assert list(db.pairs()) == list(bulk.pairs()) != []
+
+
+def test_removing_a_document_removes_just_its_pairs(path: Path) -> None:
+    with lshdb.open(made(path, SETS)) as db:
+        before = list(db.pairs())
+        gone = {"0/base", "7/1", "8/2", "39/3"}
+        db.remove_many(sorted(gone))
+        after = [pair for pair in before if not {pair.a, pair.b} & gone]
+        assert list(db.pairs()) == after
+        assert len(after) < len(before) - 4
+
+
+def test_documents_without_shingles_are_in_no_pair(path: Path) -> None:
+    documents = {"a": "", "b": " ...", "c": "", "d": "one", "e": "ONE", "f": "two"}
+    with lshdb.open(made(path, documents, shingle="word:3")) as db:
+        assert [(pair.a, pair.b) for pair in db.pairs()] == [("d", "e")]
+        assert list(db.pairs(estimate=True)) == [Pair("d", "e", 1.0, False, 1.0)]
+
+
+def test_an_empty_database_has_no_pairs(path: Path) -> None:
+    with lshdb.open(path) as db:
+        assert list(db.pairs()) == []
+        db.add("one", "only one document")
+        assert list(db.pairs()) == []
+
+
+def test_little_memory_gives_the_same_pairs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks of a few pairs, one document's pairs in several, nothing kept for long."""
+    base = list(range(30))
+    documents: dict[str, Content] = {f"hot {i}": [*base, 1000 + i, 2000 + i] for i in range(40)}
+    documents |= {f"copy {i}": base for i in range(20)}
+    documents |= SETS
+    with lshdb.open(made(path, documents)) as db:
+        expected, estimated = list(db.pairs()), list(db.pairs(estimate=True))
+        for chunk, hashes, signatures, read in ((7, 70, 1500, 1), (300, 1, 1, 100)):
+            monkeypatch.setattr(candidates, "_FIRST_CHUNK", chunk // 2)
+            monkeypatch.setattr(candidates, "_CHUNK", chunk)
+            monkeypatch.setattr(verifying, "_HASHES", hashes)
+            monkeypatch.setattr(verifying, "_SIGNATURES", signatures)
+            monkeypatch.setattr(verifying, "_READ", read)
+            assert list(db.pairs()) == expected
+            assert list(db.pairs(estimate=True)) == estimated
+
+
+def test_large_documents_are_compared_like_small_ones(path: Path) -> None:
+    words = [f"w{i}" for i in range(60_000)]
+    text = " ".join(words)
+    documents = {"all": text, "short": "w1 w2 w3 w4", "most": " ".join(words[:50_000])}
+    with lshdb.open(made(path, documents, shingle="word:1", threshold=0.5)) as db:
+        assert [(p.a, p.b, p.similarity) for p in db.pairs()] == [("all", "most", 50_000 / 60_000)]
+
+
+def test_the_database_may_be_written_while_pairs_are_read(path: Path) -> None:
+    """A user removes the second of each pair while the pairs of before still come."""
+    with lshdb.open(made(path, SETS)) as db:
+        expected = list(db.pairs())
+        stream = db.pairs()
+        pairs = []
+        for pair in stream:
+            pairs.append(pair)
+            if pair.b in db:
+                db.remove(pair.b)
+        assert pairs == expected
+        assert list(db.pairs()) == []
+
+
+def test_pairs_that_are_not_read_to_the_end_leave_nothing_open(path: Path) -> None:
+    with lshdb.open(made(path, SETS)) as db:
+        stream = db.pairs()
+        next(stream)
+        del stream
+        db.add("new", ["x"])
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_many_documents_of_one_bucket(path: Path) -> None:
+    """Copies, and different documents with one long header: the short form of scripts/bench hot."""
+    header = [f"h{i}" for i in range(70)]
+    documents: dict[str, Content] = {f"copy {i}": ["a", "b", "c"] for i in range(800)}
+    documents |= {f"own {i}": [*header, *(f"{i}-{j}" for j in range(20))] for i in range(2000)}
+    documents["own 7 again"] = [*header, *(f"7-{j}" for j in range(1, 20))]
+    with lshdb.open(made(path, documents, threshold=0.8)) as db:
+        assert sorted(bucket.documents for bucket in db.buckets(16))[0] > 150
+        copies = 0
+        others = []
+        for pair in db.pairs():
+            if pair.a.startswith("copy") and pair.b.startswith("copy"):
+                copies += pair.similarity == pair.estimate == 1.0
+            else:
+                others.append((pair.a, pair.b, pair.similarity))
+        clusters = list(db.clusters())
+    assert copies == 800 * 799 // 2
+    assert others == [("own 7", "own 7 again", 89 / 90)]
+    assert [(c.keep, len(c.members), c.lowest) for c in clusters] == [
+        ("copy 0", 800, 1.0),
+        ("own 7", 2, 89 / 90),
+    ]
+
+
+@pytest.mark.parametrize("threshold", [0, -0.5, 1.5, float("nan")])
+def test_a_threshold_out_of_range_is_wrong_usage(path: Path, threshold: float) -> None:
+    with lshdb.open(path) as db:
+        with pytest.raises(UsageError, match="is not above 0 and at most 1"):
+            db.pairs(threshold=threshold)
+        with pytest.raises(UsageError, match="is not above 0 and at most 1"):
+            db.clusters(threshold=threshold)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ("DELETE FROM signatures WHERE doc_id = 1", "not there"),
+        ("UPDATE signatures SET signature = x'00' WHERE doc_id = 1", "signature of document 1"),
+        ("UPDATE documents SET digest = x'00' WHERE doc_id = 1", "digest of document 1"),
+        ("PRAGMA foreign_keys = OFF; DELETE FROM documents WHERE doc_id = 1", "not there"),
+    ],
+)
+def test_a_damaged_file_is_told(path: Path, damage: str, message: str) -> None:
+    made(path, SETS)
+    with inspection.sqlite(path) as connection:
+        connection.executescript(damage)
+    with lshdb.open(path) as db, pytest.raises(DamagedFile, match=message):
+        list(db.pairs(estimate=True))
+
+
+def test_shared_buckets_are_read_in_the_order_of_the_table(path: Path) -> None:
+    """Without sorting: a bucket's rows come together, in the order of addition."""
+    from lshdb.store import statements
+
+    made(path, SETS)
+    plan = inspection.rows(path, f"EXPLAIN QUERY PLAN {statements.SHARED_BUCKETS}")
+    steps = " ".join(str(row[3]) for row in plan)
+    assert "SCAN bands" in steps
+    assert "SEARCH b USING PRIMARY KEY (band_no=? AND bucket_key=?)" in steps
+    assert "TEMP B-TREE" not in steps
+    expected = inspection.rows(
+        path,
+        "SELECT documents, doc_id FROM bands JOIN buckets USING (band_no, bucket_key) "
+        "WHERE documents > 1 ORDER BY band_no, bucket_key, doc_id",
+    )
+    assert inspection.rows(path, statements.SHARED_BUCKETS) == expected
+    assert len(expected) > 500

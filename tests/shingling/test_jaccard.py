@@ -1,0 +1,62 @@
+"""Exact Jaccard similarity equals that of plain Python sets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from oracles import jaccard
+
+from lshdb.model import Shingles
+from lshdb.shingling.jaccard import intersections, similarities
+
+LARGEST = (1 << 64) - 1
+HASHES = st.one_of(
+    st.integers(0, 12), st.integers(0, LARGEST), st.sampled_from([1 << 63, LARGEST - 1, LARGEST])
+)
+SETS = st.frozensets(HASHES, max_size=20)
+
+
+def hashes(elements: Collection[int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    return np.array(sorted(elements), dtype=np.uint64)
+
+
+def shingles(sets: Sequence[Collection[int]]) -> Shingles:
+    offsets = np.cumsum([0, *map(len, sets)], dtype=np.int64)
+    return Shingles(np.concatenate([hashes(()), *map(hashes, sets)]), offsets)
+
+
+@given(SETS, st.lists(SETS, max_size=8))
+@example(frozenset(), [frozenset(), frozenset({1})])
+@example(frozenset({5}), [])
+@example(frozenset({5}), [frozenset({6}), frozenset(), frozenset({5, 6}), frozenset({5})])
+@example(frozenset({0}), [frozenset({LARGEST}), frozenset({0, LARGEST})])
+def test_similarities_equal_those_of_python_sets(
+    one: frozenset[int], others: list[frozenset[int]]
+) -> None:
+    found = similarities(hashes(one), shingles(others))
+    assert found.dtype == np.float64
+    assert found.tolist() == [jaccard(one, other) for other in others]
+    common = intersections(hashes(one), shingles(others))
+    assert common.tolist() == [len(one & other) for other in others]
+
+
+@pytest.mark.parametrize(
+    ("shared", "union", "threshold"), [(4, 5, 0.8), (7, 10, 0.7), (1, 3, 1 / 3), (99, 100, 0.99)]
+)
+def test_a_similarity_at_the_threshold_is_not_below_it(
+    shared: int, union: int, threshold: float
+) -> None:
+    """The quotient is rounded once, as the threshold that the user types is."""
+    (similarity,) = similarities(hashes(range(shared)), shingles([range(union)]))
+    assert similarity == threshold
+
+
+def test_similarity_is_symmetric_and_1_for_equal_sets() -> None:
+    one, other = range(60), range(20, 90)
+    there = similarities(hashes(one), shingles([other, one]))
+    back = similarities(hashes(other), shingles([one, other]))
+    assert there.tolist() == back.tolist() == [40 / 90, 1.0]

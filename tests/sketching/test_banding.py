@@ -1,0 +1,158 @@
+"""Bucket keys: equal for equal bands, and only for them; collisions follow the S-curve."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+
+import numpy as np
+import numpy.typing as npt
+import oracles
+import pytest
+from helpers import pairs_of_hashes
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lshdb.model import Construction, Shingles, SketchName
+from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.constructions import candidate_probability
+from lshdb.sketching.minhash import make_sketch
+
+Signatures = npt.NDArray[np.uint32]
+
+CONSTRUCTION = Construction(rows=4, bands=5)
+CONSTRUCTIONS = st.builds(Construction, rows=st.integers(1, 9), bands=st.integers(1, 9))
+SEEDS = st.integers(0, (1 << 63) - 1)
+
+
+def random_signatures(documents: int, lanes: int, seed: int = 7) -> Signatures:
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 1 << 32, size=(documents, lanes), dtype=np.uint32)
+
+
+def key_by_definition(lanes: list[int], band: int, rows: int, bands: int, seed: int) -> int:
+    """The key of one band in plain integers, as a signed one."""
+    factors = oracles.constants(seed, "bands", rows * bands)[band * rows :]
+    (multiplier,) = oracles.constants(seed, "bucket keys", 1)
+    key = sum(lane * factor for lane, factor in zip(lanes, factors, strict=False)) % (1 << 64)
+    key = (key ^ (key >> 32)) * multiplier % (1 << 64)
+    return key - (1 << 64) if key >> 63 else key
+
+
+@given(CONSTRUCTIONS, SEEDS, st.integers(0, 5), st.integers(0, 99))
+def test_keys_are_those_of_the_definition(
+    construction: Construction, seed: int, documents: int, unused: int
+) -> None:
+    rows, bands = construction.rows, construction.bands
+    signatures = random_signatures(documents, construction.lanes + unused)
+    keys = bucket_keys(signatures, construction, seed)
+    assert keys.dtype == np.int64
+    assert keys.shape == (documents, bands)
+    for lanes, own in zip(signatures.tolist(), keys.tolist(), strict=True):
+        for band, key in enumerate(own):
+            cut = lanes[band * rows : (band + 1) * rows]
+            assert key == key_by_definition(cut, band, rows, bands, seed)
+
+
+@pytest.mark.parametrize("lane", range(CONSTRUCTION.lanes + 3))
+def test_a_lane_changes_the_key_of_its_own_band_only(lane: int) -> None:
+    signatures = random_signatures(50, CONSTRUCTION.lanes + 3)
+    changed = signatures.copy()
+    changed[:, lane] ^= 1
+    differs = bucket_keys(signatures, CONSTRUCTION, 1) != bucket_keys(changed, CONSTRUCTION, 1)
+    expected = np.arange(CONSTRUCTION.bands) == lane // CONSTRUCTION.rows
+    assert (differs == expected).all()
+
+
+def test_the_order_of_lanes_in_a_band_matters() -> None:
+    signatures = random_signatures(50, CONSTRUCTION.lanes)
+    swapped = signatures.copy()
+    swapped[:, [0, 1]] = swapped[:, [1, 0]]
+    keys, other = (bucket_keys(each, CONSTRUCTION, 1) for each in (signatures, swapped))
+    assert (keys[:, 0] != other[:, 0]).all()
+
+
+def test_equal_lanes_in_different_bands_have_different_keys() -> None:
+    for value in (0x12345678, 1, 0xFFFFFFFF):
+        signature = np.full((1, CONSTRUCTION.lanes), value, dtype=np.uint32)
+        assert len(set(bucket_keys(signature, CONSTRUCTION, 1)[0].tolist())) == CONSTRUCTION.bands
+
+
+def test_different_bands_have_different_keys() -> None:
+    """Also where lanes are small and alike, as a sum without mixing would mind."""
+    values = np.arange(40, dtype=np.uint32)
+    pairs = np.stack(np.meshgrid(values, values), axis=-1).reshape(-1, 2)
+    keys = bucket_keys(pairs, Construction(rows=2, bands=1), 1)
+    assert len(np.unique(keys)) == len(pairs)
+
+
+def test_the_seed_changes_every_key() -> None:
+    signatures = random_signatures(50, CONSTRUCTION.lanes)
+    keys, other = (bucket_keys(signatures, CONSTRUCTION, seed) for seed in (1, 2))
+    assert (keys != other).all()
+
+
+def test_high_bits_of_keys_are_spread() -> None:
+    """Documents scatter over the table: 16 ranges of keys get their share, within 6 sigma."""
+    count = 16_000
+    signatures = np.zeros((count, 1), dtype=np.uint32)
+    signatures[:, 0] = np.arange(count)
+    keys = bucket_keys(signatures, Construction(1, 1), 1)
+    shares = np.bincount((keys[:, 0].view(np.uint64) >> np.uint64(60)).astype(int), minlength=16)
+    mean = count / 16
+    assert np.abs(shares - mean).max() < 6 * math.sqrt(mean)
+
+
+def test_keys_pass_through_sqlite() -> None:
+    keys = bucket_keys(random_signatures(200, CONSTRUCTION.lanes), CONSTRUCTION, 1)
+    values = [*keys.ravel().tolist(), -(1 << 63), (1 << 63) - 1, -1, 0]
+    assert min(values) < 0 < max(values)
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute("CREATE TABLE bands (bucket_key INTEGER) STRICT")
+        connection.executemany("INSERT INTO bands VALUES (?)", [(value,) for value in values])
+        stored = connection.execute("SELECT bucket_key FROM bands ORDER BY rowid").fetchall()
+    finally:
+        connection.close()
+    assert [key for (key,) in stored] == values
+    assert np.array(stored[: keys.size], dtype=np.int64).reshape(keys.shape).tolist() == (
+        keys.tolist()
+    )
+
+
+def same_bucket(sketch: SketchName, ones: Shingles, others: Shingles) -> npt.NDArray[np.bool_]:
+    """In which bands pairs of sets share a bucket, bool[pairs, bands]."""
+    signatures = (make_sketch(sketch, 128, 1).signatures(each) for each in (ones, others))
+    keys = [bucket_keys(each, Construction(rows=6, bands=16), 1) for each in signatures]
+    shared: npt.NDArray[np.bool_] = keys[0] == keys[1]
+    return shared
+
+
+@pytest.mark.parametrize("sketch", ["fast", "minhash"])
+@pytest.mark.parametrize("percent", [40, 50, 60, 65, 70, 75, 80, 90])
+def test_collisions_follow_the_s_curve(sketch: SketchName, percent: int) -> None:
+    """The share of pairs that become candidates is a binomial mean.
+
+    With N pairs its standard error is sqrt(p (1 - p) / N); by Bernstein's inequality it strays
+    by more than 4.5 of them, plus 4.5^2 / 6N for curves near 0 or 1, in fewer than 1 of 10,000
+    draws. The draws are fixed by the seed.
+    """
+    pairs, union = 2_000, 400
+    ones, others = pairs_of_hashes(percent, pairs, union * percent // 100, union)
+    collided = same_bucket(sketch, ones, others).any(axis=1).mean()
+    curve = candidate_probability(percent / 100, Construction(rows=6, bands=16))
+    sigmas = 4.5
+    bound = sigmas * math.sqrt(curve * (1 - curve) / pairs) + sigmas**2 / (6 * pairs)
+    assert abs(collided - curve) < bound
+    one_off = candidate_probability(percent / 100, Construction(rows=5, bands=16))
+    assert percent != 60 or abs(collided - one_off) > bound, "the bound separates 5 rows from 6"
+
+
+@pytest.mark.parametrize("sketch", ["fast", "minhash"])
+def test_every_band_works(sketch: SketchName) -> None:
+    """Each band alone collides at s^r, within 5 standard errors."""
+    pairs, union, similarity = 2_000, 400, 0.8
+    ones, others = pairs_of_hashes(3, pairs, round(union * similarity), union)
+    rate = same_bucket(sketch, ones, others).mean(axis=0)
+    expected = similarity**6
+    assert np.abs(rate - expected).max() < 5 * math.sqrt(expected * (1 - expected) / pairs)

@@ -1,0 +1,316 @@
+"""Constructions: their text, their curves (the textbook's and by experiment), their candidates."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from functools import cache
+from pathlib import Path
+
+import inspection
+import numpy as np
+import numpy.typing as npt
+import pytest
+from helpers import pairs_of_hashes
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from oracles import is_true, lanes_of, levels_of, s_curve
+
+import lshdb
+from lshdb.errors import SettingsError
+from lshdb.model import Construction, SketchName
+from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.constructions import (
+    candidate_probabilities,
+    candidate_probability,
+    candidates_among,
+    evaluate,
+)
+from lshdb.sketching.minhash import make_sketch
+from lshdb.store.store import Store
+
+LEVELS = st.lists(st.tuples(st.sampled_from(["and", "or"]), st.integers(1, 4)), min_size=1)
+TEXTS = LEVELS.map(lambda levels: ", ".join(f"{kind} {size}" for kind, size in levels))
+SIMILARITIES = st.one_of(st.just(0.0), st.floats(0.001, 1))
+CONSTRUCTIONS = st.builds(Construction, rows=st.integers(1, 64), bands=st.integers(1, 256))
+CASCADES = [
+    "and 4, or 4",
+    "or 4, and 4",
+    "and 4, or 4, or 4, and 4",
+    "and 4, or 4, and 4, or 4",
+    "or 4, and 4, or 4, and 4",
+    "and 2, or 3, and 5, or 2",
+]
+
+
+# the text
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "bands", "least", "shown"),
+    [
+        ("and 6, or 16", 6, 16, 1, "and 6, or 16"),
+        ("and 1, or 16", 1, 16, 1, "and 1, or 16"),
+        ("and 6, or 1", 6, 1, 1, "and 6, or 1"),
+        ("or 16", 1, 16, 1, "and 1, or 16"),
+        ("and 16", 16, 1, 1, "and 16, or 1"),
+        ("and 4, or 4, or 2", 4, 8, 1, "and 4, or 8"),
+        ("or 4, and 4", 1, 16, 4, "or 4, and 4"),
+        ("and 4, or 4, and 4, or 4", 4, 64, 4, "and 4, or 4, and 4, or 4"),
+        (" and  4,or 4 ,and 1, and 2, and 3", 4, 24, 6, "and 4, or 4, and 6"),
+        ("and 64, or 64", 64, 64, 1, "and 64, or 64"),
+    ],
+)
+def test_what_a_text_means(text: str, rows: int, bands: int, least: int, shown: str) -> None:
+    construction = Construction.parse(text)
+    assert (construction.rows, construction.bands) == (rows, bands)
+    assert construction.lanes == rows * bands
+    assert construction.least_bands == least
+    assert str(construction) == shown
+    assert Construction.parse(shown) == construction
+    assert (construction == Construction(rows, bands)) == (least == 1)
+
+
+@given(TEXTS)
+def test_a_construction_is_read_back_from_its_text(text: str) -> None:
+    assume(lanes_of(text) <= 4096)
+    construction = Construction.parse(text)
+    assert construction.lanes == lanes_of(text)
+    assert Construction.parse(str(construction)) == construction
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "",
+            "and",
+            "and 4 or 4",
+            "and 4,",
+            ", or 4",
+            "and 0, or 4",
+            "and 4, or -1",
+            "AND 4, or 4",
+        ),
+        *("and 4, or 4, nor 2", "and 4.0, or 4", "and ٤, or 4", "and4, or 4", "and 4; or 4"),
+    ],
+)
+def test_what_is_no_construction_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match="is not levels of at least 1 like"):
+        Construction.parse(text)
+
+
+@pytest.mark.parametrize("text", ["or 4097", "and 4, or 4, and 4, or 65", "and 999999999, or 9"])
+def test_more_lanes_than_a_signature_can_have_are_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match=f"{lanes_of(text)} lanes, and 4096 are the most"):
+        Construction.parse(text)
+
+
+def test_a_signature_gets_the_lanes_that_a_construction_takes(path: Path) -> None:
+    with lshdb.open(path, construction="and 4, or 4, and 4, or 4") as db:
+        assert db.settings.permutations == 256
+        assert db.settings.recall == pytest.approx(0.973, abs=1e-3)
+        assert inspection.rows(path, "SELECT construction FROM settings") == [
+            ("and 4, or 4, and 4, or 4",)
+        ]
+    lshdb.open(path, construction="and 4, or 4, and 2, and 2, or 4").close()
+    with lshdb.open(path.with_name("small.db"), construction="or 4, and 4") as db:
+        assert db.settings.permutations == 128
+    with pytest.raises(SettingsError, match="256 lanes, and there are 255"):
+        lshdb.open(path.with_name("o.db"), construction="and 4, or 64", permutations=255)
+
+
+# the curve
+
+
+@pytest.mark.parametrize(
+    ("similarity", "probability"),
+    [
+        (0.2, 0.0064),
+        (0.3, 0.0475),
+        (0.4, 0.1860),
+        (0.5, 0.4701),
+        (0.6, 0.8019),
+        (0.7, 0.9748),
+        (0.8, 0.9996),
+    ],
+)
+def test_the_textbooks_table(similarity: float, probability: float) -> None:
+    curve = candidate_probability(similarity, Construction(rows=5, bands=20))
+    assert round(curve, 4) == probability
+
+
+@given(SIMILARITIES, CONSTRUCTIONS)
+def test_the_curve_has_all_its_digits(similarity: float, construction: Construction) -> None:
+    curve = candidate_probability(similarity, construction)
+    expected = s_curve(similarity, construction.rows, construction.bands)
+    assert curve == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+@given(SIMILARITIES, SIMILARITIES, CONSTRUCTIONS)
+def test_the_curve_rises_from_0_to_1(one: float, other: float, construction: Construction) -> None:
+    low, high = sorted((one, other))
+    assert candidate_probability(low, construction) <= candidate_probability(high, construction)
+    assert candidate_probability(0, construction) == 0
+    assert candidate_probability(1, construction) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "similarity", "probability"),
+    [
+        ("and 4, or 4", 0.8, "0.8785"),
+        ("and 4, or 4", 0.4, "0.0985"),
+        ("or 4, and 4", 0.8, "0.9936"),
+        ("or 4, and 4", 0.4, "0.5740"),
+        ("and 4, or 4, or 4, and 4", 0.8, "0.9991285"),
+        ("and 4, or 4, or 4, and 4", 0.2, "4.1e-7"),
+        ("and 4, or 4, and 4, or 4", 0.8, "0.9733"),
+        ("and 4, or 4, and 4, or 4", 0.4, "3.77e-04"),
+        ("or 4, and 4, or 4, and 4", 0.2, "0.0267"),
+        ("or 4, and 4, or 4, and 4", 0.1, "9.01e-06"),
+        ("and 25, or 50", 0.9, "0.98"),
+        ("and 25, or 50", 0.7, "0.007"),
+    ],
+)
+def test_the_textbooks_numbers(text: str, similarity: float, probability: str) -> None:
+    curve = candidate_probability(similarity, Construction.parse(text))
+    # Half a unit of the last digit that is printed.
+    unit = Decimal(probability).as_tuple().exponent
+    assert isinstance(unit, int)
+    assert curve == pytest.approx(float(probability), abs=0.51 * 10.0**unit, rel=0)
+
+
+def test_the_textbooks_false_negative() -> None:
+    _, missed = candidate_probabilities(0.8, Construction(rows=4, bands=3))
+    assert round(missed, 4) == 0.2058
+
+
+@given(TEXTS, st.one_of(st.sampled_from([0.0, 1.0]), st.floats(0.001, 0.999)))
+def test_a_curve_and_its_complement_have_all_their_digits(text: str, similarity: float) -> None:
+    assume(lanes_of(text) <= 4096)
+    found, missed = candidate_probabilities(similarity, Construction.parse(text))
+    with localcontext() as context:
+        context.prec = 5_000
+        p = Decimal(similarity)
+        for kind, size in levels_of(text):
+            p = p**size if kind == "and" else 1 - (1 - p) ** size
+        assert found == pytest.approx(float(p), rel=1e-9, abs=1e-300)
+        assert missed == pytest.approx(float(1 - p), rel=1e-9, abs=1e-300)
+
+
+PERCENTS = (20, 40, 50, 60, 80)
+PAIRS = 4_000
+
+
+@cache
+def signatures_of_pairs(
+    sketch: SketchName, percent: int
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """Signatures of pairs of sets; `fast` needs more shingles than lanes to be a coin."""
+    union = 1_000 if sketch == "fast" else 100
+    pairs = pairs_of_hashes(percent, PAIRS, union * percent // 100, union)
+    one, other = (make_sketch(sketch, 256, 1).signatures(each) for each in pairs)
+    return one, other
+
+
+def follows(rate: float, similarity: float, construction: Construction, pairs: int) -> bool:
+    """Within the bound of test_banding.test_collisions_follow_the_s_curve."""
+    sigmas, curve = 4.5, candidate_probability(similarity, construction)
+    bound = sigmas * math.sqrt(curve * (1 - curve) / pairs) + sigmas**2 / (6 * pairs)
+    return bool(abs(rate - curve) < bound)
+
+
+@pytest.mark.parametrize("sketch", ["fast", "minhash"])
+def test_candidates_follow_the_curves(sketch: SketchName) -> None:
+    """20,000 pairs for each curve, by their signatures."""
+    for percent, text in itertools.product(PERCENTS, CASCADES):
+        construction = Construction.parse(text)
+        one, other = (
+            bucket_keys(each, construction, 1) for each in signatures_of_pairs(sketch, percent)
+        )
+        rate = evaluate(one == other, construction).mean()
+        assert follows(rate, percent / 100, construction, len(one)), (percent, text, rate)
+
+
+@pytest.mark.parametrize("sketch", ["fast", "minhash"])
+@pytest.mark.parametrize(
+    ("text", "percents"),
+    [
+        ("and 4, or 4", PERCENTS),
+        # More bands take longer: where the curve is steep. scripts/curves has all of them.
+        ("or 4, and 4", (20, 50)),
+        ("and 4, or 4, and 4, or 4", (60, 80)),
+    ],
+)
+def test_the_candidates_of_an_index_follow_its_curve(
+    path: Path, text: str, percents: Sequence[int], sketch: SketchName
+) -> None:
+    """4,000 pairs of each similarity in a file: those that it finds, of all pairs that it has."""
+    construction = Construction.parse(text)
+    both = [signatures_of_pairs(sketch, percent) for percent in percents]
+    signatures = np.concatenate([np.stack(pair, axis=1).reshape(-1, 256) for pair in both])
+    doc_ids = np.arange(1, len(signatures) + 1)
+    lshdb.open(
+        path, shingle="set", construction=text, permutations=256, sketch=sketch, content=False
+    ).close()
+    store = Store.open(path, "write", 1.0, lambda: pytest.fail("the file is there"))
+    with store.writing():
+        store.insert((i, str(i - 1), 1, i.to_bytes(16), None, None) for i in doc_ids.tolist())
+        store.insert_signatures(doc_ids, signatures)
+        store.insert_bands(doc_ids, [bucket_keys(signatures, construction, 1)])
+    store.close()
+    with lshdb.open(path, mode="read") as db:
+        found = [(int(p.a), int(p.b)) for p in db.pairs(threshold=1e-9, estimate=True)]
+    # Documents of different pairs have no shingle in common.
+    assert all(a % 2 == 0 and b == a + 1 for a, b in found)
+    counts = np.bincount([a // (2 * PAIRS) for a, _ in found], minlength=len(percents))
+    for percent, rate in zip(percents, (counts / PAIRS).tolist(), strict=True):
+        assert follows(rate, percent / 100, construction, PAIRS), (percent, rate)
+
+
+# what is a candidate
+
+
+@given(TEXTS, st.data())
+def test_evaluation_is_that_of_the_levels_one_by_one(text: str, data: st.DataObject) -> None:
+    assume(lanes_of(text) <= 256)
+    construction = Construction.parse(text)
+    seed, share = data.draw(st.integers(0, 99)), data.draw(st.floats(0, 1))
+    lanes = np.random.default_rng(seed).random((20, construction.lanes)) < share
+    shape = (20, construction.bands, construction.rows)
+    bands: npt.NDArray[np.bool_] = np.logical_and.reduce(lanes.reshape(shape), axis=2)
+    expected = [is_true(row, text) for row in lanes.tolist()]
+    assert evaluate(bands, construction).tolist() == expected
+    assert not (
+        evaluate(bands, construction) & (bands.sum(axis=1) < construction.least_bands)
+    ).any()
+    assert evaluate(bands[:0], construction).tolist() == []
+
+
+@pytest.mark.parametrize("cells", [1, 100, 1 << 24])
+def test_candidates_among_those_that_share_buckets(
+    cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lshdb.sketching.constructions._CELLS", cells)
+    construction = Construction.parse("or 2, and 3, or 4")
+    rng = np.random.default_rng(5)
+    collided = rng.random((200, construction.bands)) < 0.3
+    doc_ids = rng.permutation(1_000)[:200]
+    places, band_nos = np.nonzero(collided)
+    order = rng.permutation(len(places))
+    rows = band_nos[order], doc_ids[places[order]]
+    found, counts = candidates_among(*rows, construction)
+    true = evaluate(collided, construction)
+    assert 0 < len(found) < 200
+    assert dict(zip(found.tolist(), counts.tolist(), strict=True)) == dict(
+        zip(doc_ids[true].tolist(), collided.sum(axis=1)[true].tolist(), strict=True)
+    )
+    assert found.tolist() == sorted(found.tolist())
+    unknown = np.arange(construction.bands) % 5 == 0
+    possible, _ = candidates_among(*rows, construction, unknown)
+    some = collided.any(axis=1)
+    assert set(possible.tolist()) == set(
+        doc_ids[some & evaluate(collided | unknown, construction)].tolist()
+    )

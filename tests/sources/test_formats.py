@@ -1,0 +1,420 @@
+"""The same documents in every format and compression give the same database."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import os
+import random
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import inspection
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from helpers import Command
+
+import lshdb
+from lshdb.model import Document
+from lshdb.sources import csv_rows, readers
+from lshdb.sources.compression import packed
+from lshdb.sources.metadata import to_json
+from lshdb.sources.paths import expanded, format_of, listed
+from lshdb.sources.readers import Reader
+from lshdb.sources.records import Failure
+
+COLLECTION = Path(os.environ.get("LSHDB_TEST_DATA", "")) / "docs.jsonl"
+
+Row = dict[str, Any]
+
+ROWS: list[Row] = [
+    {"id": "a", "text": "the fox and the grapes", "lang": "en", "note": 'say "no", twice'},
+    {"id": "b", "text": "the FOX, and\nthe grapes", "lang": "en", "note": ""},
+    {"id": "c\u00e9", "text": "\u72d0\u72f8\u3068\u8461\u8404", "lang": "ja", "note": "\u00e9\t,"},
+    {"id": "d", "text": "", "lang": "", "note": "empty"},
+    *(
+        {"id": f"n{i}", "text": f"number {i // 2} of\r\nothers, {i % 2}", "lang": "en", "note": "n"}
+        for i in range(50)
+    ),
+]
+
+
+def as_jsonl(rows: list[Row]) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def as_csv(rows: list[Row], delimiter: str = ",") -> bytes:
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, delimiter=delimiter)
+    writer.writerow(rows[0])
+    writer.writerows(row.values() for row in rows)
+    return file.getvalue().encode()
+
+
+def as_parquet(rows: list[Row]) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), sink, row_group_size=20)
+    return sink.getvalue()
+
+
+def as_arrow(rows: list[Row], new: Callable[..., Any] = pa.ipc.new_file) -> bytes:
+    sink, table = io.BytesIO(), pa.Table.from_pylist(rows)
+    with new(sink, table.schema) as file:
+        file.write_table(table, max_chunksize=30)
+    return sink.getvalue()
+
+
+def as_zstd(data: bytes) -> bytes:
+    sink = io.BytesIO()
+    with packed(sink, ".zst") as file:
+        file.write(data)
+    return sink.getvalue()
+
+
+FORMATS: dict[str, Callable[[list[Row]], bytes]] = {
+    "x.jsonl": as_jsonl,
+    "x.NDJSON.GZ": lambda rows: gzip.compress(as_jsonl(rows)),
+    "x.jsonl.bz2": lambda rows: bz2.compress(as_jsonl(rows)),
+    "x.jsonl.xz": lambda rows: lzma.compress(as_jsonl(rows)),
+    "x.jsonl.zst": lambda rows: as_zstd(as_jsonl(rows)),
+    "x.csv": as_csv,
+    "x.csv.gz": lambda rows: gzip.compress(as_csv(rows)),
+    "x.tsv": lambda rows: as_csv(rows, "\t"),
+    "x.parquet": as_parquet,
+    "x.arrow": as_arrow,
+    "x.arrows": lambda rows: as_arrow(rows, pa.ipc.new_stream),
+}
+
+
+def database_of(path: Path, rows: list[Row], shingle: str = "word:3") -> tuple[Any, Any]:
+    """All rows of the tables, and all pairs, of a database of one file."""
+    database = path.with_name("made.db")
+    with lshdb.open(database, threshold=0.5, shingle=shingle) as db:
+        failures: list[Failure] = []
+        report = db.add_files([str(path)], on_failure=failures.append)
+        assert (report.added, failures) == (len(rows), [])
+        pairs = list(db.pairs())
+    found = inspection.contents(database), pairs
+    for file in path.parent.glob("made.db*"):
+        file.unlink()
+    return found
+
+
+def assert_same(directory: Path, rows: list[Row], names: Iterable[str]) -> None:
+    found = {}
+    for name in names:
+        path = directory / name
+        path.write_bytes(FORMATS[name](rows))
+        found[name] = database_of(path, rows)
+        path.unlink()
+    tables, pairs = found["x.jsonl"]
+    assert pairs
+    assert len(tables["documents"]) == len(rows)
+    for name, other in found.items():
+        assert other == (tables, pairs), name
+
+
+def test_every_format_gives_the_same_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Blocks end within records, characters and quotes.
+    monkeypatch.setattr(readers, "_BLOCK", 61)
+    assert_same(tmp_path, ROWS, FORMATS)
+
+
+@pytest.mark.skipif(not COLLECTION.exists(), reason="LSHDB_TEST_DATA names no collection")
+def test_a_real_collection_in_every_format(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in COLLECTION.read_bytes().splitlines()]
+    assert len(rows) == 1263
+    names = ["x.jsonl", "x.csv", "x.parquet", "x.NDJSON.GZ", "x.jsonl.zst"]
+    assert_same(tmp_path, rows, names)
+
+
+def test_sets_of_every_format(tmp_path: Path) -> None:
+    rows: list[Row] = [{"id": str(i), "set": ["a", "b", f"{i // 2}"]} for i in range(6)]
+    as_text = [{**row, "set": json.dumps(row["set"])} for row in rows]
+    numbers = [{**row, "set": [7, 8, int(row["id"]) // 2]} for row in rows]
+    made = {
+        "x.jsonl": as_jsonl(rows),
+        "x.csv": as_csv(as_text),
+        "x.parquet": as_parquet(rows),
+        "text.parquet": as_parquet(as_text),
+    }
+    found = []
+    for name, data in made.items():
+        (tmp_path / name).write_bytes(data)
+        found.append(database_of(tmp_path / name, rows, "set"))
+    assert all(other == found[0] for other in found)
+    assert len(found[0][1]) == 3 + 12
+    (tmp_path / "n.parquet").write_bytes(as_parquet(numbers))
+    tables, _ = database_of(tmp_path / "n.parquet", rows, "set")
+    assert [row[-1] for row in tables["documents"]][:3] == ["[0,7,8]", "[0,7,8]", "[1,7,8]"]
+
+
+def test_names_of_columns_are_given(tmp_path: Path) -> None:
+    rows = [{"url": 17, "lang": "en", "n": 3, "body": "the fox"}]
+    expected = Document("17", "the fox", {"lang": "en", "n": 3})
+    for name, data in {"x.parquet": as_parquet(rows), "x.jsonl": as_jsonl(rows)}.items():
+        (tmp_path / name).write_bytes(data)
+        names: dict[str, Any] = {"key_field": "url", "text_field": "body"}
+        read = [*Reader(False, **names).read([str(tmp_path / name)])]
+        assert read == [expected]
+        chosen = Reader(False, **names, metadata_fields=["n", "nosuch"])
+        assert [*chosen.read([str(tmp_path / name)])] == [Document("17", "the fox", {"n": 3})]
+        without = Reader(False, **names, metadata=False)
+        assert [*without.read([str(tmp_path / name)])] == [Document("17", "the fox")]
+
+
+def test_what_parquet_has_and_json_has_not(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "id": pa.array(["a", None], pa.dictionary(pa.int8(), pa.string())),
+            "text": pa.array([b"caf\xc3\xa9", b"caf\xe9"], pa.binary()),
+            "when": pa.array([1_600_000_000_123_456_789, None], pa.timestamp("ns", "UTC")),
+            "day": pa.array([18_000, 0], pa.date32()),
+            "in": pa.array([{"at": 5, "x": [1.5, float("nan")]}, None]).cast(
+                pa.struct([("at", pa.duration("ns")), ("x", pa.list_(pa.float64()))]), safe=False
+            ),
+            "raw": pa.array([b"\xff\x00", b""], pa.binary()),
+            "price": pa.array(["12.50", "3.00"]).cast(pa.decimal128(9, 2)),
+            "many": pa.array([2**63 - 1, None], pa.int64()),
+            "far": pa.array([0, 1 << 60], pa.timestamp("us")),
+        }
+    )
+    pq.write_table(table, tmp_path / "x.parquet")
+    reader = Reader(False, auto_key=True)
+    name = str(tmp_path / "x.parquet")
+    one, other = (item for item in reader.read([name]) if isinstance(item, Document))
+    assert (one.key, one.content, other.key) == ("a", "caf\u00e9", f"{name}:2")
+    assert (other.content, reader.replaced) == ("caf\ufffd", 1)
+    assert to_json(one.metadata) == (
+        '{"when":"2020-09-13T12:26:40.123456+00:00","day":"2019-04-14",'
+        '"in":{"at":0.0,"x":[1.5,null]},"raw":"/wA=","price":12.5,"many":9223372036854775807,"far":"1970-01-01T00:00:00"}'
+    )
+    assert to_json(other.metadata) == (
+        '{"when":null,"day":"1970-01-01","in":null,"raw":"","price":3,"many":null,"far":null}'
+    )
+
+
+# what is wrong
+
+
+def failures_of(path: Path, data: bytes, **options: Any) -> list[str]:
+    path.write_bytes(data)
+    items = Reader(False, **options).read([str(path)])
+    return [
+        f"{item.where.removeprefix(str(path))}: {item.reason}"
+        for item in items
+        if isinstance(item, Failure)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", [": empty: the first line must name the columns"]),
+        (b"\n\n", [": empty: the first line must name the columns"]),
+        (
+            b"key,text\n1,a\n",
+            [
+                ": no field 'id': name it with --key-field, or give --auto-key "
+                "(the columns are key, text)"
+            ],
+        ),
+        (b"id,text,id\n", [": two columns are named 'id'"]),
+        (
+            b"id,text\n1,a\n2\n3,c,d\n\n4,e\n",
+            [
+                ":3: 1 fields, and the heading names 2",
+                ":4: 3 fields, and the heading names 2",
+            ],
+        ),
+        (b'id,text\n"1\n2",a\n,b\n', [":4: field 'id' is empty"]),
+        (b'id,text\n1,"a" b\n2,c\n', [":2: not CSV: ',' expected after '\"'"]),
+        (b'id,text\n1,a\n2,"b\nc\n', [":3: not CSV: unexpected end of data"]),
+    ],
+)
+def test_wrong_csv_costs_only_its_lines(tmp_path: Path, data: bytes, expected: list[str]) -> None:
+    assert failures_of(tmp_path / "x.csv", data) == expected
+
+
+def test_bytes_that_are_no_utf8_in_csv(tmp_path: Path) -> None:
+    data = b"\xef\xbb\xbfid,text,x\na,caf\xe9,\xff\nb,\xc3\xa9,\n"
+    path = tmp_path / "x.csv"
+    path.write_bytes(data)
+    reader = Reader(False)
+    assert [*reader.read([str(path)])] == [
+        Document("a", "caf\ufffd", {"x": "\ufffd"}),
+        Document("b", "\u00e9", {"x": ""}),
+    ]
+    assert reader.replaced == 1
+    assert failures_of(path, data, strict=True) == [":2: not UTF-8 in field 'text'"]
+
+
+def test_a_record_of_csv_may_be_long_but_not_endless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "_BLOCK", 100)
+    text = "a\n" * 5_000
+    path = tmp_path / "x.csv"
+    path.write_bytes(as_csv([{"id": "1", "text": text}, {"id": "2", "text": "b"}]))
+    assert [*Reader(False).read([str(path)])] == [Document("1", text), Document("2", "b")]
+    monkeypatch.setattr(csv_rows, "LARGEST", 5_000)
+    (failure,) = Reader(False).read([str(path)])
+    assert isinstance(failure, Failure)
+    assert failure.reason == "line 2: a record longer than 5,000 bytes, the limit"
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "x.jsonl"])
+def test_damaged_files_are_told_and_the_rest_goes_on(command: Command, name: str) -> None:
+    whole = FORMATS[name](ROWS)
+    (command.directory / f"cut.{name}").write_bytes(whole[: len(whole) * 2 // 3])
+    (command.directory / "last.jsonl").write_bytes(b'{"id": "last", "text": "t"}')
+    result = command("add", f"cut.{name}", "last.jsonl")
+    assert result.status == 1
+    told, counts, *_ = result.err.splitlines()
+    assert told.startswith(f"lshdb: cut.{name}:")
+    assert counts.endswith("failed 1")
+    assert command.rows("SELECT key FROM documents WHERE key = 'last'")
+    inspection.check(command.directory / "lsh.db")
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "x.arrows", "x.csv", "x.jsonl.zst"])
+def test_wrong_bytes_give_failures_and_no_error(tmp_path: Path, name: str) -> None:
+    """Arrow's readers follow offsets wherever they lead: unchecked, that ends the process."""
+    whole, chance = FORMATS[name](ROWS), random.Random(name)
+    path = tmp_path / name
+    failures = 0
+    for _ in range(100):
+        data = bytearray(whole)
+        for _ in range(chance.randint(1, 3)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+        path.write_bytes(data)
+        for item in Reader(False).read([str(path)]):
+            failures += isinstance(item, Failure)
+            assert isinstance(item, Document | Failure)
+    assert failures
+
+
+def test_pyarrow_and_zstd_are_asked_for_where_they_are_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("pyarrow", "compression.zstd", "backports.zstd"):
+        monkeypatch.setitem(sys.modules, module, None)
+    assert failures_of(tmp_path / "x.parquet", b"PAR1") == [
+        ": Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'"
+    ]
+    (told,) = failures_of(tmp_path / "x.jsonl.zst", b"")
+    assert told.endswith("pip install 'lshdb[zstd]'")
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pa.array([1.5]), "column 'text' has the type double, not strings"),
+        (pa.array([["a"]]), "column 'text' has the type list<item: string>, not strings"),
+    ],
+)
+def test_columns_of_other_types_are_refused(
+    tmp_path: Path, column: pa.Array, expected: str
+) -> None:
+    pq.write_table(pa.table({"id": ["a"], "text": column}), tmp_path / "x.parquet")
+    (failure,) = Reader(False).read([str(tmp_path / "x.parquet")])
+    assert isinstance(failure, Failure)
+    assert failure.reason.replace("element", "item") == expected
+
+
+# which files
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [
+        ("a.csv.zst", "csv"),
+        ("a.TAB", "tsv"),
+        ("a.pq", "parquet"),
+        ("a.feather", "arrow"),
+        ("a.txt.gz", "text"),
+        ("csv", "text"),
+        (".csv", "text"),
+        ("d.csv/a", "text"),
+    ],
+)
+def test_suffixes(name: str, format: str) -> None:
+    assert format_of(name) == format
+
+
+def test_a_compressed_text_is_a_document(tmp_path: Path) -> None:
+    for suffix, data in (("gz", gzip.compress(b"the fox")), ("zst", as_zstd(b"the fox"))):
+        path = tmp_path / f"fox.txt.{suffix}"
+        path.write_bytes(data)
+        assert [*Reader(False).read([str(path)])] == [Document(str(path), "the fox")]
+
+
+def test_patterns_and_lists(command: Command) -> None:
+    names = ["a1.txt", "b[1].txt", "b1.txt", "-", "new\nline.txt", "sub/c1.txt", ".hidden.txt"]
+    (command.directory / "sub").mkdir()
+    for name in names:
+        (command.directory / name).write_text(name)
+    command.done("add", "-d", "globs.db", "*1.txt", "**/c?.txt", "b[1].txt")
+    keys = ["a1.txt", "b1.txt", "b[1].txt", "sub/c1.txt"]
+    assert command.keys("globs.db") == keys
+    nothing = command("add", "-d", "no.db", "*.nosuch")
+    assert nothing.err.startswith("lshdb: *.nosuch: no such file")
+    assert nothing.status == 1
+    listing = "\0".join(names).encode()
+    command.done("add", "--files-from", "-", "-0", stdin=listing)
+    assert len(command.keys()) == len(names)
+    assert {"./-", "b[1].txt", ".hidden.txt"} <= set(command.keys())
+    (command.directory / "list").write_text("b1.txt\n\nb[1].txt\n")
+    command.done("add", "-d", "list.db", "a1.txt", "--files-from", "list")
+    assert command.keys("list.db") == keys[:3]
+
+
+def test_lists_are_read_as_they_come() -> None:
+    class Pipe(io.BytesIO):
+        def read1(self, _: int | None = -1) -> bytes:
+            return super().read(3)
+
+    assert [*listed(Pipe(b"a\nbcd\n\n*\nlast"))] == ["a", "bcd", "[*]", "last"]
+    assert [*listed(Pipe(b"a\nb\0\0c"), null=True)] == ["a\nb", "c"]
+    assert [*expanded(["-", "nosuch*"])] == ["-", "nosuch*"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--null", "a"],
+        ["--files-from", "-", "-"],
+        ["--no-metadata", "--metadata-fields", "a", "b"],
+        ["--key", "k", "--format", "csv", "-"],
+    ],
+    ids=" ".join,
+)
+def test_options_that_do_not_go_together(command: Command, arguments: list[str]) -> None:
+    assert command("add", *arguments).status == 2
+    assert not list(command.directory.iterdir())
+
+
+def test_tables_on_standard_input(command: Command) -> None:
+    command.done("add", "--format", "csv", "-", stdin=as_csv(ROWS))
+    command.done("add", "--format", "arrow", "-", stdin=as_arrow(ROWS, pa.ipc.new_stream))
+    assert len(command.keys()) == len(ROWS)
+    told = command("add", "--format", "parquet", "-", stdin=as_parquet(ROWS))
+    assert "-: Parquet is read from its end" in told.err
+    assert told.status == 1
+
+
+def test_dedup_reads_and_writes_what_is_compressed(command: Command) -> None:
+    (command.directory / "x.jsonl.zst").write_bytes(as_zstd(as_jsonl(ROWS)))
+    command.done("dedup", "x.jsonl.zst", "-o", "kept.jsonl.xz")
+    kept = lzma.decompress((command.directory / "kept.jsonl.xz").read_bytes()).splitlines()
+    assert json.loads(kept[0]) == ROWS[0]
+    assert 25 < len(kept) < len(ROWS)

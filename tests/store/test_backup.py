@@ -1,0 +1,192 @@
+"""backup copies one whole moment of a database, under its new name or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import inspection
+import pytest
+from helpers import Command, finish
+
+import lshdb
+from lshdb.errors import StoreError, UsageError
+
+
+@pytest.fixture
+def db(path: Path) -> lshdb.Database:
+    db = lshdb.open(path)
+    db.add_many((f"fox {i}", f"the fox and the {i} grapes") for i in range(50))
+    return db
+
+
+def copies(directory: Path) -> list[str]:
+    """What is in the directory besides the database."""
+    return sorted(name for name in inspection.files(directory) if not name.startswith("lsh.db"))
+
+
+def test_the_copy_is_one_file_with_all_that_is_in_the_log(db: lshdb.Database, path: Path) -> None:
+    assert path.with_name("lsh.db-wal").stat().st_size > 0
+    copy = path.with_name("copy.db")
+    told: list[tuple[int, int]] = []
+    db.backup(copy, on_progress=lambda *done: told.append(done))
+    assert copies(path.parent) == ["copy.db"]
+    assert told[-1] == (pages := told[-1][1], pages)
+    assert copy.stat().st_size == 16384 * pages
+    assert inspection.contents(copy) == inspection.contents(path)
+    assert lshdb.check(copy, deep=True).ok
+    with lshdb.open(copy) as other:  # a database like any other
+        other.add("new", "a new document")
+    assert "new" not in db
+    inspection.check(copy)
+    db.close()
+
+
+def test_a_copy_while_another_process_writes(tmp_path: Path) -> None:
+    """Each copy has whole batches, has at least those before it, and takes finite time."""
+    lshdb_ = Command(tmp_path)
+    writer = lshdb_.start("add", "-", "--json", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    assert writer.stdin is not None
+    sizes: list[int] = []
+    line = 0
+    path = tmp_path / "lsh.db"
+    while len(sizes) < 6:
+        for _ in range(4_000):
+            text = f"document {line} of a stream {line * 7} that goes on {line % 13}"
+            writer.stdin.write(b'{"id": %d, "text": "%s"}\n' % (line, text.encode()))
+            line += 1
+        if not path.exists() or not inspection.rows(path, "SELECT 1 FROM sqlite_schema"):
+            continue
+        copy = tmp_path / f"copy {len(sizes)}.db"
+        with lshdb.open(path, mode="read") as db:
+            db.backup(copy)
+        report = lshdb.check(copy)
+        assert report.problems == ()
+        sizes.append(report.documents)
+    writer.stdin.close()
+    writer.stdin = None
+    assert finish(writer)[0] == 0
+    assert sizes == sorted(sizes)
+    assert sizes[-1] > sizes[0]
+    assert lshdb.check(path).documents == line
+
+
+def test_what_is_there_is_replaced_only_if_that_is_said(db: lshdb.Database, path: Path) -> None:
+    copy = path.with_name("copy.db")
+    copy.write_text("mine")
+    copy.chmod(0o640)
+    with pytest.raises(StoreError, match="there already; --force"):
+        db.backup(copy)
+    assert copy.read_text() == "mine"
+    link = path.with_name("link.db")
+    link.symlink_to(copy)
+    db.backup(link, replace=True)
+    assert link.is_symlink()
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o640
+    assert lshdb.check(copy).documents == 50
+    db.close()
+
+
+def test_a_copy_is_no_more_readable_than_the_database(db: lshdb.Database, path: Path) -> None:
+    path.chmod(0o600)
+    db.backup(path.with_name("copy.db"))
+    assert stat.S_IMODE(path.with_name("copy.db").stat().st_mode) == 0o600
+    db.close()
+
+
+@pytest.mark.parametrize("name", ["lsh.db", "link", "hard link", "lsh.db-wal", "lsh.db-shm"])
+def test_the_database_itself_is_refused(db: lshdb.Database, path: Path, name: str) -> None:
+    path.with_name("link").symlink_to(path)
+    os.link(path, path.with_name("hard link"))
+    with pytest.raises(UsageError, match="the database itself"):
+        db.backup(path.with_name(name), replace=True)
+    assert len(db) == 50
+    assert db.check(deep=True).ok
+    db.close()
+
+
+def test_a_file_in_use_is_not_replaced(db: lshdb.Database, path: Path) -> None:
+    """Its log would be taken for that of the copy."""
+    other = path.with_name("other.db")
+    with lshdb.open(other) as used:
+        used.add("fox", "the fox")
+        with pytest.raises(StoreError, match=r"in use, for there is other\.db-wal"):
+            db.backup(other, replace=True)
+        assert used.check(deep=True).ok
+    db.backup(other, replace=True)
+    assert lshdb.check(other).documents == 50
+    db.close()
+
+
+def test_an_interrupted_copy_leaves_nothing(db: lshdb.Database, path: Path) -> None:
+    def interrupt(_done: int, _total: int) -> None:
+        raise KeyboardInterrupt
+
+    copy = path.with_name("copy.db")
+    with pytest.raises(KeyboardInterrupt):
+        db.backup(copy, on_progress=interrupt)
+    assert copies(path.parent) == []
+    copy.write_text("mine")
+    with pytest.raises(KeyboardInterrupt):
+        db.backup(copy, replace=True, on_progress=interrupt)
+    assert copies(path.parent) == ["copy.db"]
+    assert copy.read_text() == "mine"
+    db.close()
+
+
+STOPPED = """
+import os, sys, lshdb
+with lshdb.open("lsh.db") as db:
+    db.backup("copy.db", on_progress=lambda _done, _total: print("half", flush=True) or input())
+"""
+
+
+def test_what_a_killed_copy_left_is_told(db: lshdb.Database, path: Path) -> None:
+    db.close()
+    lshdb_ = Command(path.parent)
+    process = subprocess.Popen(
+        [sys.executable, "-c", STOPPED],
+        cwd=path.parent,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"half\n"
+    made = f"copy.db made: {path.stat().st_size:,} bytes\n"
+    # A copy that is still being made is another's own affair.
+    lshdb_.done("backup", "copy.db", says=made)
+    process.kill()
+    process.communicate()
+    (partial,) = path.parent.glob("copy.db.*.partial")
+    told = f"lshdb: {partial} is of a run that was killed; delete it\n"
+    lshdb_.done("backup", "copy.db", "--force", says=told + made)
+    assert copies(path.parent) == ["copy.db", partial.name]
+    lshdb_.done("check", "-d", "copy.db")
+
+
+def test_a_name_that_is_taken_meanwhile_is_not_taken_over(db: lshdb.Database, path: Path) -> None:
+    copy = path.with_name("copy.db")
+    with pytest.raises(StoreError, match="made meanwhile"):
+        db.backup(copy, on_progress=lambda _done, _total: copy.touch())
+    assert copies(path.parent) == ["copy.db"]
+    assert copy.read_bytes() == b""
+    db.close()
+
+
+def test_the_command(db: lshdb.Database, path: Path) -> None:
+    db.close()
+    lshdb_ = Command(path.parent)
+    size = path.stat().st_size
+    lshdb_.done("backup", "copy.db", says=f"copy.db made: {size:,} bytes\n")
+    lshdb_.done("check", "-d", "copy.db", "--deep")
+    assert lshdb_.fails("backup", "copy.db") == "copy.db is there already; --force replaces it"
+    lshdb_.done("backup", "copy.db", "--force")
+    reason = lshdb_.fails("backup", "lsh.db", "--force", status=2)
+    assert reason == "lsh.db is the database itself: name another file"
+    assert lshdb_.fails("backup", ".") == ". is no file: name one to be made"
+    reason = lshdb_.fails("backup", "no/copy.db")
+    assert reason == "no/copy.db cannot be written: no such file or directory"
+    assert copies(path.parent) == ["copy.db"]

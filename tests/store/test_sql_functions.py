@@ -1,0 +1,186 @@
+"""lsh_similarity and lsh_shingles: in `lshdb sql`, and on connections of sqlite3 itself."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import oracles
+import pytest
+from helpers import Command
+
+import lshdb
+from lshdb.errors import DamagedFile, NewerFormat, NotADatabase, UsageError
+from lshdb.model import Shingling
+from lshdb.shingling.positions import shingle_texts
+from lshdb.shingling.shingles import shingle
+
+TEXTS = {
+    "fox": "The fox and the grapes, the fox and the crow",
+    "wolf": "the WOLF and the  grapes",
+    "chinese": "狐狸和葡萄 The fox\n和葡萄",
+    "nasty": oracles.NASTY.encode("utf-8", "ignore").decode().replace("\0", " "),
+    "short": "a",
+    "empty": " \t",
+}
+
+
+@pytest.fixture
+def connection(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection with the functions, to a database of texts."""
+    with lshdb.open(path, shingle="word:2", threshold=0.3) as db:
+        db.add_many(TEXTS.items())
+    with closing(sqlite3.connect(path)) as connection:
+        lshdb.register_functions(connection)
+        yield connection
+
+
+def value(connection: sqlite3.Connection, expression: str, *parameters: object) -> object:
+    return connection.execute(f"SELECT {expression}", parameters).fetchone()[0]
+
+
+def test_similarity_is_the_estimate_that_lshdb_tells(
+    path: Path, connection: sqlite3.Connection
+) -> None:
+    with lshdb.open(path, mode="read") as db:
+        expected = db.compare("fox", "wolf").estimate
+    both = (
+        "SELECT lsh_similarity(a.signature, b.signature) "
+        "FROM documents x JOIN signatures a ON a.doc_id = x.doc_id, "
+        "documents y JOIN signatures b ON b.doc_id = y.doc_id WHERE x.key = ? AND y.key = ?"
+    )
+    assert 0 < expected < 1
+    assert connection.execute(both, ("fox", "wolf")).fetchone() == (expected,)
+    assert connection.execute(both, ("fox", "fox")).fetchone() == (1.0,)
+    assert connection.execute(both, ("fox", "empty")).fetchone() is None
+
+
+@pytest.mark.parametrize(
+    "bad", [None, "x" * 512, 7, 0.5, b"", b"\0" * 511, b"\0" * 508, b"\0" * 516, b"\0" * 1024]
+)
+def test_what_is_no_signature_of_the_database_has_no_similarity(
+    connection: sqlite3.Connection, bad: object
+) -> None:
+    good = b"\0" * 512
+    assert value(connection, "lsh_similarity(?, ?)", good, good) == 1.0
+    assert value(connection, "lsh_similarity(?, ?)", good, bad) is None
+    assert value(connection, "lsh_similarity(?, ?)", bad, good) is None
+    assert value(connection, "lsh_similarity(?, ?)", bad, bad) is None
+
+
+def test_shingles_are_counted_in_sql_as_lshdb_compares_them(
+    path: Path, connection: sqlite3.Connection
+) -> None:
+    assert value(connection, "lsh_shingles('To be, or not to be!')") == (
+        '["to be","be or","or not","not to"]'
+    )
+    shared, union = connection.execute(
+        "WITH one AS (SELECT value FROM documents, json_each(lsh_shingles(content)) "
+        "             WHERE documents.key = 'fox'), "
+        "other AS (SELECT value FROM documents, json_each(lsh_shingles(content)) "
+        "          WHERE documents.key = 'wolf') "
+        "SELECT (SELECT count(*) FROM (SELECT * FROM one INTERSECT SELECT * FROM other)), "
+        "       (SELECT count(*) FROM (SELECT * FROM one UNION SELECT * FROM other))"
+    ).fetchone()
+    with lshdb.open(path, mode="read") as db:
+        compared = db.compare("fox", "wolf")
+    assert (shared, union) == (compared.shared, compared.union)
+    assert shared > 0
+
+
+@pytest.mark.parametrize("key", TEXTS)
+@pytest.mark.parametrize("shingles", ["word:1", "word:3", "char:1", "char:5", "char:64"])
+def test_texts_of_shingles_have_the_hashes_of_the_document(shingles: str, key: str) -> None:
+    shingling = Shingling.parse(shingles)
+    texts = [str(text) for text in shingle_texts(TEXTS[key], shingling)]
+    hashes = shingle([TEXTS[key]], shingling, 1).hashes.tolist()
+    assert len(set(texts)) == len(texts) == len(set(hashes))
+    expected = oracles.shingles(TEXTS[key], shingling.kind, shingling.size)
+    joined = (" ".join(each) if isinstance(each, tuple) else each for each in expected)
+    assert texts == list(dict.fromkeys(joined))
+
+
+@pytest.mark.parametrize("bad", [None, 7, 0.5, b"bytes"])
+def test_what_is_no_text_has_no_shingles(connection: sqlite3.Connection, bad: object) -> None:
+    assert value(connection, "lsh_shingles(?)", bad) is None
+    assert value(connection, "lsh_shingles(?)", "") == "[]"
+
+
+def test_a_text_too_long_has_none(connection: sqlite3.Connection) -> None:
+    assert value(connection, "lsh_shingles(?)", "x" * 4_000_000) is not None
+    assert value(connection, "lsh_shingles(?)", "x" * 4_000_001) is None
+
+
+def test_shingles_of_sets_are_their_elements(path: Path) -> None:
+    with lshdb.open(path, shingle="set", threshold=0.5) as db:
+        db.add("monday", ["milk", "bread", 7, "7"])
+    with closing(sqlite3.connect(path)) as connection:
+        lshdb.register_functions(connection)
+        (stored,) = connection.execute("SELECT lsh_shingles(content) FROM documents").fetchone()
+        assert json.loads(stored) == [7, "7", "bread", "milk"]
+        assert value(connection, "lsh_shingles(?)", '["b", "a", "b", 2]') == '[2,"a","b"]'
+        deep = "[" * 100_000
+        for bad in ("bread", '{"set": []}', "[1.5]", "[true]", "[[1]]", "[", deep, "9" * 5000):
+            assert value(connection, "lsh_shingles(?)", bad) is None
+
+
+def test_they_are_deterministic_and_take_just_their_arguments(
+    connection: sqlite3.Connection,
+) -> None:
+    # Only what is deterministic may stand in an index.
+    connection.execute("CREATE TEMP TABLE texts (text)")
+    connection.execute("CREATE INDEX temp.by_shingles ON texts (lsh_shingles(text))")
+    connection.execute("CREATE INDEX temp.by_itself ON texts (lsh_similarity(text, text))")
+    for wrong in ("lsh_shingles()", "lsh_shingles('a', 'b')", "lsh_similarity(x'00')"):
+        with pytest.raises(sqlite3.OperationalError, match="wrong number of arguments"):
+            value(connection, wrong)
+
+
+def test_what_the_owner_of_the_connection_has_set_stays_and_does_no_harm(path: Path) -> None:
+    lshdb.open(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+
+        def as_dict(cursor: sqlite3.Cursor, row: tuple[object, ...]) -> dict[str, object]:
+            return {
+                str(column[0]): value for column, value in zip(cursor.description, row, strict=True)
+            }
+
+        connection.row_factory = as_dict
+        connection.text_factory = bytes
+        lshdb.register_functions(connection)
+        assert connection.execute("SELECT lsh_shingles('a b c d') AS s").fetchone() == {
+            "s": b'["a b c","b c d"]'
+        }
+        assert connection.row_factory is as_dict
+
+
+def test_only_connections_to_whole_lshdb_files_take_them(path: Path) -> None:
+    with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(NotADatabase):
+        lshdb.register_functions(connection)
+    with pytest.raises(UsageError):
+        lshdb.register_functions(connection)  # closed
+    lshdb.open(path).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE settings SET shingle = 'letters'")
+        with pytest.raises(DamagedFile):
+            lshdb.register_functions(connection)
+        connection.execute("DELETE FROM settings")
+        with pytest.raises(DamagedFile):
+            lshdb.register_functions(connection)
+        connection.execute("PRAGMA user_version = 999")
+        with pytest.raises(NewerFormat):
+            lshdb.register_functions(connection)
+
+
+@pytest.mark.usefixtures("connection")
+def test_the_command_knows_them(tmp_path: Path) -> None:
+    lshdb_ = Command(tmp_path)
+    result = lshdb_.done("sql", "SELECT lsh_shingles(content) FROM documents WHERE key = 'wolf'")
+    assert result.out == '["the wolf","wolf and","and the","the grapes"]\n'
+    assert "wrong number of arguments" in lshdb_.fails("sql", "SELECT lsh_similarity(1)")
+    assert "SQL: string or blob too big" in lshdb_.fails(
+        "sql", "SELECT lsh_shingles(zeroblob(3000000000))"
+    )

@@ -1,0 +1,614 @@
+"""The file: its tables and header, the plans of its statements, and transactions."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from itertools import combinations
+from pathlib import Path
+from unittest import mock
+
+import inspection
+import numpy as np
+import pytest
+
+import lshdb
+from lshdb.errors import Busy, DamagedFile, LshdbError, StoreError
+from lshdb.ingest import batches
+from lshdb.settings import SettingsRequest
+from lshdb.store import connection as connection_module
+from lshdb.store import lookups, statements
+from lshdb.store.connection import connect, transaction
+from lshdb.store.store import Store
+from lshdb.tuning.resolve import resolve
+
+SETTINGS = resolve(SettingsRequest(permutations=16, bands=8, rows=2, shingle="set", threshold=0.5))
+INT64_KEYS = np.array(
+    [-(1 << 63), -(1 << 63) + 1, (1 << 63) - 1, (1 << 63) - 2, -1, 0, 1 << 53, (1 << 53) + 1]
+)
+EXPECTED_PLANS = {
+    "KNOWN_DOCUMENTS": "SEARCH d USING INDEX sqlite_autoindex_documents_1 (key=?)",
+    "UPDATE_DOCUMENT": "SEARCH documents USING INTEGER PRIMARY KEY (rowid=?)",
+    "DELETE_DOCUMENT": "SEARCH documents USING INTEGER PRIMARY KEY (rowid=?)",
+    "DELETE_SIGNATURE": "SEARCH signatures USING INTEGER PRIMARY KEY (rowid=?)",
+    "DELETE_BAND": "SEARCH bands USING PRIMARY KEY (band_no=? AND bucket_key=? AND doc_id=?)",
+    "CANDIDATES": "SEARCH b USING PRIMARY KEY (band_no=? AND bucket_key=?)",
+    "FIRST_OF_BUCKET": "SEARCH bands USING PRIMARY KEY (band_no=? AND bucket_key=?)",
+    "CONTENTS": "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
+    "SIZES": "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
+    "KEYS_OF": "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
+    "DOCUMENT_OF_KEY": "SEARCH d USING INDEX sqlite_autoindex_documents_1 (key=?)",
+    "SIGNATURES": "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)",
+    "SIGNATURES_AFTER": "SEARCH signatures USING INTEGER PRIMARY KEY (rowid>?)",
+}
+VIEWS = ("buckets", "bucket_members", "candidate_pairs")
+SCANS_ON_PURPOSE = {
+    "SELECT_SETTINGS",
+    "FUNCTION_SETTINGS",
+    "SHARED_BUCKETS",
+    "KEYS",
+    "COUNT_DOCUMENTS",
+    "COUNT_EMPTY",
+    "LARGEST_BUCKETS",
+    "BUCKETS_OF_SIZE",
+    # What check looks through.
+    "SCHEMA",
+    "ALL_SETTINGS",
+    "COUNT_BANDS",
+    "ORPHAN_SIGNATURES",
+    "SIGNATURES_OF_PART",
+}
+STATEMENTS = {name: value for name, value in vars(statements).items() if isinstance(value, str)}
+STATEMENTS = {name: value for name, value in STATEMENTS.items() if name.isupper()}
+
+
+def open_store(path: Path, timeout: float = 5) -> Store:
+    return Store.open(path, "create", timeout, lambda: SETTINGS)
+
+
+def open_sets(path: Path, timeout: float = 5) -> lshdb.Database:
+    return lshdb.open(path, threshold=0.5, shingle="set", timeout=timeout)
+
+
+def fill(path: Path, documents: int = 60) -> None:
+    """Some documents in overlapping buckets, one of them empty."""
+    with open_sets(path) as db:
+        db.add_many((f"d{i}", range(i // 4, i // 4 + 3 + i % 2)) for i in range(documents))
+        db.add("empty", [])
+
+
+def plan(connection: sqlite3.Connection, sql: str) -> list[str]:
+    """How SQLite will run a statement, line by line."""
+    rows = connection.execute(
+        f"EXPLAIN QUERY PLAN {sql}",
+        [None] * (len(set(re.findall(r"[?][0-9]+", sql))) or sql.count("?")),
+    )
+    return [detail for *_, detail in rows]
+
+
+def scans(details: list[str]) -> list[str]:
+    """Those lines of a plan that read the whole of a table of the file."""
+    harmless = ("VIRTUAL TABLE", "CONSTANT ROWS", *(f"SCAN {view}" for view in VIEWS))
+    return [
+        line
+        for line in details
+        if line.startswith("SCAN") and not any(part in line for part in harmless)
+    ]
+
+
+# the file
+
+
+def test_tables_are_strict(path: Path) -> None:
+    open_sets(path).close()
+    listed = inspection.rows(path, "PRAGMA table_list")
+    tables = {name: strict for _, name, kind, _, _, strict in listed if kind == "table"}
+    assert {name for name in tables if not str(name).startswith("sqlite_")} == {*inspection.TABLES}
+    assert all(tables[name] for name in inspection.TABLES)
+
+
+@pytest.mark.parametrize(
+    ("pragma", "value"),
+    [
+        ("application_id", int.from_bytes(b"lshd", "big")),
+        ("user_version", 2),
+        ("page_size", 16384),
+        ("journal_mode", "wal"),
+        ("encoding", "UTF-8"),
+    ],
+)
+def test_the_header(path: Path, pragma: str, value: object) -> None:
+    open_sets(path).close()
+    assert inspection.rows(path, f"PRAGMA {pragma}") == [(value,)]
+
+
+def test_a_connection_checks_foreign_keys_and_trusts_no_schema(path: Path) -> None:
+    open_sets(path).close()
+    connection = connect(path, "write", 5)
+    try:
+        assert connection.execute("PRAGMA foreign_keys").fetchone() == (1,)
+        assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
+        with pytest.raises(sqlite3.IntegrityError):
+            connection.execute("INSERT INTO signatures VALUES (1, x'00')")
+    finally:
+        connection.close()
+
+
+def test_band_rows_with_any_int64_are_found_again(path: Path) -> None:
+    """Neighbouring keys beyond 2^53 stay apart: no number goes through a float."""
+    opened = open_store(path)
+    signatures = np.arange(32, dtype=np.uint32).reshape(2, 16)
+    keys = np.stack([INT64_KEYS, INT64_KEYS[::-1]])
+    with opened.writing():
+        opened.insert([(i, f"d{i}", 1, b"", None, "[]") for i in (1, 2)])
+        opened.insert_signatures(np.array([1, 2]), signatures)
+        opened.insert_bands(np.array([1, 2]), [keys])
+    for doc_id, own in zip((1, 2), keys, strict=True):
+        doc_ids, bands = opened.candidates(own)
+        assert (doc_ids.tolist(), bands.tolist()) == ([doc_id], [8])
+        assert [bucket.bucket_key for bucket in opened.bucket_sizes(own)] == own.tolist()
+        assert {bucket.documents for bucket in opened.bucket_sizes(own)} == {1}
+    stored = inspection.rows(path, "SELECT bucket_key FROM bands WHERE doc_id = 1 ORDER BY band_no")
+    assert [key for (key,) in stored] == INT64_KEYS.tolist()
+    with opened.writing():
+        opened.unindex(np.array([1]), keys[:1])
+    assert opened.candidates(keys[0])[0].tolist() == []
+    assert opened.candidates(keys[1])[0].tolist() == [2]
+    opened.close()
+
+
+@pytest.mark.parametrize("documents", [1, 62, 63, 499, 500, 501, 1250])
+def test_band_rows_are_whole_for_any_number_of_documents(path: Path, documents: int) -> None:
+    opened = open_store(path)
+    signatures = np.arange(16 * documents, dtype=np.uint32).reshape(documents, 16)
+    keys = np.arange(8 * documents).reshape(documents, 8)
+    ids = np.arange(1, documents + 1)
+    with opened.writing():
+        opened.insert([(i, f"d{i}", 1, b"", None, "[]") for i in ids.tolist()])
+        opened.insert_signatures(ids, signatures)
+        opened.insert_bands(ids, [keys])
+    opened.close()
+    expected = {
+        (band, key, doc_id)
+        for doc_id, own in zip(ids.tolist(), keys.tolist(), strict=True)
+        for band, key in enumerate(own)
+    }
+    assert set(inspection.rows(path, "SELECT * FROM bands")) == expected
+
+
+def test_all_signatures_come_page_by_page(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(path, 20)
+    with open_sets(path) as db:
+        db.remove("d7")
+    opened = open_store(path)
+    ((whole_ids, whole),) = opened.all_signatures()
+    monkeypatch.setattr(lookups, "_AT_ONCE", 3)
+    pages = list(opened.all_signatures())
+    opened.close()
+    assert len(whole_ids) == 19
+    assert len(pages) == 7
+    assert np.concatenate([ids for ids, _ in pages]).tolist() == whole_ids.tolist()
+    assert (np.concatenate([signatures for _, signatures in pages]) == whole).all()
+
+
+# plans
+
+
+@pytest.mark.parametrize("analyzed", [False, True])
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_no_statement_scans_a_table(path: Path, name: str, analyzed: bool) -> None:
+    fill(path)
+    with inspection.sqlite(path) as connection:
+        if analyzed:
+            connection.execute("ANALYZE")
+        details = plan(connection, STATEMENTS[name])
+    assert bool(scans(details)) == (name in SCANS_ON_PURPOSE)
+    if name in EXPECTED_PLANS:
+        assert EXPECTED_PLANS[name] in details
+
+
+def test_a_documents_buckets_are_counted_by_primary_key(path: Path) -> None:
+    fill(path)
+    with inspection.sqlite(path) as connection:
+        details = plan(connection, statements.BUCKETS_OF_DOCUMENT)
+    wanted = "USING PRIMARY KEY (band_no=? AND bucket_key=?)"
+    assert [line for line in details if line.startswith("SEARCH b ") and wanted in line]
+
+
+def test_empty_documents_are_counted_in_an_index(path: Path) -> None:
+    fill(path)
+    with inspection.sqlite(path) as connection:
+        (line,) = plan(connection, statements.COUNT_EMPTY)
+    assert line.endswith("INDEX empty_documents")
+
+
+@pytest.mark.parametrize("analyzed", [False, True])
+def test_candidate_pairs_read_bands_once_and_join_by_primary_key(
+    path: Path, analyzed: bool
+) -> None:
+    fill(path)
+    with inspection.sqlite(path) as connection:
+        if analyzed:
+            connection.execute("ANALYZE")
+        details = plan(connection, "SELECT * FROM candidate_pairs")
+    assert scans(details) == ["SCAN one"]
+    join = "SEARCH other USING PRIMARY KEY (band_no=? AND bucket_key=? AND doc_id>?)"
+    assert join in details
+
+
+def test_one_bucket_of_the_view_is_looked_up(path: Path) -> None:
+    fill(path)
+    with inspection.sqlite(path) as connection:
+        for view in ("buckets", "bucket_members"):
+            sql = f"SELECT * FROM {view} WHERE band_no = ? AND bucket_key = ?"
+            assert not scans(plan(connection, sql))
+
+
+# views
+
+
+def test_views_equal_a_brute_force_group_by(path: Path) -> None:
+    fill(path)
+    members: dict[tuple[object, object], list[int]] = {}
+    for band_no, bucket_key, doc_id in inspection.rows(path, "SELECT * FROM bands"):
+        assert isinstance(doc_id, int)
+        members.setdefault((band_no, bucket_key), []).append(doc_id)
+    assert max(map(len, members.values())) > 2
+    keys = {row[0]: row[1] for row in inspection.rows(path, "SELECT doc_id, key FROM documents")}
+    assert set(inspection.rows(path, "SELECT * FROM buckets")) == {
+        (*bucket, len(documents)) for bucket, documents in members.items()
+    }
+    assert set(inspection.rows(path, "SELECT * FROM bucket_members")) == {
+        (*bucket, doc_id, keys[doc_id])
+        for bucket, documents in members.items()
+        for doc_id in documents
+    }
+    pairs = Counter(
+        pair for documents in members.values() for pair in combinations(sorted(documents), 2)
+    )
+    found = inspection.rows(path, "SELECT * FROM candidate_pairs")
+    assert len(found) == len(pairs)
+    assert {(a, b): bands for a, b, bands in found} == dict(pairs)
+
+
+# transactions
+
+
+class Boom(Exception):
+    """What goes wrong in the middle."""
+
+
+def change(db: lshdb.Database) -> None:
+    """New documents, changed ones, and one that becomes empty, in one transaction."""
+    db.add_many([("new", [1, 2, 3]), ("d1", [7, 8, 9]), ("d2", []), ("empty", [5])])
+
+
+def after(method: Callable[..., object], error: BaseException) -> Callable[..., object]:
+    """A method that does its work and then fails."""
+
+    def failing(*arguments: object) -> None:
+        method(*arguments)
+        raise error
+
+    return failing
+
+
+@pytest.mark.parametrize("error", [Boom(), KeyboardInterrupt()], ids=type)
+@pytest.mark.parametrize(
+    "step", ["insert", "update", "unindex", "insert_signatures", "insert_bands"]
+)
+def test_a_failure_in_the_middle_of_adding_leaves_nothing(
+    path: Path, step: str, error: BaseException
+) -> None:
+    fill(path)
+    before = inspection.contents(path)
+    with open_sets(path) as db:
+        with (
+            mock.patch.object(Store, step, after(getattr(Store, step), error)),
+            pytest.raises(type(error)),
+        ):
+            change(db)
+        assert inspection.contents(path) == before
+        change(db)
+        assert "new" in db
+    inspection.check(path)
+
+
+@pytest.mark.parametrize("step", ["unindex", "delete"])
+def test_a_failure_in_the_middle_of_removing_leaves_everything(path: Path, step: str) -> None:
+    fill(path)
+    before = inspection.contents(path)
+    with open_sets(path) as db:
+        with (
+            mock.patch.object(Store, step, after(getattr(Store, step), Boom())),
+            pytest.raises(Boom),
+        ):
+            db.remove_many(["d1", "d2"])
+        assert inspection.contents(path) == before
+        db.remove_many(["d1", "d2"])
+    inspection.check(path)
+
+
+def test_a_full_disk_leaves_nothing_of_the_batch(path: Path) -> None:
+    fill(path)
+    before = inspection.contents(path)
+    with open_sets(path) as db:
+        connection = db._store._connection
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(StoreError, match="disk is full; nothing of the last batch") as raised:
+            db.add_many((f"new{i}", range(i, i + 500)) for i in range(200))
+        assert "\n" not in str(raised.value)
+        assert inspection.contents(path) == before
+        connection.execute("PRAGMA max_page_count = 100000")
+        assert db.add("new", [1, 2, 3]).added == 1
+    inspection.check(path)
+
+
+def test_a_failing_commit_leaves_nothing(path: Path) -> None:
+    """SQLite keeps the transaction open when COMMIT itself fails, here for a foreign key."""
+    fill(path)
+    before = inspection.contents(path)
+    connection = connect(path, "write", 5)
+    try:
+        writing = transaction(connection, "write")
+        writing.__enter__()
+        connection.execute("PRAGMA defer_foreign_keys = ON")
+        connection.execute("INSERT INTO signatures VALUES (999, x'00')")
+        with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
+            writing.__exit__(None, None, None)
+        assert not connection.in_transaction
+        with transaction(connection, "write"):
+            connection.execute("DELETE FROM bands WHERE 0")
+    finally:
+        connection.close()
+    assert inspection.contents(path) == before
+
+
+def test_what_another_connection_locks_is_busy_and_stays_as_it_was(path: Path) -> None:
+    fill(path)
+    before = inspection.contents(path)
+    with open_sets(path, timeout=0) as db, inspection.sqlite(path) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(Busy, match="locked by another process"):
+            db.add("new", [1])
+        with pytest.raises(Busy):
+            db.remove("d1")
+        assert [match.key for match in db.query(key="d1", top=1)] == ["d3"]
+        other.execute("ROLLBACK")
+        assert inspection.contents(path) == before
+        assert db.add("new", [1]).added == 1
+
+
+def test_a_reader_sees_one_state_while_another_writes(path: Path) -> None:
+    fill(path)
+    reader, writer = open_store(path), open_sets(path)
+    with reader.reading():
+        count, keys = reader.count(), reader.keys()
+        writer.add("new", [1, 2, 3])
+        writer.remove("d1")
+        assert (reader.count(), reader.keys()) == (count, keys)
+        assert reader.document("new") is None
+        assert reader.document("d1") is not None
+    assert reader.keys() == [*(key for key in keys if key != "d1"), "new"]
+    reader.close()
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("exhaustive", "step"),
+    [
+        (False, "candidates"),
+        (False, "signatures"),
+        (False, "contents"),
+        (False, "keys_of"),
+        (True, "all_signatures"),
+        (True, "contents"),
+    ],
+)
+def test_a_query_sees_one_state_while_another_writes(
+    path: Path, exhaustive: bool, step: str
+) -> None:
+    fill(path)
+    with open_sets(path) as reader, open_sets(path) as writer:
+        expected = reader.query(key="d10", exhaustive=exhaustive)
+        assert len(expected) > 2
+        found = {match.key for match in expected}
+        own = getattr(Store, step)
+
+        def write_first(self: Store, *arguments: object) -> object:
+            if self is reader._store:
+                writer.remove_many([key for key in found if key in writer])
+                writer.add("late", range(2, 6))
+            return own(self, *arguments)
+
+        with mock.patch.object(Store, step, write_first):
+            assert reader.query(key="d10", exhaustive=exhaustive) == expected
+        afterwards = {match.key for match in reader.query(key="d10", exhaustive=exhaustive)}
+        assert "late" in afterwards
+        assert not afterwards & found
+
+
+def test_transactions_are_of_the_kind_named(path: Path) -> None:
+    """A writer takes its lock at once, so that what it reads first is what it changes."""
+    opened = open_store(path)
+    kinds: list[tuple[Callable[[], AbstractContextManager[None]], bool]]
+    kinds = [(opened.writing, True), (opened.reading, False)]
+    for begin, locks in kinds:
+        with begin(), inspection.sqlite(path) as other:
+            other.execute("PRAGMA busy_timeout = 0")
+            if locks:
+                with pytest.raises(sqlite3.OperationalError, match="locked"):
+                    other.execute("BEGIN IMMEDIATE")
+            else:
+                other.execute("BEGIN IMMEDIATE")
+                other.execute("ROLLBACK")
+    opened.close()
+
+
+# the write-ahead log
+
+
+def add_one_by_one(path: Path, log_sizes: list[int], count: int = 20) -> None:
+    """Add documents of 100 KB, each in a transaction of its own."""
+    log = path.with_name(path.name + "-wal")
+
+    def measure(_: lshdb.AddReport) -> None:
+        log_sizes.append(log.stat().st_size)
+
+    one_each = mock.patch.multiple(batches, _BATCH_DOCUMENTS=1, _BATCH_SHARE=1 << 30)
+    with open_sets(path) as db, one_each:
+        documents = ((f"d{i}", [f"{i} {j} {'x' * 1000}" for j in range(100)]) for i in range(count))
+        db.add_many(documents, on_batch=measure, workers=0)
+
+
+@pytest.fixture
+def short_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the log copied from 64 KB on, and emptied from 1 MB on."""
+    monkeypatch.setattr(connection_module, "_CHECKPOINT_PAGES", 4)
+    monkeypatch.setattr(connection_module, "_LONGEST_LOG", 1 << 20)
+
+
+def test_the_log_is_copied_into_the_file_while_batches_are_written(
+    path: Path, request: pytest.FixtureRequest
+) -> None:
+    freely: list[int] = []
+    add_one_by_one(path, freely)
+    expected = inspection.contents(path)
+    inspection.check(path)
+    assert freely == sorted(freely)
+    request.getfixturevalue("short_log")
+    other, bounded = path.with_name("other.db"), list[int]()
+    add_one_by_one(other, bounded)
+    assert max(bounded) < max(freely) / 2
+    assert inspection.contents(other) == expected
+
+
+@pytest.mark.usefixtures("short_log")
+def test_a_reader_does_not_hold_up_the_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it still needs is not copied, and nobody waits for it for long."""
+    monkeypatch.setattr(connection_module, "_PATIENCE", 0.01)
+    reader = open_store(path)
+    with reader.reading():
+        assert reader.count() == (0, 0)
+        add_one_by_one(path, [])
+        assert reader.count() == (0, 0)
+    assert reader.count() == (20, 0)
+    reader.close()
+    inspection.check(path)
+
+
+@pytest.mark.usefixtures("short_log")
+def test_a_log_that_others_always_read_is_emptied(path: Path) -> None:
+    """One of two readers is always in a transaction, so that it never starts over by itself."""
+    begun, done = threading.Event(), threading.Event()
+
+    def read() -> None:
+        readers = [open_store(path), open_store(path)]
+        held = ExitStack()
+        while not done.is_set():
+            for reader in readers:
+                following = ExitStack()
+                following.enter_context(reader.reading())
+                reader.count()
+                held.close()
+                held = following
+                begun.set()
+                time.sleep(0.001)
+        held.close()
+        for reader in readers:
+            reader.close()
+
+    open_store(path).close()
+    thread = threading.Thread(target=read)
+    thread.start()
+    log_sizes: list[int] = []
+    try:
+        assert begun.wait(60)
+        add_one_by_one(path, log_sizes, 400)
+    finally:
+        done.set()
+        thread.join()
+    assert max(log_sizes) < 4 << 20
+    inspection.check(path)
+
+
+@pytest.mark.usefixtures("short_log")
+@pytest.mark.parametrize("held", [True, False])
+def test_emptying_the_log_leaves_the_timeout_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch, held: bool
+) -> None:
+    monkeypatch.setattr(connection_module, "_PATIENCE", 0.01)
+    with ExitStack() as stack:
+        if held:
+            reader = open_store(path)
+            stack.callback(reader.close)
+            stack.enter_context(reader.reading())
+            reader.count()
+        db = stack.enter_context(open_sets(path, timeout=7))
+        db.add_many((f"d{i}", [f"{i} {j} {'x' * 1000}" for j in range(100)]) for i in range(40))
+        connection = db._store._connection
+        assert connection.execute("PRAGMA busy_timeout").fetchone() == (7000,)
+        assert bool(connection.log_limit) == held
+
+
+# damage found while reading
+
+
+@pytest.mark.parametrize("length", [0, 4, 511, 516])
+def test_a_signature_of_the_wrong_length_is_damage(path: Path, length: int) -> None:
+    fill(path)
+    with inspection.sqlite(path) as connection:
+        connection.execute(
+            "UPDATE signatures SET signature = zeroblob(?) WHERE doc_id = 5", (length,)
+        )
+    actions: list[Callable[[lshdb.Database], object]] = [
+        lambda db: db.get("d4"),
+        lambda db: db.query(key="d4"),
+        lambda db: db.query(key="d5"),
+        lambda db: db.query([900], exhaustive=True),
+        lambda db: db.remove("d4"),
+        lambda db: db.add("d4", [1]),
+    ]
+    before = inspection.contents(path)
+    with open_sets(path) as db:
+        for action in actions:
+            with pytest.raises(DamagedFile, match=f"document 5 has {length} bytes, not 512") as e:
+                action(db)
+            assert "\n" not in str(e.value)
+        assert db.get("d30").shingles == 3
+    assert inspection.contents(path) == before
+
+
+@pytest.mark.parametrize(
+    "stored", ["no JSON", '{"a": 1}', "[1.5]", "[[1]]", "[true]", "7", "[" * 9999]
+)
+def test_a_stored_set_that_is_none_is_damage(path: Path, stored: str) -> None:
+    fill(path)
+    with inspection.sqlite(path) as connection:
+        connection.execute("UPDATE documents SET content = ? WHERE doc_id = 5", (stored,))
+    with open_sets(path) as db:
+        for action in (lambda: db.get("d4"), lambda: db.query(key="d5")):
+            with pytest.raises(DamagedFile, match="no JSON array"):
+                action()
+
+
+def test_an_overwritten_page_is_damage(path: Path) -> None:
+    fill(path)
+    ((root,),) = inspection.rows(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'bands'")
+    assert isinstance(root, int)
+    damaged = bytearray(path.read_bytes())
+    damaged[(root - 1) * 16384 : root * 16384] = b"\xff" * 16384
+    path.write_bytes(damaged)
+    with open_sets(path) as db:
+        assert db.get("d5").key == "d5"
+        with pytest.raises(LshdbError) as raised:
+            db.query(key="d5")
+    assert type(raised.value) is DamagedFile
+    assert "\n" not in str(raised.value)
+    assert path.read_bytes() == damaged

@@ -1,0 +1,289 @@
+"""What the formulas predict, against brute force and against databases."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+
+import inspection
+import numpy as np
+import pytest
+from helpers import Command, set_families
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import jaccard
+
+import lshdb
+from lshdb.errors import SettingsError, UsageError
+from lshdb.model import Construction
+from lshdb.sketching.constructions import candidate_probability
+from lshdb.tuning import analysis
+from lshdb.tuning.analysis import Distribution
+from lshdb.tuning.choices import BAND_BYTES, tell, tune
+from lshdb.tuning.resolve import choose_construction
+from lshdb.tuning.sampling import similarity_distribution
+
+CASCADE = Construction.parse("and 4, or 4, and 4, or 4")
+SHAPES = [Construction(6, 16), Construction(25, 50), CASCADE, Construction.parse("or 4, and 4")]
+
+
+# the formulas
+
+
+@pytest.mark.parametrize("construction", SHAPES, ids=str)
+def test_a_curve_is_that_of_its_points(construction: Construction) -> None:
+    similarities = np.linspace(0, 1, 41)
+    expected = [candidate_probability(s, construction) for s in similarities.tolist()]
+    np.testing.assert_allclose(analysis.curve(similarities, construction), expected, rtol=1e-12)
+    assert analysis.false_positives(0.3, construction) == pytest.approx(expected[12])
+    assert analysis.false_negatives(0.9, construction) == pytest.approx(1 - expected[36])
+
+
+@given(st.integers(1, 60), st.integers(1, 60))
+def test_the_threshold_of_a_curve_is_where_it_is_one_half(rows: int, bands: int) -> None:
+    construction = Construction(rows, bands)
+    middle = analysis.curve_threshold(construction)
+    # From 1 - (1 - s^r)^b = 1/2.
+    assert middle == pytest.approx((1 - 0.5 ** (1 / bands)) ** (1 / rows), rel=1e-9)
+    # (1/b)^(1/r) is a little more: where the curve is 1 - (1 - 1/b)^b, at least 1 - 1/e.
+    steep = analysis.approximate_threshold(rows, bands)
+    assert candidate_probability(steep, construction) >= 1 - 1 / math.e - 1e-9
+    assert steep > middle
+
+
+def test_the_threshold_of_a_cascade() -> None:
+    middle = analysis.curve_threshold(CASCADE)
+    assert candidate_probability(middle, CASCADE) == pytest.approx(0.5, abs=1e-9)
+
+
+def test_expected_candidates_are_those_of_all_pairs_one_by_one() -> None:
+    similarities, weights = np.array([0.1, 0.5, 0.9]), np.array([0.7, 0.2, 0.05])
+    distribution = Distribution(similarities, weights)
+    for construction in SHAPES:
+        share = sum(
+            w * candidate_probability(s, construction)
+            for s, w in zip(similarities.tolist(), weights.tolist(), strict=True)
+        )
+        found = analysis.candidates_per_query(distribution, 1_000, construction)
+        assert found == pytest.approx(1_000 * share)
+        pairs = analysis.candidates_per_join(distribution, 1_000, construction)
+        assert pairs == pytest.approx(math.comb(1_000, 2) * share)
+
+
+@pytest.mark.parametrize("weights", [[0.5], [0.9, 0.2], [-0.1, 0.2]])
+def test_weights_that_are_no_shares_are_refused(weights: list[float]) -> None:
+    with pytest.raises(UsageError, match="distribution"):
+        Distribution(np.array([0.1, 0.2]), np.array(weights))
+
+
+@pytest.mark.parametrize(("similarity", "rows"), [(0.1, 6), (0.5, 6), (0.9, 30), (1.0, 128)])
+def test_the_mean_power_of_estimates_is_that_of_the_similarity(
+    similarity: float, rows: int
+) -> None:
+    """Estimates of pairs of one similarity are binomial; their powers are too large in the mean."""
+    lanes = 128
+    weights = [
+        math.comb(lanes, a) * similarity**a * (1 - similarity) ** (lanes - a)
+        for a in range(lanes + 1)
+    ]
+    grid = np.arange(lanes + 1) / lanes
+    estimated = Distribution(grid, np.array(weights), lanes)
+    construction = Construction(rows, 1)
+    for found in (analysis.rows_per_query, analysis.candidates_per_query):
+        assert found(estimated, 1, construction) == pytest.approx(similarity**rows, rel=1e-9)
+    naive = analysis.candidates_per_query(Distribution(grid, np.array(weights)), 1, construction)
+    assert similarity == 1 or naive > 1.02 * similarity**rows
+    assert similarity != 0.1 or naive > 2 * similarity**rows
+
+
+# the choice
+
+
+@pytest.mark.parametrize(
+    ("threshold", "recall", "lanes"),
+    [(0.8, 0.99, 128), (0.5, 0.9, 256), (0.2, 0.99, 128), (1, 1, 64)],
+)
+def test_constructions_reach_the_recall_and_none_is_worse_in_all(
+    threshold: float, recall: float, lanes: int
+) -> None:
+    found = tune(threshold, recall, lanes)
+    assert found[0].construction == choose_construction(threshold, recall, lanes)
+    assert [tuned.chosen for tuned in found] == [True] + [False] * (len(found) - 1)
+    assert len({tuned.construction for tuned in found}) == len(found)
+    assert threshold == 1 or any(tuned.construction.higher for tuned in found)
+    for tuned in found:
+        construction = tuned.construction
+        assert construction.lanes <= lanes
+        assert tuned.recall == candidate_probability(threshold, construction) >= recall
+        assert tuned.curve[4] == candidate_probability(0.5, construction)
+        assert tuned.bytes == 4 * lanes + BAND_BYTES * construction.bands
+        assert tuned.candidates is None
+    bands = [tuned.construction.bands for tuned in found[1:]]
+    assert bands == sorted(bands, reverse=True), "a steeper curve costs bands"
+
+
+def test_with_a_distribution_the_best_reads_the_fewest_rows() -> None:
+    bulk = Distribution(np.array([0.1, 0.85]), np.array([1 - 1e-6, 1e-6]))
+    few, many = (tune(0.8, 0.99, 256, bulk, n)[0] for n in (100, 100_000_000))
+    assert many.construction.bands > few.construction.bands, "bands are worth it for many"
+    for construction in (few.construction, many.construction, Construction(1, 256)):
+        told = tell(construction, 0.8, 256, bulk, 100_000_000)
+        assert told.work is not None
+        assert many.work is not None
+        assert told.work >= many.work
+    assert many.candidates == analysis.candidates_per_query(bulk, 100_000_000, many.construction)
+
+
+@pytest.mark.parametrize("text", ["and 6, or 16", "and 5, or 9", "and 4, or 4, and 4, or 4"])
+def test_a_named_construction_is_judged_beside_the_others(text: str) -> None:
+    usual = lshdb.tune(construction=None, permutations=256 if "and 4" in text else 128)
+    found = lshdb.tune(construction=text)
+    named = [tuned for tuned in found if tuned.named]
+    assert [str(tuned.construction) for tuned in named] == [text]
+    assert [tuned.construction for tuned in found if tuned not in named] == [
+        tuned.construction for tuned in usual if str(tuned.construction) != text
+    ]
+    assert named[0].recall == candidate_probability(0.8, Construction.parse(text))
+    assert named[0].chosen == (text == "and 6, or 16")
+    assert found[0].chosen, "the best stays first"
+
+
+def test_a_database_tunes_as_the_command_does(collection: Path, command: Command) -> None:
+    with lshdb.open(collection, mode="read") as db:
+        found = db.tune(construction="and 2, or 3", documents=1_000)
+        options = ["--construction", "and 2, or 3", "--documents", "1000", "--top", "2"]
+        records = command.done("tune", "-d", collection, "--json", *options).records
+        own = [str(tuned.construction) for tuned in found]
+        assert [record["construction"] for record in records] == [own[0], own[1], "and 2, or 3"]
+        assert [record["candidates"] for record in records] == [
+            tuned.candidates for tuned in (found[0], found[1], found[-1])
+        ]
+        assert [record["named"] for record in records] == [False, False, True]
+        assert db.tune(construction="and 4, or 64")[-1].bytes == 4 * 256 + BAND_BYTES * 64
+        with pytest.raises(UsageError, match="256 lanes, and there are 128"):
+            db.tune(construction="and 4, or 64", permutations=128)
+        with pytest.raises(UsageError, match="seed -1"):
+            db.tune(seed=-1)
+
+
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(SettingsError, match="cannot be reached"):
+        tune(0.01, 0.99, 128)
+    for numbers in [(0, 0.9, 128), (0.8, 1.1, 128), (0.8, 0.9, 15), (0.8, 0.9, 4097)]:
+        with pytest.raises(UsageError, match="are not"):
+            tune(*numbers)
+
+
+# of a database
+
+
+SETS = set_families(61, families=150, copies=4, size=40)
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tuning") / "sets.db"
+    with lshdb.open(path, shingle="set", threshold=0.5) as db:
+        db.add_many(SETS.items())
+    return path
+
+
+def test_a_sample_tells_how_many_candidates_queries_have(collection: Path) -> None:
+    """Tail and bulk: the formula comes within 15% of what the index itself finds."""
+    settings, documents, distribution = similarity_distribution(collection)
+    assert documents == len(SETS)
+    with lshdb.open(collection) as db:
+        pairs = sum(1 for _ in db.pairs(threshold=1e-9, estimate=True))
+    told = analysis.candidates_per_join(distribution, documents, settings.construction)
+    assert told == pytest.approx(pairs, rel=0.15)
+    scores = [jaccard(set(SETS[a]), set(SETS[b])) for a, b in itertools.combinations(SETS, 2)]
+    for level in (0.5, 0.7):
+        truth = sum(score >= level for score in scores) / len(scores)
+        share = distribution.weights[distribution.similarities >= level].sum()
+        assert share == pytest.approx(truth, rel=0.15)
+
+
+def test_bytes_are_what_the_file_grows_by(tmp_path: Path) -> None:
+    sizes = {}
+    for bands in (4, 40):
+        path = tmp_path / f"{bands}.db"
+        with lshdb.open(path, shingle="set", rows=2, bands=bands, content=False) as db:
+            db.add_many((str(i), [3 * i, 3 * i + 1, 3 * i + 2]) for i in range(5_000))
+            inspection.rows(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+            sizes[bands] = db.info().bytes / 5_000
+    assert (sizes[40] - sizes[4]) / 36 == pytest.approx(BAND_BYTES, rel=0.1)
+
+
+# the command
+
+
+def test_tune_without_a_database(command: Command) -> None:
+    records = command.done("tune", "--json", "--threshold", "0.8", "--top", "5").records
+    assert len(records) == 5
+    first = records[0]
+    assert list(first) == [
+        *("construction", "lanes", "bands", "rows", "recall", "curve", "bytes", "candidates"),
+        *("chosen", "named"),
+    ]
+    assert first["construction"] == "and 6, or 16"
+    assert (first["lanes"], first["bands"], first["bytes"]) == (96, 16, 832)
+    assert first["curve"]["0.5"] == pytest.approx(0.2227, abs=1e-4)
+    assert first["candidates"] is None
+    assert [record["chosen"] for record in records] == [True, False, False, False, False]
+    lines = command.done("tune").lines
+    assert lines[0].split("\t")[:3] == ["*", "and 6, or 16", "0.9923"]
+    assert list(command.directory.iterdir()) == []
+
+
+def test_tune_with_a_database(command: Command, collection: Path) -> None:
+    records = command.done("tune", "-d", collection, "--json").records
+    many = command.done("tune", "-d", collection, "--json", "--documents", "10000000").records
+    assert records[0]["recall"] >= 0.99
+    assert 0 < records[0]["candidates"] < len(SETS)
+    _, _, distribution = similarity_distribution(collection)
+    for record, count in ((records[0], len(SETS)), (many[0], 10_000_000)):
+        construction = Construction.parse(record["construction"])
+        told = analysis.candidates_per_query(distribution, count, construction)
+        assert record["candidates"] == pytest.approx(told)
+
+
+def test_tune_draws_its_curve_on_a_terminal(command: Command) -> None:
+    shown, status = command.on_terminal("tune", "--top", "2", columns=160)
+    assert status == 0
+    assert "probability that a pair is a candidate: and 6, or 16" in shown
+    assert "1.0 |" in shown
+    assert "threshold 0.8" in shown
+
+
+def test_tune_plots(command: Command) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
+    variables = {"MPLCONFIGDIR": str(command.directory / "fonts")}
+    command = Command(command.directory, variables)
+    assert command.done("tune", "--top", "1", "--plot", "curve.png").status == 0
+    assert (command.directory / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert command.fails("tune", "--plot", "curve.doc", status=2).startswith("curve.doc")
+
+
+def test_tune_without_matplotlib_says_what_is_missing(command: Command) -> None:
+    missing = command.directory / "matplotlib"
+    missing.mkdir()
+    (missing / "__init__.py").write_text("raise ModuleNotFoundError(name='matplotlib')")
+    command = Command(command.directory, {"PYTHONPATH": str(command.directory)})
+    result = command("tune", "--plot", "curve.png")
+    assert result.status == 1
+    assert result.err == "lshdb: --plot needs matplotlib: pip install 'lshdb[plot]'\n"
+    assert "probability that a pair is a candidate" in result.out, "in characters all the same"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["--documents", "5"], 2),
+        (["--threshold", "0"], 2),
+        (["--threshold", "0.01"], 2),
+        (["-d", "missing.db"], 1),
+    ],
+)
+def test_tune_refuses(arguments: list[str], status: int, command: Command) -> None:
+    assert command.fails("tune", *arguments, status=status)

@@ -1,0 +1,192 @@
+"""What `measure` reports of an index, against brute force over plain sets and the file's rows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import astuple
+from pathlib import Path
+
+import pytest
+from helpers import Command, set_families
+from oracles import jaccard
+
+import lshdb
+from lshdb.errors import UsageError
+from lshdb.model import Construction
+from lshdb.sketching.constructions import candidate_probability
+from lshdb.tuning import measuring
+from lshdb.tuning.measuring import wilson
+
+SETS = set_families(71, families=60, copies=5, size=40)
+THRESHOLD = 0.6
+PAIRS = list(itertools.combinations(SETS, 2))
+SCORES = {(a, b): jaccard(set(SETS[a]), set(SETS[b])) for a, b in PAIRS}
+
+
+def collection(path: Path, text: str, **settings: object) -> lshdb.Database:
+    """A database with a weak index, so that there is something to miss."""
+    db = lshdb.open(path, shingle="set", threshold=THRESHOLD, construction=text, **settings)  # type: ignore[arg-type]
+    db.add_many(SETS.items())
+    db.add("empty", [])
+    return db
+
+
+@pytest.mark.parametrize("text", ["and 6, or 8", "and 3, or 3, and 3, or 2"])
+def test_all_that_is_measured_of_a_whole_collection(path: Path, text: str) -> None:
+    """Every document as a query: brute force over Python's sets gives the same, pair by pair."""
+    with collection(path, text) as db:
+        candidates = {(pair.a, pair.b) for pair in db.pairs(threshold=1e-9, estimate=True)}
+        measured = db.measure(sample=10_000)
+    construction = Construction.parse(text)
+    assert measured.construction == construction
+    assert (measured.documents, measured.sample) == (len(SETS), len(SETS)), "empty ones are none"
+    similar = {pair for pair, score in SCORES.items() if score >= THRESHOLD}
+    found = similar & candidates
+    assert 50 < len(found) < len(similar)
+    recall = measured.recall
+    assert (recall.pairs, recall.found) == (len(similar), len(found))
+    assert recall.recall == len(found) / len(similar)
+    told = [candidate_probability(SCORES[pair], construction) for pair in similar]
+    assert recall.formula == pytest.approx(sum(told) / len(told))
+    for part in measured.parts:
+        own = {
+            pair
+            for pair in similar
+            if part.least <= SCORES[pair] < part.below or part.below == SCORES[pair] == 1
+        }
+        assert (part.pairs, part.found) == (len(own), len(own & candidates))
+    assert measured.candidates == 2 * len(candidates) / len(SETS)
+    assert measured.precision == len(found) / len(candidates)
+    assert recall.low is not None
+    assert recall.high is not None
+    assert recall.formula is not None
+    assert recall.low < recall.formula < recall.high
+    assert measured.candidates_formula == pytest.approx(measured.candidates, rel=0.15)
+    assert measured.precision_formula == pytest.approx(measured.precision, rel=0.15)
+
+
+@pytest.mark.parametrize("limit", ["_WORK", "_VERIFIED"])
+def test_the_usual_sample_is_smaller_where_it_would_take_long(
+    path: Path, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with collection(path, "and 6, or 8") as db:
+        assert db.measure().sample == len(SETS)
+        monkeypatch.setattr(measuring, limit, 1)
+        assert db.measure().sample == 100
+
+
+def numbers(measured: lshdb.Measured) -> list[object]:
+    """All that was measured, in a row."""
+    recalls = [astuple(recall) for recall in (measured.recall, *measured.parts)]
+    own = [measured.candidates, measured.candidates_formula, measured.precision]
+    return [*itertools.chain(*recalls), *own, measured.precision_formula]
+
+
+def test_blocks_change_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with collection(path, "and 6, or 8") as db:
+        whole = db.measure(sample=90)
+        assert whole.sample == 90
+        steps: list[tuple[int, int]] = []
+        for name in ("_CELLS", "_PAIRS_AT_ONCE", "_CANDIDATES_AT_ONCE"):
+            monkeypatch.setattr(measuring, name, 40)
+        parts = db.measure(sample=90, on_progress=lambda *step: steps.append(step))
+        assert numbers(parts) == pytest.approx(numbers(whole), rel=1e-12)
+        assert len(steps) > 3
+        assert steps[-1] == (90 * len(SETS),) * 2
+        assert db.measure(sample=90, seed=2) != whole
+
+
+def test_a_pair_counts_once_wherever_the_sample_meets_it(path: Path) -> None:
+    """Of all pairs of three equal sets, each of the sample as a query finds its own two."""
+    with lshdb.open(path, shingle="set") as db:
+        db.add_many((str(i), [1, 2, 3]) for i in range(3))
+        for sample, pairs in ((1, 2), (2, 3), (3, 3)):
+            measured = db.measure(sample=sample)
+            assert (measured.sample, measured.recall.pairs, measured.candidates) == (
+                *(sample, pairs),
+                2,
+            )
+        # Copies are found or missed together: three pairs tell no more than the queries do.
+        low = measured.recall.low
+    assert low == pytest.approx(wilson(9 / 5, 9 / 5)[0])
+
+
+def test_without_contents_estimates_decide(path: Path) -> None:
+    with collection(path, "and 6, or 8", content=False) as db:
+        estimates = {(p.a, p.b): p.estimate for p in db.pairs(threshold=1e-9, estimate=True)}
+        measured = db.measure(sample=10_000)
+    assert not measured.exact
+    found = sum(estimate >= THRESHOLD for estimate in estimates.values())
+    assert measured.recall.found == found
+    assert measured.recall.pairs > found
+    assert measured.precision == found / len(estimates)
+
+
+def test_the_threshold_may_be_another_one(path: Path) -> None:
+    with collection(path, "and 6, or 8") as db:
+        for threshold in (0.3, 1.0):
+            measured = db.measure(threshold=threshold, sample=10_000)
+            assert measured.recall.pairs == sum(score >= threshold for score in SCORES.values())
+
+
+def test_a_database_of_few_documents(path: Path) -> None:
+    with lshdb.open(path) as db:
+        for _ in range(2):
+            measured = db.measure()
+            assert measured.recall == lshdb.MeasuredRecall(0.8, 1, 0, 0, None, None, None, None)
+            assert (measured.candidates, measured.candidates_formula) == (0, 0)
+            assert (measured.precision, measured.precision_formula) == (None, None)
+            db.add("one", "alone in the world")
+        for wrong in ({"sample": 0}, {"threshold": 0}, {"threshold": 1.1}, {"seed": -1}):
+            with pytest.raises(UsageError):
+                db.measure(**wrong)
+
+
+@pytest.mark.parametrize(("found", "pairs"), [(0, 5), (5, 5), (98, 100), (3, 7), (0.5, 1.5)])
+def test_wilsons_interval_is_where_the_share_would_be_two_sigmas_off(
+    found: float, pairs: float
+) -> None:
+    """Its bounds solve (found / pairs - p)^2 = 1.96^2 p (1 - p) / pairs."""
+    share = found / pairs
+    for bound in wilson(found, pairs):
+        deviation = 1.959964 * math.sqrt(bound * (1 - bound) / pairs)
+        assert abs(share - bound) == pytest.approx(deviation, abs=1e-9)
+
+
+# the command
+
+
+def test_tune_measure(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    with collection(tmp_path / "lsh.db", "and 6, or 8") as db:
+        measured = db.measure(sample=100)
+    options = ["tune", "--measure", "--sample", "100"]
+    record = command.done(*options, "--json", says="").record
+    assert record["recall"] == measured.recall.recall
+    assert record["recall_low"] == measured.recall.low
+    assert record["candidates"] == measured.candidates
+    assert record["candidates_formula"] == measured.candidates_formula
+    assert record["precision"] == measured.precision
+    assert [part["pairs"] for part in record["parts"]] == [part.pairs for part in measured.parts]
+    result = command.done(*options)
+    assert "100 of 360 documents compared with all, exact similarities" in result.err
+    table = [line.split("\t") for line in result.lines]
+    assert [row[0] for row in table][:2] == ["recall 0.6 to 1", "recall 0.6 to 0.7"]
+    assert table[0][1:3] == [f"{measured.recall.recall:.4f}", f"{measured.recall.formula:.4f}"]
+    assert table[-2][:2] == ["candidates a query", f"{measured.candidates:.4g}"]
+    few = command.done("tune", "--measure", "--sample", "1").err
+    assert "--sample with more than 1 tells recall better" in few
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["--measure"], 1),
+        (["--measure", "--construction", "and 4, or 4"], 2),
+        (["--measure", "--recall", "0.9"], 2),
+        (["--sample", "5"], 2),
+    ],
+)
+def test_tune_measure_refuses(arguments: list[str], status: int, tmp_path: Path) -> None:
+    assert Command(tmp_path).fails("tune", *arguments, status=status)

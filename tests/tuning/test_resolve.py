@@ -1,0 +1,58 @@
+"""The construction chosen for a threshold and a recall is the most selective that reaches it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from oracles import s_curve
+
+from lshdb.errors import SettingsError
+from lshdb.model import Construction
+from lshdb.tuning.resolve import choose_construction
+
+ROUNDING = 1e-12
+THRESHOLDS = st.floats(0.01, 1)
+RECALLS = st.floats(0.001, 0.9999)
+LANES = st.integers(16, 1024)
+
+
+def test_the_default_construction() -> None:
+    assert choose_construction(0.8, 0.99, 128) == Construction(rows=6, bands=16)
+
+
+@given(THRESHOLDS, RECALLS, LANES)
+def test_a_chosen_construction_reaches_the_recall_and_none_does_with_less(
+    threshold: float, recall: float, lanes: int
+) -> None:
+    assume(s_curve(threshold, 1, lanes) > recall + ROUNDING)
+    chosen = choose_construction(threshold, recall, lanes)
+    rows, bands = chosen.rows, chosen.bands
+    assert chosen.lanes <= lanes
+    assert s_curve(threshold, rows, bands) >= recall - ROUNDING
+    for more in range(rows + 1, lanes + 1):
+        assert s_curve(threshold, more, lanes // more) < recall + ROUNDING
+    if bands > 1:
+        assert s_curve(threshold, rows, bands - 1) < recall + ROUNDING
+
+
+@given(RECALLS, LANES)
+def test_equal_documents_need_one_band(recall: float, lanes: int) -> None:
+    assert choose_construction(1.0, recall, lanes) == Construction(rows=lanes, bands=1)
+
+
+@given(st.floats(0.001, 0.1), st.floats(0.001, 1), st.integers(16, 64))
+def test_what_no_construction_reaches_is_refused(
+    threshold: float, too_much: float, lanes: int
+) -> None:
+    best = s_curve(threshold, 1, lanes)
+    recall = best + (1 - best) * too_much
+    with pytest.raises(SettingsError, match=f"cannot be reached with {lanes} permutations"):
+        choose_construction(threshold, recall, lanes)
+
+
+def test_the_refusal_never_promises_more_than_there_is() -> None:
+    with pytest.raises(SettingsError, match=r"\(at most 0\.9246\)"):
+        choose_construction(0.02, 0.99, 128)
+    # 1 - 0.98^128 = 0.92467...: rounded up, the recall named would be refused too.
+    assert choose_construction(0.02, 0.9246, 128) == Construction(rows=1, bands=128)

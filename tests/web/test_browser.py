@@ -1,0 +1,254 @@
+"""The pages in a real Chromium, which has a person's eyes: sizes, colours, keyboard, no scripts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlencode
+
+import pytest
+from helpers import Site, datasette, eventually
+
+import lshdb
+
+pytest.importorskip("datasette", reason="the extra `web` is not installed")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+TEXT = "The quick brown fox jumps over the lazy dog while the band plays on in the old square"
+HOSTILE = "<img src=x onerror=alert(1)> \u202e{}".format("wide" * 60)
+WIDTHS = (1280, 400)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+# The least contrast, by WCAG 2, of any text with what is behind it: 4.5 is legible to most.
+CONTRAST = """() => {
+  const luminance = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map(v => v / 255).map(
+      v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const numbers = colour => colour.match(/[0-9.]+/g).map(Number);
+  const behind = element => {
+    for (; element; element = element.parentElement) {
+      const colour = numbers(getComputedStyle(element).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    throw new Error("nothing is behind the text");
+  };
+  let least = [21, ""];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode.data.trim();
+    const element = walker.currentNode.parentElement;
+    if (!text || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    const drawn = element.closest("svg") ? style.fill : style.color;
+    const pair = [luminance(numbers(drawn)), luminance(behind(element))].sort((a, b) => b - a);
+    const contrast = (pair[0] + 0.05) / (pair[1] + 0.05);
+    if (contrast < least[0]) least = [contrast, text.slice(0, 40)];
+  }
+  return least;
+}"""
+# The smallest letters on the screen, in pixels, with what a picture is scaled by.
+SMALLEST = """() => Math.min(...[...document.querySelectorAll("main *")].filter(
+  element => element.checkVisibility() && [...element.childNodes].some(
+    node => node.nodeType === 3 && node.data.trim())).map(element => {
+  const size = parseFloat(getComputedStyle(element).fontSize);
+  return element.ownerSVGElement ? size * element.getScreenCTM().a : size;
+}))"""
+
+
+def chromium() -> str | None:
+    """The Chromium of this machine, or the one that the environment names."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = chromium()
+    if path is None:
+        pytest.skip("no Chromium is installed: apt-get install chromium")
+    # Chromium has no sandbox where it runs as root.
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with playwright.sync_playwright() as started:
+        running = started.chromium.launch(executable_path=path, args=arguments)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    directory = tmp_path_factory.mktemp("browser")
+    with lshdb.open(directory / "texts.db", threshold=0.5) as db:
+        db.add_many([("fox", TEXT), ("fox 2", f"So {TEXT}, and so on"), (HOSTILE, f"{TEXT} 3 <b>")])
+        db.add_many((f"{i}{side}", f"pair {i} of two copies") for i in range(45) for side in "ab")
+        db.add("long word", "x" * 5_000 + f" {TEXT}")
+        db.add("line\r\nend", f"{TEXT} 4")
+    lshdb.open(directory / "empty.db").close()
+    with lshdb.open(directory / "bare.db", content=False) as db:
+        db.add_many([("fox", TEXT), ("fox 2", TEXT)])
+    with lshdb.open(directory / "sets.db", shingle="set", threshold=0.3) as db:
+        db.add_many([("monday", ["milk", "bread", "x" * 300]), ("friday", ["milk", "bread", 7])])
+    names = ["texts.db", "empty.db", "bare.db", "sets.db"]
+    with datasette(directory, *names) as site:
+        for name in names:  # what is made beside is then there
+            eventually(site, name.removesuffix(".db"))
+            eventually(site, f"{name.removesuffix('.db')}/clusters")
+        yield site
+
+
+class Watched:
+    """A tab, and all that went wrong in it."""
+
+    def __init__(self, context: BrowserContext, site: Site) -> None:
+        self.page: Page = context.new_page()
+        self.site = site
+        self.wrong: list[str] = []
+        self.page.on("console", lambda message: self.wrong.append(message.text))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("dialog", self._dialog)
+        self.page.on("request", self._request)
+
+    def _dialog(self, dialog: Any) -> None:
+        self.wrong.append(f"dialog {dialog.message}")
+        dialog.dismiss()
+
+    def _request(self, request: Any) -> None:
+        if not request.url.startswith(f"http://{self.site.host}:{self.site.port}/"):
+            self.wrong.append(f"asked for {request.url}")
+
+    def go(self, page: str, **query: str) -> None:
+        address = f"{self.site.base}/{page}".rstrip("/")
+        self.page.goto(f"{address}?{urlencode(query)}" if query else address)
+
+    def heading(self) -> str:
+        return self.page.locator("h1").inner_text()
+
+    def check(self) -> None:
+        """Assert that nothing went wrong, and that a person can read the page."""
+        assert self.wrong == []
+        assert self.page.locator("script, img, b").count() == 0
+        assert self.page.evaluate("document.styleSheets.length") == 1
+        contrast, text = self.page.evaluate(CONTRAST)
+        assert contrast >= 4.5, text
+        for width in WIDTHS:
+            self.page.set_viewport_size({"width": width, "height": 900})
+            assert self.page.evaluate(OVERFLOW) == 0
+            assert self.page.evaluate(SMALLEST) >= 11
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_page_is_legible(
+    browser: Browser, site: Site, scheme: Literal["light", "dark"]
+) -> None:
+    # With scripts allowed: there are none, and what keys would run must not run.
+    with browser.new_context(color_scheme=scheme) as context:
+        tab = Watched(context, site)
+        tab.go("")
+        tab.check()
+        back = tab.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        dark = sum(map(int, back.removeprefix("rgb(").removesuffix(")").split(","))) < 3 * 128
+        assert dark == (scheme == "dark")
+        for name in ("texts", "empty", "bare", "sets"):
+            for page in ("", "clusters", "query"):
+                tab.go(f"{name}/{page}")
+                assert "lshdb" in tab.page.title()
+                tab.check()
+        for page, query in (
+            ("texts/document", {"key": "fox"}),
+            ("texts/document", {"key": HOSTILE}),
+            ("texts/document", {"key": "long word"}),
+            ("texts/compare", {"a": "fox", "b": HOSTILE}),
+            ("texts/compare", {"a": "fox", "b": "long word"}),
+            ("texts/cluster", {"number": "1"}),
+            ("bare/document", {"key": "fox"}),
+            ("bare/compare", {"a": "fox", "b": "fox 2"}),
+            ("sets/document", {"key": "monday"}),
+            ("sets/compare", {"a": "monday", "b": "friday"}),
+        ):
+            tab.go(page, **query)
+            tab.check()
+            for details in tab.page.locator("details").all():
+                details.locator("summary").click()
+            tab.check()
+        # The browser itself writes to its console that an address was not found.
+        tab.go("texts/document", key="nothing")
+        assert tab.heading() == "Not found"
+        assert [told for told in tab.wrong if "404" not in told] == []
+        tab.wrong.clear()
+        tab.check()
+
+
+def test_all_is_reached_without_scripts(browser: Browser, site: Site) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        tab = Watched(context, site)
+        page = tab.page
+        tab.go("")
+        page.get_by_role("link", name="texts").click()
+        assert tab.heading() == "Near duplicates in texts"
+        page.get_by_label("Key of a document").fill("fox")
+        page.get_by_label("Key of a document").press("Enter")
+        assert tab.heading() == "fox"
+        page.get_by_label("Least similarity").fill("0.95")
+        page.get_by_role("button", name="Show").click()
+        assert page.get_by_text("No other document has similarity 0.95 or more.").is_visible()
+        page.go_back()
+        page.get_by_role("link", name="Compare with fox 2").click()
+        assert tab.heading() == "fox and fox 2"
+        # A passage leads to where the other document has it.
+        page.locator("mark#a1 a").click()
+        assert page.url.endswith("#b1")
+        assert page.locator("mark#b1").inner_text() == TEXT
+        page.get_by_role("link", name="Clusters").click()
+        page.get_by_role("link", name="Next").first.click()
+        assert page.get_by_text("Page 2 of 3").first.is_visible()
+        page.get_by_role("link", name="Query").click()
+        pasted = f"\n{TEXT}, said <b>he</b>"
+        page.get_by_label("A document", exact=True).fill(pasted)
+        page.get_by_role("button", name="Find similar documents").click()
+        assert page.get_by_role("heading", name="Similar documents").is_visible()
+        assert page.get_by_label("A document", exact=True).input_value() == pasted
+        page.get_by_role("button", name="Compare with fox 2").click()
+        assert tab.heading() == "the text given and fox 2"
+        assert page.locator("mark#b1").inner_text() == TEXT
+        # Line ends in a key outlive the forms that carry it.
+        tab.go("texts/document", key="line\r\nend")
+        page.get_by_label("Least similarity").fill("0.5")
+        page.get_by_role("button", name="Show").click()
+        assert tab.heading() == r"line\r\nend"
+        page.get_by_label("Compare with the document of key").fill("fox")
+        page.get_by_role("button", name="Compare").click()
+        assert tab.heading() == r"line\r\nend and fox"
+        assert tab.wrong == []
+
+
+def test_the_keyboard_is_enough(browser: Browser, site: Site) -> None:
+    with browser.new_context() as context:
+        tab = Watched(context, site)
+        page = tab.page
+        tab.go("texts")
+        page.keyboard.press("Tab")
+        skip = page.locator("a.skip")
+        assert skip.evaluate("element => element === document.activeElement")
+        box = skip.bounding_box()
+        assert box is not None
+        assert box["y"] >= 0  # it comes into sight
+        seen = set()
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            name, outlined = page.evaluate(
+                "(e => [e.tagName + ' ' + (e.id || e.innerText).slice(0, 20), "
+                "getComputedStyle(e).outlineStyle !== 'none'])(document.activeElement)"
+            )
+            if name.startswith("BODY"):
+                break
+            assert outlined, name
+            seen.add(name)
+        assert {"A Clusters", "INPUT key", "BUTTON Show", "SUMMARY The curve as a table"} <= seen
+        assert tab.wrong == []

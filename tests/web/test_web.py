@@ -1,0 +1,619 @@
+"""The pages that `lshdb serve` and Datasette show, asked for over HTTP from running servers."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from threading import Event
+from time import sleep
+from urllib.parse import quote, urlsplit
+
+import inspection
+import pytest
+from helpers import Answer, Command, Site, datasette, eventually, served
+
+pytest.importorskip("datasette", reason="the extra `web` is not installed")
+
+import lshdb
+from lshdb.model import Construction
+from lshdb.sketching.constructions import candidate_probability
+from lshdb.web import views
+from lshdb.web.rendering import pieces
+from lshdb.web.results import Results
+
+TEXT = "The quick brown fox jumps over the lazy dog while the band plays on in the old square"
+HOSTILE = {
+    "<script>alert(1)</script>": "<script>alert(1)</script>",
+    "\"'><img src=x onerror=alert(1)>": "\"'><img src=x onerror=alert(1)>",
+    "{{ 7 * 1234567 }}": "{{ 7 * 1234567 }}",
+    "a/../b c?d#e%2e&f=g+h": "a/../b c?d#e%2e&f=g+h",
+    "..": "..",
+    "line\nend\r\nand\ttab": r"line\nend\r\nand\ttab",
+    "\x1b[31m \u202egnp.exe": r"\x1b[31m \u202egnp.exe",
+    "\u05e9\u05dc\u05d5\u05dd \U0001f98a": "\u05e9\u05dc\u05d5\u05dd \U0001f98a",
+}
+"""Keys, and how a page shows them."""
+PAGES = ("", "clusters", "query")
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Databases of all kinds, and one that is not lshdb's."""
+    directory = tmp_path_factory.mktemp("web")
+    with lshdb.open(directory / "texts.db", threshold=0.5) as db:
+        db.add_many([("fox", TEXT), ("fox 2", f"{TEXT}, and so on"), ("ant", "An ant.")])
+        db.add_many((key, f"{TEXT} {number} {key}") for number, key in enumerate(HOSTILE))
+        db.add("empty", "?")
+        db.add("controls", "a\0b \x1b[31m \u202e c\r\nd\n\n<b>bold</b> {{ 7 * 1234567 }}")
+        long = [f"word{i}" for i in range(12_000)]
+        db.add_many([("long", " ".join(long)), ("long 2", " ".join([*long[:6_000], "x"]))])
+    lshdb.open(directory / "nothing yet.db").close()
+    with lshdb.open(directory / "bare.db", threshold=0.5, content=False) as db:
+        db.add_many([("fox", TEXT), ("fox 2", f"{TEXT}, and so on")])
+    with lshdb.open(directory / "sets.db", threshold=0.3, shingle="set") as db:
+        db.add_many([("monday", ["milk", "bread", 7]), ("friday", ["milk", "bread", "<b>"])])
+    with closing(sqlite3.connect(directory / "foreign.db")) as connection:
+        connection.execute("CREATE TABLE documents (key TEXT)")
+        connection.execute("INSERT INTO documents VALUES ('fox')")
+        connection.commit()
+    return directory
+
+
+@pytest.fixture(scope="module")
+def site(directory: Path) -> Iterator[Site]:
+    """`lshdb serve` of the database of texts."""
+    with served(directory, "-d", "texts.db") as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def all_of_them(directory: Path) -> Iterator[Site]:
+    """Datasette with all databases."""
+    names = ["texts.db", "nothing yet.db", "bare.db", "sets.db", "foreign.db"]
+    with datasette(directory, *names) as site:
+        yield site
+
+
+def check(answer: Answer) -> None:
+    """Assert what holds of every page of ours."""
+    policy = dict(
+        part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";")
+    )
+    assert policy == {
+        "default-src": "'none'",
+        "style-src": "'self'",
+        "img-src": "'self'",
+        "form-action": "'self'",
+        "base-uri": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    page = answer.page
+    tags = {tag for tag, _, _ in page.elements}
+    assert not tags & {"script", "style", "iframe", "object", "img", "b"}
+    attributes = {name for _, given, _ in page.elements for name in given}
+    assert not {name for name in attributes if name.startswith("on") or name == "style"}
+    for attribute in ("href", "src", "action", "formaction"):
+        for link in page.values(attribute):
+            assert link.startswith(("/", "#")), link
+            assert not link.startswith("//")
+    assert page.values("lang") == ["en"]
+    assert len(page.texts("h1")) == len(page.texts("main")) == 1
+    identities = page.values("id")
+    assert len(set(identities)) == len(identities)
+    assert set(page.values("for")) | set(page.values("aria-labelledby")) <= set(identities)
+    labelled = {
+        given["id"]
+        for tag, given, _ in page.elements
+        if tag in ("input", "textarea") and given.get("type") != "hidden"
+    }
+    assert labelled == set(page.values("for"))
+    assert "8641969" not in page.texts("main")[0]  # had a key or a text been a template
+
+
+def facts(answer: Answer) -> dict[str, str]:
+    """The names and values that a page shows."""
+    page = answer.page
+    return dict(zip(page.texts("dt"), map(str.strip, page.texts("dd")), strict=True))
+
+
+def test_the_overview_tells_what_info_and_buckets_tell(directory: Path, site: Site) -> None:
+    answer = eventually(site, "")
+    check(answer)
+    told = facts(answer)
+    with lshdb.open(directory / "texts.db", mode="read") as db:
+        assert told["Documents"] == str(len(db))
+        assert told["Shingle"] == "word:3"
+        assert told["Index"] == "35 bands of 3 rows"
+        sizes = db.buckets_of_size()
+        largest = db.buckets(10)
+    bars = answer.page.texts("table", class_="bars")[0].replace(",", "").split()[1:]
+    assert dict(zip(bars[::2], map(int, bars[1::2]), strict=True)) == {
+        "1": sizes[1],
+        "2": sizes[2],
+        "3–4": sizes.get(3, 0) + sizes.get(4, 0),
+        "5–8": sum(sizes.get(size, 0) for size in range(5, 9)),
+        "9–16": sum(sizes.get(size, 0) for size in range(9, 17)),
+    }
+    cells = answer.page.texts("td", class_="number")[-30:]
+    found = list(zip(*[map(int, cells)] * 3, strict=True))
+    assert found == [(each.documents, each.band_no, each.bucket_key) for each in largest]
+    probability = candidate_probability(0.5, Construction(rows=3, bands=35))
+    assert f"{probability:.1%}" in answer.page.texts("figcaption")[0]
+
+
+@pytest.mark.parametrize("key", HOSTILE, ids=ascii)
+def test_a_document_of_any_key_is_found_by_its_links(site: Site, key: str) -> None:
+    of_fox = site.get("document", key="fox")
+    check(of_fox)
+    (link,) = (
+        given["href"]
+        for tag, given, parts in of_fox.page.elements
+        if tag == "a" and "".join(parts) == HOSTILE[key] and "compare" not in given["href"]
+    )
+    answer = site.ask("GET", link)
+    assert answer.status == 200
+    check(answer)
+    assert answer.page.texts("h1") == [HOSTILE[key]]
+    assert HOSTILE[key] in answer.page.texts("title")[0]
+    # Its form finds it again, although browsers change line ends in the values of forms.
+    (quoted,) = (g["value"] for _, g, _ in answer.page.elements if g.get("name") == "key_quoted")
+    again = site.get("document", key_quoted=quoted, threshold="1")
+    assert again.page.texts("h1") == [HOSTILE[key]]
+    assert not again.page.texts("a", class_="key")
+    check(site.get("compare", a="fox", b=key))
+
+
+def test_near_duplicates_are_those_of_a_query(directory: Path, site: Site) -> None:
+    answer = site.get("document", key="fox")
+    with lshdb.open(directory / "texts.db", mode="read") as db:
+        expected = [(f"{match.similarity:.4f}", str(match.bands)) for match in db.query(key="fox")]
+    cells = answer.page.texts("td", class_="number")
+    assert list(zip(cells[::2], cells[1::2], strict=False))[: len(expected)] == expected
+    assert len(expected) == len(HOSTILE) + 1
+    lower = site.get("document", key="fox", threshold="0.1")
+    assert "it finds about" in lower.page.texts("p", class_="note")[0]
+
+
+def test_passages_are_marked_in_both_documents(directory: Path, site: Site) -> None:
+    answer = site.get("compare", a="fox", b="fox 2")
+    check(answer)
+    with lshdb.open(directory / "texts.db", mode="read") as db:
+        compared = db.compare("fox", "fox 2")
+    assert compared.passages is not None
+    (passage,) = compared.passages
+    shared = TEXT[passage.a_start : passage.a_end]
+    page = answer.page
+    assert page.texts("mark", id="a1") == page.texts("mark", id="b1") == [shared]
+    assert page.texts("div", class_="text") == [TEXT, f"{TEXT}, and so on"]
+    assert page.texts("a", href="#a1") == ["A 0–85", shared]
+    assert facts(answer)["Similarity"] == f"{compared.similarity:.4f}, exact"
+
+
+def test_what_is_invisible_in_a_text_is_shown(site: Site) -> None:
+    answer = site.get("document", key="controls")
+    check(answer)
+    assert answer.page.texts("div", class_="text") == [
+        "a\\x00b \\x1b[31m \\u202e c\r\nd\n\n<b>bold</b> {{ 7 * 1234567 }}"
+    ]
+
+
+def test_long_documents_are_cut_and_it_is_told(site: Site) -> None:
+    answer = site.get("document", key="long")
+    check(answer)
+    (text,) = answer.page.texts("div", class_="text")
+    assert len(text) == 50_000
+    assert "the first 50,000 of 108,889 characters" in answer.page.texts("p", class_="note")[-1]
+    compared = site.get("compare", a="long", b="long 2")
+    check(compared)
+    sides = compared.page.texts("div", class_="text")
+    assert [len(side) for side in sides] == [50_000, 50_000]
+    assert compared.page.texts("mark")[0] == sides[0]
+
+
+def test_clusters_are_those_of_the_command_page_by_page(directory: Path, site: Site) -> None:
+    answer = eventually(site, "clusters")
+    check(answer)
+    with lshdb.open(directory / "texts.db", mode="read") as db:
+        clusters = sorted(db.clusters(), key=lambda each: -len(each.members))
+    assert [heading.strip() for heading in answer.page.texts("h2")] == [
+        f"Cluster {each.cluster}: {len(each.members)} documents" for each in clusters
+    ]
+    one = site.get("cluster", number=clusters[0].cluster)
+    check(one)
+    listed = [text.strip() for text in one.page.texts("a", class_="key")[1:]]
+    assert listed == [HOSTILE.get(key, key) for key in clusters[0].members]
+
+
+def test_clusters_and_counts_follow_the_file_and_are_paged(tmp_path: Path) -> None:
+    path = tmp_path / "lsh.db"
+    with lshdb.open(path) as db, served(tmp_path) as site:
+        assert "There are no documents yet" in eventually(site, "").text
+        assert "No two documents" in eventually(site, "clusters").text
+        db.add_many((f"{i} {side}", f"pair {i} of two copies") for i in range(45) for side in "ab")
+        for page, count in ((1, 20), (2, 20), (3, 5)):
+            answer = eventually(site, "clusters", page=page)
+            check(answer)
+            assert len(answer.page.texts("h2")) == count
+            assert "Page" in answer.page.texts("nav", class_="paging")[0]
+        assert facts(eventually(site, ""))["Documents"] == "90"
+        assert site.get("clusters", page=4).status == 404
+        db.remove_many([f"{i} b" for i in range(45)])
+        assert "No two documents" in eventually(site, "clusters").text
+        # Replaced by another file of the same name.
+        db.close()
+        with lshdb.open(tmp_path / "new.db") as new:
+            new.add_many([("new", TEXT), ("new 2", TEXT)])
+        (tmp_path / "new.db").replace(path)
+        assert len(eventually(site, "clusters").page.texts("h2")) == 1
+        assert facts(eventually(site, ""))["Documents"] == "2"
+        path.unlink()
+        assert site.get("clusters").status == 500
+
+
+def test_a_pasted_text_finds_what_a_query_finds(directory: Path, site: Site) -> None:
+    form = site.get("query")
+    check(form)
+    assert form.page.texts("textarea") == ["\n"]
+    pasted = f"\n<b>{TEXT}</b>, they say"
+    answer = site.post("query", text=pasted, threshold="0.6")
+    check(answer)
+    with lshdb.open(directory / "texts.db", mode="read") as db:
+        expected = [match.key for match in db.query(pasted, threshold=0.6)]
+    assert len(expected) > 5
+    assert [text.strip() for text in answer.page.texts("a", class_="key")] == [
+        HOSTILE.get(key, key) for key in expected
+    ]
+    # A browser drops one newline at the beginning, and so does not the parser of this test.
+    assert answer.page.texts("textarea") == ["\n" + pasted]
+    compared = site.post("compare", {"b": expected[0]}, text=pasted)
+    check(compared)
+    assert compared.page.texts("div", class_="text")[0] == pasted
+    quotation = site.post("query", text=TEXT[:40], containment="on", threshold="0.9")
+    check(quotation)
+    assert "Containment" in quotation.page.texts("tr")[0]
+
+
+@pytest.mark.parametrize(
+    ("form", "status", "says"),
+    [
+        ({"text": "  \n"}, 400, "paste a document"),
+        ({}, 400, "paste a document"),
+        ({"text": "x" * 200_001}, 400, "the text has 200,001 characters"),
+        ({"text": "x y z", "threshold": "much"}, 400, "'much' is not a number"),
+        ({"text": "x y z", "threshold": "7"}, 400, "threshold 7"),
+        ({"text": "x y z", "threshold": "nan"}, 400, "threshold nan"),
+        ({"text": "x" * 2_100_000}, 413, "2,000,000 bytes"),
+        ({f"field {i}": "" for i in range(30)}, 400, "more than 20 fields"),
+        ({"text": "\u72d0 " * 9_000}, 200, "No document has similarity"),
+    ],
+    ids=["blank", "none", "long", "word", "high", "nan", "large", "many", "chinese"],
+)
+def test_forms_that_make_no_sense_are_told(
+    site: Site, form: dict[str, str], status: int, says: str
+) -> None:
+    answer = site.post("query", **form)
+    assert answer.status == status
+    assert says in answer.page.texts("main")[0]
+    check(answer)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/document?key=no+such+key", 404),
+        ("/document?key=%1b%5b31m%3Cb%3E", 404),
+        ("/document?key=%ff%00", 404),
+        ("/document", 400),
+        ("/document?key=fox&threshold=0", 400),
+        ("/compare?a=fox", 400),
+        ("/compare?a=fox&b=no", 404),
+        ("/cluster?number=99999999", 404),
+        ("/cluster?number=-1", 400),
+        ("/cluster?number=" + "9" * 30, 400),
+        ("/clusters?page=0", 400),
+        ("/clusters?page=1000", 404),
+        ("/clusters/more", 404),
+        ("/%3Cscript%3E", 404),
+        ("/../none", 404),
+        ("/document?" + "&".join(["key=x"] * 30), 400),
+    ],
+)
+def test_addresses_of_nothing_are_told(site: Site, path: str, status: int) -> None:
+    eventually(site, "clusters")
+    answer = site.ask("GET", site.root + path)
+    assert answer.status == status
+    check(answer)
+
+
+def test_only_forms_of_our_own_pages_are_taken(site: Site) -> None:
+    for path in ("", "/clusters", "/document?key=fox"):
+        assert site.ask("POST", site.root + path, b"key=fox").status == 405
+    for method in ("PUT", "DELETE"):
+        assert site.ask(method, f"{site.root}/query").status == 405
+    for place, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 200)):
+        headers = {"Sec-Fetch-Site": place}
+        answer = site.ask("POST", f"{site.root}/query", b"text=a+b+c", headers)
+        assert answer.status == status
+
+
+def test_a_foreign_name_for_this_machine_is_refused(site: Site) -> None:
+    for host, status in (
+        ("evil.example", 403),
+        (f"evil.example:{site.port}", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("", 403),
+        (f"localhost:{site.port}", 200),
+        ("127.0.0.1", 200),
+    ):
+        for path in (site.root, "/", "/texts.json"):
+            assert site.ask("GET", path, headers={"Host": host}).status == status
+
+
+def test_addresses_that_datasette_has_not_either_are_not_found(site: Site) -> None:
+    for path in ("/none", "/texts/none", "/a/b/c/d", "/-/none"):
+        assert site.ask("GET", path).status == 404
+
+
+def test_it_is_served_to_this_machine_only(site: Site) -> None:
+    assert site.host == "127.0.0.1"
+    listening = Path("/proc/net/tcp")
+    if not listening.exists():
+        pytest.skip("this system does not tell who listens in /proc/net/tcp")
+    port = f":{site.port:04X}"
+    lines = [line.split() for line in listening.read_text().splitlines()[1:]]
+    own = {fields[1] for fields in lines if fields[1].endswith(port) and fields[3] == "0A"}
+    assert own == {f"0100007F{port}"}
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_serving_changes_nothing_and_leaves_nothing_behind(tmp_path: Path, end: int) -> None:
+    path = tmp_path / "lsh.db"
+    with lshdb.open(path) as db:
+        db.add_many([("fox", TEXT), ("fox 2", TEXT)])
+    before = inspection.contents(path)
+    with served(tmp_path, end=end) as site:
+        for page in PAGES:
+            assert eventually(site, page).status == 200
+        site.get("compare", a="fox", b="fox 2")
+        assert site.ask("GET", "/lsh/documents").status == 200
+        site.post("query", text=TEXT)
+    assert inspection.contents(path) == before
+    assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
+
+
+def test_what_cannot_be_served_is_one_clear_line(directory: Path, tmp_path: Path) -> None:
+    run = Command(directory)
+    assert "another program's" in run.fails("serve", "-d", "foreign.db")
+    assert "no such file" in run.fails("serve", "-d", "none.db")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        says = run.fails("serve", "-d", "texts.db", "--port", str(port))
+    assert says == f"port {port} is taken: give another --port, or 0 for any"
+    lshdb.open(tmp_path / "50%.db").close()
+    assert "rename it" in Command(tmp_path).fails("serve", "-d", "50%.db", status=2)
+
+
+@pytest.mark.parametrize("package", ["datasette", "uvicorn", "jinja2"])
+def test_without_the_extra_serve_says_what_to_install(path: Path, package: str) -> None:
+    lshdb.open(path).close()
+    code = (
+        f"import sys; sys.modules['{package}'] = None; sys.argv = ['lshdb', 'serve']\n"
+        "from lshdb.cli.app import main\n"
+        "main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=path.parent, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "lshdb: lshdb serve needs Datasette: pip install 'lshdb[web]'\n"
+    assert done.returncode == 1
+
+
+# in Datasette, beside other databases
+
+
+def test_the_index_names_lshdbs_databases_only(all_of_them: Site) -> None:
+    answer = all_of_them.get()
+    check(answer)
+    assert answer.page.texts("a", class_="key") == ["texts", "nothing yet", "bare", "sets"]
+    for link in set(answer.page.values("href")) - {"#content"}:
+        assert all_of_them.ask("GET", link).status == 200
+
+
+@pytest.mark.parametrize("name", ["foreign", "_memory", "_internal", "none", "%3Cb%3E", "~3Cb~3E"])
+def test_pages_of_other_databases_are_not_there(all_of_them: Site, name: str) -> None:
+    for page in ("", "/clusters", "/document?key=fox"):
+        answer = all_of_them.ask("GET", f"/-/lshdb/{name}{page}")
+        # Datasette shows _internal to its root user alone.
+        assert answer.status == (403 if name == "_internal" else 404)
+        if name != "_internal":
+            check(answer)
+    if name == "foreign":
+        assert "another program's SQLite database, not lshdb's" in answer.page.texts("main")[0]
+
+
+def test_an_empty_database_has_all_its_pages(all_of_them: Site) -> None:
+    for page in PAGES:
+        answer = eventually(all_of_them, f"nothing~20yet/{page}")
+        assert answer.status == 200
+        check(answer)
+
+
+def test_without_contents_estimates_are_told(all_of_them: Site) -> None:
+    document = all_of_them.get("bare/document", key="fox")
+    check(document)
+    assert "Estimate" in document.page.texts("tr")[0]
+    assert "does not keep contents" in document.text
+    compared = all_of_them.get("bare/compare", a="fox", b="fox 2")
+    check(compared)
+    assert "Similarity" not in facts(compared)
+    assert "does not keep contents" in compared.text
+    check(eventually(all_of_them, "bare/clusters"))
+
+
+def test_sets_are_shown_as_their_elements(all_of_them: Site) -> None:
+    document = all_of_them.get("sets/document", key="friday")
+    check(document)
+    assert document.page.texts("li")[-3:] == ["<b>", "bread", "milk"]
+    compared = all_of_them.get("sets/compare", a="monday", b="friday")
+    check(compared)
+    lists = [text.split() for text in compared.page.texts("ul", class_="elements")]
+    assert lists == [["bread", "milk"], ["7"], ["<b>"]]
+    answer = all_of_them.post("sets/query", text='["milk", "bread"]')
+    check(answer)
+    found = [text.strip() for text in answer.page.texts("a", class_="key")]
+    assert found == ["friday", "monday"]
+    wrong = all_of_them.post("sets/query", text="milk and bread")
+    assert wrong.status == 400
+    check(wrong)
+
+
+def test_datasettes_tables_lead_to_our_pages(all_of_them: Site) -> None:
+    table = all_of_them.ask("GET", "/texts/documents?_shape=array&_size=max").text
+    assert "/-/lshdb/texts/document?key=a%2F..%2Fb+c%3Fd%23e%252e%26f%3Dg%2Bh" in table
+    assert "<script>alert(1)" not in table
+    assert "/-/lshdb" in all_of_them.ask("GET", "/texts").text
+    assert "document?key" not in all_of_them.ask("GET", "/foreign/documents").text
+    largest = eventually(all_of_them, "texts").page.values("href")
+    (link,) = [link for link in largest if "bucket_members" in link][:1]
+    rows = json.loads(all_of_them.ask("GET", link.replace("?", ".json?_shape=array&")).text)
+    assert {"fox", "fox 2", *HOSTILE} >= {row["key"] for row in rows}
+    assert len({(row["band_no"], row["bucket_key"]) for row in rows}) == 1
+    assert len(rows) > 5
+
+
+def test_sql_functions_are_there_for_lshdbs_databases_only(all_of_them: Site) -> None:
+    def ask(database: str, sql: str) -> Answer:
+        return all_of_them.ask("GET", f"/{database}.json?_shape=arrays&sql={quote(sql)}")
+
+    shingles = "select lsh_shingles(content) from documents where key = 'friday'"
+    assert json.loads(ask("sets", shingles).text)["rows"] == [['["<b>","bread","milk"]']]
+    similar = "select lsh_similarity(signature, signature) from signatures limit 1"
+    assert json.loads(ask("texts", similar).text)["rows"] == [[1.0]]
+    assert "no such function" in ask("foreign", "select lsh_shingles('a')").text
+
+
+def test_pages_follow_datasettes_permissions(directory: Path) -> None:
+    (directory / "metadata.json").write_text(
+        json.dumps({"databases": {"sets": {"tables": {"documents": {"allow": False}}}}})
+    )
+    with datasette(directory, "texts.db", "sets.db", "--metadata", "metadata.json") as site:
+        assert site.get().page.texts("a", class_="key") == ["texts"]
+        for page in ("sets", "sets/clusters", "sets/document?key=monday", "sets/query"):
+            assert site.ask("GET", f"/-/lshdb/{page}").status == 403
+        assert site.post("sets/query", text='["milk"]').status == 403
+        assert site.get("texts").status == 200
+
+
+def test_pages_know_the_base_url(directory: Path) -> None:
+    prefix = ["--setting", "base_url", "/under/"]
+    with datasette(directory, "texts.db", *prefix) as site:
+        answer = site.ask("GET", "/under/-/lshdb/texts")
+        check(answer)
+        links = [link for link in answer.page.values("href") if not link.startswith("#")]
+        assert all(link.startswith("/under/") for link in links)
+        for link in {urlsplit(link).path for link in links}:
+            assert site.ask("GET", link).status == 200
+        form = answer.page.values("action")[0].replace("document", "query")
+        assert site.ask("POST", form, b"text=the+quick+brown+fox").status == 200
+
+
+# what is kept between requests
+
+
+def test_results_are_made_once_for_each_version() -> None:
+    results, made = Results(), []
+
+    def make() -> int:
+        made.append(1)
+        return len(made)
+
+    values = [results.get("name", version, make, 10) for version in (1, 1, 2, 2, 1)]
+    assert [each.value for each in values if each is not None] == [1, 1, 2, 2, 3]
+    other = results.get("other", 1, make, 10)
+    assert other is not None
+    assert other.value == 4
+
+
+def test_while_a_result_is_made_the_one_before_is_told() -> None:
+    results, go = Results(), Event()
+
+    def slow() -> str:
+        assert go.wait(10)
+        return "slow"
+
+    assert results.get("name", 1, slow, 0) is None
+    assert results.get("name", 2, slow, 0) is None  # no second one is begun
+    go.set()
+    first = results.get("name", 1, slow, 10)
+    assert first is not None
+    assert (first.value, first.version) == ("slow", 1)
+    go.clear()
+    again = results.get("name", 3, slow, 0)
+    assert again is first
+    go.set()
+    last = results.get("name", 3, slow, 10)
+    assert last is not None
+    assert last.version == 3
+
+
+def test_a_page_of_what_is_not_ready_yet_asks_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "_WAIT", 0.0)
+    with lshdb.open(path) as db:
+        db.add_many([("fox", TEXT), ("fox 2", TEXT)])
+    with lshdb.open(path, mode="read") as db:
+        visit = views.Visit(db, "lsh", {"number": "1"}, None)
+        for view, waited in (
+            (views.overview, "largest"),
+            (views.clusters, "clusters"),
+            (views.cluster, "cluster"),
+        ):
+            results = Results()
+            monkeypatch.setattr(views, "_results", results)
+            with results._turn, results._turn:  # two others are being made
+                first = view(visit)
+            assert (first.refresh, first.told[waited]) == (True, None)
+            while (page := view(visit)).refresh:
+                sleep(0.01)
+            assert page.told[waited]
+    views.close_files()
+
+
+def test_what_fails_is_made_again() -> None:
+    results = Results()
+
+    def fail() -> int:
+        raise lshdb.StoreError("gone")
+
+    for _ in range(2):
+        with pytest.raises(lshdb.StoreError, match="gone"):
+            results.get("name", 1, fail, 10)
+    found = results.get("name", 1, lambda: 7, 10)
+    assert found is not None
+    assert found.value == 7
+
+
+def test_passages_that_overlap_are_cut_so_that_the_text_stays_whole() -> None:
+    text = "abcdefghij"
+    spans = [(6, 9), (0, 4), (2, 7), (3, 4), (9, 20)]
+    found = pieces(text, spans, 10)
+    assert "".join(piece.text for piece in found) == text
+    assert [(piece.text, piece.passage) for piece in found] == [
+        ("abcd", 2),
+        ("efg", 3),
+        ("hi", 1),
+        ("j", 5),
+    ]
+    assert pieces(text, spans, 0) == pieces("", [], 5) == []
