@@ -101,6 +101,9 @@ class Database:
     ) -> AddReport:
         """Add a document, or replace the one that has this key.
 
+        It is on the disk when this returns, which takes some milliseconds; for many documents
+        `add_many` waits once for a batch.
+
         Args:
             key: the user's name for it, not empty and without NUL characters.
             content: a text; for `set` shingling a collection of strings and integers.

@@ -88,7 +88,7 @@ def write_documents(
     reuse_freed_memory()
     cut = 0
     count = default_workers() if workers is None else workers
-    with Workers(store.settings, parser, count) as pool:
+    with store.many_batches(), Workers(store.settings, parser, count) as pool:
         stream = Stream(
             store,
             items,

@@ -86,10 +86,7 @@ TIMEOUT: Final = 30.0
 """Seconds to wait for another process's write before giving up, unless told otherwise."""
 
 _PAGE_SIZE: Final = 16384
-_CACHE_KIB: Final = 8192
-_WRITING_CACHE_KIB: Final = 65536
-"""A batch's band rows touch pages throughout the table, and in a smaller cache none of them would
-be there for the next batch."""
+CACHE_KIB: Final = 8192
 _CHECKPOINT_PAGES: Final = 1000
 """Pages of log from which on a COMMIT copies them into the file, as by SQLite's default."""
 _LONGEST_LOG: Final = 256 << 20
@@ -176,8 +173,7 @@ def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, w
     seal(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
-    cache = _CACHE_KIB if mode == "read" else _WRITING_CACHE_KIB
-    connection.execute(f"PRAGMA cache_size = -{cache}")
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     # Takes effect only where the file has no page yet.
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
     version = newest_format()

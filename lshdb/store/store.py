@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from lshdb.errors import DamagedFile, QueryError, UsageError
 from lshdb.model import Settings
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
+    CACHE_KIB,
     Mode,
     connect,
     create_tables,
@@ -39,6 +40,8 @@ from lshdb.store.rows import (
 )
 
 _T = TypeVar("_T")
+
+_WRITING_CACHE_KIB: Final = 32768
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,20 @@ class Store(StoreReader):
         """A connection of its own that reads what joins need, all of one moment."""
         self._connection.check_file()
         return JoinReader(self.path, self._timeout)
+
+    @contextmanager
+    def many_batches(self) -> Iterator[None]:
+        """A larger page cache, for one that writes many batches.
+
+        Their band rows touch pages throughout the table, and in a small cache none of them would
+        be there for the next batch: a tenth of the time of adding 600,000 documents of 1 KB. Twice
+        as much saves no more.
+        """
+        self._connection.execute(f"PRAGMA cache_size = -{_WRITING_CACHE_KIB}")
+        try:
+            yield
+        finally:
+            self._connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
 
     def shrink_log(self) -> None:
         """Copy the log into the file and give its room back, as far as no reader needs it."""

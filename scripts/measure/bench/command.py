@@ -1,9 +1,9 @@
 """scripts/bench: how fast lshdb is on this machine, and how its peers are.
 
 Each engine runs in a process of its own on the same documents, in turn with the others, several
-times; medians are told. `lshdb add` is the whole command, from a JSONL file to a closed, durable
-file; peers index documents that are in memory already, in memory. Ratios and aims are about
-medians.
+times; reports show medians, and compare medians with peers and aims. `lshdb add` is the whole
+command, from a JSONL file to a closed, durable file; peers index documents that are in memory
+already, in memory.
 """
 
 from __future__ import annotations
@@ -13,50 +13,64 @@ import json
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-import bench_check
-import bench_dedup
-import bench_hot
-import bench_ingest
-import bench_inputs
-import bench_join
-import bench_kernels
-import bench_pairs
-import bench_query
-import bench_reindex
-import bench_scale
-import bench_spark
-import bench_startup
-import machine
-import report
-from engines import NAMES, installed
-from figures import Aim, Figure, results
-from lab import Lab, Options
-from processes import CommandFailed
 from rich.console import Console
 
-BENCHMARKS: Final[dict[str, ModuleType]] = {
-    "kernels": bench_kernels,
-    "ingest": bench_ingest,
-    "query": bench_query,
-    "join": bench_join,
-    "pairs": bench_pairs,
-    "hot": bench_hot,
-    "dedup": bench_dedup,
-    "check": bench_check,
-    "reindex": bench_reindex,
-    "inputs": bench_inputs,
-    "scale": bench_scale,
-    "startup": bench_startup,
+from measure.bench import (
+    against,
+    check,
+    dedup,
+    hot,
+    ingest,
+    inputs,
+    join,
+    kernels,
+    pairs,
+    processes,
+    query,
+    reindex,
+    scale,
+    single,
+    spark,
+    startup,
+)
+from measure.common.commands import CommandFailed
+from measure.harness import machine, report
+from measure.harness.engines import NAMES, installed
+from measure.harness.figures import OWN, results
+from measure.harness.lab import Lab, Options
+
+WITH_PEERS: Final[dict[str, ModuleType]] = {
+    "kernels": kernels,
+    "ingest": ingest,
+    "query": query,
+    "join": join,
 }
-ALONE: Final[dict[str, ModuleType]] = {"spark": bench_spark}
+BENCHMARKS: Final[dict[str, ModuleType]] = {
+    **WITH_PEERS,
+    "pairs": pairs,
+    "hot": hot,
+    "dedup": dedup,
+    "check": check,
+    "reindex": reindex,
+    "inputs": inputs,
+    "processes": processes,
+    "scale": scale,
+    "single": single,
+    "startup": startup,
+}
+ALONE: Final[dict[str, ModuleType]] = {"spark": spark, "against": against}
 """What `all` leaves out."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments[:1] == ["--against"]:
+        arguments[0] = "against"
     given = _parser().parse_args(arguments)
     if given.command == "table":
         runs = [json.loads(path.read_text("utf-8")) for path in given.results]
@@ -65,28 +79,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(given)
     names = list(BENCHMARKS) if given.command == "all" else [given.command]
     facts = machine.facts()
-    figures: list[Figure] = []
-    aims: list[Aim] = []
     found: dict[str, Any] = {}
     failed = False
+    if given.directory is not None:
+        given.directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=given.directory, prefix="lshdb-bench-") as directory:
-        lab = Lab(options, Path(directory))
+        lab = Lab(options, Path(directory).resolve())
         for name in names:
+            if OWN not in options.engines and name not in WITH_PEERS:
+                continue
+            lab.benchmark = name
             try:
-                figures += _module(name).run(lab)
+                (BENCHMARKS | ALONE)[name].run(lab)
             except CommandFailed as error:
                 print(f"scripts/bench: {name}: {error}", file=sys.stderr)
                 failed = True
-            aims += _module(name).aims(options)
-            found = results(facts, _record(given.command, options), figures, aims)
+            found = results(facts, _record(given.command, options), lab.figures, lab.aims)
             if given.json is not None:  # after each: a full run is long
                 given.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
-    report.show(found, _console())
+    if given.command == "against" and not failed:
+        _console().print(against.table(found))
+    elif found:
+        report.show(found, _console())
     return int(failed)
-
-
-def _module(name: str) -> ModuleType:
-    return (BENCHMARKS | ALONE)[name]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -101,13 +116,19 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument("--json", type=Path, metavar="OUT.json", help="write all figures")
     common.add_argument("--engines", default=",".join(NAMES), help="default: %(default)s")
     common.add_argument("--repeat", type=_count, help="repetitions (default 3; quick: 1)")
-    common.add_argument("--directory", type=Path, help="where files are made (default: as TMPDIR)")
+    common.add_argument(
+        "--directory",
+        type=Path,
+        help="where files are made (default: TMPDIR); `against` keeps its environments there",
+    )
     for name, module in (BENCHMARKS | ALONE).items():
         own = commands.add_parser(
             name, parents=[common], help=_first_line(module), description=module.__doc__
         )
         if name == "scale":
             _add_sets(own)
+        if name == "against":
+            own.add_argument("revision", metavar="REV", help="the earlier version, for git")
     _add_sets(commands.add_parser("all", parents=[common], help="every benchmark"))
     table = commands.add_parser("table", help="print the README's table from the JSON of runs")
     table.add_argument("results", type=Path, metavar="RESULTS.json", nargs="+")
@@ -121,14 +142,14 @@ def _add_sets(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=0,
         metavar="N",
-        help=f"also add N sets (default {bench_scale.SETS_FULL:,}; "
-        f"quick: {bench_scale.SETS_QUICK:,}); `all` always does",
+        help=f"also add N sets (default {scale.SETS_FULL:,}; "
+        f"quick: {scale.SETS_QUICK:,}); `all` always does",
     )
 
 
 def _first_line(module: ModuleType) -> str:
     text = (module.__doc__ or "").splitlines()[0]
-    return text.partition(": ")[2]
+    return text.partition(": ")[2].replace("%", "%%")
 
 
 def _count(text: str) -> int:
@@ -148,11 +169,11 @@ def _options(given: argparse.Namespace) -> Options:
     if given.input is not None and not given.input.is_file():
         raise SystemExit(f"scripts/bench: {given.input} is not a file")
     missing = [name for name in wanted if installed(name) is None]
-    for name in missing:
+    for name in missing if given.command in (*WITH_PEERS, "all") else ():
         print(f"scripts/bench: {name} is not installed and left out", file=sys.stderr)
     sets = getattr(given, "sets", None)
     if sets == 0 or (sets is None and given.command == "all"):
-        sets = given.documents or (bench_scale.SETS_QUICK if given.quick else bench_scale.SETS_FULL)
+        sets = given.documents or (scale.SETS_QUICK if given.quick else scale.SETS_FULL)
     return Options(
         engines=tuple(name for name in wanted if name not in missing),
         quick=given.quick,
@@ -162,27 +183,18 @@ def _options(given: argparse.Namespace) -> Options:
         input=given.input,
         sets=sets or 0,
         repeat=given.repeat or (1 if given.quick else 3),
+        against=getattr(given, "revision", ""),
+        directory=given.directory,
     )
 
 
 def _record(command: str, options: Options) -> dict[str, Any]:
-    return {
-        "command": command,
-        "quick": options.quick,
-        "documents": options.documents,
-        "size": options.size,
-        "shingle": options.shingle,
-        "input": None if options.input is None else str(options.input),
-        "engines": list(options.engines),
-        "sets": options.sets,
-        "repeat": options.repeat,
-    }
+    """The options in the JSON: none that names a place on this machine."""
+    record = {"command": command} | asdict(options)
+    del record["directory"]
+    return record | {"input": None if options.input is None else str(options.input)}
 
 
 def _console() -> Console:
     """As wide as the terminal; in a pipe as wide as the tables need."""
     return Console() if sys.stdout.isatty() else Console(width=200)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

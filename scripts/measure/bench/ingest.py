@@ -1,43 +1,47 @@
-"""ingest: `lshdb add` of a JSONL file, beside peers that index the same documents in memory."""
+"""ingest: `lshdb add` of JSON lines, beside peers in memory. Ten minutes with all peers.
+
+The time of lshdb is that of the whole command; the time of a peer is that of indexing documents
+which are in memory already.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from functools import partial
 
-from corpora import Corpus
-from engines import SHARE
-from figures import OWN, PEAK, RATE, SPEED, Aim, Figure, collect
-from lab import SIZE, Lab, Options, bytes_on_disk, with_peak
-
-NAME: Final = "ingest"
-_FULL: Final = 100_000
-_QUICK: Final = 20_000
+from measure.harness import engines
+from measure.harness.corpora import Corpus
+from measure.harness.figures import OWN, PEAK, RATE, SECONDS, SPEED, Values
+from measure.harness.lab import Job, Lab, bytes_on_disk, with_peak
 
 
-def run(lab: Lab) -> list[Figure]:
-    """Lshdb's time is that of the whole command, peers' that of indexing alone."""
+def run(lab: Lab) -> None:
+    """By words and by characters, which take longer."""
     options = lab.options
-    corpus = lab.corpus(options.count(_FULL, _QUICK), options.size or SIZE)
-    found: list[Figure] = []
+    corpus = lab.corpus(lab.count(100_000, quick=20_000))
     for shingle in options.shingles():
-        lab.say(f"ingest: {shingle}, {corpus.documents:,} documents, {corpus.bytes / 1e6:,.0f} MB")
-        limits = {
-            engine: max(1, round(corpus.documents * SHARE[engine])) for engine in options.engines
-        }
+        case = f"{shingle}, {corpus.what}"
+        jobs: list[Job] = []
+        for engine in options.engines:
+            limit = engines.enough(engine, corpus.documents)
+            one = (
+                partial(_add, lab, corpus, shingle)
+                if engine == OWN
+                else partial(_index, lab, corpus, shingle, engine, limit)
+            )
+            jobs.append(Job(case, limit, one, engine))
+        lab.measure(jobs)
+        lab.aim(case, PEAK, 500)
+        lab.aim(case, RATE, 2, over="rensa")
+        if shingle == "word:3":
+            lab.aim(case, RATE, 28_000)
+            lab.aim(case, RATE, 8, over="datasketch")
+            lab.aim(case, RATE, 0.8, over="gaoya")
+        elif shingle == "char:5":
+            lab.aim(case, RATE, 20_000)
+            lab.aim(case, RATE, 2, over="gaoya")
 
-        def measured(
-            engine: str, shingle: str = shingle, limits: dict[str, int] = limits
-        ) -> dict[str, float]:
-            if engine == OWN:
-                return _add(lab, corpus, shingle)
-            return _index(lab, corpus, shingle, engine, limits[engine])
 
-        for engine, runs in lab.alternate(options.engines, measured).items():
-            found += collect(NAME, _case(options, shingle), engine, limits[engine], runs)
-    return found
-
-
-def _add(lab: Lab, corpus: Corpus, shingle: str) -> dict[str, float]:
+def _add(lab: Lab, corpus: Corpus, shingle: str) -> Values:
     database = lab.init(shingle)
     measured = lab.add(database, corpus)
     size = bytes_on_disk(database)
@@ -50,36 +54,8 @@ def _add(lab: Lab, corpus: Corpus, shingle: str) -> dict[str, float]:
     return with_peak(rates, measured)
 
 
-def _index(lab: Lab, corpus: Corpus, shingle: str, engine: str, limit: int) -> dict[str, float]:
-    done = lab.run(task="index", engine=engine, shingle=shingle, path=corpus.path, limit=limit)
-    seconds = done.result["seconds"]
+def _index(lab: Lab, corpus: Corpus, shingle: str, engine: str, limit: int) -> Values:
+    done = lab.task("index", engine=engine, shingle=shingle, path=corpus.path, limit=limit)
+    seconds = done.result[SECONDS]
     rates = {RATE: limit / seconds, SPEED: done.result["bytes"] / 1e6 / seconds}
     return with_peak(rates, done.measured)
-
-
-def _case(options: Options, shingle: str) -> str:
-    return f"{shingle}, {options.what()}"
-
-
-def aims(options: Options) -> list[Aim]:
-    """For documents of 3 KB."""
-    if not options.as_asked():
-        return []
-    words, characters = (_case(options, shingle) for shingle in ("word:3", "char:5"))
-    found = [
-        Aim(NAME, words, RATE, 28_000),
-        Aim(NAME, characters, RATE, 20_000),
-        Aim(NAME, words, RATE, 8, over="datasketch"),
-        Aim(NAME, words, RATE, 2, over="rensa"),
-        Aim(NAME, characters, RATE, 2, over="rensa"),
-        Aim(NAME, words, RATE, 0.8, over="gaoya"),
-        Aim(NAME, characters, RATE, 2, over="gaoya"),
-        Aim(NAME, words, PEAK, 500),
-        Aim(NAME, characters, PEAK, 500),
-    ]
-    wanted = {_case(options, shingle) for shingle in options.shingles()}
-    return [
-        aim
-        for aim in found
-        if aim.case in wanted and (aim.over is None or aim.over in options.engines)
-    ]

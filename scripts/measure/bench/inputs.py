@@ -1,6 +1,6 @@
-"""inputs: `lshdb add` of the same documents as JSON lines, CSV, Parquet and compressed lines.
+"""inputs: `lshdb add` of one corpus as JSON lines, CSV, Parquet and gzip. Twenty minutes.
 
-Documents have a second text beside their content, which is kept as metadata.
+Documents have a second text beside their content, which becomes metadata.
 """
 
 from __future__ import annotations
@@ -10,31 +10,26 @@ import gzip
 import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from corpora import Corpus
-from figures import PEAK, RATE, Aim, Figure, collect
-from lab import Lab, Options, flush, with_peak
 
-NAME: Final = "inputs"
-_FULL: Final = 1_000_000
-_QUICK: Final = 20_000
-_SIZE: Final = 1000
+from measure.harness.corpora import Corpus, flush
+from measure.harness.figures import PEAK, RATE, Values
+from measure.harness.lab import Job, Lab, with_peak
+
 _TITLE: Final = 60
 """Characters of the second text."""
 _AT_ONCE: Final = 10_000
-FORMATS: Final = ("JSON lines", "gzipped JSON lines", "CSV", "Parquet", "Parquet, one row group")
 
 
-def run(lab: Lab) -> list[Figure]:
-    """Each format in turn, several times."""
-    options = lab.options
-    corpus = lab.corpus(options.count(_FULL, _QUICK), options.size or _SIZE)
-    lab.say(f"inputs: {corpus.documents:,} documents, {corpus.bytes / 1e6:,.0f} MB")
-    shingle = options.shingle or "word:3"
+def run(lab: Lab) -> None:
+    """Parquet should be as fast as JSON lines, but for the noise of a run."""
+    corpus = lab.corpus(lab.count(1_000_000, quick=20_000), size=1000)
     files = {
         "JSON lines": _jsonl(lab.fresh(".jsonl"), corpus),
         "gzipped JSON lines": _jsonl(lab.fresh(".jsonl.gz"), corpus),
@@ -42,20 +37,23 @@ def run(lab: Lab) -> list[Figure]:
         "Parquet": _parquet(lab.fresh(".parquet"), corpus, _AT_ONCE),
         "Parquet, one row group": _parquet(lab.fresh(".parquet"), corpus, corpus.documents),
     }
-    for path in files.values():
+    described = f"{lab.shingle}, {corpus.what} and a title"
+    jobs: list[Job] = []
+    for format, path in files.items():
         flush(path)
+        case = f"{described}, {format}"
+        jobs.append(Job(case, corpus.documents, partial(_add, lab, replace(corpus, path=path))))
+        lab.aim(case, PEAK, 500)
+        if "Parquet" in format:
+            lab.aim(case, RATE, 0.97, over_case=f"{described}, JSON lines")
+    lab.measure(jobs)
 
-    def measured(format: str) -> dict[str, float]:
-        database = lab.init(shingle)
-        done = lab.add(database, Corpus(files[format], corpus.documents, corpus.bytes))
-        for path in database.parent.glob("*"):
-            path.unlink()
-        return with_peak({RATE: corpus.documents / done.seconds}, done)
 
-    found: list[Figure] = []
-    for format, runs in lab.alternate(FORMATS, measured).items():
-        found += collect(NAME, _case(options, format), "lshdb", corpus.documents, runs)
-    return found
+def _add(lab: Lab, corpus: Corpus) -> Values:
+    database = lab.init()
+    done = lab.add(database, corpus)
+    database.unlink()
+    return with_peak({RATE: corpus.documents / done.seconds}, done)
 
 
 def _rows(corpus: Corpus) -> Iterator[dict[str, Any]]:
@@ -82,25 +80,10 @@ def _csv(path: Path, corpus: Corpus) -> Path:
 
 
 def _parquet(path: Path, corpus: Corpus, group: int) -> Path:
-    """The documents in row groups of so many."""
+    """The documents, `group` in a row group."""
     schema = pa.schema([(name, pa.string()) for name in ("id", "text", "title")])
     rows, tables = _rows(corpus), []
     while some := list(itertools.islice(rows, _AT_ONCE)):
         tables.append(pa.Table.from_pylist(some, schema))
     pq.write_table(pa.concat_tables(tables), path, row_group_size=group)
     return path
-
-
-def _case(options: Options, format: str) -> str:
-    return f"{options.shingle or 'word:3'}, {options.what(_SIZE)} and a title, {format}"
-
-
-def aims(options: Options) -> list[Aim]:
-    """Parquet no slower than lines, but for the noise of a run; memory bounded."""
-    if not options.as_asked(_SIZE):
-        return []
-    lines, *others = (_case(options, format) for format in FORMATS)
-    return [
-        *(Aim(NAME, case, RATE, 0.97, over_case=lines) for case in others if "Parquet" in case),
-        *(Aim(NAME, _case(options, format), PEAK, 500) for format in FORMATS),
-    ]

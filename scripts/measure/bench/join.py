@@ -1,45 +1,42 @@
-"""join: all pairs of near duplicates, once the documents are indexed."""
+"""join: all pairs of near duplicates, once the documents are indexed. A minute with all peers.
+
+The pairs of lshdb are verified; those of peers are all that share a bucket.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from functools import partial
+from pathlib import Path
 
-from figures import OWN, Aim, Figure, collect
-from lab import SIZE, Lab, Options, with_peak
-
-NAME: Final = "join"
-_FULL: Final = 10_000
-_QUICK: Final = 2_000
+from measure.harness.corpora import Corpus
+from measure.harness.figures import OWN, Values
+from measure.harness.lab import Job, Lab, with_peak
 
 
-def run(lab: Lab) -> list[Figure]:
-    """Lshdb's pairs are verified; peers' are all that share a bucket."""
-    options = lab.options
-    shingle = options.shingle or "word:3"
-    corpus = lab.corpus(options.count(_FULL, _QUICK), options.size or SIZE)
-    lab.say(f"join: {shingle}, {corpus.documents:,} documents")
-    own = lab.database(corpus, shingle) if OWN in options.engines else None
-
-    def measured(engine: str) -> dict[str, float]:
-        done = lab.run(
-            task=NAME,
-            engine=engine,
-            shingle=shingle,
-            path=corpus.path,
-            limit=corpus.documents,
-            database=own if engine == OWN else None,
-        )
-        return with_peak(done.result, done.measured)
-
-    case = f"{shingle}, {options.what()}, {corpus.documents:,} documents"
-    found: list[Figure] = []
-    for engine, runs in lab.alternate(options.engines, measured).items():
-        found += collect(NAME, case, engine, corpus.documents, runs)
-    if own is not None:
-        own.unlink()
-    return found
+def run(lab: Lab) -> None:
+    """All engines on the same documents."""
+    corpus = lab.corpus(lab.count(10_000, quick=2_000))
+    database = lab.database(corpus) if OWN in lab.options.engines else None
+    lab.measure(
+        [
+            Job(
+                lab.describe(corpus),
+                corpus.documents,
+                partial(_join, lab, corpus, engine, database if engine == OWN else None),
+                engine,
+            )
+            for engine in lab.options.engines
+        ]
+    )
 
 
-def aims(_options: Options) -> list[Aim]:
-    """None yet."""
-    return []
+def _join(lab: Lab, corpus: Corpus, engine: str, database: Path | None) -> Values:
+    done = lab.task(
+        "join",
+        engine=engine,
+        shingle=lab.shingle,
+        path=corpus.path,
+        limit=corpus.documents,
+        database=database,
+    )
+    return with_peak(done.result, done.measured)

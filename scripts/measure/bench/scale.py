@@ -1,7 +1,7 @@
-"""scale: a million documents, millions of sets, and what they say about a hundred millions.
+"""scale: a million documents; with --sets, millions of sets and a projection. Twenty minutes.
 
-Documents are added by what `lshdb add` is made of, from a JSONL file in one call, so that each
-transaction can be timed: the curve.
+Documents go in by what `lshdb add` is made of, in one call, with the time of each transaction: so
+the rates of the first and the last tenth can be compared, and a hundred million sets projected.
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-import corpora
-from corpora import Corpus
-from figures import OWN, P50, P99, PEAK, RATE, Aim, Figure, collect
-from lab import Lab, Options, Run, bytes_on_disk, flush, with_peak
+from measure.bench.query import ask
+from measure.harness import corpora
+from measure.harness.corpora import Corpus
+from measure.harness.figures import P50, P99, PEAK, RATE, Values
+from measure.harness.lab import Job, Lab, Run, bytes_on_disk, with_peak
 
-NAME: Final = "scale"
-_SIZE: Final = 1000
-_FULL: Final = 1_000_000
-_QUICK: Final = 50_000
 SETS_FULL: Final = 5_000_000
 SETS_QUICK: Final = 100_000
 _ELEMENTS: Final = 30
@@ -35,61 +32,50 @@ Curve = list[tuple[int, float]]
 """Documents in the file, and the seconds until they were."""
 
 
-def run(lab: Lab) -> list[Figure]:
-    """Of lshdb alone: documents, and if asked for sets."""
-    if OWN not in lab.options.engines:
-        return []
-    found = _documents(lab)
-    if lab.options.sets:
-        found += _sets(lab)
-    return found
-
-
-def _documents(lab: Lab) -> list[Figure]:
-    options = lab.options
-    count = options.count(_FULL, _QUICK)
-    found: list[Figure] = []
+def run(lab: Lab) -> None:
+    """Documents, and if asked for sets."""
+    count = lab.count(1_000_000, quick=50_000)
+    cases: list[str] = []
     # First the few, so that queries among many are compared with those among few.
     for documents in sorted({min(_FEW, count), count}):
-        corpus = lab.corpus(documents, options.size or _SIZE)
-        queries = lab.queries(corpus, 200 if options.quick else 1000)
-        case = _case(options, corpus.documents)
-        lab.say(f"scale: {corpus.documents:,} documents, {corpus.bytes / 1e6:,.0f} MB")
-        shingle = options.shingle or "word:3"
-        database, added = _add(lab, corpus, shingle, content=True)
-        # Only once, however often others are repeated: it takes long, and its rate is a mean.
-        found += collect(NAME, case, OWN, corpus.documents, [_added(corpus, database, added)])
-        asked = [
-            lab.run(
-                task="query",
-                engine=OWN,
-                shingle=shingle,
-                path=corpus.path,
-                limit=corpus.documents,
-                queries=queries,
-                database=database,
-            ).result
-            for _ in range(options.repeat)
-        ]
-        found += collect(NAME, case, OWN, corpus.documents, asked)
-        database.unlink()
-    return found
+        corpus = lab.corpus(documents, size=1000)
+        cases.append(lab.describe(corpus))
+        _documents(lab, corpus, cases[-1])
+    many = cases[-1]
+    lab.aim(many, KEPT, 0.6)
+    lab.aim(many, BEYOND, 1100, at_most=True)
+    lab.aim(many, P50, 1)
+    lab.aim(many, P99, 5)
+    lab.aim(many, PEAK, 500)
+    if len(cases) > 1:
+        lab.aim(many, P50, 2, over_case=cases[0])
+    if lab.options.sets:
+        _sets(lab)
 
 
-def _add(lab: Lab, corpus: Corpus, shingle: str, *, content: bool) -> tuple[Path, Run]:
+def _documents(lab: Lab, corpus: Corpus, case: str) -> None:
     database = lab.fresh(".db")
-    added = lab.run(
-        task="add",
-        database=database,
-        path=corpus.path,
-        shingle=shingle,
-        content=content,
-    )
-    return database, added
+    lab.say(f"scale: {case}")
+    # Only once, however often others are repeated: it takes long, and its rate is a mean.
+    added = _add(lab, database, corpus, lab.shingle)
+    lab.keep(case, corpus.documents, [_values(corpus, database, added)])
+    queries = lab.queries(corpus)
+
+    def asked() -> Values:
+        values = ask(lab, corpus, queries, database)
+        values.pop(PEAK, None)  # the peak of this case is that of adding
+        return values
+
+    lab.measure([Job(case, corpus.documents, asked)])
+    database.unlink()
 
 
-def _added(corpus: Corpus, database: Path, added: Run, *, content: bool = True) -> dict[str, float]:
-    curve: Curve = [(int(count), float(seconds)) for count, seconds in added.result["curve"]]
+def _add(lab: Lab, database: Path, corpus: Corpus, shingle: str, *, content: bool = True) -> Run:
+    return lab.task("add", database=database, path=corpus.path, shingle=shingle, content=content)
+
+
+def _values(corpus: Corpus, database: Path, added: Run, *, content: bool = True) -> Values:
+    curve = _curve(added)
     beyond = bytes_on_disk(database) - (corpus.bytes if content else 0)
     values = {
         RATE: corpus.documents / added.measured.seconds,
@@ -103,40 +89,46 @@ def _added(corpus: Corpus, database: Path, added: Run, *, content: bool = True) 
     return with_peak(values, added.measured)
 
 
-def _sets(lab: Lab) -> list[Figure]:
+def _curve(added: Run) -> Curve:
+    return [(int(count), float(seconds)) for count, seconds in added.result["curve"]]
+
+
+def _sets(lab: Lab) -> None:
     count = lab.options.sets
     corpus = corpora.write_sets(lab.fresh(".jsonl"), count, _ELEMENTS)
-    flush(corpus.path)
-    lab.say(f"scale: {count:,} sets of {_ELEMENTS} elements, contents not kept")
-    database, added = _add(lab, corpus, "set", content=False)
-    values = _added(corpus, database, added, content=False)
-    curve: Curve = [(int(done), float(seconds)) for done, seconds in added.result["curve"]]
-    # What closing takes is part of what a projection is to tell.
+    database = lab.fresh(".db")
+    lab.say(f"scale: {count:,} sets")
+    added = _add(lab, database, corpus, "set", content=False)
+    values = _values(corpus, database, added, content=False)
+    lab.keep(f"sets of {_ELEMENTS}, {count:,}, no content", count, [values])
+    projected = _projected(added, values[BEYOND])
+    lab.keep(f"projection to {_PROJECTED:,} sets", _PROJECTED, [projected])
+    corpus.path.unlink()
+    database.unlink()
+
+
+def _projected(added: Run, beyond: float) -> Values:
+    curve = _curve(added)
+    # A projection includes what closing takes.
     curve[-1] = curve[-1][0], float(added.result["closed"])
     steady, growing = projection(curve, _PROJECTED)
-    projected = {
+    values = {
         "hours, at the last tenth's rate": steady / 3600,
         "hours, slowing as it slowed": growing / 3600,
-        "disk GB": values[BEYOND] * _PROJECTED / 1e9,
+        "disk GB": beyond * _PROJECTED / 1e9,
     }
     if added.measured.memory:
         peak, grows = _peak(added.measured.memory)
-        projected["peak MB, at least" if grows else PEAK] = peak / 1e6
-    corpus.path.unlink()
-    database.unlink()
-    return [
-        *collect(NAME, f"sets of {_ELEMENTS}, {count:,}, no content", OWN, count, [values]),
-        *collect(NAME, f"projection to {_PROJECTED:,} sets", OWN, _PROJECTED, [projected]),
-    ]
+        values["peak MB, at least" if grows else PEAK] = peak / 1e6
+    return values
 
 
 def tenths(curve: Curve) -> tuple[float, float]:
     """Documents per second in the first and the last tenth; straight lines join transactions.
 
     The first tenth begins at the end of the first transaction: before it, processes start, and
-    nothing is written while the first batch is read. The last one ends with the last transaction:
-    what is left to be copied of the log then is told apart (CLOSING), as of others it is copied
-    while the next ones are written.
+    nothing is written while the first batch is read. The last one ends with the last transaction;
+    CLOSING is the time to copy the rest of the log, which for others is copied as they go.
     """
     total = curve[-1][0]
     start, begun = curve[0]
@@ -153,7 +145,7 @@ def _time_at(curve: Curve, documents: float) -> float:
 
 
 def projection(curve: Curve, documents: int) -> tuple[float, float]:
-    """Seconds until a file has so many documents: at the last rate, and slowing down on.
+    """Seconds until a file has that many documents: at the last rate, and slowing down further.
 
     The second fits a line to the time a document took over the number that were there, by least
     squares over the documents of the second half of the curve, where the file is out of the cache
@@ -183,23 +175,3 @@ def _peak(memory: list[tuple[float, int]]) -> tuple[int, bool]:
     early = max(size for at, size in memory if 2 * at <= end or at == memory[0][0])
     peak = max(size for _, size in memory)
     return peak, peak > 1.05 * early
-
-
-def _case(options: Options, count: int) -> str:
-    return f"{options.shingle or 'word:3'}, {options.what(_SIZE)}, {count:,} documents"
-
-
-def aims(options: Options) -> list[Aim]:
-    """For documents of 1 KB."""
-    if OWN not in options.engines or not options.as_asked(_SIZE):
-        return []
-    count = options.count(_FULL, _QUICK)
-    case, few = _case(options, count), _case(options, min(_FEW, count))
-    found = [
-        Aim(NAME, case, KEPT, 0.6),
-        Aim(NAME, case, BEYOND, 1100, at_most=True),
-        Aim(NAME, case, P50, 1),
-        Aim(NAME, case, P99, 5),
-        Aim(NAME, case, PEAK, 500),
-    ]
-    return found if few == case else [*found, Aim(NAME, case, P50, 2, over_case=few)]

@@ -1,102 +1,93 @@
-"""spark: all pairs and clusters on Spark, local[2], beside a file and Spark's own MinHashLSH.
+"""spark: pairs and clusters on Spark, local[2], a file, and Spark's own MinHashLSH. Ten minutes.
 
-The whole way from JSON lines to pairs. MLlib has a sample: it compares all that share one of its
-minima, and does not end on many documents. Recall on the sample is against brute force; on all
-documents, of lshdb.spark against the file. Not part of `all`, for it needs Java and PySpark.
+From JSON lines to pairs. MLlib gets a sample: it compares all documents that share one of its
+minima, and does not end on many. Recall on the sample is against brute force; on all documents,
+that of lshdb.spark against the file. Not part of `all`, for it needs Java and PySpark.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any, Final
 
-import brute_force
-import corpora
-from figures import OWN, PEAK, RATE, SECONDS, Aim, Figure, collect
-from lab import Lab, Options
-from processes import Measured, lshdb_command, measure
+from measure.common import brute_force
+from measure.common.commands import Measured, lshdb, measure, own_script
+from measure.harness import corpora
+from measure.harness.corpora import Corpus
+from measure.harness.figures import OWN, PEAK, RATE, SECONDS, Values
+from measure.harness.lab import Lab
 
-NAME: Final = "spark"
 SPARK: Final = "lshdb.spark"
 MLLIB: Final = "MLlib MinHashLSH"
-_SIZE: Final = 1000
-_FULL: Final = 500_000
-_QUICK: Final = 5_000
-_SAMPLE: Final = 20_000
-_SAMPLE_QUICK: Final = 1_000
-_COMPARED: Final = 50_000
-_COMPARED_QUICK: Final = 2_000
 _THRESHOLD: Final = 0.8
-_DUPLICATES: Final = 0.05
-_RUNS: Final = Path(__file__).with_name("spark_runs.py")
 
 Pairs = set[tuple[str, str]]
 
 
-def run(lab: Lab) -> list[Figure]:
+def run(lab: Lab) -> None:
     """Once each: a run takes minutes."""
-    options = lab.options
-    count, sample = _count(options), _sample(options)
-    found = _differences(lab)
-    truth: Pairs | None = None
-    for some in (sample, count):
-        lab.say(f"spark: {some:,} documents")
-        corpus = corpora.write_generated(
-            lab.fresh(".jsonl"), some, options.size or _SIZE, duplicates=_DUPLICATES
-        )
-        if some == sample:
-            truth = _truth(corpus.path, _shingle(options))
-        case = _case(options, some)
-        lab.say("  lshdb")
-        values, pairs = _of_file(lab, corpus.path, some)
-        reference = truth or pairs
-        found += collect(NAME, case, OWN, some, [values | _recall(pairs, reference)])
-        for engine, task in ((SPARK, "lshdb"), (MLLIB, "mllib")):
-            if engine == MLLIB and some != sample:
-                continue
-            lab.say(f"  {engine}")
-            values, pairs = _of_spark(lab, task, corpus.path, some)
-            found += collect(NAME, case, engine, some, [values | _recall(pairs, reference)])
-        truth = None
-        corpus.path.unlink()
-    return found
+    count = lab.count(500_000, quick=5_000)
+    sample = min(1_000 if lab.options.quick else 20_000, count)
+    _differences(lab, min(2_000 if lab.options.quick else 50_000, count))
+    _sampled(lab, _corpus(lab, sample))
+    corpus = _corpus(lab, count)
+    pairs = _of_file(lab, corpus, None)
+    _of_spark(lab, SPARK, corpus, pairs)
 
 
-def _of_file(lab: Lab, path: Path, count: int) -> tuple[dict[str, float], Pairs]:
-    database = lab.init(_shingle(lab.options))
-    added = measure([*lshdb_command(), "add", "-q", "-d", database, path])
-    listed = measure([*lshdb_command(), "pairs", "--json", "-d", database])
-    clusters = measure([*lshdb_command(), "clusters", "--json", "-d", database])
+def _sampled(lab: Lab, corpus: Corpus) -> None:
+    truth = _truth(corpus.path, lab.shingle)
+    _of_file(lab, corpus, truth)
+    for engine in (SPARK, MLLIB):
+        _of_spark(lab, engine, corpus, truth)
+
+
+def _corpus(lab: Lab, count: int) -> Corpus:
+    size = lab.options.size or 1000
+    return corpora.write_generated(lab.fresh(".jsonl"), count, size, duplicates=0.05)
+
+
+def _of_file(lab: Lab, corpus: Corpus, truth: Pairs | None) -> Pairs:
+    """Pairs and clusters of a file, and its pairs."""
+    lab.say(f"spark: {OWN}: {lab.describe(corpus)}")
+    database = lab.init()
+    added = lshdb("add", "-q", "-d", database, corpus.path)
+    listed = lshdb("pairs", "--json", "-d", database)
+    clusters = lshdb("clusters", "--json", "-d", database)
     database.unlink()
-    records = [json.loads(line) for line in listed.out.splitlines()]
+    pairs = _named((one["a"], one["b"]) for one in map(json.loads, listed.out.splitlines()))
     seconds = added.seconds + listed.seconds
     values = {
-        RATE: count / seconds,
+        RATE: corpus.documents / seconds,
         "pairs seconds": seconds,
         "clusters seconds": clusters.seconds,
-        "pairs": float(len(records)),
+        "pairs": float(len(pairs)),
         "clusters": float(clusters.out.count("\n")),
+        **_recall(pairs, truth or pairs),
+        **_peak(added, listed, clusters),
     }
-    return _with_peak(values, added, listed, clusters), _named(
-        (one["a"], one["b"]) for one in records
-    )
+    lab.keep(lab.describe(corpus), corpus.documents, [values])
+    return pairs
 
 
-def _of_spark(lab: Lab, task: str, path: Path, count: int) -> tuple[dict[str, float], Pairs]:
+def _of_spark(lab: Lab, engine: str, corpus: Corpus, truth: Pairs) -> None:
     import pyarrow.parquet as pq
 
+    lab.say(f"spark: {engine}: {lab.describe(corpus)}")
     output = lab.fresh(".parquet")
-    told, done = _run(lab, task, path, output=str(output))
-    values = {name: float(value) for name, value in told.items() if "bytes" not in name}
-    for name in told:
+    task = "mllib" if engine == MLLIB else "lshdb"
+    printed, done = _run(lab, task, corpus.path, output=str(output))
+    values = {name: float(value) for name, value in printed.items() if "bytes" not in name}
+    for name in printed:
         if name.endswith(" shuffled bytes"):
-            values[f"{name} a document"] = told[name] / count
+            values[f"{name} a document"] = printed[name] / corpus.documents
     values[SECONDS] = done.seconds
-    values[RATE] = count / told["pairs seconds"]
+    values[RATE] = corpus.documents / printed["pairs seconds"]
     table = pq.read_table(output, columns=["a", "b"]).to_pydict()
-    return _with_peak(values, done), _named(zip(table["a"], table["b"], strict=True))
+    pairs = _named(zip(table["a"], table["b"], strict=True))
+    values |= _recall(pairs, truth) | _peak(done)
+    lab.keep(lab.describe(corpus), corpus.documents, [values], engine)
 
 
 def _run(lab: Lab, task: str, path: Path, **more: str) -> tuple[dict[str, Any], Measured]:
@@ -105,28 +96,24 @@ def _run(lab: Lab, task: str, path: Path, **more: str) -> tuple[dict[str, Any], 
         "input": str(path),
         "directory": str(lab.directory),
         "threshold": _THRESHOLD,
-        "shingle": _shingle(lab.options),
+        "shingle": lab.shingle,
         "memory": "4g",
         **more,
     }
-    done = measure([sys.executable, _RUNS, json.dumps(spec)])
+    done = measure(own_script("bench.spark_tasks", json.dumps(spec)))
     return json.loads(done.out.splitlines()[-1]), done
 
 
-def _differences(lab: Lab) -> list[Figure]:
+def _differences(lab: Lab, count: int) -> None:
     """Signatures, band rows and pairs of a file and of Spark, compared bit by bit."""
-    options = lab.options
-    count = min(_COMPARED_QUICK if options.quick else _COMPARED, _count(options))
-    lab.say(f"spark: {count:,} documents compared with a file")
-    corpus = corpora.write_generated(
-        lab.fresh(".jsonl"), count, options.size or _SIZE, duplicates=_DUPLICATES
-    )
-    database = lab.database(corpus, _shingle(options))
+    corpus = _corpus(lab, count)
+    lab.say(f"spark: compared with a file: {lab.describe(corpus)}")
+    database = lab.database(corpus)
     listed = lab.fresh(".jsonl")
-    listed.write_text(measure([*lshdb_command(), "pairs", "--json", "-d", database]).out, "utf-8")
-    told, _ = _run(lab, "differences", corpus.path, database=str(database), pairs=str(listed))
-    values = {name: float(value) for name, value in told.items()}
-    return collect(NAME, f"{_case(options, count)}, compared", SPARK, count, [values])
+    listed.write_text(lshdb("pairs", "--json", "-d", database).out, "utf-8")
+    printed, _ = _run(lab, "differences", corpus.path, database=str(database), pairs=str(listed))
+    values = {name: float(value) for name, value in printed.items()}
+    lab.keep(f"{lab.describe(corpus)}, compared", count, [values], SPARK)
 
 
 def _truth(path: Path, shingle: str) -> Pairs:
@@ -143,34 +130,13 @@ def _named(pairs: Any) -> Pairs:
     return {(min(a, b), max(a, b)) for a, b in pairs}
 
 
-def _recall(pairs: Pairs, reference: Pairs) -> dict[str, float]:
+def _recall(pairs: Pairs, reference: Pairs) -> Values:
     return {
         "recall %": 100 * len(pairs & reference) / max(len(reference), 1),
         "beyond the reference": float(len(pairs - reference)),
     }
 
 
-def _with_peak(values: dict[str, float], *measured: Measured) -> dict[str, float]:
+def _peak(*measured: Measured) -> Values:
     peaks = [one.peak for one in measured if one.peak is not None]
-    return values | ({PEAK: max(peaks) / 1e6} if peaks else {})
-
-
-def _count(options: Options) -> int:
-    return options.count(_FULL, _QUICK)
-
-
-def _sample(options: Options) -> int:
-    return min(_SAMPLE_QUICK if options.quick else _SAMPLE, _count(options))
-
-
-def _shingle(options: Options) -> str:
-    return options.shingle or "word:3"
-
-
-def _case(options: Options, count: int) -> str:
-    return f"{_shingle(options)}, {options.what(_SIZE)}, {count:,} documents"
-
-
-def aims(_options: Options) -> list[Aim]:
-    """None: one machine is not what Spark is for."""
-    return []
+    return {PEAK: max(peaks) / 1e6} if peaks else {}

@@ -1,6 +1,8 @@
-"""A run of Spark on this machine, in a process of its own: spark_runs.py '{"task": ..., ...}'.
+"""A run of Spark on this machine, in a process of its own, as bench/spark.py starts it.
 
-Prints one JSON object: what was found, and what Spark counted for each step.
+    python scripts/measure bench.spark_tasks '{"task": ..., ...}'
+
+Prints one JSON object: how many pairs there are, and what Spark counted for each step.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FEATURES: Final = 1 << 20
-"""Of MLlib's vectors: a shingle is one of so many numbers."""
+"""Length of MLlib's vectors: a shingle is one of this many numbers."""
 _TABLES: Final = 3
 """Hash tables of MLlib, of one minimum each: 1 - 0.2^3 = 0.992 at Jaccard 0.8."""
 
@@ -28,15 +30,15 @@ class Steps:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self.told: dict[str, float] = {}
+        self.counted: dict[str, float] = {}
 
     def run(self, name: str, action: Any) -> Any:
         """Run a step to its end."""
         before, begun = self._totals(), time.perf_counter()
         result = action()
-        self.told[f"{name} seconds"] = time.perf_counter() - begun
+        self.counted[f"{name} seconds"] = time.perf_counter() - begun
         for what, total in self._totals().items():
-            self.told[f"{name} {what}"] = total - before[what]
+            self.counted[f"{name} {what}"] = total - before[what]
         return result
 
     def _totals(self) -> dict[str, float]:
@@ -61,7 +63,7 @@ def lshdb_pairs(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
     found = spark.read.parquet(spec["output"])
     clusters = steps.run("clusters", lambda: lshdb.spark.clusters(found))
     return {
-        **steps.told,
+        **steps.counted,
         "pairs": found.count(),
         "clusters": clusters.where("key = keep").count(),
         "cut pairs": counts.cut_pairs,
@@ -80,14 +82,14 @@ def differences(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
     own = spark.read.schema(pairs.schema).json(spec["pairs"])
     row = ["key", "band_no", "bucket_key"]
     columns = ["key", "shingles", "signature"]
-    told: dict[str, Any] = {"compared pairs": own.count()}
+    found: dict[str, Any] = {"compared pairs": own.count()}
     for what, one, other in (
         ("signatures", signed.select(columns), stored.select(columns)),
         ("bands", lshdb.spark.bands(signed).select(row), bands.select(row)),
         ("pairs", pairs.selectExpr(names), own.selectExpr(names)),
     ):
-        told[f"differing {what}"] = one.exceptAll(other).count() + other.exceptAll(one).count()
-    return told
+        found[f"differing {what}"] = one.exceptAll(other).count() + other.exceptAll(one).count()
+    return found
 
 
 def mllib_pairs(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +120,7 @@ def mllib_pairs(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
         return spark.read.parquet(spec["output"])
 
     found = steps.run("pairs", join)
-    return {**steps.told, "pairs": found.count()}
+    return {**steps.counted, "pairs": found.count()}
 
 
 def main() -> None:
@@ -134,9 +136,5 @@ def main() -> None:
         }
         tasks = {"lshdb": lshdb_pairs, "mllib": mllib_pairs, "differences": differences}
         with session("local[2]", conf) as spark:
-            told = tasks[spec["task"]](spark, spec)
-    print(json.dumps(told))
-
-
-if __name__ == "__main__":
-    main()
+            found = tasks[spec["task"]](spark, spec)
+    print(json.dumps(found))

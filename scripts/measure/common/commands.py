@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -19,6 +21,8 @@ MEMORY_METHOD: Final = (
 )
 _INTERVAL: Final = 0.05
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_METER: Final = Path(__file__).with_name("meter.py")
+_MEASURE: Final = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +31,17 @@ class Measured:
 
     Attributes:
         out: its standard output.
-        seconds: from before its start until after its end.
-        memory: samples of (seconds since the start, bytes of the process tree); none where there
-            is no /proc.
+        seconds: from its start to its end.
+        cpu: seconds of CPU time, of the user and the system, of it and all its descendants.
+        largest: bytes, the most that any one of these processes had in memory.
+        memory: samples of (seconds since the start, bytes of all of them together); none where
+            there is no /proc.
     """
 
     out: str
     seconds: float
+    cpu: float
+    largest: int
     memory: list[tuple[float, int]]
 
     @property
@@ -51,23 +59,30 @@ def measure(
     *,
     sample: bool = True,
     variables: Mapping[str, str] | None = None,
+    directory: Path | None = None,
 ) -> Measured:
-    """Run a command to its end; CommandFailed if it fails."""
+    """Run a command to its end, in this directory or another; CommandFailed if it fails."""
     begun = time.perf_counter()
+    reading, writing = os.pipe()
+    meter = [sys.executable, "-I", "-S", str(_METER), str(writing)]
     process = subprocess.Popen(
-        [*map(str, command)],
+        [*meter, *map(str, command)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, **(variables or {})},
         encoding="utf-8",
+        cwd=directory,
+        pass_fds=(writing,),
+        process_group=0,
     )
+    os.close(writing)
     memory: list[tuple[float, int]] = []
     ended = threading.Event()
 
     def sampling() -> None:
         while True:
-            if size := tree_memory(process.pid):
+            if size := sum(map(tree_memory, _children(process.pid))):
                 memory.append((time.perf_counter() - begun, size))
             if ended.wait(_INTERVAL):
                 return
@@ -77,37 +92,54 @@ def measure(
         sampler.start()
     try:
         out, errors = process.communicate()
-        seconds = time.perf_counter() - begun
     except BaseException:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
     finally:
         ended.set()
         if sampler is not None:
             sampler.join()
-    if process.returncode:
+        with open(reading, encoding="utf-8") as pipe:
+            said = pipe.read()
+    taken = json.loads(said) if said else {"status": process.returncode or 1}
+    if status := taken.pop("status"):
         shown = " ".join(map(str, command))
-        raise CommandFailed(f"{shown[:400]}\nended with status {process.returncode}:\n{errors}")
-    return Measured(out, seconds, memory)
+        raise CommandFailed(f"{shown[:400]}\nended with status {status}:\n{errors}")
+    return Measured(out, memory=memory, **taken)
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that a process started and that have not ended."""
+    found: list[int] = []
+    try:
+        for task in (PROC / str(pid) / "task").iterdir():
+            found += map(int, (task / "children").read_text().split())
+    except (OSError, ValueError):
+        pass
+    return found
 
 
 def tree_memory(pid: int) -> int:
     """Bytes resident of a process and its descendants; what has ended counts nothing."""
-    total = 0
-    waiting = [pid]
-    while waiting:
-        directory = PROC / str(waiting.pop())
-        try:
-            total += int((directory / "statm").read_text().split()[1]) * _PAGE
-            for task in (directory / "task").iterdir():
-                waiting += map(int, (task / "children").read_text().split())
-        except (OSError, IndexError, ValueError):
-            continue
-    return total
+    try:
+        own = int((PROC / str(pid) / "statm").read_text().split()[1]) * _PAGE
+    except (OSError, IndexError, ValueError):
+        own = 0
+    return own + sum(map(tree_memory, _children(pid)))
 
 
 def lshdb_command() -> list[str | Path]:
     """The installed command of the environment that this runs in."""
     script = Path(sys.executable).with_name("lshdb")
     return [script] if script.exists() else [sys.executable, "-m", "lshdb"]
+
+
+def lshdb(*arguments: str | Path, sample: bool = True) -> Measured:
+    """Run and measure a command of lshdb."""
+    return measure([*lshdb_command(), *arguments], sample=sample)
+
+
+def own_script(name: str, *arguments: str) -> list[str | Path]:
+    """The command that runs one of the scripts here, as "torture.crashes"."""
+    return [sys.executable, _MEASURE, name, *arguments]

@@ -1,7 +1,9 @@
-"""Audio clips as sets of fingerprints: how many recordings of a song are found, and at what cost.
+"""Audio clips as sets of fingerprints: how many recordings of a song are found, at what cost.
+
+    scripts/audio                           a minute
 
 The textbook's example: among 100,000 clips a query has 10 true matches, of similarity 0.9 and more,
-and 100 near ones, of 0.7 to 0.9; the index has 50 bands of 25 rows. One query tells little, so
+and 100 near ones, of 0.7 to 0.9; the index has 50 bands of 25 rows. One query shows little, so
 there are several, each with matches of its own. Source: Leskovec, Rajaraman, Ullman, Mining of
 Massive Datasets, chapter 3.
 """
@@ -9,7 +11,6 @@ Massive Datasets, chapter 3.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ class Clip:
 
 
 def clips(count: int, queries: int, seed: int) -> Iterator[Clip]:
-    """So many clips in all: the queries `q/0` and so on, `q/0/MATCH` their matches, others.
+    """Clips, `count` in all: the queries `q/0` and so on, `q/0/MATCH` their matches, others.
 
     A match replaces m of n fingerprints by ones that are nowhere else: J = (n - m) / (n + m).
     """
@@ -76,7 +77,7 @@ class Result:
         true, found: true matches, and how many of them the queries found.
         expected: how many of them the formula expects to be found.
         candidates, candidates_formula: of a query, in the mean.
-        wrong: matches told that are no matches, or with another similarity.
+        wrong: reported matches that are no matches, or have another similarity.
         add_seconds, query_seconds: of all clips, and of a query.
         bytes: of the file.
     """
@@ -114,9 +115,9 @@ def measure(count: int, queries: int, seed: int, directory: Path) -> Result:
         begun = time.perf_counter()
         matches = {query: db.query(key=query) for query in truth}
         query_seconds = (time.perf_counter() - begun) / max(1, queries)
-        for query, told in matches.items():
-            found += len(told)
-            wrong += sum(truth[query].get(one.key, 0.0) != one.similarity for one in told)
+        for query, reported in matches.items():
+            found += len(reported)
+            wrong += sum(truth[query].get(one.key, 0.0) != one.similarity for one in reported)
             # Every candidate, whatever its similarity is.
             candidates += len(db.query(key=query, threshold=1e-9, estimate=True))
         size = db.info().bytes
@@ -173,7 +174,3 @@ def main() -> int:
     for name, value in lines(result):
         print(f"{name:<28}{value}")
     return int(result.wrong > 0 or result.found < (1 - MISSED) * result.true)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,15 +1,16 @@
 """The S-curves by experiment: the share of generated pairs that a database file finds.
 
-For each construction and sketch a file is filled with pairs of sets of known Jaccard similarity,
-and its own pairs are counted. A share strays from its curve by more than 4.5 standard errors, plus
-4.5^2 / 6N for N pairs, in fewer than 1 of 10,000 draws (Bernstein's inequality).
+    scripts/curves                          ten minutes
+
+Each construction and sketch gets a file with pairs of sets of known Jaccard similarity; the pairs
+that the file finds are counted. The share differs from the curve by more than 4.5 standard errors,
+plus 4.5^2 / 6N for N pairs, in fewer than 1 of 10,000 draws (Bernstein's inequality).
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -90,7 +91,3 @@ def main() -> int:
                     )
     print(f"off: of the bound; {far} beyond it")
     return int(far > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

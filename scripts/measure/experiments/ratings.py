@@ -1,16 +1,17 @@
 """Users as sets of the films that they rated: recall at similarity 0.2, and what it costs.
 
-Films are as popular as Zipf's law has it (with Mandelbrot's flat top), so that users who have
-nothing to do with each other share some; a part of the users have between a third and two thirds
-of another one's films. The settings are those of `lshdb init --for baskets`, once with the usual
-128 lanes and once with 256, which make more rows a user and far fewer candidates. Similar users of
-a query are told by brute force over the sets themselves.
+    scripts/ratings                         two minutes
+
+Films are as popular as Zipf's law says (with Mandelbrot's flat top), so that users who have nothing
+to do with each other share some; some users have between a third and two thirds of another one's
+films. The settings are those of `lshdb init --for baskets`, once with the usual 128 lanes and once
+with 256, which make more rows per user and far fewer candidates. Brute force over the sets finds
+the similar users that the answers are compared with.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -82,7 +83,7 @@ class Result:
         threshold: the similarity from which on users are similar.
         construction: of the index.
         similar, found: similar users of the queries by brute force, and those found.
-        wrong: users told that are not similar, or with another similarity.
+        wrong: reported users that are not similar, or have another similarity.
         rows, bytes: of the file, for a user.
         candidates: of a query, in the mean.
         query_seconds: of a query.
@@ -115,9 +116,9 @@ def measure(
         db.add_many((str(i), own.tolist()) for i, own in enumerate(rated))
         threshold = db.settings.threshold
         begun = time.perf_counter()
-        told = [db.query(key=str(user)) for user in chosen]
+        answers = [db.query(key=str(user)) for user in chosen]
         query_seconds = (time.perf_counter() - begun) / len(chosen)
-        for user, matches in zip(chosen, told, strict=True):
+        for user, matches in zip(chosen, answers, strict=True):
             true = truth.similar(user, threshold)
             right = sum(true.get(match.key) == match.similarity for match in matches)
             similar, found, wrong = similar + len(true), found + right, wrong + len(matches) - right
@@ -178,7 +179,3 @@ def main() -> int:
         print()
         good &= not result.wrong and result.found >= RECALL * result.similar
     return int(not good)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

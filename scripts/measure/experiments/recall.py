@@ -1,24 +1,23 @@
-"""Tell how much of what is similar an index finds, and whether all that it finds is right.
+"""Show how many similar pairs of your own documents an index finds, and whether any is wrong.
 
-Reads documents from a JSONL file, finds all pairs at or above the threshold by brute force, and
-compares with it what a database finds: by a query for every document, and by all its pairs at
-once. Prints recall, precision, and the largest difference between a similarity told and the true
-one, of both. Recall below that asked for, a false pair or a wrong similarity make the exit
-status 1.
+    scripts/recall FILE.jsonl               a minute for 10,000 documents of 3 KB
+
+Finds all pairs at or above the threshold by brute force, and compares them with what a database
+finds: by a query for every document, and by all its pairs at once. Prints recall, precision, and
+the largest difference between a printed similarity and the true one. The exit status is 1 if recall
+is below what was asked for, a pair is false or a similarity is wrong.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from brute_force import shingle_set, similar_pairs
-
 import lshdb
+from measure.common.brute_force import shingle_set, similar_pairs
 
 Scores = dict[tuple[str, str], float]
 
@@ -32,7 +31,7 @@ def main() -> int:
     parser.add_argument("--permutations", type=int, default=128)
     parser.add_argument("--sketch", default="fast")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--limit", type=int, help="only the first so many documents")
+    parser.add_argument("--limit", type=int, help="use only the first documents")
     options = parser.parse_args()
 
     documents: dict[str, str | list[str | int]] = {}
@@ -110,7 +109,3 @@ def _compare(found: Scores, truth: Scores) -> tuple[float, float, float]:
     recall = len(right) / len(truth) if truth else 1.0
     precision = len(right) / len(found) if found else 1.0
     return recall, precision, max((abs(found[pair] - truth[pair]) for pair in right), default=0.0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,20 +1,21 @@
 """The documents of a benchmark, in files: every engine reads the same, in a process of its own.
 
 A corpus is a JSONL file of generated documents, or a copy of the user's own with the keys
-numbered, so that all engines name a document by its place.
+numbered, so that all engines name a document by its position.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from generate import sets, texts
+from measure.common.generate import sets, texts
 
 SIMILARITY: Final = 0.9
 """About the Jaccard similarity, by words, of a query to the document it was made from."""
@@ -41,12 +42,14 @@ class Corpus:
     Attributes:
         path: the file, {"id": "0", "text": ...} and so on, or sets.
         documents: how many.
-        bytes: of their contents, in UTF-8 (sets: as JSON), without keys and JSON's own.
+        bytes: of their contents, in UTF-8 (sets: as JSON), without keys and JSON syntax.
+        what: the documents in the name of a case: their size, or the user's own file.
     """
 
     path: Path
     documents: int
     bytes: int
+    what: str = ""
 
 
 def written_in(text: str, alphabet: str) -> str:
@@ -72,10 +75,20 @@ def _in_chinese(words: list[str]) -> Iterator[str]:
             yield "，"
 
 
+def size_name(size: int) -> str:
+    """3 KB for 3000."""
+    return f"{size / 1000:g} KB" if size >= 1000 else f"{size} B"
+
+
 def write_generated(
-    path: Path, documents: int, size: int, alphabet: str = "ASCII", duplicates: float = 0.1
+    path: Path,
+    documents: int,
+    size: int,
+    alphabet: str = "ASCII",
+    duplicates: float = 0.1,
+    shortest: int | None = None,
 ) -> Corpus:
-    """Write generated documents of about `size` bytes each, a share of them near duplicates.
+    """Write documents of about `size` bytes, or `shortest` to `size`; a share are near duplicates.
 
     Large ones are made of smaller ones, and so without near duplicates: the generator makes a
     thousand at once.
@@ -83,11 +96,16 @@ def write_generated(
     characters = max(1, round(size / ALPHABETS[alphabet]))
     parts = -(-characters // _LARGE)
     generated = texts(
-        documents * parts, characters // parts, duplicates=duplicates, similarity=SIMILARITY
+        documents * parts,
+        characters // parts,
+        duplicates=duplicates,
+        similarity=SIMILARITY,
+        shortest=shortest,
     )
     made = (text for _, text in generated)
     whole = (" ".join(itertools.islice(made, parts)) for _ in range(documents))
-    return _write(path, (written_in(text, alphabet) for text in whole))
+    what = size_name(size) if shortest is None else f"{shortest / 1000:g} to {size_name(size)}"
+    return _write(path, (written_in(text, alphabet) for text in whole), what)
 
 
 def write_hot(path: Path, kind: str, documents: int, size: int) -> Corpus:
@@ -99,11 +117,11 @@ def write_hot(path: Path, kind: str, documents: int, size: int) -> Corpus:
     ((_, shared),) = texts(1, header)
     own = (text for _, text in texts(documents, max(1, size - header), seed=2, duplicates=0))
     whole = (shared if kind == COPIES else f"{shared} {text}" for text in own)
-    return _write(path, whole)
+    return _write(path, whole, size_name(size))
 
 
 def write_hot_halves(path: Path, documents: int, words: int, share: float) -> Corpus:
-    """Write so many copies of one document, then as many others of which a share is one header."""
+    """Write copies of one document, then as many others of which a share is one header."""
     made = (text.split()[:words] for _, text in texts(documents + 2, 12 * words, duplicates=0))
     copy, head = next(made), next(made)[: round(share * words)]
     others = (" ".join([*head, *own[len(head) :]]) for own in made)
@@ -114,7 +132,10 @@ def write_copy(path: Path, source: Path, limit: int) -> Corpus:
     """Write the first documents of the user's own file."""
     texts = itertools.islice(_texts_of(source), limit)
     # Not every peer takes lone surrogates, which JSON can hold.
-    return _write(path, (text.encode("utf-8", "replace").decode() for text in texts))
+    copied = _write(path, (text.encode("utf-8", "replace").decode() for text in texts), source.name)
+    if not copied.documents:
+        raise SystemExit(f"{source}: no documents")
+    return copied
 
 
 def write_sets(path: Path, documents: int, size: int) -> Corpus:
@@ -125,6 +146,7 @@ def write_sets(path: Path, documents: int, size: int) -> Corpus:
             content = str(elements)  # a list of integers is its own JSON
             total += len(content)
             file.write(f'{{"id": "{key}", "set": {content}}}\n')
+    flush(path)
     return Corpus(path, documents, total)
 
 
@@ -143,21 +165,28 @@ def _texts_of(path: Path) -> Iterator[str]:
                 yield text
 
 
-def _write(path: Path, contents: Iterator[str]) -> Corpus:
+def _write(path: Path, contents: Iterator[str], what: str = "") -> Corpus:
     count = total = 0
     with path.open("w", encoding="utf-8") as file:
         for text in contents:
             file.write(json.dumps({"id": str(count), "text": text}, ensure_ascii=False) + "\n")
             total += len(text.encode())
             count += 1
-    return Corpus(path, count, total)
+    flush(path)
+    return Corpus(path, count, total, what)
+
+
+def flush(path: Path) -> None:
+    """Bring a file to the disk, so that writing it does not slow down what is measured."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
 
 
 def write_queries(path: Path, corpus: Corpus, count: int, seed: int = 1) -> None:
-    """Write queries as JSON lines {"text", "near"}, in turn of two kinds.
+    """Write queries as JSON lines {"text", "near"}, of two kinds in turn.
 
     Near duplicates of documents of the corpus, a few words replaced by words of another document
-    (`near` is the place of the first); and documents like nothing in it, the words of one of its
+    (`near` is the position of the first); and documents like nothing in it, the words of one of its
     documents in another order (`near` is null), so that they are of the same vocabulary.
     """
     choose = random.Random(seed)

@@ -33,7 +33,7 @@ _WORD: Final = re.compile(rf"[{_IDEOGRAPHS}]|(?:(?![{_IDEOGRAPHS}])\w)+")
 
 
 class Engine(Protocol):
-    """Something that finds near duplicates. A document is named by its place, from 0."""
+    """Something that finds near duplicates. A document is named by its position, from 0."""
 
     def sketch(self, texts: Sequence[str]) -> None:
         """Make the signatures of texts, and drop them."""
@@ -85,7 +85,7 @@ def _pairs(place: int, found: Sequence[int]) -> set[tuple[int, int]]:
 
 
 class Lshdb:
-    """lshdb's library. Its documents' keys are their places."""
+    """lshdb's library. Its documents' keys are their positions."""
 
     def __init__(self, shingle: str, threads: int, path: Path | None) -> None:
         import lshdb
@@ -96,13 +96,10 @@ class Lshdb:
         self._db = lshdb.open(path, shingle=shingle) if path is not None else None
 
     def sketch(self, texts: Sequence[str]) -> None:
-        from lshdb import acceleration
         from lshdb.settings import SettingsRequest
         from lshdb.sketching.signing import sign
         from lshdb.tuning.resolve import resolve
 
-        # As in a long job: with what there is of the extra `speed`.
-        acceleration.speed_up()
         sign(texts, resolve(SettingsRequest(shingle=self._shingle)))
 
     def index(self, texts: Sequence[str]) -> None:
@@ -121,17 +118,6 @@ class Lshdb:
     def close(self) -> None:
         if self._db is not None:
             self._db.close()
-
-
-class LshdbNumpy(Lshdb):
-    """lshdb without its extra `speed`."""
-
-    def sketch(self, texts: Sequence[str]) -> None:
-        from lshdb.settings import SettingsRequest
-        from lshdb.sketching.signing import sign
-        from lshdb.tuning.resolve import resolve
-
-        sign(texts, resolve(SettingsRequest(shingle=self._shingle)))
 
 
 class Datasketch:
@@ -298,7 +284,6 @@ class FastSketchLSH:
 
 _CLASSES: Final[dict[str, Callable[[str, int, Path | None], Engine]]] = {
     "lshdb": Lshdb,
-    "lshdb numpy": LshdbNumpy,
     "datasketch": Datasketch,
     "rensa": Rensa,
     "rensa C": RensaC,
@@ -307,8 +292,8 @@ _CLASSES: Final[dict[str, Callable[[str, int, Path | None], Engine]]] = {
 }
 NAMES: Final = ("lshdb", "datasketch", "rensa", "gaoya", "FastSketchLSH")
 
-SHARE: Final = {"lshdb": 1.0, "datasketch": 0.1, "rensa": 0.2, "gaoya": 1.0, "FastSketchLSH": 0.2}
-"""Of the documents of an ingest, how many an engine is given: rates are per document."""
+_SHARE: Final = {"datasketch": 0.1, "rensa": 0.2, "rensa C": 0.2, "FastSketchLSH": 0.2}
+"""The part of the documents that is enough for an engine whose shingles are made in Python."""
 
 NOTES: Final = {
     "lshdb": "128 lanes, 16 bands of 6 rows; a durable file, content kept, answers verified",
@@ -324,9 +309,14 @@ def make(name: str, shingle: str, *, threads: int = 0, path: Path | None = None)
     return _CLASSES[name](shingle, threads, path)
 
 
+def enough(name: str, documents: int) -> int:
+    """How many of the documents an engine is given where figures are rates."""
+    return max(1, round(documents * _SHARE.get(name, 1.0)))
+
+
 def sketchers(name: str) -> list[str]:
     """The kinds of sketch that an engine has, as names for `make`."""
-    return {"rensa": ["rensa", "rensa C"], "lshdb": ["lshdb", "lshdb numpy"]}.get(name, [name])
+    return ["rensa", "rensa C"] if name == "rensa" else [name]
 
 
 def installed(name: str) -> str | None:

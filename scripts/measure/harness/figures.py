@@ -1,14 +1,14 @@
-"""Figures, ratios to the peers', and aims: what a benchmark found, as data.
+"""Figures, ratios to the peers', and aims: the results of a benchmark, as data.
 
-A figure is one measure of one engine in one case of a benchmark, over all repetitions; what is
-told is the median. The JSON of a run is machine, options, figures, ratios and aims.
+A figure is one measure of one engine in one case of a benchmark, over all repetitions; reports
+show the median. The JSON of a run is machine, options, figures, ratios and aims.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 OWN: Final = "lshdb"
@@ -19,8 +19,12 @@ PEAK: Final = "peak MB"
 P50: Final = "p50 ms"
 P99: Final = "p99 ms"
 SECONDS: Final = "seconds"
+CPU: Final = "CPU seconds"
 
-LESS_IS_BETTER: Final = {PEAK, P50, P99, SECONDS}
+Values = dict[str, float]
+"""The measures of one run."""
+
+LESS_IS_BETTER: Final = {PEAK, P50, P99, SECONDS, CPU}
 COMPARED: Final = {RATE, SPEED, *LESS_IS_BETTER}
 """Measures of which the ratio to a peer's says something."""
 
@@ -44,22 +48,13 @@ class Figure:
 
     @property
     def median(self) -> float:
-        """The value told."""
+        """The value that reports show."""
         return statistics.median(self.runs)
 
     def record(self) -> dict[str, Any]:
         """The figure in the JSON."""
-        return {
-            "benchmark": self.benchmark,
-            "case": self.case,
-            "engine": self.engine,
-            "measure": self.measure,
-            "documents": self.documents,
-            "median": self.median,
-            "min": min(self.runs),
-            "max": max(self.runs),
-            "runs": list(self.runs),
-        }
+        spread = {"median": self.median, "min": min(self.runs), "max": max(self.runs)}
+        return asdict(self) | spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +67,17 @@ class Ratio:
     engine: str
     ratio: float
 
-    def record(self) -> dict[str, Any]:
-        """The ratio in the JSON."""
-        return {
-            "benchmark": self.benchmark,
-            "case": self.case,
-            "measure": self.measure,
-            "engine": self.engine,
-            "ratio": self.ratio,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a figure of lshdb, or its ratio to another figure, is to be.
+    """The value that a figure of lshdb, or its ratio to another figure, should have.
 
     Attributes:
         benchmark, case, measure: the figure.
-        bound: the least value, or the most for measures of which less is better.
+        bound: the minimum, or the maximum for measures of which less is better.
         over: an engine: the ratio to its figure in the same case; or
         over_case: the ratio to lshdb's own figure in another case.
-        at_most: the bound is the most; by default as the measure has it.
+        at_most: whether the bound is a maximum, if the measure does not say.
     """
 
     benchmark: str
@@ -127,7 +112,7 @@ class Aim:
         return own / other if other else None
 
     def record(self, figures: Sequence[Figure]) -> dict[str, Any]:
-        """The aim and what became of it, in the JSON; null where it was not measured."""
+        """The aim and what was reached, in the JSON; null where it was not measured."""
         value = self.value(figures)
         short = None
         if value is not None:
@@ -145,7 +130,7 @@ class Aim:
 
 
 def verdict(short: float | None) -> str:
-    """In words, by which share of the bound an aim is missed."""
+    """Whether an aim is met, in words; `short` is the share of the bound that is missing."""
     if short is None:
         return "not measured"
     if short == 0:
@@ -154,22 +139,16 @@ def verdict(short: float | None) -> str:
     return f"falls short (by {percent}%)"
 
 
-def _median(
-    figures: Sequence[Figure], benchmark: str, case: str, engine: str, measure: str
-) -> float | None:
-    for figure in figures:
-        if (figure.benchmark, figure.case, figure.engine, figure.measure) == (
-            benchmark,
-            case,
-            engine,
-            measure,
-        ):
-            return figure.median
+def _median(figures: Sequence[Figure], *wanted: str) -> float | None:
+    """Of a benchmark, case, engine and measure."""
+    for one in figures:
+        if (one.benchmark, one.case, one.engine, one.measure) == wanted:
+            return one.median
     return None
 
 
 def collect(
-    benchmark: str, case: str, engine: str, documents: int, runs: Sequence[dict[str, float]]
+    benchmark: str, case: str, engine: str, documents: int, runs: Sequence[Values]
 ) -> list[Figure]:
     """The figures of the repetitions of a run, each a dictionary of the same measures."""
     return [
@@ -186,15 +165,8 @@ def ratios(figures: Sequence[Figure]) -> list[Ratio]:
             continue
         own = _median(figures, figure.benchmark, figure.case, OWN, figure.measure)
         if own is not None and figure.median:
-            found.append(
-                Ratio(
-                    figure.benchmark,
-                    figure.case,
-                    figure.measure,
-                    figure.engine,
-                    own / figure.median,
-                )
-            )
+            ratio = own / figure.median
+            found.append(Ratio(figure.benchmark, figure.case, figure.measure, figure.engine, ratio))
     return found
 
 
@@ -209,6 +181,6 @@ def results(
         "machine": machine,
         "options": options,
         "figures": [figure.record() for figure in figures],
-        "ratios": [ratio.record() for ratio in ratios(figures)],
+        "ratios": [asdict(ratio) for ratio in ratios(figures)],
         "aims": [aim.record(figures) for aim in aims],
     }

@@ -1,24 +1,30 @@
-"""What the benchmarks share: options, a directory with corpora and databases, measured runs."""
+"""One place to measure in: corpora and databases are made once, jobs run in turn, figures kept.
+
+A benchmark makes what it needs, gives the lab jobs to measure and aims to compare them with:
+
+    corpus = lab.corpus(lab.count(1_000_000, quick=10_000), size=1000)
+    database = lab.database(corpus)
+    lab.measure([Job("lshdb check", corpus.documents, lambda: taken(lshdb("check", ...)))])
+    lab.aim("lshdb check", SECONDS, 120)
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import corpora
-from corpora import Corpus
-from figures import PEAK
-from processes import Measured, lshdb_command, measure
+from measure.common.commands import Measured, lshdb, measure, own_script
+from measure.harness import corpora
+from measure.harness.corpora import Corpus
+from measure.harness.figures import OWN, PEAK, SECONDS, Aim, Figure, Values, collect
 
 SIZE: Final = 3000
 """Bytes of a document, unless a benchmark says otherwise."""
 SHINGLES: Final = ("word:3", "char:5")
-_RUNS: Final = Path(__file__).with_name("runs.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +32,12 @@ class Options:
     """What the command line asked for; None for the benchmark's own.
 
     Attributes:
-        engines: that are installed, lshdb among them or not.
+        engines: those that are installed.
         documents, size, shingle: of the corpus.
         input: the user's own documents.
         sets: how many sets `scale` adds; 0 for none.
+        against: the revision that `against` compares with.
+        directory: where files are made; None for a temporary directory.
     """
 
     engines: tuple[str, ...]
@@ -40,119 +48,28 @@ class Options:
     input: Path | None = None
     sets: int = 0
     repeat: int = 3
-
-    def count(self, full: int, quick: int) -> int:
-        """How many documents: those asked for, or the benchmark's own."""
-        return self.documents or (quick if self.quick else full)
+    against: str = ""
+    directory: Path | None = None
 
     def shingles(self) -> Sequence[str]:
         """The shinglings to be measured where both are."""
         return (self.shingle,) if self.shingle else SHINGLES
 
-    def peers(self) -> list[str]:
-        """The engines beside lshdb."""
-        return [name for name in self.engines if name != "lshdb"]
 
-    def as_asked(self, size: int = SIZE) -> bool:
-        """Whether the documents are those that the aims speak of."""
-        return self.input is None and self.size in (None, size)
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Something to measure.
 
-    def what(self, size: int = SIZE) -> str:
-        """What the documents are, in the name of a case."""
-        if self.input is not None:
-            return self.input.name
-        return size_name(self.size or size)
+    Attributes:
+        case: what the engine is asked for.
+        documents: how many it is given.
+        run: does it once, and returns the measures.
+    """
 
-
-def size_name(size: int) -> str:
-    """3 KB for 3000."""
-    return f"{size / 1000:g} KB" if size >= 1000 else f"{size} B"
-
-
-@dataclass
-class Lab:
-    """A directory in which corpora and databases are made once, and processes are measured."""
-
-    options: Options
-    directory: Path
-    _corpora: dict[tuple[int, int, str], Corpus] = field(default_factory=dict)
-    _made: int = 0
-
-    def say(self, message: str) -> None:
-        """Tell the user what is being done."""
-        print(message, file=sys.stderr, flush=True)
-
-    def fresh(self, suffix: str) -> Path:
-        """A path in the directory where nothing is, in a directory of its own."""
-        self._made += 1
-        directory = self.directory / str(self._made)
-        directory.mkdir()
-        return directory / f"bench{suffix}"
-
-    def corpus(self, documents: int, size: int, alphabet: str = "ASCII") -> Corpus:
-        """A corpus of generated documents, or of the first of the user's own."""
-        name = (documents, size, alphabet)
-        if name not in self._corpora:
-            path = self.fresh(".jsonl")
-            if self.options.input is not None:
-                made = corpora.write_copy(path, self.options.input, documents)
-                if not made.documents:
-                    raise SystemExit(f"{self.options.input}: no documents")
-            else:
-                made = corpora.write_generated(path, documents, size, alphabet)
-            self._corpora[name] = made
-            flush(path)
-        return self._corpora[name]
-
-    def hot_corpus(self, kind: str, documents: int, size: int) -> Corpus:
-        """A corpus of documents that share their buckets, of one of the kinds of corpora.HOT."""
-        path = self.fresh(".jsonl")
-        corpus = corpora.write_hot(path, kind, documents, size)
-        flush(path)
-        return corpus
-
-    def queries(self, corpus: Corpus, count: int) -> Path:
-        """Queries to a corpus, half of them near duplicates of its documents."""
-        path = self.fresh(".queries.jsonl")
-        corpora.write_queries(path, corpus, count)
-        return path
-
-    def init(self, shingle: str) -> Path:
-        """A new, empty database."""
-        path = self.fresh(".db")
-        measure([*lshdb_command(), "init", "-d", path, "--shingle", shingle], sample=False)
-        return path
-
-    def add(self, database: Path, corpus: Corpus) -> Measured:
-        """`lshdb add` of a corpus, from its start to its end."""
-        measured = measure([*lshdb_command(), "add", "--json", "-d", database, corpus.path])
-        report = json.loads(measured.out.splitlines()[-1])
-        if report["added"] != corpus.documents or report["failed"]:
-            raise SystemExit(f"lshdb add did not add {corpus.documents} documents: {report}")
-        return measured
-
-    def database(self, corpus: Corpus, shingle: str) -> Path:
-        """A new database with the documents of a corpus."""
-        path = self.init(shingle)
-        self.add(path, corpus)
-        return path
-
-    def run(self, *, variables: Mapping[str, str] | None = None, **spec: Any) -> Run:
-        """A task (see runs.py) in a process of its own."""
-        command: list[str | Path] = [sys.executable, _RUNS, json.dumps(spec, default=str)]
-        measured = measure(command, variables=variables)
-        return Run(json.loads(measured.out.splitlines()[-1]), measured)
-
-    def alternate(
-        self, engines: Sequence[str], run: Callable[[str], dict[str, float]]
-    ) -> dict[str, list[dict[str, float]]]:
-        """Run every engine, and again, so that a change of the machine's pace meets them all."""
-        done: dict[str, list[dict[str, float]]] = {engine: [] for engine in engines}
-        for repetition in range(self.options.repeat):
-            for engine in engines:
-                self.say(f"  {engine} ({repetition + 1} of {self.options.repeat})")
-                done[engine].append(run(engine))
-        return done
+    case: str
+    documents: int
+    run: Callable[[], Values]
+    engine: str = OWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,18 +80,129 @@ class Run:
     measured: Measured
 
 
-def with_peak(values: dict[str, float], measured: Measured) -> dict[str, float]:
+@dataclass
+class Lab:
+    """A directory for corpora and databases, and the figures and aims of all benchmarks so far."""
+
+    options: Options
+    directory: Path
+    benchmark: str = ""
+    figures: list[Figure] = field(default_factory=list)
+    aims: list[Aim] = field(default_factory=list)
+    _corpora: dict[tuple[object, ...], Corpus] = field(default_factory=dict)
+    _made: int = 0
+
+    # what is asked for
+
+    def count(self, full: int, quick: int) -> int:
+        """How many documents: those asked for, or the benchmark's own."""
+        return self.options.documents or (quick if self.options.quick else full)
+
+    @property
+    def shingle(self) -> str:
+        """The shingling where one is measured."""
+        return self.options.shingle or SHINGLES[0]
+
+    def describe(self, corpus: Corpus) -> str:
+        """A corpus and its shingling, in the name of a case."""
+        return f"{self.shingle}, {corpus.what}, {corpus.documents:,} documents"
+
+    # what is made
+
+    def fresh(self, suffix: str) -> Path:
+        """A path where nothing is, in a directory of its own."""
+        self._made += 1
+        directory = self.directory / str(self._made)
+        directory.mkdir()
+        return directory / f"bench{suffix}"
+
+    def corpus(
+        self, documents: int, size: int = SIZE, alphabet: str = "ASCII", duplicates: float = 0.1
+    ) -> Corpus:
+        """A corpus of generated documents, or of the first of the user's own."""
+        size = self.options.size or size
+        name = (documents, size, alphabet, duplicates)
+        if name not in self._corpora:
+            path = self.fresh(".jsonl")
+            self._corpora[name] = (
+                corpora.write_generated(path, documents, size, alphabet, duplicates)
+                if self.options.input is None
+                else corpora.write_copy(path, self.options.input, documents)
+            )
+        return self._corpora[name]
+
+    def queries(self, corpus: Corpus, count: int = 1000) -> Path:
+        """Queries to a corpus, half of them near duplicates of its documents."""
+        path = self.fresh(".queries.jsonl")
+        corpora.write_queries(path, corpus, count // 5 if self.options.quick else count)
+        return path
+
+    def init(self, shingle: str | None = None) -> Path:
+        """A new, empty database."""
+        path = self.fresh(".db")
+        lshdb("init", "-d", path, "--shingle", shingle or self.shingle, sample=False)
+        return path
+
+    def add(self, database: Path, corpus: Corpus) -> Measured:
+        """`lshdb add` of a corpus."""
+        measured = lshdb("add", "--json", "-d", database, corpus.path)
+        report = json.loads(measured.out.splitlines()[-1])
+        if report["added"] != corpus.documents or report["failed"]:
+            raise SystemExit(f"lshdb add did not add {corpus.documents} documents: {report}")
+        return measured
+
+    def database(self, corpus: Corpus) -> Path:
+        """A new database with the documents of a corpus."""
+        path = self.init()
+        self.add(path, corpus)
+        return path
+
+    # what is measured
+
+    def say(self, message: str) -> None:
+        """Show the user what is being done."""
+        print(message, file=sys.stderr, flush=True)
+
+    def task(self, name: str, *, variables: Mapping[str, str] | None = None, **given: Any) -> Run:
+        """Run a function of tasks.py in a process of its own."""
+        spec = json.dumps({"task": name, **given}, default=str)
+        measured = measure(own_script("harness.tasks", spec), variables=variables)
+        return Run(json.loads(measured.out.splitlines()[-1]), measured)
+
+    def measure(self, jobs: Sequence[Job], repeat: int | None = None) -> None:
+        """Run all jobs in turn, and again: a change of the machine's speed meets them all."""
+        repeat = repeat or self.options.repeat
+        done: list[list[Values]] = [[] for _ in jobs]
+        for repetition in range(repeat):
+            for job, runs in zip(jobs, done, strict=True):
+                self.say(f"{self.benchmark}: {job.engine}: {job.case} ({repetition + 1}/{repeat})")
+                runs.append(job.run())
+        for job, runs in zip(jobs, done, strict=True):
+            self.keep(job.case, job.documents, runs, job.engine)
+
+    def keep(self, case: str, documents: int, runs: Sequence[Values], engine: str = OWN) -> None:
+        """Keep the figures of all runs of a case."""
+        self.figures += collect(self.benchmark, case, engine, documents, runs)
+
+    def aim(self, case: str, measure: str, bound: float, **more: Any) -> None:
+        """Say what a figure should be; the user's own documents have no aims."""
+        if self.options.input is not None or self.options.size is not None:
+            return
+        if more.get("over", OWN) in (OWN, *self.options.engines):
+            self.aims.append(Aim(self.benchmark, case, measure, bound, **more))
+
+
+def with_peak(values: Values, measured: Measured) -> Values:
     """Some measures, and the peak of memory where it could be measured."""
     peak = measured.peak
     return values if peak is None else {**values, PEAK: peak / 1e6}
 
 
+def taken(measured: Measured) -> Values:
+    """How long a command took, and its peak of memory."""
+    return with_peak({SECONDS: measured.seconds}, measured)
+
+
 def bytes_on_disk(database: Path) -> int:
     """The size of a database with all the files that SQLite has beside it."""
     return sum(path.stat().st_size for path in database.parent.glob(database.name + "*"))
-
-
-def flush(path: Path) -> None:
-    """Bring a file to the disk, so that writing it does not slow down what is measured."""
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from engines import NAMES, installed
-from processes import MEMORY_METHOD, PROC
 
 import lshdb
+from measure.common.commands import MEMORY_METHOD, PROC
+from measure.harness.engines import NAMES, installed
 
 
 def facts() -> dict[str, Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from engines import NAMES, NOTES
-from figures import OWN, P50, P99, PEAK, RATE, SECONDS, SPEED
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from measure.harness.engines import NAMES, NOTES
+from measure.harness.figures import OWN, P50, P99, PEAK, RATE, SECONDS, SPEED
 
 Record = dict[str, Any]
 
@@ -50,7 +51,10 @@ def show(results: Record, console: Console) -> None:
         console.print(table)
         for line in _given(figures, engines):
             console.print(f"  {escape(line)}", highlight=False)
-    console.print("In brackets: lshdb's figure over the peer's. Peers' memory holds the documents.")
+    if ratios:
+        console.print(
+            "In brackets: lshdb's figure over the peer's. Peers hold documents in memory."
+        )
     for engine in _distinct(figure["engine"] for figure in results["figures"]):
         if engine in NOTES:
             console.print(f"  {engine}: {NOTES[engine]}", highlight=False)

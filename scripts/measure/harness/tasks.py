@@ -1,9 +1,8 @@
-"""One measured process: does one task with one engine, and prints what it took.
+"""What is measured in a process of its own: one task with one engine, as Lab.task starts it.
 
-python scripts/measure/runs.py '{"task": "query", "engine": "rensa", ...}'
+    python scripts/measure harness.tasks '{"task": "query", "engine": "rensa", ...}'
 
-The result is JSON on the last line. Documents are read, and what is imported is imported, before
-any time is taken.
+The result is JSON on the last line. Times begin after documents are read and modules imported.
 """
 
 from __future__ import annotations
@@ -17,8 +16,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import engines
-from corpora import read_texts
+from measure.harness import engines
+from measure.harness.corpora import read_texts
+from measure.harness.figures import P50, P99, SECONDS, SPEED, Values
 
 _WARM_UP: Final = 20
 
@@ -28,40 +28,33 @@ def main() -> None:
     print(json.dumps(_TASKS[spec.pop("task")](**spec)))
 
 
-def kernels(engine: str, cases: list[dict[str, Any]], seconds: float) -> dict[str, float]:
-    """MB/s of shingling and sketching, of each case in turn: the median of passes."""
-    speeds: dict[str, float] = {}
-    for case in cases:
-        texts = read_texts(Path(case["path"]), case["limit"])
-        size = sum(len(text.encode()) for text in texts)
-        made = engines.make(engine, case["shingle"], threads=1)
-        made.sketch(texts[: max(1, len(texts) // 10)])
-        passes: list[float] = []
-        while sum(passes) < seconds:
-            passes.append(_seconds(lambda: made.sketch(texts)))  # noqa: B023  (called at once)
-        speeds[case["case"]] = size / 1e6 / statistics.median(passes)
-        made.close()
-    return speeds
+def kernels(engine: str, shingle: str, path: str, limit: int, seconds: float) -> Values:
+    """MB/s of shingling and sketching, on one core: the median of passes."""
+    texts = read_texts(Path(path), limit)
+    made = engines.make(engine, shingle, threads=1)
+    made.sketch(texts[: max(1, len(texts) // 10)])
+    passes: list[float] = []
+    while sum(passes) < seconds:
+        passes.append(_seconds(lambda: made.sketch(texts)))
+    made.close()
+    return {SPEED: _bytes(texts) / 1e6 / statistics.median(passes)}
 
 
-def index(engine: str, shingle: str, path: str, limit: int) -> dict[str, float]:
+def index(engine: str, shingle: str, path: str, limit: int) -> Values:
     """How long a peer takes to index documents in memory."""
     texts = read_texts(Path(path), limit)
     made = engines.make(engine, shingle)
-    taken = _seconds(lambda: made.index(texts))
-    return {"seconds": taken, "bytes": sum(len(text.encode()) for text in texts)}
+    return {SECONDS: _seconds(lambda: made.index(texts)), "bytes": _bytes(texts)}
 
 
 def query(
     engine: str, shingle: str, path: str, limit: int, queries: str, database: str | None
-) -> dict[str, float]:
+) -> Values:
     """Milliseconds a query takes, and the share of near duplicates found.
 
     lshdb's file is `database`, made before; the others index the documents first.
     """
-    made = _indexed(
-        engine, shingle, read_texts(Path(path), limit) if database is None else [], database
-    )
+    made, _ = _indexed(engine, shingle, path, limit, database)
     with open(queries, encoding="utf-8") as lines:
         asked = [json.loads(line) for line in lines]
     for one in asked[:_WARM_UP]:
@@ -77,15 +70,14 @@ def query(
             found += one["near"] in answer
     made.close()
     return {
-        "p50 ms": 1000 * _percentile(taken, 50),
-        "p99 ms": 1000 * _percentile(taken, 99),
+        **_percentiles(taken),
         "queries/s": len(taken) / sum(taken),
         "found %": 100 * found / max(1, expected),
     }
 
 
-def hot(database: str, path: str, repeat: int) -> dict[str, float]:
-    """Milliseconds that the ten best of a large bucket take, for documents of the collection."""
+def hot(database: str, path: str, repeat: int) -> Values:
+    """Milliseconds until the ten best matches of a document in a large bucket are found."""
     import lshdb
 
     asked = read_texts(Path(path), repeat)
@@ -97,29 +89,28 @@ def hot(database: str, path: str, repeat: int) -> dict[str, float]:
             begun = time.perf_counter()
             db.query(text, top=10)
             taken.append(time.perf_counter() - begun)
-    return {"p50 ms": 1000 * _percentile(taken, 50), "p99 ms": 1000 * _percentile(taken, 99)}
+    return _percentiles(taken)
 
 
-def join(
-    engine: str, shingle: str, path: str, limit: int, database: str | None
-) -> dict[str, float]:
+def join(engine: str, shingle: str, path: str, limit: int, database: str | None) -> Values:
     """How long all pairs take, once the documents are indexed, and how many there are.
 
     lshdb's file is `database`, made before; the others index the documents first.
     """
-    texts = read_texts(Path(path), limit) if database is None else []
-    made = _indexed(engine, shingle, texts, database)
+    made, texts = _indexed(engine, shingle, path, limit, database)
     pairs: set[tuple[int, int]] = set()
     taken = _seconds(lambda: pairs.update(made.pairs(texts)))
     made.close()
-    return {"seconds": taken, "pairs": len(pairs)}
+    return {SECONDS: taken, "pairs": len(pairs)}
 
 
-def add(database: str, path: str, shingle: str, content: bool) -> dict[str, Any]:
+def add(
+    database: str, path: str, shingle: str, content: bool = True, workers: int | None = None
+) -> dict[str, Any]:
     """What `lshdb add` does, with the time at which each transaction was in the file.
 
-    Returns the curve: how many documents were in the file after so many seconds; and after how
-    many seconds it was closed, with the log copied.
+    Returns the curve, pairs of a number of documents and the seconds until they were in the file;
+    and the seconds until it was closed, with the log copied into it.
     """
     import lshdb
     from lshdb.model import AddReport
@@ -134,18 +125,23 @@ def add(database: str, path: str, shingle: str, content: bool) -> dict[str, Any]
             curve.append((done + report.documents, time.perf_counter() - begun))
 
         reader = Reader(of_sets=shingle == "set", format="jsonl")
-        db.add_files([path], reader, on_batch=stamp)
+        db.add_files([path], reader, on_batch=stamp, workers=workers)
     return {"curve": curve, "closed": time.perf_counter() - begun}
 
 
 def _indexed(
-    engine: str, shingle: str, texts: Sequence[str], database: str | None
-) -> engines.Engine:
+    engine: str, shingle: str, path: str, limit: int, database: str | None
+) -> tuple[engines.Engine, list[str]]:
     if database is not None:
-        return engines.make(engine, shingle, path=Path(database))
+        return engines.make(engine, shingle, path=Path(database)), []
+    texts = read_texts(Path(path), limit)
     made = engines.make(engine, shingle)
     made.index(texts)
-    return made
+    return made, texts
+
+
+def _bytes(texts: Sequence[str]) -> int:
+    return sum(len(text.encode()) for text in texts)
 
 
 def _seconds(function: Callable[[], object]) -> float:
@@ -154,8 +150,12 @@ def _seconds(function: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
+def _percentiles(seconds: Sequence[float]) -> Values:
+    return {P50: 1000 * _percentile(seconds, 50), P99: 1000 * _percentile(seconds, 99)}
+
+
 def _percentile(values: Sequence[float], percent: int) -> float:
-    """The least value that so many percent of the values do not exceed."""
+    """The smallest value that this percentage of the values do not exceed."""
     ordered = sorted(values)
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
 
@@ -168,7 +168,3 @@ _TASKS: Final[dict[str, Callable[..., dict[str, Any]]]] = {
     "join": join,
     "add": add,
 }
-
-
-if __name__ == "__main__":
-    main()

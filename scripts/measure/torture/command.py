@@ -1,9 +1,9 @@
-"""All that is done to break lshdb, one after the other, and a table of what broke.
+"""Try to break lshdb, and print a table of what broke: scripts/torture, ten minutes.
 
-Four parts share the time: processes that are killed at any statement (crashes), processes that
-write and read at once (soak), hostile input (fuzz), damaged files (damage). In ten minutes on two
-cores each does at least what LEAST says; what was reached is told. The exit status is 1 if a
-document was lost, an answer wrong, or a traceback seen.
+Four parts share the time: processes killed at any statement (crashes), processes that write and
+read at once (soak), hostile input (fuzz), damaged files (damage). In ten minutes on two cores each
+part does at least what LEAST says; the table shows what it reached. The exit status is 1 if a
+document was lost, an answer was wrong, or a traceback was seen.
 """
 
 from __future__ import annotations
@@ -18,11 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import crashes
-import damage
-import fuzz
-import soak
-from trial import Tally, processes
+from measure.torture import crashes, damage, fuzz, soak
+from measure.torture.trial import Tally, processes
 
 _NOTES: Final = 20
 SHARES: Final = {"crashes": 0.19, "soak": 0.22, "fuzz": 0.47, "damage": 0.12}
@@ -124,7 +121,7 @@ def _line(name: str, tally: Tally, seconds: float) -> str:
 
 def main() -> None:
     """Run the parts and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="scripts/torture", description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10.0, help="for all parts together")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this one")
     given = parser.parse_args()
@@ -141,7 +138,3 @@ def main() -> None:
             print(note, file=sys.stderr)
     print(table(parts))
     sys.exit(not all(part.tally.clean for part in parts.values()))
-
-
-if __name__ == "__main__":
-    main()

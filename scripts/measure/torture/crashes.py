@@ -1,13 +1,13 @@
-"""Kill processes that change a database, at any statement or moment, and see what is left of it.
+"""Kill processes that change a database, at any statement or moment, and check what is left.
 
-python scripts/measure/crashes.py --kill-points 200
+    python scripts/measure torture.crashes [--kill-points 200]
 
-Of each operation (add, also by compiled code, update, remove, reindex, dedup) a process is killed
-with SIGKILL at some statement that SQLite is given, on whichever connection, or the installed
-command at some moment. Then the file must open and pass lshdb's own check; what was acknowledged
-must be there whole, and of the batch under way all (its commit was done, and could not be told
-any more) or nothing; all similar pairs must be those of a file made anew with these documents;
-and doing the same again must complete it.
+Takes three minutes for 200 kills. A process that adds, updates, removes, reindexes or deduplicates
+is killed with SIGKILL: at a statement of SQLite on any connection, or, if it is the installed
+command, at some moment. Then the file must open and pass lshdb's own check. Every acknowledged step
+must be in it; the batch under way must be there whole (its commit was done, but the process died
+before it could say so) or not at all. All similar pairs must be those of a new file with the same
+documents, and running the operation again must complete it.
 """
 
 from __future__ import annotations
@@ -20,53 +20,38 @@ import random
 import signal
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
-from crash_operations import LOWER, THRESHOLD, Bench, Operation, State, contents, pairs
-from processes import lshdb_command
-
 import lshdb
 from lshdb.ingest import batches
-from lshdb.maintenance import reindexing
+from lshdb.maintenance import reindex as reindex_module
 from lshdb.maintenance.sorting import BandSorter
-from lshdb.store import checkpoint
+from measure.common.commands import lshdb_command, own_script
+from measure.torture.operations import (
+    LOWER,
+    THRESHOLD,
+    Bench,
+    Operation,
+    State,
+    contents,
+    pairs,
+)
+from measure.torture.trial import Tally
 
 _SMALL: Final = 90
 """Documents of a file whose statements are counted."""
 _LARGE: Final = 6_000
 """Documents of a file whose command is killed at some moment; a batch has 4,000."""
 _TIMED: Final = 5
-"""Of so many kills one is at a moment, not at a statement."""
+"""One kill in this many is at a moment, not at a statement."""
 _MANY_TIMES: Final = 3600.0
-
-
-@dataclass(slots=True)
-class Tally:
-    """What came of a sweep.
-
-    Attributes:
-        operations: changes that were begun, those of the second time too.
-        faults: how many of them were killed.
-        lost: documents that were acknowledged and are not as they were then.
-        wrong: files with anything else than what must be in them.
-        tracebacks: operations that ended by themselves, and not well.
-        notes: what is needed to see each of the last three again.
-    """
-
-    operations: int = 0
-    faults: int = 0
-    lost: int = 0
-    wrong: int = 0
-    tracebacks: int = 0
-    notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +59,7 @@ class Ended:
     """How a process ended: its status, the steps that it acknowledged, the statements it ran."""
 
     status: int
-    told: list[int]
+    acknowledged: list[int]
     statements: int
     commits: list[int]
 
@@ -97,10 +82,10 @@ def in_child(operation: Operation, path: Path, kill_at: int | None) -> Ended:
     with open(reading, "rb") as pipe:
         lines = pipe.read().splitlines()
     _, status = os.waitpid(pid, 0)
-    told = [json.loads(line) for line in lines]
-    counted = told.pop() if told and isinstance(told[-1], dict) else None
+    printed = [json.loads(line) for line in lines]
+    counted = printed.pop() if printed and isinstance(printed[-1], dict) else None
     statements, commits = (counted["statements"], counted["commits"]) if counted else (0, [])
-    return Ended(os.waitstatus_to_exitcode(status), told, statements, commits)
+    return Ended(os.waitstatus_to_exitcode(status), printed, statements, commits)
 
 
 def _counting(operation: Operation, path: Path, kill_at: int | None, pipe: int) -> None:
@@ -123,11 +108,11 @@ def _counting(operation: Operation, path: Path, kill_at: int | None, pipe: int) 
         return connection
 
     own, sqlite3.connect = sqlite3.connect, connect  # type: ignore[assignment]
-    operation.run(path, lambda steps: _tell(pipe, str(steps)))
+    operation.run(path, lambda steps: _write_line(pipe, str(steps)))
     os.write(pipe, json.dumps({"statements": last, "commits": commits}).encode() + b"\n")
 
 
-def _tell(pipe: int, text: str) -> None:
+def _write_line(pipe: int, text: str) -> None:
     os.write(pipe, text.encode() + b"\n")
 
 
@@ -144,7 +129,7 @@ class Sweep:
         self._seconds: dict[str, float] = {}
 
     def kills(self) -> Iterator[None]:
-        """Kill each operation in turn, for ever."""
+        """Kill each operation in turn, without end."""
         for turn in itertools.count():
             timed = turn % _TIMED == 1
             for operation in (self._large if timed else self._small).operations:
@@ -164,7 +149,7 @@ class Sweep:
         path = bench.fresh()
         ended = in_child(operation, path, None)
         assert ended.status == 0, operation.name
-        assert sum(ended.told) == len(operation.steps), operation.name
+        assert sum(ended.acknowledged) == len(operation.steps), operation.name
         self._know(bench, operation, path)
         return ended
 
@@ -198,8 +183,8 @@ class Sweep:
         ended = in_child(operation, path, kill_at)
         where = f"{operation.name} at statement {kill_at} of seed {self._seed}"
         self._count(ended.status, where)
-        done = sum(ended.told)
-        boundaries = [0, *itertools.accumulate(whole.told)]
+        done = sum(ended.acknowledged)
+        boundaries = [0, *itertools.accumulate(whole.acknowledged)]
         batches = [done, *(end for end in boundaries if end > done)][:2]
         if done not in boundaries:
             self._wrong(f"{where}: acknowledged {done} steps")
@@ -317,12 +302,11 @@ def _command(operation: Operation, path: Path) -> list[str]:
 
 
 def sweep(kill_points: int, seconds: float, seed: int) -> Tally:
-    """Kill so many times, or as often as the time allows; in this process, which forks."""
-    # Small batches, small runs, and a checkpoint after each batch, in a thread beside the next.
+    """Kill until the number or the time is reached; in this process, which forks."""
+    # Small batches and small runs, so that there are many moments between them.
     batches._BATCH_DOCUMENTS = 15  # type: ignore[misc]
-    checkpoint._START = 1  # type: ignore[misc]
-    reindexing._DOCUMENTS = 20  # type: ignore[misc]
-    vars(reindexing)["BandSorter"] = partial(BandSorter, held=4_000)
+    reindex_module._DOCUMENTS = 20  # type: ignore[misc]
+    vars(reindex_module)["BandSorter"] = partial(BandSorter, held=4_000)
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="lshdb-crashes-") as directory:
         swept = Sweep(Path(directory), seed)
@@ -346,7 +330,7 @@ def run(kill_points: int = 200, seconds: float = _MANY_TIMES, seed: int = 1) -> 
     """
     options = ["--kill-points", str(kill_points), "--seconds", str(seconds), "--seed", str(seed)]
     done = subprocess.run(
-        [sys.executable, __file__, "--json", *options],
+        own_script("torture.crashes", "--json", *options),
         stdout=subprocess.PIPE,
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
         check=True,
@@ -358,7 +342,7 @@ def run(kill_points: int = 200, seconds: float = _MANY_TIMES, seed: int = 1) -> 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--kill-points", type=int, default=200, metavar="N")
-    parser.add_argument("--seconds", type=float, default=_MANY_TIMES, help="at the most")
+    parser.add_argument("--seconds", type=float, default=_MANY_TIMES, help="maximum")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args()
@@ -372,7 +356,3 @@ def main() -> int:
     for note in tally.notes:
         print(note)
     return int(bool(tally.notes))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

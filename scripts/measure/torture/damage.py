@@ -1,9 +1,9 @@
-"""Damaged database files: bits flipped, files cut, pages lost, values of wrong kinds.
+"""Damaged database files: bits flipped, files cut, pages lost, values of wrong types.
 
-Each file is asked by several commands. An answer is right if it is that of the whole file, or an
-error that says so in a line. Where a command answers otherwise, the rows of the file tell: they
-differ from those that were written (a letter of a text, a threshold: nothing can know), or the
-answer is wrong.
+A part of scripts/torture. Several commands read each file. An answer is right if it is that of the
+whole file, or an error of one line. Any other answer is compared with the rows of the file: it is
+wrong if the rows are those that were written. If they differ (a letter of a text, a threshold), no
+command can know.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from trial import Tally, processes, run, spread
-
 import lshdb
+from measure.torture.trial import Tally, processes, run, spread
 
 QUESTIONS: Final = (
     ("info", "--json"),
@@ -285,7 +284,7 @@ def damage_one(
         tally.operations += 1
         if ended.defect:
             tally.defect(f"{way.__name__} {QUESTIONS[i]}: {ended.defect}")
-        # The size of the file is told by info; a file that was lengthened has another.
+        # Info prints the size of the file; a file that was lengthened has another.
         out = ended.out.replace(copy.name, "FILE")
         if ended.status == 0 == right[i][1] and out != right[i][0] and QUESTIONS[i][0] != "info":
             if expected is None:
@@ -310,7 +309,7 @@ def _rows_of_copy(path: Path) -> object:
 
 
 def work(number: int, seconds: float, directory: str, files: int = 1 << 60) -> Tally:
-    """Damage files for some seconds, or so many files."""
+    """Damage files for some seconds, or up to a number of them."""
     here = Path(directory)
     (here / "whole").mkdir()
     made = make_files(here / "whole")

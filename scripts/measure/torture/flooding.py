@@ -1,12 +1,12 @@
-"""Hash flooding: documents made to share a bucket, for a seed that the opponent knows.
+"""Hash flooding: documents made to share a bucket, under a seed that the attacker knows.
 
-With the seed known, anybody can try elements until one is found for each lane of a band whose
-hash is less than nearly all others. Documents that have these few elements and nothing else in
-common then share that band's bucket: each query with another such document has all of them as
-candidates. With a seed that nobody knows (`lshdb init --seed random`) the same documents are
-strangers.
+    python scripts/measure torture.flooding
 
-Run it with the Python of the project's environment; it prints a line for each seed.
+Takes ten seconds; prints a line for each seed. Anyone who knows the seed can try elements until,
+for each lane of a band, one has a hash below nearly all others. Documents that have these few
+elements in common, and nothing else, share that band's bucket: a query with such a document has all
+of them as candidates. Under a seed that nobody knows (`lshdb init --seed random`) they do not
+collide.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def documents(common: list[int], count: int, others: int) -> list[tuple[str, lis
 
 
 def flood(path: Path, seed: int | str, made: list[tuple[str, list[int | str]]]) -> dict[str, float]:
-    """Add the documents to a new file, and tell what its buckets and queries are like."""
+    """Add the documents to a new file, and measure its buckets and queries."""
     with lshdb.open(path, seed=seed, **_SETTINGS) as db:  # type: ignore[arg-type]
         db.add_many(made)
         _, rows = db.sql("SELECT max(documents), sum(documents * (documents - 1)) / 2 FROM buckets")
@@ -87,9 +87,5 @@ def main() -> None:
         union = len(common) + 2 * given.others
         print(f"{len(made)} documents, any two of similarity {len(common) / union:.3f}")
         for seed in (settings.seed, settings.seed + 1, "random"):
-            told = flood(Path(directory) / f"{seed}.db", seed, made)
-            print(f"seed {seed}: " + ", ".join(f"{n} {v:,.1f}" for n, v in told.items()))
-
-
-if __name__ == "__main__":
-    main()
+            measured = flood(Path(directory) / f"{seed}.db", seed, made)
+            print(f"seed {seed}: " + ", ".join(f"{n} {v:,.1f}" for n, v in measured.items()))

@@ -1,9 +1,9 @@
 """Hostile input: random bytes, texts, JSON lines, keys, settings, options and SQL.
 
-Commands run in this process (trial.run), one in 200 is the installed one in a process of its own,
-and the library is called as well. Nothing may end with
-a traceback or hang, what is printed may not act on a terminal, SQL may not change the file; and
-documents that were acknowledged must be in it, as they were given.
+A part of scripts/torture. Commands run in this process (trial.run); one in 200 is the installed one
+in a process of its own; and calls go to the library. Nothing may end with a traceback or hang,
+output may not act on a terminal, SQL may not change the file, and acknowledged documents must be in
+it, as they were given.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import sqlite3
 import time
 import traceback
@@ -19,12 +20,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-from trial import Hang, Tally, limited, processes, run, run_installed, spread
-
 import lshdb
+from measure.torture.trial import Hang, Tally, limited, processes, run, run_installed, spread
 
 _INSTALLED: Final = 200
-"""Of so many commands one is started as a process of its own."""
+"""One command in this many is started as a process of its own."""
 _LONGEST_ARGUMENT: Final = 100_000
 """Bytes; a system takes no more, at least of some."""
 _PIECES: Final = (
@@ -214,57 +214,18 @@ _SETTINGS: Final = {
     "--seed": ("0", "random", "-1", "9223372036854775807", "9223372036854775808", "x", "1e3", "٣"),
     "--for": ("baskets", "code", "x", ""),
 }
-_COMMANDS: Final = (
-    "init",
-    "add",
-    "query",
-    "pairs",
-    "clusters",
-    "dedup",
-    "compare",
-    "remove",
-    "show",
-    "buckets",
-    "sql",
-    "info",
-    "tune",
-    "check",
-    "backup",
-    "reindex",
-    "x",
-    "",
+_COMMANDS: Final = shlex.split(
+    """
+    init add query pairs clusters dedup compare remove show buckets sql info tune check backup
+    reindex x ''
+    """
 )
-_OPTIONS: Final = (
-    "--json",
-    "--csv",
-    "--top",
-    "--threshold",
-    "--key",
-    "--text",
-    "--estimate",
-    "--exhaustive",
-    "--star",
-    "--containment",
-    "--keep",
-    "--format",
-    "--help",
-    "--version",
-    "--documents",
-    "--on-similar",
-    "skip",
-    "--auto-key",
-    "--strict",
-    "--key-field",
-    "--dropped",
-    "-o",
-    "-",
-    "--",
-    "",
-    "0",
-    "1",
-    "-1",
-    "nan",
-    "1e9",
+_OPTIONS: Final = shlex.split(
+    """
+    --json --csv --top --threshold --key --text --estimate --exhaustive --star --containment
+    --keep --format --help --version --documents --on-similar skip --auto-key --strict
+    --key-field --dropped -o - -- '' 0 1 -1 nan 1e9
+    """
 )
 
 
@@ -307,7 +268,7 @@ class Fuzz:
             self._kept[name] = {}
 
     def go(self, seconds: float, inputs: int = 1 << 60) -> Tally:
-        """Make inputs for some seconds, or so many."""
+        """Make inputs for some seconds, or up to a number of them."""
         os.chdir(self._directory)
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.tally.faults < inputs:
@@ -579,7 +540,7 @@ def _encodable(text: str) -> str:
 
 
 def work(number: int, seconds: float, directory: str, inputs: int = 1 << 60) -> Tally:
-    """Make inputs for some seconds, or so many."""
+    """Make inputs for some seconds, or up to a number of them."""
     before = Path.cwd()
     try:
         return Fuzz(number, Path(directory).resolve()).go(seconds, inputs)

@@ -1,4 +1,4 @@
-"""What is done to a file while its process is killed (crashes.py), and what must come of it."""
+"""The operations that crashes.py kills, and what a file holds after each of their steps."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import lshdb
-from lshdb import acceleration
 from lshdb.errors import KeyNotFound
-from lshdb.store import direct_rows
 
 THRESHOLD: Final = 0.7
 LOWER: Final = 0.5
@@ -23,7 +21,7 @@ LOWER: Final = 0.5
 
 Elements: TypeAlias = frozenset[int]
 State: TypeAlias = dict[str, Elements]
-Tell: TypeAlias = Callable[[int], None]
+Acknowledge: TypeAlias = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +29,14 @@ class Operation:
     """A change to a file, done in steps that are acknowledged.
 
     Attributes:
-        run: does it, and tells how many steps are done, as they are.
+        run: does it, and acknowledges each number of steps as they are done.
         steps: the keys whose documents each step changes.
         command: what does the same on the command line, after the name of the file.
         again: the exit status that the command may have when all was done before.
     """
 
     name: str
-    run: Callable[[Path, Tell], None]
+    run: Callable[[Path, Acknowledge], None]
     steps: list[list[str]]
     command: list[str]
     again: int = 0
@@ -69,25 +67,19 @@ class Bench:
         self.operations = [
             Operation(
                 "add",
-                lambda path, tell: _add(path, new, tell),
+                lambda path, acknowledge: _add(path, new, acknowledge),
                 [[key] for key, _ in new],
                 ["add", *_write(directory / "new", new, 3)],
             ),
             Operation(
-                "add directly",
-                lambda path, tell: _add_directly(path, new, tell),
-                [[key] for key, _ in new],
-                ["add", *_write(directory / "also new", new, 3)],
-            ),
-            Operation(
                 "update",
-                lambda path, tell: _add(path, changed, tell),
+                lambda path, acknowledge: _add(path, changed, acknowledge),
                 [[key] for key, _ in changed],
                 ["add", *_write(directory / "changed", changed, 3)],
             ),
             Operation(
                 "remove",
-                lambda path, tell: _remove(path, gone, tell),
+                lambda path, acknowledge: _remove(path, gone, acknowledge),
                 gone,
                 ["remove", *itertools.chain.from_iterable(gone)],
                 again=1,
@@ -95,7 +87,7 @@ class Bench:
             Operation("reindex", _reindex, [[]], ["reindex", "--threshold", str(LOWER)]),
             Operation(
                 "dedup",
-                lambda path, tell: _dedup(path, files, tell),
+                lambda path, acknowledge: _dedup(path, files, acknowledge),
                 [[key] for key, _ in lines],
                 ["dedup", *files, "-o", str(directory / "kept.jsonl")],
             ),
@@ -105,7 +97,6 @@ class Bench:
         self.after: dict[str, State] = {}
         self.given = {
             "add": {key: frozenset(one) for key, one in new},
-            "add directly": {key: frozenset(one) for key, one in new},
             "update": {key: frozenset(one) for key, one in changed},
         }
         self._pairs: dict[object, set[tuple[str, str, float]]] = {}
@@ -118,7 +109,7 @@ class Bench:
         return self.copy
 
     def state(self, operation: Operation, done: int) -> State:
-        """What the file holds after so many steps."""
+        """What the file holds after some number of steps."""
         state = dict(self.before)
         for key in itertools.chain.from_iterable(operation.steps[:done]):
             state.pop(key, None)
@@ -147,7 +138,7 @@ class Bench:
         """The similar pairs of a file that is made with these documents at once."""
         name = (frozenset(state.items()), threshold)
         if name not in self._pairs:
-            other = self.directory / "anew.db"
+            other = self.directory / "other.db"
             with lshdb.open(other, shingle="set", threshold=threshold, permutations=64) as db:
                 db.add_many((key, list(one)) for key, one in state.items())
                 self._pairs[name] = pairs(db)
@@ -167,35 +158,28 @@ def _write(name: Path, documents: Sequence[tuple[str, list[int]]], files: int) -
     return paths
 
 
-def _add(path: Path, documents: list[tuple[str, list[int]]], tell: Tell) -> None:
+def _add(path: Path, documents: list[tuple[str, list[int]]], acknowledge: Acknowledge) -> None:
     with lshdb.open(path) as db:
-        db.add_many(documents, workers=0, on_batch=lambda report: tell(report.documents))
+        db.add_many(documents, workers=0, on_batch=lambda report: acknowledge(report.documents))
 
 
-def _add_directly(path: Path, documents: list[tuple[str, list[int]]], tell: Tell) -> None:
-    """The same by compiled code, if that is installed, however few they are."""
-    acceleration.speed_up()
-    direct_rows._FEWEST = 1  # type: ignore[misc]
-    _add(path, documents, tell)
-
-
-def _remove(path: Path, groups: list[list[str]], tell: Tell) -> None:
+def _remove(path: Path, groups: list[list[str]], acknowledge: Acknowledge) -> None:
     with lshdb.open(path) as db:
         for keys in groups:
             with suppress(KeyNotFound):  # the second time some are gone
                 db.remove_many(keys)
-            tell(1)
+            acknowledge(1)
 
 
-def _reindex(path: Path, tell: Tell) -> None:
+def _reindex(path: Path, acknowledge: Acknowledge) -> None:
     with lshdb.open(path) as db:
         db.reindex(threshold=LOWER, recall=0.99)
-        tell(1)
+        acknowledge(1)
 
 
-def _dedup(path: Path, files: list[str], tell: Tell) -> None:
+def _dedup(path: Path, files: list[str], acknowledge: Acknowledge) -> None:
     with lshdb.open(path) as db:
-        for _ in db.dedup(files, workers=0, on_batch=lambda report: tell(report.documents)):
+        for _ in db.dedup(files, workers=0, on_batch=lambda report: acknowledge(report.documents)):
             pass
 
 

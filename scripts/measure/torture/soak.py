@@ -1,12 +1,12 @@
 """Processes that write and read one database at the same time, and what each of them saw.
 
-    python scripts/measure/soak.py [SECONDS]
+    python scripts/measure torture.soak [SECONDS]
 
-For half of the time one process writes and eight read, for the other half four write and four
-read. Writers add, replace and remove batches of documents, and keep account of what was
-acknowledged; at the end the file must hold just that. Readers look at one moment of the file and
-see that each batch is whole or absent, and each document in all bands or in none. All open and
-close the file again and again, so that the log is made, copied and deleted all the time.
+Takes a minute, or the given seconds. For half of the time one process writes and eight read, for
+the other half four write and four read. Writers add, replace and remove batches of documents and
+record what was acknowledged; at the end the file must hold exactly that. Readers look at one moment
+of the file and check that each batch is whole or absent, and each document in all bands or in none.
+All open and close the file again and again, so that the log is often created, copied and deleted.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import Final
 
 import lshdb
 from lshdb.search.buckets import buckets_of
+from measure.common.commands import own_script
 
 BATCH: Final = 20
 """Documents in a batch, which is written in one transaction."""
@@ -51,7 +52,7 @@ class Figures:
         inconsistent: reads that saw a part of a batch, or a document in some bands only.
         locked: errors that the file is locked.
         tracebacks: any other errors.
-        longest_wait: seconds that a write took, with its waiting, at the most.
+        longest_wait: maximum seconds that a write took, with its waiting.
         log_bytes: the largest size of the log.
         damaged: whether the file is not sound at the end.
     """
@@ -69,7 +70,7 @@ class Figures:
 
 
 def run(seconds: float, directory: Path | None = None) -> Figures:
-    """Write and read for about so many seconds, in a new database that is deleted at the end."""
+    """Write and read for some seconds, in a new database that is deleted at the end."""
     begun = time.monotonic()
     total: Counter[str] = Counter()
     longest = 0.0
@@ -121,7 +122,7 @@ def run(seconds: float, directory: Path | None = None) -> Figures:
 
 def _start(path: Path, name: str, seconds: float) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, __file__, "--part", path, name, str(seconds)],
+        own_script("torture.soak", "--part", str(path), name, str(seconds)),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -164,7 +165,7 @@ _COUNTS: Final = """
 
 
 def _is_whole(db: lshdb.Database) -> bool:
-    """Whether batches are whole, and documents have their rows, as far as numbers tell."""
+    """Whether batches are whole, and documents have their rows, as far as numbers show."""
     ((documents, signatures, bands),) = db.sql(_COUNTS)[1]
     assert isinstance(documents, int)
     assert isinstance(signatures, int)
@@ -188,7 +189,7 @@ class _Part:
         self._made = 0
 
     def work(self, seconds: float) -> None:
-        """Do what this process does, for so many seconds."""
+        """Do what this process does, for some seconds."""
         until = time.monotonic() + seconds
         act = self.write if self.name[0] == "w" else self.read
         while time.monotonic() < until:
@@ -275,7 +276,3 @@ def main() -> None:
     figures = run(float(sys.argv[1]) if sys.argv[1:] else 60.0)
     for name, value in asdict(figures).items():
         print(f"{name:14} {value:,.1f}" if isinstance(value, float) else f"{name:14} {value:,}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,9 @@
-"""Running lshdb's commands thousands of times a minute, in this process, and judging each.
+"""Run lshdb's commands thousands of times a minute, in this process, and judge how each ended.
 
-A command runs as the installed one does, but for the start of Python; `run_installed` starts the
-installed one itself. What it may not do whatever its input: end with a traceback, take more than
-ten seconds, print a character that acts on a terminal, end with another status than 0, 1 or 2, or
-say nothing of why.
+A command runs as the installed one does, but without the start of Python; `run_installed` starts
+the installed one. Whatever its input, a command may not end with a traceback, take more than ten
+seconds, print a character that acts on a terminal, end with a status other than 0, 1 or 2, or fail
+without giving a reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tempfile import TemporaryFile
 from types import FrameType
 from typing import Any, Final, NoReturn
 
-from processes import lshdb_command
+from measure.common.commands import lshdb_command
 
 SECONDS: Final = 10
 """What takes longer than this hangs."""
@@ -151,7 +151,7 @@ def run_installed(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
 
 @cache
 def _command() -> Any:
-    """The whole command line. Typer makes it anew for each call: more work than most commands."""
+    """The whole command line. Typer builds it for each call: more work than most commands."""
     from typer.main import get_command
 
     from lshdb.cli.app import make_app

@@ -1,0 +1,1 @@
+"""What measures lshdb and tries to break it; scripts/README.md lists every script."""

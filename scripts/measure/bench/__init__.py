@@ -1,0 +1,1 @@
+"""The benchmarks, a module each, and the command that runs them; their results are in results/."""

@@ -1,0 +1,1 @@
+"""What an index finds, beside brute force or beside its S-curve."""

@@ -1,0 +1,6 @@
+"""What the benchmarks share.
+
+lab.py makes corpora and databases, runs jobs in turn and keeps their figures and aims; corpora.py
+writes documents; engines.py runs lshdb and its peers behind one interface; tasks.py is what runs in
+a process of its own; figures.py and report.py turn runs into medians, ratios, verdicts and tables.
+"""

@@ -1,0 +1,1 @@
+"""What tries to break lshdb: killed processes, many processes, hostile input, damaged files."""
