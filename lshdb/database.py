@@ -309,7 +309,7 @@ class Database:
             signatures: uint32[n, permutations]; other integers if they fit in 32 bits.
             made_with: how they were made.
             shingles: int64[n], how many shingles each document has, repetitions counted; not for
-                another program's signatures, where lengths and containment cannot be told.
+                another program's signatures, whose lengths and containment are unknown.
             digests: 16 bytes each, of the documents' contents, as `Database.signatures` has them:
                 equal for equal documents only. None to take signatures for documents.
             on_batch: as for `add_many`.
@@ -596,8 +596,8 @@ class Database:
             KeyNotFound: no document has the key.
             ContentError: a text for a database of sets, or the other way round.
 
-        Passages are looked for in the first 4,000,000 characters, and 10,000 at the most are
-        told; a LimitWarning says so where there is more.
+        Passages are looked for in the first 4,000,000 characters, and there are 10,000 at most; a
+        LimitWarning says so where there is more.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db", shingle="word:2") as db:
@@ -888,7 +888,7 @@ class Database:
             threshold: from which on pairs are similar; None for the database's own.
             sample: how many documents are compared with all; None for what takes some seconds.
             seed: of the sample; the same file and seed give the same result.
-            on_progress: told from time to time how many comparisons are done, and of how many.
+            on_progress: called from time to time with how many comparisons are done, of how many.
 
         Raises:
             UsageError: numbers out of range.
@@ -1057,7 +1057,7 @@ def open_database(
         construction: the same as text, "and ROWS, or BANDS", or a cascade of levels, innermost
             first: "and 4, or 4, and 4, or 4" (see lshdb.Construction).
         sketch: `fast` (the default) or `minhash`.
-        seed: of all hashes, 0 to 2^63 - 1; 1. `random` is one that nobody can foretell, kept in
+        seed: of all hashes, 0 to 2^63 - 1; 1. `random` is one that nobody can predict, kept in
             the file; for a file that exists, that it has such a one.
         content: whether to keep the documents, so that similarities are exact; True.
         purpose: `short-text`, `documents`, `code` or `baskets`: shingle and threshold that suit

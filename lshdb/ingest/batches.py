@@ -29,9 +29,9 @@ _BATCH_SHARE: Final = 5
 """A batch takes at least one document for so many that the file has."""
 _BATCH_ROWS: Final = 3_200_000
 """Band rows of a batch at the most: their bucket keys are in memory all at once."""
-_BATCH_BYTES: Final = 44_000_000
+_BATCH_BYTES: Final = 30_000_000
 """Memory that the documents of a batch take at the most; two batches are under way at once."""
-_READ_LATER: Final = 6
+_READ_LATER: Final = 9
 """A batch of documents that are read where they are signed takes so many times as many bytes: of
 these only some are in memory at once (see lshdb.ingest.workers)."""
 _BATCH_SECONDS: Final = 5.0

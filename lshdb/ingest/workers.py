@@ -199,7 +199,7 @@ class Workers:
         """Have a part signed by this thread's process; its reply, or None where that fails."""
         if getattr(self._own, "failed", 0) >= _ATTEMPTS:
             return None
-        # Whatever it is: the part is signed here, and what is wrong with it told then.
+        # Whatever it is: the part is signed here, and an error is then reported once.
         try:
             process = getattr(self._own, "process", None)
             if process is None:
@@ -295,7 +295,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         except EOFError:
             return
         reply = None
-        # Whatever it is: it is signed where it came from, and what is wrong with it told there.
+        # Whatever it is: it is signed where it came from, and an error is reported there.
         with suppress(Exception):
             part = pickle.loads(request)
             signed = sign_part(part, settings, parser, rows)

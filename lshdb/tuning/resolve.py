@@ -81,7 +81,7 @@ def resolve(request: SettingsRequest) -> Settings:
 
 
 def reindexed(request: SettingsRequest, settings: Settings) -> Settings:
-    """The settings of a file whose index is made anew from its signatures.
+    """The settings of a file whose index is rebuilt from its signatures.
 
     What is not given stays, and bands and rows are chosen unless they are given. Only
     threshold, recall and construction can change: the others are in the signatures.
