@@ -14,6 +14,12 @@ from lshdb.sources import records
 from lshdb.sources.readers import Item, Reader
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest: no processor then waits for them at the end."""
+    first = {"test_spark.py": 0, "test_bench.py": 1, "test_packaging.py": 2}
+    items.sort(key=lambda item: first.get(item.path.name, len(first)))
+
+
 @pytest.fixture(scope="module", params=["json", "orjson"])
 def both_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run each test of a module with Python's own JSON parser and with that of the extra."""

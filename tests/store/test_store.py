@@ -530,7 +530,7 @@ def test_a_log_that_others_always_read_is_emptied(path: Path) -> None:
     log_sizes: list[int] = []
     try:
         assert begun.wait(60)
-        add_one_by_one(path, log_sizes, 400)
+        add_one_by_one(path, log_sizes, 120)
     finally:
         done.set()
         thread.join()
