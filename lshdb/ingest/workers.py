@@ -189,7 +189,11 @@ class Workers:
                 break
             self._under_way.append(self._waiting.popleft())
             self._bytes += pending.size
-            pending.future = self._threads.submit(self._elsewhere, pending.part)
+            try:
+                pending.future = self._threads.submit(self._elsewhere, pending.part)
+            except RuntimeError:  # the system has no more threads
+                pending.future = Future()
+                pending.future.set_result(None)
 
     def _sign(self, part: Part) -> SignedPart:
         """Sign a part here."""
@@ -201,19 +205,21 @@ class Workers:
             return None
         # Whatever it is: the part is signed here, and an error is then reported once.
         try:
+            request = _request(part)
+        except Exception:
+            return None
+        try:
             process = getattr(self._own, "process", None)
             if process is None:
                 process = self._own.process = self._started()
-            requests, replies = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
-            _send(requests, _request(part))
-            reply: bytes | None = pickle.load(replies)
-            return reply
-        except (EOFError, OSError, pickle.UnpicklingError):
+            _send(cast(BinaryIO, process.stdin), request)
+            reply: bytes | None = pickle.load(cast(BinaryIO, process.stdout))
+        except Exception:
+            # Most often it has ended; in any case nobody knows what it would say next.
             self._own.process = None
             self._own.failed = getattr(self._own, "failed", 0) + 1
-        except Exception:
-            pass
-        return None
+            return None
+        return reply
 
     def _started(self) -> subprocess.Popen[bytes]:
         """A new process; OSError if the system will not start one, or none is wanted any more."""
