@@ -251,10 +251,6 @@ class Shingles:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def of(self, i: int) -> npt.NDArray[np.uint64]:
-        """The hashes of document i, uint64[any]."""
-        return self.hashes[self.offsets[i] : self.offsets[i + 1]]
-
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -18,8 +18,9 @@ from typing import Any
 
 import lshdb
 from lshdb.model import Document
-from lshdb.store.connection import FORMAT_VERSION
+from lshdb.store.migrations import newest_format
 
+FORMAT_VERSION = newest_format()
 DIRECTORY = Path(__file__).parent / "golden"
 PANCAKES = (
     "Whisk the flour with the eggs and the milk, rest the batter for an hour, then fry thin "

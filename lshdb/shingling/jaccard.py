@@ -21,21 +21,16 @@ MARGIN: Final = 5.0
 """Standard errors by which an estimate may lie below a similarity that is still verified."""
 
 
-def similarities(one: Hashes, others: Shingles) -> Shares:
-    """The Jaccard similarity of one set to each of n sets.
+def intersections(one: Hashes, others: Shingles) -> Counts:
+    """How many hashes of one set are in each of n sets.
 
     Args:
         one: uint64[any], sorted and distinct.
         others: n documents' hashes, each distinct.
 
     Returns:
-        float64[n]; 0 for two empty sets: an empty document is similar to nothing.
+        int64[n].
     """
-    return similarity(intersections(one, others), len(one), np.diff(others.offsets))
-
-
-def intersections(one: Hashes, others: Shingles) -> Counts:
-    """How many hashes of one set are in each of n sets, int64[n]; arguments as above."""
     if not len(one):
         return np.zeros(len(others), dtype=np.int64)
     place = np.searchsorted(one, others.hashes)
@@ -46,7 +41,10 @@ def intersections(one: Hashes, others: Shingles) -> Counts:
 
 
 def similarity(shared: Counts, one: int, others: Counts) -> Shares:
-    """Jaccard from sizes: intersections int64[n], the one set's size, the others' int64[n]."""
+    """Jaccard from sizes: intersections int64[n], the one set's size, the others' int64[n].
+
+    float64[n]; 0 for two empty sets: an empty document is similar to nothing.
+    """
     found: Shares = shared / np.maximum(one + others - shared, 1)
     return found
 

@@ -79,8 +79,6 @@ Mode: TypeAlias = Literal["create", "write", "read"]
 
 APPLICATION_ID: Final = 0x6C736864
 """The mark of an lshdb file in SQLite's header: the bytes `lshd`."""
-FORMAT_VERSION: Final = newest_format()
-"""The version of the tables and hashes, in the header's user_version."""
 
 TIMEOUT: Final = 30.0
 """Seconds to wait for another process's write before giving up, unless told otherwise."""

@@ -119,14 +119,6 @@ def false_negatives(similarity: float, construction: Construction) -> float:
     return candidate_probabilities(similarity, construction)[1]
 
 
-def false_positives(similarity: float, construction: Construction) -> float:
-    """The share of pairs of this similarity, not similar ones, that are candidates: p(s).
-
-    For b bands of r rows 1 - (1 - s^r)^b. They cost a verification each, and are no wrong answers.
-    """
-    return candidate_probabilities(similarity, construction)[0]
-
-
 def candidates_per_query(
     distribution: Distribution, documents: int, construction: Construction
 ) -> float:
@@ -135,13 +127,6 @@ def candidates_per_query(
     power = construction.rows * construction.least_bands
     p = curve(distribution.for_power(power), construction)
     return documents * float((distribution.weights * p).sum())
-
-
-def candidates_per_join(
-    distribution: Distribution, documents: int, construction: Construction
-) -> float:
-    """The expected candidate pairs among so many documents: N (N - 1) / 2 sum_i w_i p(s_i)."""
-    return candidates_per_query(distribution, documents, construction) * (documents - 1) / 2
 
 
 def rows_per_query(distribution: Distribution, documents: int, construction: Construction) -> float:

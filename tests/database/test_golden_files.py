@@ -14,13 +14,13 @@ import inspection
 import make_golden
 import numpy as np
 import pytest
+from make_golden import FORMAT_VERSION
 
 import lshdb
 from lshdb.errors import NewerFormat, StoreError
 from lshdb.model import Construction
 from lshdb.sketching.banding import bucket_keys
 from lshdb.store import migrations, sealing
-from lshdb.store.connection import FORMAT_VERSION
 from lshdb.store.migrations import Step, newest_format
 
 GOLDEN = sorted(path.name.removesuffix(".db.xz") for path in make_golden.DIRECTORY.glob("*.db.xz"))

@@ -24,7 +24,8 @@ from lshdb.errors import (
     UsageError,
 )
 from lshdb.model import Construction, Settings, Shingling
-from lshdb.store.connection import FORMAT_VERSION, Mode, is_new
+from lshdb.store.connection import Mode, is_new
+from lshdb.store.migrations import newest_format
 
 MODES: list[Mode] = ["create", "write", "read"]
 SCHEMA = (*inspection.TABLES, "buckets", "bucket_members", "candidate_pairs")
@@ -88,7 +89,7 @@ REFUSED: dict[str, tuple[Callable[[Path], None], type[StoreError], str]] = {
     "newer": (
         altered("PRAGMA user_version = 12"),
         NewerFormat,
-        rf"format 12, and this lshdb reads up to {FORMAT_VERSION}: upgrade",
+        rf"format 12, and this lshdb reads up to {newest_format()}: upgrade",
     ),
     "no version": (altered("PRAGMA user_version = 0"), DamagedFile, "format 0"),
     "settings gone": (altered("DELETE FROM settings"), DamagedFile, "settings"),

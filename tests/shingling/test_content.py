@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from unittest import mock
@@ -29,7 +30,7 @@ def distinct(contents: list[Content], kind: Shingling) -> list[list[int]]:
     found = distinct_shingles(contents, kind, 1)
     assert found.offsets[0] == 0
     assert found.offsets[-1] == len(found.hashes)
-    return [found.of(i).tolist() for i in range(len(found))]
+    return [found.hashes[i:j].tolist() for i, j in itertools.pairwise(found.offsets.tolist())]
 
 
 @given(st.lists(TEXTS, max_size=8), st.sampled_from(["word", "char"]), st.integers(1, 3))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oracles import jaccard
 
 from lshdb.model import Shingles
-from lshdb.shingling.jaccard import intersections, similarities
+from lshdb.shingling.jaccard import Shares, intersections, similarity
 
 LARGEST = (1 << 64) - 1
 HASHES = st.one_of(
@@ -29,6 +29,12 @@ def shingles(sets: Sequence[Collection[int]]) -> Shingles:
     return Shingles(np.concatenate([hashes(()), *map(hashes, sets)]), offsets)
 
 
+def similarities(one: Collection[int], others: Sequence[Collection[int]]) -> Shares:
+    own = hashes(one)
+    sizes = np.array([len(other) for other in others], dtype=np.int64)
+    return similarity(intersections(own, shingles(others)), len(own), sizes)
+
+
 @given(SETS, st.lists(SETS, max_size=8))
 @example(frozenset(), [frozenset(), frozenset({1})])
 @example(frozenset({5}), [])
@@ -37,7 +43,7 @@ def shingles(sets: Sequence[Collection[int]]) -> Shingles:
 def test_similarities_equal_those_of_python_sets(
     one: frozenset[int], others: list[frozenset[int]]
 ) -> None:
-    found = similarities(hashes(one), shingles(others))
+    found = similarities(one, others)
     assert found.dtype == np.float64
     assert found.tolist() == [jaccard(one, other) for other in others]
     common = intersections(hashes(one), shingles(others))
@@ -51,12 +57,12 @@ def test_a_similarity_at_the_threshold_is_not_below_it(
     shared: int, union: int, threshold: float
 ) -> None:
     """The quotient is rounded once, as the threshold that the user types is."""
-    (similarity,) = similarities(hashes(range(shared)), shingles([range(union)]))
-    assert similarity == threshold
+    (found,) = similarities(range(shared), [range(union)])
+    assert found == threshold
 
 
 def test_similarity_is_symmetric_and_1_for_equal_sets() -> None:
     one, other = range(60), range(20, 90)
-    there = similarities(hashes(one), shingles([other, one]))
-    back = similarities(hashes(other), shingles([one, other]))
+    there = similarities(one, [other, one])
+    back = similarities(other, [one, other])
     assert there.tolist() == back.tolist() == [40 / 90, 1.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,7 +51,8 @@ def oracle(contents: Sequence[Content], kind: Shingling, seed: int = 1) -> list[
 def by_document(shingles: Shingles) -> list[list[int]]:
     assert shingles.offsets[0] == 0
     assert shingles.offsets[-1] == len(shingles.hashes)
-    return [shingles.of(i).tolist() for i in range(len(shingles))]
+    offsets = shingles.offsets.tolist()
+    return [shingles.hashes[i:j].tolist() for i, j in itertools.pairwise(offsets)]
 
 
 def shingled(contents: Sequence[Content], kind: Shingling, seed: int = 1) -> list[list[int]]:

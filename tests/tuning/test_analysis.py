@@ -22,7 +22,7 @@ from lshdb.tuning import analysis
 from lshdb.tuning.analysis import Distribution
 from lshdb.tuning.choices import BAND_BYTES, tell, tune
 from lshdb.tuning.resolve import choose_construction
-from lshdb.tuning.sampling import similarity_distribution
+from lshdb.tuning.sampling import distribution_of
 
 CASCADE = Construction.parse("and 4, or 4, and 4, or 4")
 SHAPES = [Construction(6, 16), Construction(25, 50), CASCADE, Construction.parse("or 4, and 4")]
@@ -36,7 +36,6 @@ def test_a_curve_is_that_of_its_points(construction: Construction) -> None:
     similarities = np.linspace(0, 1, 41)
     expected = [candidate_probability(s, construction) for s in similarities.tolist()]
     np.testing.assert_allclose(analysis.curve(similarities, construction), expected, rtol=1e-12)
-    assert analysis.false_positives(0.3, construction) == pytest.approx(expected[12])
     assert analysis.false_negatives(0.9, construction) == pytest.approx(1 - expected[36])
 
 
@@ -67,8 +66,6 @@ def test_expected_candidates_are_those_of_all_pairs_one_by_one() -> None:
         )
         found = analysis.candidates_per_query(distribution, 1_000, construction)
         assert found == pytest.approx(1_000 * share)
-        pairs = analysis.candidates_per_join(distribution, 1_000, construction)
-        assert pairs == pytest.approx(math.comb(1_000, 2) * share)
 
 
 @pytest.mark.parametrize("weights", [[0.5], [0.9, 0.2], [-0.1, 0.2]])
@@ -191,12 +188,13 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_sample_tells_how_many_candidates_queries_have(collection: Path) -> None:
     """Tail and bulk: the formula comes within 15% of what the index itself finds."""
-    settings, documents, distribution = similarity_distribution(collection)
-    assert documents == len(SETS)
-    with lshdb.open(collection) as db:
+    with lshdb.open(collection, mode="read") as db:
+        documents, distribution = distribution_of(db._store, 1)
+        construction = db.settings.construction
         pairs = sum(1 for _ in db.pairs(threshold=1e-9, estimate=True))
-    told = analysis.candidates_per_join(distribution, documents, settings.construction)
-    assert told == pytest.approx(pairs, rel=0.15)
+    assert documents == len(SETS)
+    told = analysis.candidates_per_query(distribution, documents - 1, construction)
+    assert told == pytest.approx(2 * pairs / documents, rel=0.15)
     scores = [jaccard(set(SETS[a]), set(SETS[b])) for a, b in itertools.combinations(SETS, 2)]
     for level in (0.5, 0.7):
         truth = sum(score >= level for score in scores) / len(scores)
@@ -241,7 +239,8 @@ def test_tune_with_a_database(command: Command, collection: Path) -> None:
     many = command.done("tune", "-d", collection, "--json", "--documents", "10000000").records
     assert records[0]["recall"] >= 0.99
     assert 0 < records[0]["candidates"] < len(SETS)
-    _, _, distribution = similarity_distribution(collection)
+    with lshdb.open(collection, mode="read") as db:
+        _, distribution = distribution_of(db._store, 1)
     for record, count in ((records[0], len(SETS)), (many[0], 10_000_000)):
         construction = Construction.parse(record["construction"])
         told = analysis.candidates_per_query(distribution, count, construction)
