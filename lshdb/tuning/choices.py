@@ -97,32 +97,26 @@ def tune(
         raise UsageError(f"{named} takes {named.lanes} lanes, and there are {lanes} permutations")
     usual = choose_construction(threshold, recall, lanes)
     below = np.linspace(0, threshold, 33)[1:-1]
-    found = {}
+    told, costs = dict[Construction, Tuned](), dict[Construction, float]()
     for one in _all(threshold, recall, lanes):
-        tuned = tell(one, threshold, lanes, distribution, documents)
-        cost = float(curve(below, one).mean())
-        if distribution is not None:
-            assert tuned.candidates is not None
-            cost = tuned.candidates
-        found[one] = (cost, tuned)
+        told[one] = tuned = tell(one, threshold, lanes, distribution, documents)
+        candidates = tuned.candidates
+        costs[one] = float(curve(below, one).mean()) if candidates is None else candidates
     kept, fewest = [], MOST_LANES + 1
-    for one, (cost, tuned) in sorted(
-        found.items(), key=lambda item: (item[1][0], item[0].bands, str(item[0]))
-    ):
+    for one in sorted(told, key=lambda one: (costs[one], one.bands, str(one))):
         if one.bands < fewest or one == usual:
             fewest = min(fewest, one.bands)
-            kept.append((cost if tuned.work is None else tuned.work, tuned))
-    kept.sort(key=lambda item: item[0])
-    ranked = [tuned for _, tuned in kept]
-    best = ranked[0]
-    if distribution is None:
-        best = next(tuned for tuned in ranked if tuned.construction == usual)
-    ranked = [replace(best, chosen=True), *(tuned for tuned in ranked if tuned is not best)]
-    if named is None:
-        return ranked
-    if all(tuned.construction != named for tuned in ranked):
+            kept.append(told[one])
+    best = told[usual]
+    if distribution is not None:
+        kept.sort(key=lambda tuned: tuned.work or 0)
+        best = kept[0]
+    ranked = [best, *(tuned for tuned in kept if tuned is not best)]
+    if named is not None and all(tuned.construction != named for tuned in ranked):
         ranked.append(tell(named, threshold, lanes, distribution, documents))
-    return [replace(tuned, named=tuned.construction == named) for tuned in ranked]
+    return [
+        replace(tuned, chosen=tuned is best, named=tuned.construction == named) for tuned in ranked
+    ]
 
 
 def tell(

@@ -26,7 +26,7 @@ from lshdb.search.verifying import Exact
 from lshdb.shingling.jaccard import least_estimate
 from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve
-from lshdb.tuning.sampling import sample_documents
+from lshdb.tuning.sampling import agreeing, sample_documents
 
 PARTS: Final = 4
 """Parts of equal width from the threshold to 1 for which recall is told."""
@@ -42,9 +42,9 @@ _QUERIES_AT_ONCE: Final = 1_000
 _CANDIDATES_AT_ONCE: Final = 10_000_000
 """Candidates of queries in memory, 8 bytes each; more only where one query has more."""
 _CELLS: Final = 1 << 20
-"""Pairs of which agreeing lanes are counted in one go."""
-_PAIRS_AT_ONCE: Final = 1 << 18
-"""Pairs verified in one go, about."""
+"""Pairs of a query and a document that are compared in one go."""
+_DOCUMENTS_AT_ONCE: Final = 10_000
+"""Signatures in memory at the most."""
 _SIGMAS: Final = 1.959964
 """Of a normal distribution, 95% are within so many standard deviations."""
 
@@ -127,22 +127,24 @@ def measure(
         documents = count - empty
         if sample is None:
             sample = _affordable(store, documents, seed)
-        doc_ids, signatures = sample_documents(store, np.random.default_rng(seed), sample)
+        doc_ids, signatures = sample_documents(
+            store, np.random.default_rng(seed), sample, documents
+        )
         counts = _Counts(store, threshold, doc_ids)
         done = 0
         for part, found in _candidates(store, signatures, doc_ids):
-            for some_ids, some in store.all_signatures():
+            at_once = min(_DOCUMENTS_AT_ONCE, max(1, _CELLS // len(found)))
+            for some_ids, some in store.all_signatures(at_once):
                 counts.compare(part, signatures[part], found, some_ids, some)
-                done += len(some_ids) * (part.stop - part.start)
+                done += len(some_ids) * len(found)
                 if on_progress is not None:
                     on_progress(done, documents * len(doc_ids))
-            counts.verify()
         return counts.result(documents)
 
 
 def _affordable(store: Store, documents: int, seed: int) -> int:
     """How many queries take some seconds, judged by the candidates of a few of them."""
-    _, signatures = sample_documents(store, np.random.default_rng(seed), _PILOT)
+    _, signatures = sample_documents(store, np.random.default_rng(seed), _PILOT, documents)
     found = [len(candidate_ids(store, signature)[0]) for signature in signatures]
     compared = _WORK // max(1, documents * store.settings.permutations)
     verified = _VERIFIED * len(found) // max(1, sum(found))
@@ -196,7 +198,6 @@ class _Counts:
         if not settings.content:
             least = threshold
         self._least_agree = max(0, math.ceil(least * settings.permutations - 1e-9))
-        self._waiting: list[tuple[Ids, Ids, Ids, npt.NDArray[np.bool_]]] = []
         self._similar = np.zeros((PARTS, len(queries)), dtype=np.int64)
         self._found = np.zeros((PARTS, len(queries)), dtype=np.int64)
         self._expected = np.zeros(PARTS)
@@ -214,44 +215,34 @@ class _Counts:
     ) -> None:
         """Compare q queries uint32[q, k] with documents uint32[n, k]."""
         queries = self._queries[part]
-        lanes = others.shape[1]
-        own, columns = np.ascontiguousarray(signatures.T), np.ascontiguousarray(others.T)
-        is_candidate = np.zeros((len(queries), len(doc_ids)), dtype=np.bool_)
+        agree = agreeing(signatures, others)
+        self._agree += np.bincount(agree.ravel(), minlength=len(self._agree))
+        is_candidate = np.zeros(agree.shape, dtype=np.bool_)
         for place, found in enumerate(candidates):
             begin, end = np.searchsorted(found, [doc_ids[0], doc_ids[-1] + 1])
             is_candidate[place, np.searchsorted(doc_ids, found[begin:end])] = True
         self._candidates += int(is_candidate.sum())
-        at_once = max(1, _CELLS // len(queries))
-        for start in range(0, len(doc_ids), at_once):
-            block = slice(start, start + at_once)
-            some_ids = doc_ids[block]
-            agree = _agreeing(own, columns[:, block])
-            self._agree += np.bincount(agree.ravel(), minlength=lanes + 1)
-            row, column = np.nonzero(agree >= self._least_agree)
-            other = queries[row] != some_ids[column]
-            row, column = row[other], column[other]
-            self._waiting.append(
-                (
-                    row + part.start,
-                    some_ids[column],
-                    agree[row, column].astype(np.int64),
-                    is_candidate[row, column + start],
-                )
-            )
-            if sum(len(waiting[0]) for waiting in self._waiting) >= _PAIRS_AT_ONCE:
-                self.verify()
-
-    def verify(self) -> None:
-        """Count the pairs that are waiting, by their similarity."""
-        if not self._waiting:
+        row, column = np.nonzero(agree >= self._least_agree)
+        other = queries[row] != doc_ids[column]
+        row, column = row[other], column[other]
+        if not len(row):
             return
-        query, other, agree, found = map(np.concatenate, zip(*self._waiting, strict=True))
-        self._waiting.clear()
-        scores = agree / self._store.settings.permutations
         if self._store.settings.content:
-            scores = _similarities(self._store, self._queries[query], other, self._threshold)
+            pairs = queries[row], doc_ids[column]
+            scores = _similarities(self._store, *pairs, self._threshold)
+        else:
+            scores = agree[row, column] / self._store.settings.permutations
         similar = scores >= self._threshold
-        query, other, found, scores = (each[similar] for each in (query, other, found, scores))
+        row, column, scores = row[similar], column[similar], scores[similar]
+        self._count(row + part.start, doc_ids[column], is_candidate[row, column], scores)
+
+    def _count(
+        self, query: Ids, other: Ids, found: npt.NDArray[np.bool_], scores: npt.NDArray[np.float64]
+    ) -> None:
+        """Count similar pairs: the places int64[c] of queries and the doc_ids int64[c] of others.
+
+        `found` bool[c] is whether they are candidates, `scores` float64[c] their similarities.
+        """
         p = curve(scores, self._store.settings.construction)
         self._similar_candidates += int(found.sum())
         self._expected_similar += float(p.sum())
@@ -311,22 +302,6 @@ class _Counts:
         return MeasuredRecall(least, below, pairs, found, share, low, high, formula)
 
 
-def _agreeing(
-    queries: Signatures, others: Signatures
-) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
-    """How many lanes agree, of queries uint32[k, q] and documents uint32[k, n]: [q, n].
-
-    Lane by lane, over all pairs: each step is then one long run of memory.
-    """
-    lanes, shape = len(queries), (queries.shape[1], others.shape[1])
-    total = np.zeros(shape, dtype=np.uint8 if lanes < 256 else np.uint16)
-    equal = np.empty(shape, dtype=np.bool_)
-    for own, column in zip(queries, others, strict=True):
-        np.equal(own[:, np.newaxis], column, out=equal)
-        total += equal.view(np.uint8)
-    return total
-
-
 class _Reader:
     """Reads documents in the transaction of the store."""
 
@@ -342,14 +317,13 @@ class _Reader:
 
 
 def _similarities(store: Store, one: Ids, other: Ids, least: float) -> npt.NDArray[np.float64]:
-    """The exact similarities of pairs int64[c] of doc_ids; below `least` any number below it."""
+    """The exact similarities of pairs int64[c] of doc_ids; below `least` any number below it.
+
+    It is fastest where pairs with the same `one` stand together.
+    """
     documents, numbers = np.unique(np.concatenate([one, other]), return_inverse=True)
     shingles, digests = store.sizes(documents)
     known: dict[bytes, int] = {}
     same = np.array([known.setdefault(digest, len(known)) for digest in digests], dtype=np.int64)
     exact = Exact(_Reader(store), documents, same, shingles, store.settings)
-    a, b = numbers[: len(one)], numbers[len(one) :]
-    order = np.argsort(a, kind="stable")
-    scores = np.empty(len(one))
-    scores[order] = exact.scores(a[order], b[order], least)
-    return scores
+    return exact.scores(numbers[: len(one)], numbers[len(one) :], least)

@@ -88,7 +88,7 @@ def test_blocks_change_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         whole = db.measure(sample=90)
         assert whole.sample == 90
         steps: list[tuple[int, int]] = []
-        for name in ("_CELLS", "_PAIRS_AT_ONCE", "_CANDIDATES_AT_ONCE"):
+        for name in ("_CELLS", "_CANDIDATES_AT_ONCE"):
             monkeypatch.setattr(measuring, name, 40)
         parts = db.measure(sample=90, on_progress=lambda *step: steps.append(step))
         assert numbers(parts) == pytest.approx(numbers(whole), rel=1e-12)
