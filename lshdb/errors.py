@@ -19,6 +19,11 @@ LshdbError
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 
 class LshdbError(Exception):
     """Everything that lshdb raises on purpose."""
@@ -85,3 +90,34 @@ class QueryError(StoreError):
 
 class LimitWarning(UserWarning):
     """A result is not complete because a limit cut it; the text says what was cut."""
+
+
+_limits: ContextVar[list[str] | None] = ContextVar("limits", default=None)
+
+
+def warn_of_limit(text: str, stacklevel: int) -> None:
+    """Warn with a LimitWarning, or note its text where `limits_noted` collects them.
+
+    Args:
+        text: what was cut.
+        stacklevel: as for warnings.warn: 1 for the caller, 2 for its caller, and so on.
+    """
+    noted = _limits.get()
+    if noted is None:
+        warnings.warn(text, LimitWarning, stacklevel=stacklevel + 1)
+    elif text not in noted:
+        noted.append(text)
+
+
+@contextmanager
+def limits_noted() -> Iterator[list[str]]:
+    """Collect the texts of this thread's LimitWarnings, each once, instead of warning.
+
+    warnings.catch_warnings would take those of all threads.
+    """
+    noted: list[str] = []
+    token = _limits.set(noted)
+    try:
+        yield noted
+    finally:
+        _limits.reset(token)

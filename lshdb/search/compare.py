@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import LimitWarning, UsageError
+from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Comparison, Document, Element, Passage, SharedBucket, Shingles
 from lshdb.search.buckets import buckets_of
 from lshdb.search.query import row_of_key
@@ -168,4 +167,4 @@ def _passage(run: Run, a_at: Positions, b_at: Positions) -> Passage:
 
 def _warn(text: str) -> None:
     # 5 lines up: where Database.compare was called.
-    warnings.warn(text, LimitWarning, stacklevel=5)
+    warn_of_limit(text, stacklevel=5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, get_args
@@ -10,7 +9,7 @@ from typing import Final, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import LimitWarning, UsageError
+from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Cluster, Keep, Pair
 from lshdb.search.candidates import Limit, Numbers, SharedBuckets
 from lshdb.search.clustering import Components, take_greedily
@@ -280,10 +279,9 @@ def _stars(
 def _warn(buckets: SharedBuckets, labels: Numbers, asking: npt.NDArray[np.bool_]) -> None:
     cut, pairs = buckets.left_out(_LIMIT, labels, asking)
     if cut:
-        warnings.warn(
+        warn_of_limit(
             f"buckets with more than {_LIMIT.whole:,} documents, not all similar: {cut:,}; "
             f"{pairs:,} of their candidate pairs were not compared, and clusters that only these "
             "would join are apart; lshdb pairs compares all",
-            LimitWarning,
             stacklevel=2,
         )

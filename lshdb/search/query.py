@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -10,7 +9,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import KeyNotFound, LimitWarning, UsageError
+from lshdb.errors import KeyNotFound, UsageError, warn_of_limit
 from lshdb.model import Content, Match
 from lshdb.search.buckets import Candidates, Keep, all_documents, all_in_buckets, best_in_buckets
 from lshdb.search.shared_shingles import overlaps
@@ -119,7 +118,7 @@ def search(store: Store, query: Query) -> list[Match]:
         keys = store.keys_of(found.doc_ids[scores.places])
     if found.cut and not _is_certain(scores, query.top):
         # 2 lines up: where Database.query was called.
-        warnings.warn(_what_was_cut(found), LimitWarning, stacklevel=3)
+        warn_of_limit(_what_was_cut(found), stacklevel=3)
     found = found.chosen(scores.places)
     contained: list[float | None] = [None] * len(keys)
     if scores.containments is not None:

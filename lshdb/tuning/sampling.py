@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import LimitWarning, UsageError
+from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Construction
 from lshdb.search.buckets import buckets_of
 from lshdb.store.store import Store
@@ -74,10 +73,9 @@ def _mates(store: Store, doc_ids: Ids, signatures: Signatures) -> npt.NDArray[np
         agree = agreeing(signature[np.newaxis], own)
         mates += np.bincount(agree.ravel(), minlength=lanes + 1)
     if cut:
-        warnings.warn(
+        warn_of_limit(
             f"of {cut:,} of {len(doc_ids):,} documents only the first {_MATES:,} that share a "
             "bucket were read; there are more similar pairs than told",
-            LimitWarning,
             stacklevel=4,
         )
     return mates / len(doc_ids)

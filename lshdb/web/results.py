@@ -3,59 +3,12 @@
 from __future__ import annotations
 
 import threading
-import time
-import warnings
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from typing import Final, Generic, TextIO, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar
 
-from lshdb.errors import LimitWarning
-
-_here = threading.local()
-_lock = threading.Lock()
-_installed = False
-
-
-@contextmanager
-def noted() -> Iterator[list[str]]:
-    """Collect the texts of the LimitWarnings that arise in this thread."""
-    _install()
-    before = getattr(_here, "notes", None)
-    notes: list[str] = []
-    _here.notes = notes
-    try:
-        yield notes
-    finally:
-        _here.notes = before
-
-
-def _install() -> None:
-    """Once for the process: send LimitWarnings to the thread's list, all others where they went."""
-    global _installed
-    with _lock:
-        if _installed:
-            return
-        _installed = True
-    usual = warnings.showwarning
-
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        notes: list[str] | None = getattr(_here, "notes", None)
-        if notes is None or not issubclass(category, LimitWarning):
-            usual(message, category, filename, lineno, file, line)
-        elif str(message) not in notes:
-            notes.append(str(message))
-
-    warnings.showwarning = show
-    warnings.simplefilter("always", LimitWarning)
-
+from lshdb.errors import limits_noted
 
 _AT_ONCE: Final = 2
 """Results that are made at once; others wait."""
@@ -71,35 +24,11 @@ class Result(Generic[_T]):
         value: the result.
         notes: what was said of its limits.
         version: the state of the file that it is of.
-        seconds: how long it took.
     """
 
     value: _T
     notes: tuple[str, ...]
     version: Hashable
-    seconds: float
-
-
-class _Job:
-    """One result in the making. Its thread never keeps the process from ending."""
-
-    def __init__(self, make: Callable[[], object], version: Hashable, turn: threading.Semaphore):
-        self.done = threading.Event()
-        self.result: Result[object] | None = None
-        self.error: BaseException | None = None
-        self._make, self._version, self._turn = make, version, turn
-        threading.Thread(target=self._run, name="lshdb-result", daemon=True).start()
-
-    def _run(self) -> None:
-        try:
-            with self._turn, noted() as notes:
-                start = time.monotonic()
-                value = self._make()
-            seconds = time.monotonic() - start
-            self.result = Result(value, tuple(notes), self._version, seconds)
-        except BaseException as error:
-            self.error = error
-        self.done.set()
 
 
 class Results:
@@ -108,15 +37,15 @@ class Results:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._turn = threading.Semaphore(_AT_ONCE)
-        self._jobs: dict[Hashable, _Job] = {}
-        self._made: dict[Hashable, Result[object]] = {}
+        self._being_made: dict[Hashable, Future[Result[Any]]] = {}
+        self._made: dict[Hashable, Result[Any]] = {}
 
     def get(
-        self, name: Hashable, version: Hashable, make: Callable[[], _T], wait: float
+        self, name: Hashable, version: Hashable, make: Callable[[], _T], timeout: float
     ) -> Result[_T] | None:
         """The result of this name and version.
 
-        Where it takes longer than `wait` seconds, the last one of an earlier version, and None
+        Where it takes longer than `timeout` seconds, the last one of an earlier version, and None
         where there is none: ask again later. While one is made no other of the name is begun, so
         that a file which is written to all the time has a result all the same.
 
@@ -124,26 +53,35 @@ class Results:
             Whatever `make` raised; the next call makes it again.
         """
         with self._lock:
-            self._collect(name)
             made = self._made.get(name)
             if made is not None and made.version == version:
-                return cast(Result[_T], made)
-            job = self._jobs.get(name)
-            if job is None:
-                job = self._jobs[name] = _Job(make, version, self._turn)
-        if job.done.wait(wait):
-            with self._lock:
-                if self._jobs.get(name) is job:
-                    self._collect(name)
-            if job.error is not None:
-                raise job.error
-            made = job.result
-        return cast("Result[_T] | None", made)
+                return made
+            future = self._being_made.get(name)
+            if future is None:
+                future = self._being_made[name] = Future()
+                # A thread of an executor would keep the process from ending.
+                arguments = (future, name, version, make)
+                threading.Thread(target=self._make, args=arguments, daemon=True).start()
+        wait([future], timeout)
+        return future.result() if future.done() else made
 
-    def _collect(self, name: Hashable) -> None:
-        """Keep what a job has made, if it is done."""
-        job = self._jobs.get(name)
-        if job is not None and job.done.is_set():
-            del self._jobs[name]
-            if job.result is not None:
-                self._made[name] = job.result
+    def _make(
+        self,
+        future: Future[Result[Any]],
+        name: Hashable,
+        version: Hashable,
+        make: Callable[[], object],
+    ) -> None:
+        try:
+            with self._turn, limits_noted() as notes:
+                value = make()
+        except BaseException as error:
+            with self._lock:
+                del self._being_made[name]
+            future.set_exception(error)
+        else:
+            result = Result(value, tuple(notes), version)
+            with self._lock:
+                self._made[name] = result
+                del self._being_made[name]
+            future.set_result(result)

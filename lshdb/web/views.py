@@ -11,11 +11,12 @@ from urllib.parse import unquote
 
 import lshdb
 from lshdb.database import Database
+from lshdb.errors import limits_noted
 from lshdb.model import Bucket, Cluster, Comparison, Content, Document, Element
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.web.drawing import bars, s_curve
 from lshdb.web.rendering import Page, pieces
-from lshdb.web.results import Result, Results, noted
+from lshdb.web.results import Result, Results
 from lshdb.web.watching import TIMEOUT, Watch
 
 LONGEST_QUERY: Final = 200_000
@@ -122,7 +123,7 @@ def document(visit: Visit) -> Page:
     database, key = visit.database, visit.required("key")
     stored = database.get(key)
     least = _threshold(visit, visit.arguments)
-    with noted() as notes:
+    with limits_noted() as notes:
         matches = database.query(key=key, top=_MATCHES, threshold=least)
     content = stored.content
     distinct = None
@@ -183,7 +184,7 @@ def compare(visit: Visit) -> Page:
     else:
         name = "the text given"
         a = Document(name, _pasted(visit, visit.posted))
-    with noted() as notes:
+    with limits_noted() as notes:
         compared = visit.database.compare(a, b)
     told: dict[str, object] = {
         "compared": compared,
@@ -316,7 +317,7 @@ def query(visit: Visit) -> Page:
     try:
         least = _threshold(visit, visit.posted)
         content = _pasted(visit, visit.posted)
-        with noted() as notes:
+        with limits_noted() as notes:
             told["matches"] = database.query(
                 content, top=_MATCHES, threshold=least, containment=contained
             )

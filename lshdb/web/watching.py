@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -18,12 +17,6 @@ TIMEOUT: Final = 5.0
 """Seconds that a page waits for a file that is locked."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Handle:
-    number: int
-    database: Database
-
-
 class Watch:
     """Keeps one handle of each file open, all in one thread: only there may they be used.
 
@@ -32,7 +25,7 @@ class Watch:
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "lshdb-watch")
-        self._handles: dict[Path, _Handle] = {}
+        self._handles: dict[Path, tuple[int, Database]] = {}
         self._opened = 0
 
     def version(self, path: Path) -> Version:
@@ -48,27 +41,19 @@ class Watch:
         self._thread.submit(self._close_all).result()
 
     def _version(self, path: Path) -> Version:
-        try:
-            return self._told(path)
-        except lshdb.StoreError:
-            # The handle may be of a file, or of a log, that is no longer there.
-            if path not in self._handles:
-                raise
-        self._close(path)
-        return self._told(path)
-
-    def _told(self, path: Path) -> Version:
-        handle = self._handles.get(path)
-        if handle is None:
-            database = lshdb.open(path, mode="read", timeout=TIMEOUT)
-            self._opened += 1
-            handle = self._handles[path] = _Handle(self._opened, database)
-        return handle.number, handle.database.data_version()
-
-    def _close(self, path: Path) -> None:
-        self._handles.pop(path).database.close()
+        if path in self._handles:
+            number, database = self._handles[path]
+            try:
+                return number, database.data_version()
+            except lshdb.StoreError:
+                # The handle may be of a file, or of a log, that is no longer there.
+                self._handles.pop(path)[1].close()
+        self._opened += 1
+        database = lshdb.open(path, mode="read", timeout=TIMEOUT)
+        self._handles[path] = self._opened, database
+        return self._opened, database.data_version()
 
     def _close_all(self) -> None:
-        for path in list(self._handles):
+        while self._handles:
             with suppress(lshdb.LshdbError):
-                self._close(path)
+                self._handles.popitem()[1][1].close()

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from threading import Event
@@ -22,6 +23,7 @@ from helpers import Answer, Command, Site, datasette, eventually, served
 pytest.importorskip("datasette", reason="the extra `web` is not installed")
 
 import lshdb
+from lshdb.errors import limits_noted, warn_of_limit
 from lshdb.model import Construction
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.web import views
@@ -589,6 +591,20 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(
                 sleep(0.01)
             assert page.told[waited]
     views.close_files()
+
+
+def test_limits_are_noted_for_a_thread_and_warned_of_in_others() -> None:
+    with limits_noted() as noted:
+        found = Results().get("name", 1, lambda: warn_of_limit("of the result", 1), 10)
+        with ThreadPoolExecutor(1) as other, pytest.warns(lshdb.LimitWarning, match="elsewhere"):
+            other.submit(warn_of_limit, "elsewhere", 1).result()
+        for _ in range(2):
+            warn_of_limit("here", 1)
+    assert found is not None
+    assert (found.notes, noted) == (("of the result",), ["here"])
+    with pytest.warns(lshdb.LimitWarning, match="after") as warned:
+        warn_of_limit("after", 1)
+    assert warned[0].filename == __file__
 
 
 def test_what_fails_is_made_again() -> None:
