@@ -20,7 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from lshdb.errors import UsageError
 from lshdb.model import Construction, Settings
 from lshdb.sketching.constructions import evaluate
-from lshdb.spark.counts import Counts, Tally
+from lshdb.spark.counts import Counts
 
 WHOLE: Final = 2000
 """Documents in the largest bucket that gives all of its pairs, unless told otherwise."""
@@ -64,14 +64,13 @@ def candidate_pairs(
     if limit is not None and limit < 2:
         raise UsageError(f"limit {limit} is not at least 2")
     construction = settings.construction
-    tally = None if counts is None else counts.tally
     rows = (
         bands.select("band_no", "bucket_key", "key")
         .repartition("band_no", "bucket_key")
         .sortWithinPartitions("band_no", "bucket_key", "key")
     )
     listed = rows.mapInArrow(
-        pairing_task(limit, tally, with_band=bool(construction.higher)),
+        pairing_task(limit, counts, with_band=bool(construction.higher)),
         "a string, b string, band_no int" if construction.higher else "a string, b string",
     )
     if not construction.higher:
@@ -82,7 +81,7 @@ def candidate_pairs(
 
 
 def pairing_task(
-    limit: int | None, tally: Tally | None, *, with_band: bool
+    limit: int | None, counts: Counts | None, *, with_band: bool
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task does to batches (band_no, bucket_key, key), sorted; buckets may go on in others.
 
@@ -90,7 +89,7 @@ def pairing_task(
     """
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        pairing = _Pairing(limit, tally, with_band)
+        pairing = _Pairing(limit, counts, with_band)
         for batch in batches:
             yield from pairing.take(batch)
         yield from pairing.finish()
@@ -101,9 +100,9 @@ def pairing_task(
 class _Pairing:
     """Walks along sorted band rows; the last bucket of a batch waits for the next one."""
 
-    def __init__(self, limit: int | None, tally: Tally | None, with_band: bool) -> None:
+    def __init__(self, limit: int | None, counts: Counts | None, with_band: bool) -> None:
         self._limit = limit
-        self._tally = tally
+        self._counts = counts
         self._with_band = with_band
         self._waiting: pa.RecordBatch | None = None
         self._hot: _Bucket | None = None
@@ -181,9 +180,9 @@ class _Pairing:
             yield pa.RecordBatch.from_pydict(columns)
 
     def _count_cut(self, sizes: Numbers) -> None:
-        if self._tally is not None:
-            self._tally.cut_buckets.add(len(sizes))
-            self._tally.cut_pairs.add(int(((sizes - 1) * (sizes - 2) // 2).sum()))
+        if self._counts is not None:
+            self._counts.add("cut_buckets", len(sizes))
+            self._counts.add("cut_pairs", int(((sizes - 1) * (sizes - 2) // 2).sum()))
 
 
 def _begins(batch: pa.RecordBatch) -> Numbers:

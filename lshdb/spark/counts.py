@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
-    from pyspark import Accumulator
     from pyspark.sql import SparkSession
 
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """The accumulators, as tasks have them."""
-
-    bad_keys: Accumulator[int]
-    bad_contents: Accumulator[int]
-    empty: Accumulator[int]
-    cut_buckets: Accumulator[int]
-    cut_pairs: Accumulator[int]
+Counted = Literal["bad_keys", "bad_contents", "empty", "cut_buckets", "cut_pairs"]
 
 
 class Counts:
@@ -30,32 +19,36 @@ class Counts:
 
     def __init__(self, spark: SparkSession) -> None:
         context = spark.sparkContext
-        self.tally = Tally(*(context.accumulator(0) for _ in range(5)))
+        self._counted = {name: context.accumulator(0) for name in get_args(Counted)}
+
+    def add(self, name: Counted, count: int) -> None:
+        """Count in a task."""
+        self._counted[name].add(count)
 
     @property
     def bad_keys(self) -> int:
         """Rows left out for their key: null, empty or with a NUL character."""
-        return self.tally.bad_keys.value
+        return self._counted["bad_keys"].value
 
     @property
     def bad_contents(self) -> int:
         """Rows left out for their content: null, or a set with a null or what is no JSON array."""
-        return self.tally.bad_contents.value
+        return self._counted["bad_contents"].value
 
     @property
     def empty(self) -> int:
         """Documents without a shingle, which are similar to nothing."""
-        return self.tally.empty.value
+        return self._counted["empty"].value
 
     @property
     def cut_buckets(self) -> int:
         """Buckets too large for all of their pairs."""
-        return self.tally.cut_buckets.value
+        return self._counted["cut_buckets"].value
 
     @property
     def cut_pairs(self) -> int:
         """Pairs left out of those; a pair counts in each such bucket."""
-        return self.tally.cut_pairs.value
+        return self._counted["cut_pairs"].value
 
     def lines(self, whole: int | None) -> list[str]:
         """What a user should be told; nothing if nothing was left out."""

@@ -97,11 +97,9 @@ def write_databases(
 def _writing_task(
     settings: Settings, directory: str, shards: int, counts: Counts | None
 ) -> Callable[[Batches], Batches]:
-    tally = None if counts is None else counts.tally
-
     def items(batches: Batches) -> Iterator[tuple[str, object]]:
         for batch in batches:
-            keys, contents = usable(batch, settings, tally)
+            keys, contents = usable(batch, settings, counts)
             yield from zip(keys.to_pylist(), contents, strict=True)
 
     def run(batches: Batches) -> Batches:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 
 from lshdb.model import Content, Settings
 from lshdb.sketching.signing import sign
-from lshdb.spark.counts import Counts, Tally
+from lshdb.spark.counts import Counts
 from lshdb.spark.documents import KEY, Columns, contents_of, documents
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
@@ -64,7 +64,7 @@ def signed(
     with_signatures: bool = True,
 ) -> DataFrame:
     """`signatures` of documents that are checked; without the signatures if they are not wanted."""
-    task = signing_task(settings, None if counts is None else counts.tally, with_signatures)
+    task = signing_task(settings, counts, with_signatures)
     columns = "key string, shingles long, bucket_keys array<long>"
     if with_signatures:
         columns = "key string, shingles long, signature binary, bucket_keys array<long>"
@@ -72,17 +72,17 @@ def signed(
 
 
 def signing_task(
-    settings: Settings, tally: Tally | None, with_signatures: bool
+    settings: Settings, counts: Counts | None, with_signatures: bool
 ) -> Callable[[Batches], Batches]:
     """What a task does to its batches of (key, content)."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
-            keys, contents = usable(batch, settings, tally)
+            keys, contents = usable(batch, settings, counts)
             made = sign(contents, settings)
             filled = made.shingles > 0
-            if tally is not None:
-                tally.empty.add(int(np.count_nonzero(~filled)))
+            if counts is not None:
+                counts.add("empty", int(np.count_nonzero(~filled)))
             columns = {"key": keys, "shingles": pa.array(made.shingles)}
             if with_signatures:
                 columns["signature"] = blobs(made.signatures, filled)
@@ -93,7 +93,7 @@ def signing_task(
 
 
 def usable(
-    batch: pa.RecordBatch, settings: Settings, tally: Tally | None = None
+    batch: pa.RecordBatch, settings: Settings, counts: Counts | None = None
 ) -> tuple[pa.Array, list[Content]]:
     """The keys and contents of a batch (key, content), without rows that lack one; counted."""
     keyed = batch.filter(pc.is_valid(batch.column("key")))
@@ -102,9 +102,9 @@ def usable(
     keys = keyed.column("key")
     if len(there) < len(contents):
         keys = keys.filter(pa.array([content is not None for content in contents]))
-    if tally is not None:
-        tally.bad_keys.add(batch.num_rows - keyed.num_rows)
-        tally.bad_contents.add(len(contents) - len(there))
+    if counts is not None:
+        counts.add("bad_keys", batch.num_rows - keyed.num_rows)
+        counts.add("bad_contents", len(contents) - len(there))
     return keys, there
 
 

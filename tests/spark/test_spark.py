@@ -8,6 +8,7 @@ import random
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -184,15 +185,12 @@ def test_buckets_are_paired_whole_up_to_the_limit(limit: int | None) -> None:
             expected += [(keys[0], key, band_no) for key in keys[1:]]
             cut.append(size * (size - 1) // 2 - (size - 1))
 
-    class Accumulator:
-        value = 0
+    class Counted(Counter[str]):
+        def add(self, name: str, count: int) -> None:
+            self[name] += count
 
-        def add(self, more: int) -> None:
-            self.value += more
-
-    tally: Any = type("Tally", (), {"cut_buckets": Accumulator(), "cut_pairs": Accumulator()})()
     for step in (1, 3, 10_000):
-        tally.cut_buckets.value = tally.cut_pairs.value = 0
+        counts: Any = Counted()
         batches = (
             pa.RecordBatch.from_pylist(
                 [dict(zip(("band_no", "bucket_key", "key"), row, strict=True)) for row in some]
@@ -200,10 +198,10 @@ def test_buckets_are_paired_whole_up_to_the_limit(limit: int | None) -> None:
             for some in (table[start : start + step] for start in range(0, len(table), step))
         )
         found: list[tuple[str, str, int]] = []
-        for batch in pairing_task(limit, tally, with_band=True)(batches):
+        for batch in pairing_task(limit, counts, with_band=True)(batches):
             found += zip(*(column.to_pylist() for column in batch.columns), strict=True)
         assert sorted(found) == sorted(expected)
-        assert (tally.cut_buckets.value, tally.cut_pairs.value) == (len(cut), sum(cut))
+        assert (counts["cut_buckets"], counts["cut_pairs"]) == (len(cut), sum(cut))
 
 
 def test_a_hot_bucket_makes_a_star(spark: SparkSession) -> None:
