@@ -97,17 +97,17 @@ def tune(
         raise UsageError(f"{named} takes {named.lanes} lanes, and there are {lanes} permutations")
     usual = choose_construction(threshold, recall, lanes)
     below = np.linspace(0, threshold, 33)[1:-1]
-    told, costs = dict[Construction, Tuned](), dict[Construction, float]()
+    judged, costs = dict[Construction, Tuned](), dict[Construction, float]()
     for one in _all(threshold, recall, lanes):
-        told[one] = tuned = tell(one, threshold, lanes, distribution, documents)
+        judged[one] = tuned = tell(one, threshold, lanes, distribution, documents)
         candidates = tuned.candidates
         costs[one] = float(curve(below, one).mean()) if candidates is None else candidates
     kept, fewest = [], MOST_LANES + 1
-    for one in sorted(told, key=lambda one: (costs[one], one.bands, str(one))):
+    for one in sorted(judged, key=lambda one: (costs[one], one.bands, str(one))):
         if one.bands < fewest or one == usual:
             fewest = min(fewest, one.bands)
-            kept.append(told[one])
-    best = told[usual]
+            kept.append(judged[one])
+    best = judged[usual]
     if distribution is not None:
         kept.sort(key=lambda tuned: tuned.work or 0)
         best = kept[0]

@@ -14,7 +14,7 @@ from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, curve, curve_threshold
 
 _DOCUMENTS: Final = 5_000
-"""Documents that others are compared with; millions of pairs tell the bulk."""
+"""Documents that others are compared with: millions of pairs in all."""
 _QUERIES: Final = 400
 """Documents that are compared with these, and whose bucket mates are read."""
 _MATES: Final = 5_000
