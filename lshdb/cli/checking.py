@@ -35,7 +35,7 @@ def check(
     where it is about documents). The exit status is 1 if there are any, unless --repair put all
     of them right.
 
-    --repair makes band rows from signatures, and signatures, digests and numbers of shingles from
+    --repair rebuilds bands from signatures, and signatures, digests and numbers of shingles from
     contents; what belongs to no document is removed. Documents never are.
 
     Example: lshdb check -d code.db --deep

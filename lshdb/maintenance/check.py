@@ -12,7 +12,7 @@ from pathlib import Path
 from lshdb.errors import DamagedFile
 from lshdb.maintenance.examining import Examination
 from lshdb.maintenance.findings import CheckReport, OnProgress, Problem, Repair
-from lshdb.maintenance.repair import mend
+from lshdb.maintenance.repair import repair_derived
 from lshdb.store.auditing import Auditor
 from lshdb.store.connection import TIMEOUT
 
@@ -34,11 +34,11 @@ def check(
         path: the file.
         deep: also shingle and sign all contents again, and compare digests, numbers of shingles
             and signatures.
-        repair: put right what can be derived, in one transaction: band rows from signatures;
-            digests, numbers of shingles and signatures from contents; what is missing of tables,
-            indexes and views; signatures and band rows without a document are removed. What
-            cannot be derived stays as it is, and in `CheckReport.remaining`. Nothing is done to
-            a file that SQLite finds damaged, or whose triggers and the like would run.
+        repair: repair what can be derived, in one transaction: digests, numbers of shingles and
+            signatures from contents; all bands from signatures, if any differs; what is missing
+            of tables, indexes and views; signatures without a document are removed. What cannot
+            be derived stays as it is, and in `CheckReport.remaining`. Nothing is done to a file
+            that SQLite finds damaged, or whose triggers and the like would run.
         on_progress: called with what is being done, how much of it is done, and of how much (0
             where it is not known).
         timeout: seconds to wait while another process writes.
@@ -64,7 +64,7 @@ def check(
         problems = remaining = first.findings.problems()
         repairs: tuple[Repair, ...] = ()
         if repair and problems and first.mendable and first.settings is not None:
-            repairs = mend(audit, first.settings, deep, tell)
+            repairs = repair_derived(audit, first.settings, deep, tell)
             if repairs:
                 remaining = Examination(audit, deep, tell).findings.problems()
                 audit.commit()

@@ -1,20 +1,18 @@
-"""Looking for what is wrong with a file; lshdb.maintenance.repair puts right what can be derived.
+"""Looking for what is wrong with a file; lshdb.maintenance.repair repairs what can be derived.
 
-The file is walked twice, documents with their signatures and then band rows, in constant memory:
-see lshdb.maintenance.band_sums for how the two are compared.
+The file is read once, documents with their signatures and then band rows, in constant memory.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import ContentError, DamagedFile, QueryError
-from lshdb.maintenance.band_sums import MASK, PARTS, BandSums, Integers, Pairs, compare
 from lshdb.maintenance.findings import PROBLEMS, OnProgress, Problem, ProblemKind
 from lshdb.model import Content, Settings
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
@@ -23,14 +21,12 @@ from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import from_json
 from lshdb.store.auditing import AuditedDocuments, Auditor
 
+Integers: TypeAlias = npt.NDArray[np.int64]
 Faults: TypeAlias = dict[ProblemKind, npt.NDArray[np.bool_]]
 """Which documents of a batch have a kind of problem, bool[n]."""
 
 DIGEST_BYTES: Final = 16
 _EXAMPLES: Final = 5
-_IDS_AT_ONCE: Final = 20_000
-_VALUES_AT_ONCE: Final = 8_000_000
-"""Bucket keys in memory where bands are compared row by row."""
 
 
 class Findings:
@@ -63,19 +59,49 @@ class Findings:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Band rows int64[n, 3] (band_no, bucket_key, doc_id) that differ from the signatures'.
+class BandSums:
+    """Compares the band rows of a file with those that its signatures make, holding neither.
 
-    Attributes:
-        missing: those that are not there, in the order of the table.
-        wrong: those of a document that are not its signature's.
-        orphans: those of documents that are not there.
+    The rows of a band are a set of pairs (bucket key, doc_id). Different sets have equal sums of
+    hashes by chance in 2^-64, and the hashes are drawn at random for each check, so that no file
+    can be made to deceive it.
     """
 
-    missing: Integers
-    wrong: Integers
-    orphans: Integers
+    def __init__(self, bands: int) -> None:
+        self._constants = [np.uint64(secrets.randbits(64) | 1) for _ in range(5)]
+        self._expected = np.zeros(bands, dtype=np.uint64)
+        self._found = np.zeros(bands, dtype=np.uint64)
+        self._rows_expected = 0
+        self._rows_found = [0] * bands
+
+    def expect(self, doc_ids: Integers, keys: Integers) -> None:
+        """Add the rows that signatures make: documents int64[n], bucket keys int64[n, bands]."""
+        self._expected += self._hashes(keys, doc_ids[:, np.newaxis]).sum(axis=0)
+        self._rows_expected += len(doc_ids)
+
+    def find(self, band: int, keys: Integers, doc_ids: Integers) -> None:
+        """Add rows int64[n] of one band of the file."""
+        self._found[band : band + 1] += self._hashes(keys, doc_ids).sum(keepdims=True)
+        self._rows_found[band] += len(keys)
+
+    def differing(self) -> Iterator[str]:
+        """Each band that is not as expected, in words."""
+        for band in np.flatnonzero(self._expected != self._found).tolist():
+            found = self._rows_found[band]
+            same = found == self._rows_expected
+            instead = "some of them wrong" if same else f"not {self._rows_expected}"
+            yield f"band {band} has {found} rows, {instead}"
+
+    def _hashes(self, keys: Integers, doc_ids: Integers) -> npt.NDArray[np.uint64]:
+        """uint64 of the shape that the arguments have together."""
+        a, b, c, d, e = self._constants
+        x = keys.view(np.uint64) * a ^ (doc_ids.view(np.uint64) * b + c)
+        x ^= x >> np.uint64(32)
+        x *= d
+        x ^= x >> np.uint64(29)
+        x *= e
+        x ^= x >> np.uint64(32)
+        return x
 
 
 class Examination:
@@ -87,7 +113,6 @@ class Examination:
             schema and settings are lshdb's but for what can be made.
         settings: those of the file; None if they are not legal.
         counts: how many documents and band rows were looked at.
-        differing: the bands that differ from the signatures', and in each the parts that do.
     """
 
     def __init__(self, audit: Auditor, deep: bool, on_progress: OnProgress) -> None:
@@ -95,7 +120,6 @@ class Examination:
         self.mendable = True
         self.settings: Settings | None = None
         self.counts = (0, 0)
-        self.differing: dict[int, Integers] = {}
         self._audit = audit
         self._deep = deep
         self._tell = on_progress
@@ -109,15 +133,13 @@ class Examination:
             self._not_checked("documents, signatures and bands")
             return
         self._attempt("the size", self._count)
-        pairs = Pairs()
-        wanted = BandSums(self.settings.construction.bands, pairs)
-        stored = BandSums(self.settings.construction.bands, pairs)
-        whole = self._attempt("documents", lambda: self._documents(wanted))
+        sums = BandSums(self.settings.construction.bands)
+        whole = self._attempt("documents", lambda: self._documents(sums))
         self._attempt("signatures", self._orphan_signatures)
-        whole &= self._attempt("bands", lambda: self._bands(stored))
+        whole &= self._attempt("bands", lambda: self._bands(sums))
         if whole:
-            self.differing = wanted.differing(stored)
-            self._attempt("bands", self._differences)
+            for what in sums.differing():
+                self.findings.add("band-wrong", 1, [what])
 
     def _attempt(self, what: str, stage: Callable[[], None]) -> bool:
         """Run a stage; whether it came to its end."""
@@ -164,7 +186,7 @@ class Examination:
     def _count(self) -> None:
         self.counts = self._audit.counts()
 
-    def _documents(self, wanted: BandSums) -> None:
+    def _documents(self, sums: BandSums) -> None:
         settings = self.settings
         assert settings is not None
         contents = settings.content and (self._deep or settings.shingling.of_sets)
@@ -174,9 +196,8 @@ class Examination:
                 places = np.flatnonzero(which)
                 if len(places):
                     self.findings.add(kind, len(places), _keys(batch, places))
-            doc_ids, signatures = _signatures(batch, settings.permutations)
-            keys = bucket_keys(signatures, settings.construction, settings.seed)
-            wanted.add_documents(doc_ids, keys)
+            doc_ids, signatures = whole_signatures(batch, settings.permutations)
+            sums.expect(doc_ids, bucket_keys(signatures, settings.construction, settings.seed))
             done += len(batch.keys)
             self._tell("documents", done, self.counts[0])
 
@@ -184,26 +205,17 @@ class Examination:
         for doc_id in self._audit.orphan_signatures():
             self.findings.add("signature-orphan", 1, [f"doc_id {doc_id}"])
 
-    def _bands(self, stored: BandSums) -> None:
+    def _bands(self, sums: BandSums) -> None:
         assert self.settings is not None
+        bands = self.settings.construction.bands
         done = 0
-        for band_no in range(self.settings.construction.bands):
+        for band_no in range(bands):
             for keys, doc_ids in self._audit.band(band_no):
-                stored.add_band(band_no, keys, doc_ids)
+                sums.find(band_no, keys, doc_ids)
                 done += len(keys)
                 self._tell("bands", done, self.counts[1])
-
-    def _differences(self) -> None:
-        assert self.settings is not None
-        for difference in differences(self._audit, self.settings, self.differing):
-            self._add_rows("band-missing", difference.missing)
-            self._add_rows("band-wrong", difference.wrong)
-            self._add_rows("band-orphan", difference.orphans)
-
-    def _add_rows(self, kind: ProblemKind, rows: Integers) -> None:
-        some = list(dict.fromkeys(rows[: 8 * _EXAMPLES, 2].tolist()))
-        known = self._audit.keys(some)
-        self.findings.add(kind, len(rows), [known.get(i, f"doc_id {i}") for i in some])
+        for band_no, rows in self._audit.foreign_bands(bands):
+            self.findings.add("band-wrong", 1, [f"band {band_no} has {rows} rows, not 0"])
 
 
 def faults_of(batch: AuditedDocuments, settings: Settings, deep: bool) -> Faults:
@@ -284,70 +296,10 @@ def _compare_with_content(
             faults["signature"][place] = True
 
 
-def differences(
-    audit: Auditor, settings: Settings, differing: dict[int, Integers]
-) -> Iterator[Difference]:
-    """The band rows that differ from the signatures', in those bands and parts; and foreign bands.
-
-    Rows may be written when all of a difference was taken.
-    """
-    if differing:
-        every = np.unique(np.concatenate(list(differing.values())))
-        documents, _ = audit.counts()
-        values = max(1, documents * len(differing) // PARTS)
-        at_once = max(1, _VALUES_AT_ONCE // values)
-        for start in range(0, len(every), at_once):
-            parts = every[start : start + at_once]
-            doc_ids, keys = _keys_of_parts(audit, settings, parts, list(differing))
-            for column, band_no in enumerate(differing):
-                some = np.intersect1d(parts, differing[band_no])
-                if not len(some):
-                    continue
-                inside = np.isin(doc_ids & MASK, some)
-                wanted = doc_ids[inside], keys[inside, column]
-                missing, surplus = compare(wanted, audit.band_of_part(band_no, MASK, some))
-                lost = np.column_stack([wanted[1][missing], wanted[0][missing]])
-                lost = lost[np.lexsort((lost[:, 1], lost[:, 0]))]
-                there = _present(audit, surplus[:, 1])
-                yield Difference(
-                    _rows(band_no, lost),
-                    _rows(band_no, surplus[there]),
-                    _rows(band_no, surplus[~there]),
-                )
-    # SQLite lets rows go that it has given already.
-    for rows in audit.foreign_bands(settings.construction.bands):
-        there = _present(audit, rows[:, 2])
-        yield Difference(rows[:0], rows[there], rows[~there])
-
-
-def _keys_of_parts(
-    audit: Auditor, settings: Settings, parts: Integers, bands: list[int]
-) -> tuple[Integers, Integers]:
-    """Documents int64[n] of some parts, in order, and their keys int64[n, b] in some bands."""
-    ids, keys = [np.empty(0, dtype=np.int64)], [np.empty((0, len(bands)), dtype=np.int64)]
-    for doc_ids, signatures in audit.signatures_of_part(MASK, parts, settings.permutations):
-        ids.append(doc_ids)
-        keys.append(bucket_keys(signatures, settings.construction, settings.seed)[:, bands])
-    return np.concatenate(ids), np.concatenate(keys)
-
-
-def _present(audit: Auditor, doc_ids: Integers) -> npt.NDArray[np.bool_]:
-    """Which of the documents int64[n] are there, bool[n]."""
-    distinct, back = np.unique(doc_ids, return_inverse=True)
-    there = np.zeros(len(distinct), dtype=np.bool_)
-    for start in range(0, len(distinct), _IDS_AT_ONCE):
-        some = distinct[start : start + _IDS_AT_ONCE]
-        known = np.array(list(audit.keys(some.tolist())), dtype=np.int64)
-        there[start : start + len(some)] = np.isin(some, known)
-    return there[back]
-
-
-def _rows(band_no: int, pairs: Integers) -> Integers:
-    return np.column_stack([np.full(len(pairs), band_no, dtype=np.int64), pairs])
-
-
-def _signatures(batch: AuditedDocuments, lanes: int) -> tuple[Integers, npt.NDArray[np.uint32]]:
-    """The signatures of the right size, uint32[m, lanes], and the documents' numbers int64[m]."""
+def whole_signatures(
+    batch: AuditedDocuments, lanes: int
+) -> tuple[Integers, npt.NDArray[np.uint32]]:
+    """The documents int64[m] with signatures of the right size, and these, uint32[m, lanes]."""
     some = [(i, b) for i, b in enumerate(batch.signatures) if b is not None and len(b) == 4 * lanes]
     packed = np.frombuffer(b"".join(blob for _, blob in some), dtype="<u4")
     places = np.array([i for i, _ in some], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What `check` finds in a file, and what `--repair` makes of it."""
+"""What `check` finds in a file, and what `--repair` does about it."""
 
 from __future__ import annotations
 
@@ -24,17 +24,14 @@ ProblemKind: TypeAlias = Literal[
     "signature",
     "signature-missing",
     "signature-orphan",
-    "band-missing",
     "band-wrong",
-    "band-orphan",
     "not-checked",
 ]
 RepairKind: TypeAlias = Literal[
     "schema-made",
     "documents-derived",
     "signatures-removed",
-    "bands-made",
-    "bands-removed",
+    "bands-rebuilt",
 ]
 
 PROBLEMS: Final = MappingProxyType[ProblemKind, str](
@@ -53,9 +50,7 @@ PROBLEMS: Final = MappingProxyType[ProblemKind, str](
         "signature": "signatures that are not those of the document",
         "signature-missing": "documents with shingles and without a signature",
         "signature-orphan": "signatures without a document",
-        "band-missing": "band rows that are not there",
-        "band-wrong": "band rows that are not those of the document's signature",
-        "band-orphan": "band rows without a document",
+        "band-wrong": "bands whose rows are not those that the signatures make",
         "not-checked": "what could not be checked because of other problems",
     }
 )
@@ -65,8 +60,7 @@ REPAIRS: Final = MappingProxyType[RepairKind, str](
         "schema-made": "tables, indexes and views made",
         "documents-derived": "documents derived from their content again",
         "signatures-removed": "signatures without a document removed",
-        "bands-made": "band rows made from signatures",
-        "bands-removed": "band rows removed",
+        "bands-rebuilt": "bands rebuilt from signatures",
     }
 )
 """What each kind of repair is, in words."""
@@ -80,7 +74,7 @@ class Problem:
         kind: see PROBLEMS.
         count: how many rows, or things, it is wrong with.
         examples: some of them: the keys of documents, as they are (so to be escaped where they
-            are shown), or what else tells which.
+            are shown), or other words that name the place.
     """
 
     kind: ProblemKind

@@ -1,4 +1,4 @@
-"""Rebuilding the index from the stored signatures, in one transaction.
+"""Rebuilding the index from the stored signatures, in one transaction: for `reindex` and repair.
 
 Signatures are read once, their bucket keys sorted (lshdb.maintenance.sorting), and then the table
 of bands is emptied and filled in the order of its key: SQLite appends, instead of visiting a page
@@ -8,13 +8,17 @@ pages go to the write-ahead log, and the table itself stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from lshdb.maintenance.sorting import BandSorter
-from lshdb.model import Reindexed
+from lshdb.model import Reindexed, Settings
 from lshdb.settings import SettingsRequest
 from lshdb.sketching.banding import bucket_keys
+from lshdb.store.auditing import Auditor
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import reindexed
 
@@ -29,7 +33,7 @@ _ROWS: Final = 50_000
 def reindex(
     store: Store, request: SettingsRequest, on_progress: Callable[[int, int], None] | None
 ) -> Reindexed:
-    """Make the index anew; see Database.reindex."""
+    """Rebuild the index; see Database.reindex."""
     with store.reading():
         reindexed(request, store.settings)  # what cannot be is told without waiting for writers
     rows = 0
@@ -43,34 +47,49 @@ def reindex(
         # A cascade has the band rows of its lowest level, whatever is above it.
         shape, old = after.construction, before.construction
         if (shape.bands, shape.rows) != (old.bands, old.rows):
-            steps = _Steps(documents * (1 + shape.bands), on_progress)
-            with BandSorter(shape.bands) as sorter:
-                at_once = max(1, min(_DOCUMENTS, _LANES // after.permutations))
-                for doc_ids, signatures in store.all_signatures(at_once):
-                    sorter.add(doc_ids, bucket_keys(signatures, shape, after.seed))
-                    steps.take(len(doc_ids))
-                store.clear_bands()
-                for band in range(shape.bands):
-                    for keys, doc_ids in sorter.sorted(band):
-                        for start in range(0, len(keys), _ROWS):
-                            part = slice(start, start + _ROWS)
-                            store.append_bands(band, keys[part], doc_ids[part])
-                            steps.take(len(keys[part]))
-                            rows += len(keys[part])
+            total = documents * (1 + shape.bands)
+            at_once = max(1, min(_DOCUMENTS, _LANES // after.permutations))
+            rows = rebuild_bands(
+                store,
+                after,
+                store.all_signatures(at_once),
+                lambda steps: on_progress(steps, total) if on_progress is not None else None,
+            )
     if rows:
         store.shrink_log()
     return Reindexed(before, after, documents, rows, store.free_bytes())
 
 
-class _Steps:
-    """Counts the steps of a job, and tells of them."""
+def rebuild_bands(
+    table: Store | Auditor,
+    settings: Settings,
+    signatures: Iterable[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]],
+    on_step: Callable[[int], object],
+) -> int:
+    """Replace all band rows, within the caller's transaction.
 
-    def __init__(self, total: int, tell: Callable[[int, int], None] | None) -> None:
-        self._done = 0
-        self._total = total
-        self._tell = tell
+    Args:
+        table: of the file that is rebuilt.
+        settings: what its index is to be.
+        signatures: of all documents that have one, some at a time and in the order of their ids:
+            int64[n], uint32[n, k].
+        on_step: called with the number of documents that were read and rows that were written.
 
-    def take(self, steps: int) -> None:
-        self._done += steps
-        if self._tell is not None:
-            self._tell(self._done, self._total)
+    Returns:
+        The number of band rows.
+    """
+    documents = rows = 0
+    with BandSorter(settings.construction.bands) as sorter:
+        for doc_ids, some in signatures:
+            sorter.add(doc_ids, bucket_keys(some, settings.construction, settings.seed))
+            documents += len(doc_ids)
+            on_step(documents)
+        table.clear_bands()
+        for band in range(settings.construction.bands):
+            for keys, doc_ids in sorter.sorted(band):
+                for start in range(0, len(keys), _ROWS):
+                    part = slice(start, start + _ROWS)
+                    table.append_bands(band, keys[part], doc_ids[part])
+                    rows += len(keys[part])
+                    on_step(documents + rows)
+    return rows

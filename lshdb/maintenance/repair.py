@@ -1,4 +1,4 @@
-"""Putting right what can be derived: what contents say of signatures, and signatures of bands."""
+"""Repairing what can be derived: signatures from contents, and bands from signatures."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 
 from lshdb.maintenance.examining import (
     Examination,
-    differences,
     faults_of,
     readable_contents,
+    whole_signatures,
 )
 from lshdb.maintenance.findings import OnProgress, ProblemKind, Repair, RepairKind
+from lshdb.maintenance.reindex import rebuild_bands
 from lshdb.model import Settings
 from lshdb.shingling.content import digest, encoded
 from lshdb.sketching.signing import sign
@@ -25,13 +26,13 @@ _DERIVED: Final[tuple[ProblemKind, ...]] = (
     "signature",
     "signature-missing",
 )
-"""What a content tells anew."""
+"""What is derived from a content."""
 
 
-def mend(
+def repair_derived(
     audit: Auditor, settings: Settings, deep: bool, on_progress: OnProgress
 ) -> tuple[Repair, ...]:
-    """Put right what can be, within the auditor's transaction; nothing that is the user's goes.
+    """Repair what can be, within the auditor's transaction; nothing that is the user's goes.
 
     The file must be mendable (see lshdb.maintenance.examining.Examination).
 
@@ -39,7 +40,7 @@ def mend(
         audit: of the file, for writing.
         settings: the file's.
         deep: whether all contents are shingled and signed again, to see whether they are right.
-        on_progress: told how far it is.
+        on_progress: called with what is done, how much of it, and of how much.
 
     Returns:
         What was done.
@@ -50,7 +51,16 @@ def mend(
     audit.delete_signatures(orphans)
     done["signatures-removed"] = len(orphans)
     done["documents-derived"] = _derive_documents(audit, settings, deep, on_progress)
-    done["bands-made"], done["bands-removed"] = _mend_bands(audit, settings, on_progress)
+    # Another look: the signatures may be others by now, and the table of bands a new one.
+    if "band-wrong" in Examination(audit, False, on_progress).findings:
+        batches = audit.documents(contents=False)
+        rebuild_bands(
+            audit,
+            settings,
+            (whole_signatures(batch, settings.permutations) for batch in batches),
+            lambda rows: on_progress("rebuilding bands", rows, 0),
+        )
+        done["bands-rebuilt"] = settings.construction.bands
     return tuple(Repair(kind, count) for kind, count in done.items() if count)
 
 
@@ -64,12 +74,12 @@ def _derive_documents(
     for batch in audit.documents(contents=True):
         derived += _derive(audit, batch, settings, deep)
         seen += len(batch.keys)
-        on_progress("mending documents", seen, total)
+        on_progress("repairing documents", seen, total)
     return derived
 
 
 def _derive(audit: Auditor, batch: AuditedDocuments, settings: Settings, deep: bool) -> int:
-    """Derive anew what is wrong with documents of a batch and can be; how many."""
+    """Derive again what is wrong with documents of a batch and can be; how many."""
     faults = faults_of(batch, settings, deep)
     wrong = np.logical_or.reduce([faults[kind] for kind in _DERIVED])
     contents = {
@@ -89,17 +99,3 @@ def _derive(audit: Auditor, batch: AuditedDocuments, settings: Settings, deep: b
         signed.signatures,
     )
     return len(contents)
-
-
-def _mend_bands(audit: Auditor, settings: Settings, on_progress: OnProgress) -> tuple[int, int]:
-    """Make the band rows those of the signatures; how many were made, and how many removed."""
-    # The signatures may be others by now.
-    differing = Examination(audit, False, on_progress).differing
-    made = removed = 0
-    for difference in differences(audit, settings, differing):
-        for rows in (difference.wrong, difference.orphans):
-            audit.delete_bands(rows)
-            removed += len(rows)
-        audit.insert_bands(difference.missing)
-        made += len(difference.missing)
-    return made, removed

@@ -1,15 +1,13 @@
 """What check and its repair read and write of a file that may be damaged.
 
 Nothing is taken for granted: texts come as bytes, tables may be missing, and whatever SQLite
-itself cannot read is told as DamagedFile. All is of one moment, in one transaction.
+itself cannot read raises DamagedFile. All is of one moment, in one transaction.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -20,10 +18,9 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile
 from lshdb.model import Settings
 from lshdb.store import schema
-from lshdb.store import statements as audit
 from lshdb.store import statements as sql
 from lshdb.store.connection import begin_writing, connect, translated_errors
-from lshdb.store.rows import SqlValue, settings_of
+from lshdb.store.rows import SqlValue, integers, settings_of
 from lshdb.store.store import insert_rows
 
 _ROWS_AT_ONCE: Final = 1 << 16
@@ -131,7 +128,7 @@ class Auditor:
     def settings(self) -> Settings:
         """The settings; DamagedFile if there is not one row of them, and a legal one."""
         with translated_errors(self.path):
-            rows = self._connection.execute(audit.ALL_SETTINGS).fetchmany(2)
+            rows = self._connection.execute(sql.ALL_SETTINGS).fetchmany(2)
         if len(rows) != 1:
             raise DamagedFile(f"{self.path} has {'no' if not rows else 'more than one'} settings")
         try:
@@ -144,12 +141,12 @@ class Auditor:
         """How many documents and band rows there are."""
         with translated_errors(self.path):
             (documents,) = self._connection.execute(sql.COUNT_DOCUMENTS).fetchone()
-            (bands,) = self._connection.execute(audit.COUNT_BANDS).fetchone()
+            (bands,) = self._connection.execute(sql.COUNT_BANDS).fetchone()
         return int(documents), int(bands)
 
     def documents(self, *, contents: bool) -> Iterator[AuditedDocuments]:
         """All documents, some thousands at a time; they may be changed meanwhile."""
-        statement = audit.DOCUMENTS_WITH_CONTENT_FROM if contents else audit.DOCUMENTS_FROM
+        statement = sql.DOCUMENTS_WITH_CONTENT_FROM if contents else sql.DOCUMENTS_FROM
         first = _FIRST_ID
         while rows := self._some_documents(statement, first):
             yield _documents(rows)
@@ -172,57 +169,21 @@ class Auditor:
     def orphan_signatures(self) -> Iterator[int]:
         """The doc_ids of signatures that have no document."""
         with translated_errors(self.path):
-            for (doc_id,) in self._connection.execute(audit.ORPHAN_SIGNATURES):
+            for (doc_id,) in self._connection.execute(sql.ORPHAN_SIGNATURES):
                 yield int(doc_id)
 
     def band(self, band_no: int) -> Iterator[tuple[Integers, Integers]]:
         """The rows of a band, some thousands at a time: bucket_keys int64[n], doc_ids int64[n]."""
-        for table in self._integers(2, audit.BAND, band_no):
-            yield table[:, 0], table[:, 1]
-
-    def foreign_bands(self, bands: int) -> Iterator[Integers]:
-        """Rows of bands below 0 and from `bands` on: int64[n, 3], band_no, bucket_key, doc_id."""
-        return self._integers(3, audit.FOREIGN_BANDS, bands)
-
-    def band_of_part(
-        self, band_no: int, mask: int, parts: Integers
-    ) -> Iterator[tuple[Integers, Integers]]:
-        """The same of the documents whose doc_id & mask is among the parts int64[p]."""
-        wanted = json.dumps(parts.tolist())
-        for table in self._integers(2, audit.BAND_OF_PART, band_no, mask, wanted):
-            yield table[:, 0], table[:, 1]
-
-    def signatures_of_part(
-        self, mask: int, parts: Integers, lanes: int
-    ) -> Iterator[tuple[Integers, npt.NDArray[np.uint32]]]:
-        """The signatures of such documents, of the right size: int64[n], uint32[n, lanes]."""
-        wanted = json.dumps(parts.tolist())
         with translated_errors(self.path):
-            cursor = self._connection.execute(audit.SIGNATURES_OF_PART, (mask, wanted, 4 * lanes))
-            while rows := cursor.fetchmany(_DOCUMENTS_AT_ONCE):
-                doc_ids = np.array([row[0] for row in rows], dtype=np.int64)
-                matrix = np.frombuffer(b"".join(row[1] for row in rows), dtype="<u4")
-                yield doc_ids, matrix.reshape(len(rows), lanes).astype(np.uint32, copy=False)
+            cursor = self._connection.execute(sql.BAND, (band_no,))
+            while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+                table = integers(rows).reshape(-1, 2)
+                yield table[:, 0], table[:, 1]
 
-    def keys(self, doc_ids: Sequence[int]) -> dict[int, str]:
-        """The keys of those of the documents that are there."""
+    def foreign_bands(self, bands: int) -> list[tuple[int, int]]:
+        """Bands below 0 and from `bands` on, and how many rows each has."""
         with translated_errors(self.path):
-            rows = self._connection.execute(audit.PRESENT_DOCUMENTS, (json.dumps(doc_ids),))
-            return {int(doc_id): _decoded(key) for doc_id, key in rows}
-
-    def _integers(self, columns: int, statement: str, *parameters: SqlValue) -> Iterator[Integers]:
-        """The rows of a result, int64[n, columns], some thousands at a time."""
-        with translated_errors(self.path):
-            cursor = self._connection.execute(statement, parameters)
-            while True:
-                values = chain.from_iterable(islice(cursor, _ROWS_AT_ONCE))
-                try:
-                    table = np.fromiter(values, dtype=np.int64).reshape(-1, columns)
-                except (TypeError, ValueError) as error:
-                    raise DamagedFile(f"{self.path}: not an integer in table bands") from error
-                if not len(table):
-                    return
-                yield table
+            return self._connection.execute(sql.FOREIGN_BANDS, (bands,)).fetchall()
 
     # writing
 
@@ -241,7 +202,7 @@ class Auditor:
     ) -> None:
         """Write what is derived of the contents of n documents; signatures uint32[n, k]."""
         values = zip(doc_ids.tolist(), shingles.tolist(), digests, stored, strict=True)
-        self._run_many(audit.UPDATE_DERIVED, values)
+        self._run_many(sql.UPDATE_DERIVED, values)
         self.delete_signatures(doc_ids.tolist())
         filled = np.flatnonzero(shingles)
         packed = signatures[filled].astype("<u4")
@@ -252,15 +213,14 @@ class Auditor:
         """Delete the signatures of documents, which may not be there."""
         self._run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))
 
-    def insert_bands(self, rows: Integers) -> None:
-        """Insert band rows int64[n, 3] (band_no, bucket_key, doc_id), in the table's order."""
-        for band in np.unique(rows[:, 0]).tolist():
-            own = rows[rows[:, 0] == band]
-            insert_rows(self._run_many, band, own[:, 1], own[:, 2])
+    def clear_bands(self) -> None:
+        """Delete all band rows."""
+        with translated_errors(self.path):
+            self._connection.execute(sql.DELETE_BANDS)
 
-    def delete_bands(self, rows: Integers) -> None:
-        """Delete band rows int64[n, 3]."""
-        self._run_many(sql.DELETE_BAND, rows.tolist())
+    def append_bands(self, band: int, keys: Integers, doc_ids: Integers) -> None:
+        """Insert sorted rows of a band, int64[n] both."""
+        insert_rows(self._run_many, band, keys, doc_ids)
 
     def _run_many(self, statement: str, rows: Iterable[Sequence[SqlValue]]) -> None:
         with translated_errors(self.path):
