@@ -117,7 +117,7 @@ class Auditor:
     def schema_faults(self) -> list[schema.Fault]:
         """How tables, indexes, views and triggers differ from those of the format."""
         with translated_errors(self.path):
-            return schema.faults(self._connection, self.version)
+            return list(schema.faults(self._connection, range(self.version, self.version + 1)))
 
     def broken_references(self) -> Iterator[tuple[str, int]]:
         """Rows that refer to others that are not there: table and rowid."""

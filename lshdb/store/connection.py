@@ -23,7 +23,7 @@ from lshdb.errors import (
 )
 from lshdb.store.guard import Connection, check_may_open, has_log
 from lshdb.store.migrations import make_readable, migrate, newest_format
-from lshdb.store.sealing import check_contents, schema_statements, seal
+from lshdb.store.schema import check_contents, schema_statements, seal
 
 _FIRST_PAUSE: Final = 0.001
 """Seconds between attempts: so many times the number of the attempt, at the most what follows."""
@@ -244,7 +244,7 @@ def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> in
         return version
     if version < 1:
         raise DamagedFile(f"{path} has format {version}, which never was")
-    check_contents(connection, path, older=version < newest_format())
+    check_contents(connection, path, version)
     return version
 
 

@@ -1,8 +1,13 @@
-"""Whether the tables, indexes and views of a file are those of schema.sql.
+"""Whether the tables of a file are lshdb's own, so that nothing that is written in the file is run.
 
-They are compared token by token, without comments, white space and quotes: a table that was made
-under another name and renamed has the same tokens. One that was made by an older format has the
-columns added since at its end; that is as good.
+SQLite lets a file carry code: triggers, views, CHECK constraints, generated columns, indexes on
+expressions, virtual tables. lshdb opens only files whose tables, views and index of lshdb's names
+are those of schema.sql, word for word, and refuses what would be run when these are read or
+written: triggers on them, foreign keys that act when their rows change, indexes on more than
+plain columns. Other tables, views and indexes are their owner's; no statement of lshdb's touches
+them. The limits of the connection hold beside this check.
+
+`check` reports the same faults, and its repair makes what is missing.
 """
 
 from __future__ import annotations
@@ -11,25 +16,25 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Final, TypeAlias
 
+from lshdb.errors import DamagedFile, UnsafeFile
 from lshdb.store import statements as sql
-from lshdb.store.migrations import redo_steps, undo_steps
-from lshdb.store.sealing import danger, schema_statements
+from lshdb.store.guard import has_log
+from lshdb.store.migrations import newest_format, undo_steps
+
+_LARGEST: Final = 1_000_000
+"""Bytes of the settings, and of a table's definition; SQLite is not even asked for larger ones."""
+_ADVICE: Final = "do not trust it, or restore it from a copy"
 
 Tokens: TypeAlias = tuple[str, ...]
-Schema: TypeAlias = dict[tuple[str, str], Tokens]
-"""The tokens of what makes a table, index, view or trigger, by its type and name."""
-
-_TOKEN: Final = re.compile(
-    r"""(?x) --[^\n]* | /\*.*?\*/ | \s+     # nothing
-    | ('(?:[^']|'')*')                      # a string
-    | "((?:[^"]|"")*)" | `([^`]*)` | \[([^]]*)\]  # a quoted name
-    | (\w+) | (.)""",
-    re.DOTALL,
-)
-_OWN_OF_SQLITE: Final = "sqlite_"
-"""Names that only SQLite itself gives: indexes of constraints, and statistics."""
+Form: TypeAlias = tuple[Tokens, frozenset[Tokens]]
+"""A definition without blanks, comments and the order of columns: what is outside of the
+parentheses, and what is between the commas within."""
+Schema: TypeAlias = dict[str, tuple[str, str]]
+"""By name, the type of each table, view and index, and the statement that makes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +44,99 @@ class Fault:
     Attributes:
         what: `table bands is missing`.
         makeable: whether `make_missing` makes it; else it is in the way of any repair.
+        refusal: what follows the file's name in the message that refuses it; None if it is opened.
+        unsafe: whether it is code that would be run.
     """
 
     what: str
     makeable: bool
+    refusal: str | None
+    unsafe: bool = False
 
 
-def faults(connection: sqlite3.Connection, version: int) -> list[Fault]:
-    """How the file's tables, indexes, views and triggers differ from those of its format."""
-    texts = _texts(connection)
-    expected, present = _expected(version), {key: _tokens(text) for key, text in texts.items()}
-    migrated = [_expected(version, made_as) for made_as in range(1, version)]
-    found = []
-    for kind, name in sorted(expected.keys() | present.keys()):
-        what = f"{kind} {name}"
-        if (kind, name) not in present:
-            # What only documents and settings say cannot be found out again.
-            makeable = (kind, name) not in (("table", "documents"), ("table", "settings"))
-            found.append(Fault(f"{what} is missing", makeable))
-        elif (kind, name) not in expected:
-            # Tables, views and indexes of the user's own are no business of a check.
-            if reason := danger(connection, kind, name, texts[kind, name]):
-                found.append(Fault(reason, False))
-        elif all(present[kind, name] != one[kind, name] for one in (expected, *migrated)):
-            found.append(Fault(f"{what} differs", kind == "view"))
-    return found
+def schema_statements() -> Iterator[str]:
+    """The statements of schema.sql, one by one."""
+    schema = Path(__file__).parents[1].joinpath("schema.sql").read_text("utf-8")
+    statement = ""
+    for line in schema.splitlines(keepends=True):
+        statement += line
+        if line.rstrip().endswith(";") and sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def seal(connection: sqlite3.Connection) -> None:
+    """Run nothing of what the file may hold beside data, and trust no page of it."""
+    # Functions with side effects are not run from views, constraints and indexes.
+    connection.execute("PRAGMA trusted_schema = OFF")
+    # A cell that ends outside of its page is found when the page is read.
+    connection.execute("PRAGMA cell_size_check = ON")
+    # No trigger runs, and no foreign key that acts: lshdb has none.
+    connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
+
+
+def check_contents(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    """See that a file of lshdb's has its tables, and nothing that would be run with them.
+
+    Args:
+        connection: to the file.
+        path: the file.
+        version: its format, which another process may raise at any moment.
+
+    Raises:
+        DamagedFile: a table or view is missing, or another than that of schema.sql.
+        UnsafeFile: the file has code of its own where lshdb would run it.
+        sqlite3.Error: to be translated by the caller.
+    """
+    (page_size,) = connection.execute("PRAGMA page_size").fetchone()
+    if path.stat().st_size % page_size and not has_log(path):
+        # SQLite takes the rest of a page for zeros.
+        raise DamagedFile(f"{path} is damaged: it is cut short; restore it from a copy")
+    before = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
+    try:
+        for fault in faults(connection, range(version, newest_format() + 1)):
+            if fault.refusal is not None:
+                error = UnsafeFile if fault.unsafe else DamagedFile
+                raise error(f"{path}{fault.refusal}")
+        connection.execute(sql.SELECT_SETTINGS).fetchone()
+    except sqlite3.DataError as error:
+        raise DamagedFile(f"{path} has settings that are far too long") from error
+    finally:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
+
+
+def faults(connection: sqlite3.Connection, versions: range) -> Iterator[Fault]:
+    """How a file's tables, indexes, views and triggers differ from those of its format.
+
+    Args:
+        connection: to the file.
+        versions: the formats that it may have. All of the first must be there.
+    """
+    own = _expected(versions[0])
+    missing = dict(own)
+    for kind, name, text in _present(connection):
+        if own.get(name) == (kind, text):
+            missing.pop(name, None)
+            continue
+        key, tokens = _key(name), _tokens(text)
+        named = _after(tokens, kind) if tokens[:1] == ("create",) and kind in tokens[1:3] else ""
+        if not named or named != key:
+            what = f"the definition of {name!r} is of something else"
+            yield Fault(what, False, f": {what}: {_ADVICE}")
+        elif key in own:
+            missing.pop(key, None)
+            made = [_expected(version).get(key, ("", ""))[1] for version in versions]
+            if all(_form(tokens) != _form(_tokens(one)) for one in made):
+                what, remade = f"{kind} {name}", kind == own[key][0] == "view"
+                yield Fault(
+                    f"{what} differs", remade, f": {what} is not as lshdb made it: {_ADVICE}"
+                )
+        elif danger := _danger(connection, kind, name, tokens, own):
+            yield Fault(danger, False, f": {danger}: drop it, or do not trust it", True)
+    for name, (kind, _) in missing.items():
+        refusal = None if kind == "index" else f" lacks {name}: restore it from a copy"
+        # What only documents and settings say cannot be found out again.
+        yield Fault(f"{kind} {name} is missing", name not in ("documents", "settings"), refusal)
 
 
 def make_missing(connection: sqlite3.Connection, version: int) -> int:
@@ -74,59 +147,123 @@ def make_missing(connection: sqlite3.Connection, version: int) -> int:
     Returns:
         How many.
     """
-    expected, texts = _expected(version), _texts(connection)
+    present = {_key(name): text for _, name, text in _present(connection)}
     made = 0
-    for key, statement in _statements(version):
-        if key in texts and _tokens(texts[key]) == expected[key]:
-            continue
-        if key in texts and key[0] == "view":
-            connection.execute(f"DROP VIEW {key[1]}")  # a name of schema.sql
+    for name, (kind, statement) in _expected(version).items():
+        if name in present:
+            if kind != "view" or _form(_tokens(present[name])) == _form(_tokens(statement)):
+                continue
+            connection.execute(f"DROP VIEW {name}")  # a name of schema.sql
         connection.execute(statement)
         made += 1
     return made
 
 
-def _texts(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
-    """What made the file's tables, indexes, views and triggers, but for those of SQLite itself."""
-    rows = ((_text(kind), _text(name), made) for kind, name, made in connection.execute(sql.SCHEMA))
-    return {
-        (kind, name): _text(made)
-        for kind, name, made in rows
-        if not (name.startswith(_OWN_OF_SQLITE) and kind in ("table", "index"))
-    }
+def _present(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    """Type, name and definition of what is in the file, but for indexes of constraints."""
+    rows = connection.execute(sql.SCHEMA).fetchall()
+    return [
+        (_text(kind), _text(name), _text(made)) for kind, name, made in rows if made is not None
+    ]
 
 
-def _expected(version: int, made_as: int | None = None) -> Schema:
-    return {key: _tokens(statement) for key, statement in _statements(version, made_as)}
-
-
-def _statements(version: int, made_as: int | None = None) -> Iterator[tuple[tuple[str, str], str]]:
-    """What makes the tables, indexes and views of a format, in order.
-
-    With `made_as`, as they are in a file that was made with that older format.
-    """
+@cache
+def _expected(version: int) -> Schema:
+    """The tables, views and indexes of a format, in the order in which they are made."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         for statement in schema_statements():
             connection.execute(statement)
-        undo_steps(connection, made_as or version)
-        redo_steps(connection, made_as or version, version)
-        made = connection.execute(sql.SCHEMA).fetchall()
+        undo_steps(connection, version)
+        return {name: (kind, text) for kind, name, text in _present(connection)}
     finally:
         connection.close()
-    for kind, name, statement in made:
-        if statement is not None:
-            yield (kind, name), statement
 
 
-def _tokens(statement: str) -> Tokens:
-    tokens = []
-    for match in _TOKEN.finditer(statement):
-        if match.lastindex == 1:
-            tokens.append(match[1])
-        elif match.lastindex is not None:
-            tokens.append(match[match.lastindex].lower())
-    return tuple(tokens)
+def _danger(
+    connection: sqlite3.Connection, kind: str, name: str, tokens: Tokens, own: Schema
+) -> str | None:
+    """What of a table, index, view or trigger that is not lshdb's would be run; None if nothing."""
+    tables = {one for one, (of, _) in own.items() if of == "table"}
+    if kind == "trigger" and _on(tokens) in own:
+        return f"{name!r} is a trigger on {_on(tokens)}"
+    if kind == "index" and _on(tokens) in tables and not _is_plain(tokens):
+        return f"{name!r} is an index on more than columns of {_on(tokens)}"
+    if kind == "table" and "references" in tokens and _acts(connection, name, tables):
+        return f"{name!r} has a foreign key that acts on changes of lshdb's tables"
+    return None
+
+
+def _tokens(text: str) -> Tokens:
+    """The words and signs of SQL. Quoted names stay quoted, and so are no keywords."""
+    # Not compiled where all definitions are known: that takes longer than opening a file.
+    found = re.findall(
+        r"""--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|\w+|\S""",
+        text,
+        re.DOTALL,
+    )
+    return tuple(
+        token if token[0] in "'\"`[" else token.lower()
+        for token in found
+        if not token.startswith(("--", "/*"))
+    )
+
+
+def _key(name: str) -> str:
+    """A name as SQLite compares it, without its quotes."""
+    if len(name) > 1 and name[0] in "\"'`[":
+        name = name[1:-1].replace(name[0] * 2, name[0])
+    return "".join(chr(ord(c) + 32) if "A" <= c <= "Z" else c for c in name)
+
+
+def _after(tokens: Tokens, word: str) -> str:
+    """The name that follows a keyword; empty where there is none."""
+    at = tokens.index(word) + 1 if word in tokens else len(tokens)
+    if tokens[at : at + 3] == ("if", "not", "exists"):
+        at += 3
+    return _key(tokens[at]) if at < len(tokens) else ""
+
+
+def _on(tokens: Tokens) -> str:
+    """The table of an index or a trigger."""
+    return _after(tokens, "on")
+
+
+def _form(tokens: Tokens) -> Form:
+    """What two definitions of the same have in common."""
+    outside: list[str] = []
+    items: list[list[str]] = [[]]
+    depth = 0
+    view = tokens[1] == "view"
+    for place, token in enumerate(tokens):
+        depth -= token == ")"
+        if view or depth == 0:
+            # ALTER TABLE quotes the name.
+            outside.append(_key(token) if place == 2 else token)
+        elif depth == 1 and token == ",":
+            items.append([])
+        else:
+            items[-1].append(token)
+        depth += token == "("
+    return tuple(outside), frozenset(map(tuple, items))
+
+
+def _is_plain(tokens: Tokens) -> bool:
+    """Whether an index is of columns alone: no expression, no condition, no collation."""
+    at = tokens.index("on") + 2
+    inside = tokens[at + 1 : -1]
+    return tokens[at] == "(" and tokens[-1] == ")" and not {"(", ")", "collate"} & set(inside)
+
+
+def _acts(connection: sqlite3.Connection, name: str, tables: set[str]) -> bool:
+    """Whether a table has a foreign key to one of lshdb's that does more than to check."""
+    # As BLOBs: the connection of a check gives texts as bytes.
+    keys = connection.execute(
+        'SELECT CAST("table" AS BLOB), on_update = ?1 AND on_delete = ?1 '
+        "FROM pragma_foreign_key_list(?2)",
+        ("NO ACTION", name),
+    )
+    return any(_key(of.decode("utf-8", "replace")) in tables and not idle for of, idle in keys)
 
 
 def _text(value: object) -> str:

@@ -20,7 +20,7 @@ import lshdb
 from lshdb.errors import NewerFormat, StoreError
 from lshdb.model import Construction
 from lshdb.sketching.banding import bucket_keys
-from lshdb.store import migrations, sealing
+from lshdb.store import migrations, schema
 from lshdb.store.migrations import Step, newest_format
 
 GOLDEN = sorted(path.name.removesuffix(".db.xz") for path in make_golden.DIRECTORY.glob("*.db.xz"))
@@ -45,21 +45,15 @@ def unpacked(path: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def newer(monkeypatch: pytest.MonkeyPatch) -> int:
+def newer(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """One format more than there is; its number."""
     monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, STEP))
     # What schema.sql will have then.
-    monkeypatch.setattr("lshdb.store.schema.schema_statements", _newer_schema)
-    own = sealing._own()
-    documents = own["documents"].removesuffix(") STRICT") + ", note TEXT) STRICT"
-    newer_own = {**own, "documents": documents, "noted_documents": list(STEP.statements)[1]}
-    monkeypatch.setattr(sealing, "_own", lambda: newer_own)
-    return FORMAT_VERSION + 1
-
-
-def _newer_schema() -> Iterator[str]:
-    yield from sealing.schema_statements()
-    yield from STEP.statements
+    statements = [*schema.schema_statements(), *STEP.statements]
+    monkeypatch.setattr(schema, "schema_statements", lambda: statements)
+    schema._expected.cache_clear()
+    yield FORMAT_VERSION + 1
+    schema._expected.cache_clear()
 
 
 def version(path: Path) -> object:
@@ -153,7 +147,7 @@ def test_a_step_that_fails_leaves_the_old_format(
     unpacked: Callable[[str], Path], newer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = unpacked(f"format-{FORMAT_VERSION}-words")
-    failing = Step((*STEP.statements, "INSERT INTO nowhere VALUES (1)"), (), ())
+    failing = Step((*STEP.statements, "INSERT INTO nowhere VALUES (1)"), STEP.undo, ())
     monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS[:-1], failing))
     before = inspection.contents(path)
     with pytest.raises(StoreError, match="nowhere"):

@@ -15,7 +15,7 @@ import pytest
 from helpers import Command
 
 import lshdb
-from lshdb.errors import NewerFormat, NotADatabase, ReadOnly, StoreError
+from lshdb.errors import DamagedFile, NewerFormat, NotADatabase, ReadOnly, StoreError
 from lshdb.sketching.banding import bucket_keys
 from lshdb.store.schema import _tokens
 
@@ -355,21 +355,35 @@ def test_a_file_without_settings_or_documents_is_told_and_left_alone(
 def test_tables_made_under_another_name_are_the_same(damaged: Callable[..., Path]) -> None:
     path = damaged(
         "words",
+        "PRAGMA legacy_alter_table = ON",
         "ALTER TABLE bands RENAME TO other",
         "ALTER TABLE other RENAME TO bands",
         "DROP VIEW buckets",
-        'CREATE VIEW "buckets" AS select band_no,[bucket_key] , COUNT(*) AS `documents` '
+        'CREATE VIEW "buckets" AS select band_no,bucket_key , COUNT(*) AS documents '
         "FROM bands -- all\nGROUP BY band_no, /* and */ bucket_key",
         "ANALYZE",
     )
     ((changed,),) = inspection.rows(path, "SELECT sql FROM sqlite_schema WHERE name = 'bands'")
     assert '"bands"' in str(changed)
     assert lshdb.check(path).problems == ()
+    lshdb.open(path).close()
+
+
+def test_check_finds_what_open_refuses(damaged: Callable[..., Path]) -> None:
+    """ALTER TABLE writes views again, with quoted names."""
+    path = damaged(
+        "words", "ALTER TABLE bands RENAME TO other", "ALTER TABLE other RENAME TO bands"
+    )
+    with pytest.raises(DamagedFile, match="view buckets is not as lshdb made it"):
+        lshdb.open(path)
+    assert found(lshdb.check(path)) == {"schema": 3}
+    assert lshdb.check(path, repair=True).ok
+    lshdb.open(path).close()
 
 
 def test_what_is_in_a_string_is_no_comment_and_no_blank() -> None:
     assert _tokens("CHECK (a = '--x  Y''')") == ("check", "(", "a", "=", "'--x  Y'''", ")")
-    assert _tokens("a  b") == _tokens('"A" [b]') != _tokens('"a  b"')
+    assert _tokens("a  b") == _tokens("A /* of */ b -- all") != _tokens('"a  b"')
 
 
 @pytest.mark.parametrize("changes", [1, 2, 40])
