@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import sys
@@ -13,10 +12,9 @@ from typing import BinaryIO, Final
 
 from lshdb.errors import UsageError
 from lshdb.sources.compression import check_available, compression_of, packed
-from lshdb.store.partial_files import PARTIAL, left_over, lock
+from lshdb.store.partial_files import PartialFile, left_over
 
 STDOUT: Final = "-"
-_BUFFER: Final = 1 << 20
 
 
 class Output:
@@ -35,11 +33,9 @@ class Output:
         self.path = path
         self.keep = keep
         self.left_over: list[str] = []
-        self._partial: str | None = None
+        self._partial: PartialFile | None = None
         self._last = b"\n"
         self._lines = False
-        # A link stays one, and the file that it leads to is replaced.
-        self._target = os.path.realpath(path)
         suffix = compression_of(path)
         if suffix is not None:
             check_available(suffix)  # before a file is made
@@ -50,11 +46,10 @@ class Output:
         else:
             if os.path.exists(path) and not os.access(path, os.W_OK):
                 raise PermissionError(13, "permission denied", path)
-            self.left_over = left_over(self._target)
-            self._partial = f"{self._target}.{os.getpid()}{PARTIAL}"
+            self.left_over = left_over(os.path.realpath(path))
             with self.named():
-                self._file = open(self._partial, "xb", buffering=_BUFFER)  # noqa: SIM115
-            lock(self._file)
+                self._partial = PartialFile(path)
+            self._file = self._partial.file
         self._raw = self._file
         if suffix is not None:
             self._file = packed(self._raw, suffix)
@@ -90,9 +85,7 @@ class Output:
                 if self.path != STDOUT:
                     self._raw.close()
                 if self._partial is not None and kind is None:
-                    if os.path.exists(self._target):
-                        os.chmod(self._partial, stat.S_IMODE(os.stat(self._target).st_mode))
-                    os.replace(self._partial, self._target)
+                    self._partial.take_name()
         except OSError:
             self._discard()
             if kind is None:
@@ -104,12 +97,11 @@ class Output:
     @property
     def partial(self) -> str | None:
         """Where the lines are if the command failed and they stay."""
-        return self._partial if self.keep and self._lines else None
+        return self._partial.path if self._partial and self.keep and self._lines else None
 
     def _discard(self) -> None:
         if self._partial is not None and self.partial is None:
-            with contextlib.suppress(OSError):
-                os.unlink(self._partial)
+            self._partial.discard()
 
     @property
     def file(self) -> BinaryIO:

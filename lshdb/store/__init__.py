@@ -12,7 +12,7 @@ SQLite's. The tables are in schema.sql, all other SQL in statements.
     conditions     a user's condition on documents; readonly_sql runs a user's own SELECT
     functions      SQL functions such as lsh_jaccard, for any connection
     auditing       reads for `check`, writes for its repair; backup copies a file in use
-    partial_files  files and directories that are not whole yet, and what killed runs left
+    partial_files  files that take their names when complete; what killed runs left of them
 
 Doors: auditing, backup, conditions, connection, functions, guard, joins, lookups, partial_files,
 rows, store.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Final
 
 from lshdb.errors import StoreError, UsageError
 from lshdb.store.connection import connect, translated_errors
-from lshdb.store.partial_files import PARTIAL, lock
+from lshdb.store.partial_files import PartialFile
 
 _PAGES_AT_ONCE: Final = 512
 """Between two reports of progress: 8 MB."""
@@ -49,14 +48,21 @@ def back_up(
             # The copy is of this moment. Without, it would begin again whenever others write.
             connection.execute("BEGIN")
             connection.execute("SELECT count(*) FROM sqlite_schema")
-        with _partial(target, shown) as partial:
-            _copy(connection, partial, shown, on_progress)
-            if target.exists():
-                shutil.copymode(target, partial)
-            else:
-                shutil.copymode(path, partial)
+        with _named(shown):
+            partial = PartialFile(target, private=True)
+        if os.name != "posix":  # what is open cannot be renamed there
+            partial.file.close()
+        try:
+            _copy(connection, partial.path, shown, on_progress)
             with _named(shown):
-                _rename(partial, target, replace)
+                if not target.exists():
+                    shutil.copymode(path, partial.path)
+                partial.take_name(replace=replace, sync=True)
+        finally:
+            partial.discard()
+            for end in _BESIDE:
+                with suppress(OSError):
+                    os.unlink(partial.path + end)
     finally:
         connection.close()
 
@@ -79,29 +85,9 @@ def _check_target(path: Path, target: Path, shown: Path, replace: bool) -> None:
             raise StoreError(f"{shown} is in use, for there is {beside.name}: name another file")
 
 
-@contextmanager
-def _partial(target: Path, shown: Path) -> Iterator[Path]:
-    """A new file beside the target, which is gone at the end if it has no other name."""
-    partial = target.with_name(f"{target.name}.{os.getpid()}{PARTIAL}")
-    with _named(shown):
-        # Until it is complete, nobody else may read what perhaps only the owner may.
-        file = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, stat.S_IRUSR | stat.S_IWUSR)
-    lock(file)
-    if os.name != "posix":  # there it is not locked, and what is open cannot be renamed
-        os.close(file)
-    try:
-        yield partial
-    finally:
-        if os.name == "posix":
-            os.close(file)
-        for end in ("", *_BESIDE):
-            with suppress(OSError):
-                partial.with_name(partial.name + end).unlink()
-
-
 def _copy(
     connection: sqlite3.Connection,
-    partial: Path,
+    partial: str,
     shown: Path,
     on_progress: Callable[[int, int], None],
 ) -> None:
@@ -117,36 +103,6 @@ def _copy(
             )
         finally:
             copy.close()
-
-
-def _rename(partial: Path, target: Path, replace: bool) -> None:
-    _sync(partial)
-    if replace:
-        os.replace(partial, target)
-    else:
-        _link(partial, target)
-    if os.name == "posix":  # elsewhere directories cannot be opened, and need not be
-        _sync(target.parent)
-
-
-def _link(partial: Path, target: Path) -> None:
-    """Give the file its name, which nothing may have; the other is taken away later."""
-    try:
-        os.link(partial, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links, where the name may be taken at this moment
-        if target.exists():
-            raise FileExistsError from None
-        os.rename(partial, target)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

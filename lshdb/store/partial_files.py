@@ -1,4 +1,4 @@
-"""What a killed command leaves behind, and how another run knows that nobody uses it any more.
+"""Files that take their names when they are complete, and what killed commands leave of them.
 
 A run keeps a lock on what it will delete or rename, and the system takes the lock away when the
 run ends in whatever way. So what is not locked is left over, also where a process has its number.
@@ -10,6 +10,7 @@ import contextlib
 import glob
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,57 @@ except ImportError:  # Windows: nothing is locked, nothing cleared away
 PARTIAL: Final = ".partial"
 """How a file is named, after its name and a number, until it is complete."""
 _PREFIX: Final = ".lshdb-dedup-"
+_BUFFER: Final = 1 << 20
+
+
+class PartialFile:
+    """A new file NAME.N.partial beside NAME, which takes that name when it is complete.
+
+    It is locked until it is closed: others see that it is in use.
+
+    Attributes:
+        target: the name to be. Where that is a link, it stays one, and leads to the new file.
+        path: the name until then.
+        file: for writing.
+    """
+
+    def __init__(self, target: str | Path, *, private: bool = False) -> None:
+        """Make the file; with `private`, nobody but its owner may read it yet."""
+        self.target = os.path.realpath(target)
+        self.path = f"{self.target}.{os.getpid()}{PARTIAL}"
+        mode = 0o600 if private else 0o666
+        self.file: BinaryIO = open(  # noqa: SIM115
+            self.path, "xb", _BUFFER, opener=lambda path, flags: os.open(path, flags, mode)
+        )
+        _lock(self.file)
+
+    def take_name(self, *, replace: bool = True, sync: bool = False) -> None:
+        """Name the file, which nothing is written to any more, as it is to be.
+
+        Args:
+            replace: whether it replaces another of that name, and is as readable as that was.
+            sync: whether it is then on the disk, also after a power cut.
+
+        Raises:
+            FileExistsError: there is another, and it is not to be replaced.
+        """
+        if os.path.exists(self.target):
+            os.chmod(self.path, stat.S_IMODE(os.stat(self.target).st_mode))
+        if sync:
+            _sync(self.path)
+        if replace:
+            os.replace(self.path, self.target)
+        else:
+            _link(self.path, self.target)
+        if sync and os.name == "posix":  # elsewhere directories cannot be opened, and need not be
+            _sync(os.path.dirname(self.target))
+
+    def discard(self) -> None:
+        """Close the file, and delete it if it has not taken its name."""
+        with contextlib.suppress(OSError):
+            self.file.close()
+        with contextlib.suppress(OSError):
+            os.unlink(self.path)
 
 
 @contextlib.contextmanager
@@ -48,7 +100,7 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
             os.close(handle)
 
 
-def lock(file: BinaryIO | int) -> None:
+def _lock(file: BinaryIO) -> None:
     """Show that an open file is in use, until it is closed or the process ends."""
     if fcntl is not None:
         with contextlib.suppress(OSError):
@@ -64,6 +116,26 @@ def left_over(target: str) -> list[str]:
             os.close(handle)
             found.append(path)
     return found
+
+
+def _link(path: str, target: str) -> None:
+    """Give the file a second name, which nothing may have; the first is taken away later."""
+    try:
+        os.link(path, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links, where the name may be taken at this moment
+        if os.path.exists(target):
+            raise FileExistsError from None
+        os.rename(path, target)
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _clear(place: Path) -> None:
