@@ -758,14 +758,18 @@ class Database:
         ...     db.clusters_table().select(["cluster", "key", "role"]).to_pylist()
         [{'cluster': 1, 'key': 'a', 'role': 'keep'}, {'cluster': 1, 'key': 'c', 'role': 'member'}]
         """
-        from lshdb.exchange.tables import arrow, cluster_batches, clusters_schema
-
-        schema = clusters_schema()
-        found = self.clusters(threshold=threshold, keep=keep, star=star, estimate=estimate)
-        batches = cluster_batches(
-            found, self.settings.threshold if threshold is None else threshold
+        from lshdb.exchange.tables import (
+            CLUSTER_COLUMNS,
+            arrow,
+            cluster_rows,
+            row_batches,
+            schema_of,
         )
-        return arrow().Table.from_batches(batches, schema)
+
+        schema = schema_of(CLUSTER_COLUMNS)
+        found = self.clusters(threshold=threshold, keep=keep, star=star, estimate=estimate)
+        rows = cluster_rows(found, self.settings.threshold if threshold is None else threshold)
+        return arrow().Table.from_batches(row_batches(schema, rows), schema)
 
     # looking inside
 

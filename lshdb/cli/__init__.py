@@ -6,7 +6,8 @@ for each group of commands (app lists which), and what they share:
     app       the command `lshdb`, and which module has which command
     options   options that several commands share
     running   exit statuses, and the one line of an error
-    output    prints tables, lines, JSON, messages; progress a bar; saving and files write files
+    results   writes rows as text, JSON, CSV, or to a file: every command has all of these formats
+    messages  notes, warnings and failures; progress shows a bar; files writes whole files or none
 
 Doors: app.
 """

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
+from lshdb.cli.messages import Failures, message, tell
 from lshdb.cli.options import (
     DEFAULT_PATH,
     DEFAULT_TIMEOUT,
@@ -35,7 +36,7 @@ from lshdb.cli.options import (
     key_given,
     seed_of,
 )
-from lshdb.cli.output import Failures, json_line, message, tell
+from lshdb.cli.results import json_line
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
 from lshdb.sources.paths import Format, escaped
 

@@ -10,8 +10,8 @@ from typing import Final
 
 import typer
 
+from lshdb.cli.messages import be_quiet
 from lshdb.cli.options import Quiet
-from lshdb.cli.output import be_quiet
 from lshdb.cli.running import command, open_streams
 
 _FIRST_STEPS: Final = """\

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lshdb.cli.messages import message, tell
 from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, AsJson, DatabasePath, Timeout
-from lshdb.cli.output import json_line, message, rows, tell
+from lshdb.cli.results import json_line, table
 from lshdb.cli.running import FAILED, end_on_interrupt
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _print_lines(report: CheckReport) -> None:
     from lshdb.maintenance.findings import PROBLEMS, REPAIRS
 
     if report.problems:
-        rows(
+        table(
             ("problem", "count", "what", "examples"),
             [
                 (one.kind, one.count, PROBLEMS[one.kind], ", ".join(one.examples))
@@ -82,8 +83,8 @@ def _print_lines(report: CheckReport) -> None:
             ],
         )
     if report.repairs:
-        table = [("repaired", one.count, REPAIRS[one.kind], "") for one in report.repairs]
-        rows(("", "count", "what", ""), table)
+        repaired = [("repaired", one.count, REPAIRS[one.kind], "") for one in report.repairs]
+        table(("", "count", "what", ""), repaired)
 
 
 def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from lshdb.cli.messages import message, tell
 from lshdb.cli.options import (
     DEFAULT_PATH,
     DEFAULT_TIMEOUT,
@@ -17,7 +18,7 @@ from lshdb.cli.options import (
     Timeout,
     completed_keys,
 )
-from lshdb.cli.output import Cell, json_line, message, on_terminal, pairs, rows, tell
+from lshdb.cli.results import Cell, facts, json_line, on_terminal, table
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def compare(
     if as_json:
         _print_json(compared)
         return
-    pairs(_facts(compared))
+    facts(_facts(compared))
     if compared.passages:
         if on_terminal():
             _show_passages(compared, compared.passages)
@@ -86,9 +87,9 @@ def compare(
         _print_elements(compared)
     buckets = [(bucket.band_no, bucket.bucket_key) for bucket in compared.shared_buckets]
     if buckets and on_terminal():
-        rows(("band_no", "bucket_key"), buckets)
+        table(("band_no", "bucket_key"), buckets)
     else:
-        rows((), (("bucket", *bucket) for bucket in buckets))
+        table((), (("bucket", *bucket) for bucket in buckets))
 
 
 def _document(database: Database, name: str) -> str | Document:
@@ -115,13 +116,13 @@ def _document(database: Database, name: str) -> str | Document:
 def _facts(compared: Comparison) -> dict[str, Cell]:
     """What is told of any two documents, the most important first."""
     known = compared.similarity is not None
-    facts: dict[str, Cell] = {
+    found: dict[str, Cell] = {
         "similarity": _share(compared.similarity) if known else "not known: contents are not kept",
         "a": compared.a,
         "b": compared.b,
     }
     if known:
-        facts |= {
+        found |= {
             "a_in_b": _share(compared.a_in_b),
             "b_in_a": _share(compared.b_in_a),
             "a_shingles": compared.a_shingles,
@@ -130,7 +131,7 @@ def _facts(compared: Comparison) -> dict[str, Cell]:
             "union": compared.union,
         }
     return {
-        **facts,
+        **found,
         "estimate": f"{_share(compared.estimate)} +- {_share(compared.standard_error)}",
         "agreeing_lanes": f"{compared.agreeing_lanes} of {compared.lanes}",
         "agreeing_bands": f"{len(compared.shared_buckets)} of {compared.bands}",
@@ -188,7 +189,7 @@ def _print_json(compared: Comparison) -> None:
 
 def _print_passages(compared: Comparison, passages: tuple[Passage, ...]) -> None:
     text = _text(compared.a_content)
-    rows(
+    table(
         (),
         (
             ("passage", p.a_start, p.a_end, p.b_start, p.b_end, _cut(text[p.a_start : p.a_end]))
@@ -201,9 +202,9 @@ def _print_elements(compared: Comparison) -> None:
     elements = compared.shared_elements or ()
     shown = elements[:_ELEMENTS_SHOWN] if on_terminal() else elements
     if on_terminal():
-        rows(("shared elements",), [(element,) for element in shown])
+        table(("shared elements",), [(element,) for element in shown])
     else:
-        rows((), (("element", element) for element in shown))
+        table((), (("element", element) for element in shown))
     _tell_rest(len(elements) - len(shown), "elements")
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lshdb.cli.messages import Failures, message, tell, tell_recall
 from lshdb.cli.options import (
     DEFAULT_TIMEOUT,
     AsJson,
@@ -32,7 +33,7 @@ from lshdb.cli.options import (
     Timeout,
     seed_of,
 )
-from lshdb.cli.output import Failures, json_line, message, tell, tell_recall
+from lshdb.cli.results import json_line
 from lshdb.cli.running import FAILED
 
 if TYPE_CHECKING:
@@ -262,8 +263,6 @@ def _output(path: str, *, keep: bool = False) -> Iterator[Output]:
     from lshdb.cli.files import Output
 
     output = Output(path, keep=keep)
-    for left in output.left_over:
-        message(f"lshdb: {left} is of a run that was killed; delete it if its lines are not needed")
     try:
         with output:
             yield output

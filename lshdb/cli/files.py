@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final
 
+from lshdb.cli.messages import message
 from lshdb.errors import UsageError
 from lshdb.sources.compression import check_available, compression_of, packed
 from lshdb.store.partial_files import PartialFile, left_over
@@ -26,13 +27,11 @@ class Output:
     Attributes:
         path: the file's path, or `-`.
         keep: whether the other file stays if the command fails and lines were written.
-        left_over: such files of runs that were killed.
     """
 
     def __init__(self, path: str, *, keep: bool = False) -> None:
         self.path = path
         self.keep = keep
-        self.left_over: list[str] = []
         self._partial: PartialFile | None = None
         self._last = b"\n"
         self._lines = False
@@ -46,7 +45,11 @@ class Output:
         else:
             if os.path.exists(path) and not os.access(path, os.W_OK):
                 raise PermissionError(13, "permission denied", path)
-            self.left_over = left_over(os.path.realpath(path))
+            for left in left_over(os.path.realpath(path)):
+                message(
+                    f"lshdb: {left} is of a run that was killed; delete it if its lines are not "
+                    "needed"
+                )
             with self.named():
                 self._partial = PartialFile(path)
             self._file = self._partial.file
@@ -65,6 +68,10 @@ class Output:
             self._file.write(line)
         self._last = line
         self._lines = True
+
+    def write(self, text: str) -> None:
+        """Write a line of text, with its newline."""
+        self.write_line(text.encode())
 
     def flush(self) -> None:
         """Give what is written to the system; a compressed file is left as it is."""

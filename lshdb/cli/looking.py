@@ -5,24 +5,27 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from dataclasses import asdict
+from operator import attrgetter
+from typing import Annotated, Final
 
 import typer
 
 from lshdb.cli.options import (
     DEFAULT_PATH,
     DEFAULT_TIMEOUT,
-    AsCsv,
     AsJson,
     DatabasePath,
     Timeout,
     completed_keys,
     key_given,
 )
-from lshdb.cli.output import Cell, csv_rows, json_line, pairs, rows
+from lshdb.cli.results import TEXT, Cell, Columns, Form, facts, json_line, write_results
 from lshdb.cli.running import end_on_interrupt
 
 _LANES_SHOWN = 8
+_BUCKET: Final[Columns] = {"band_no": int, "bucket_key": int, "documents": int}
+_bucket_row = attrgetter(*_BUCKET)
 
 
 def show(
@@ -67,14 +70,7 @@ def show(
                 **sizes,
                 "metadata": document.metadata,
                 "signature": lanes,
-                "buckets": [
-                    {
-                        "band_no": bucket.band_no,
-                        "bucket_key": bucket.bucket_key,
-                        "documents": bucket.documents,
-                    }
-                    for bucket in buckets
-                ],
+                "buckets": [asdict(bucket) for bucket in buckets],
             }
         )
         return
@@ -82,15 +78,12 @@ def show(
     more = f" ... ({len(lanes)} lanes)" if lanes else "none: no shingle, similar to nothing"
     if document.metadata is not None:
         sizes["metadata"] = json.dumps(document.metadata, ensure_ascii=False)
-    pairs(
+    facts(
         {name: value for name, value in sizes.items() if value is not None}
         | {"signature": shown + more, "buckets": len(buckets)}
     )
     if buckets:
-        rows(
-            ("band_no", "bucket_key", "documents"),
-            [(bucket.band_no, bucket.bucket_key, bucket.documents) for bucket in buckets],
-        )
+        write_results(_BUCKET, map(_bucket_row, buckets), TEXT)
 
 
 def buckets(
@@ -106,7 +99,7 @@ def buckets(
             help="Rather all the buckets of this document.",
         ),
     ] = None,
-    as_json: AsJson = False,
+    form: Form = TEXT,
 ) -> None:
     """Show the largest buckets, or those of one document.
 
@@ -116,18 +109,14 @@ def buckets(
     """
     import lshdb
 
-    end_on_interrupt()
+    form.check(db)
+    if form.output is None:
+        end_on_interrupt()
     with lshdb.open(db, mode="read", timeout=timeout) as database:
         # More than SQLite can count is all.
         most = min(top, sys.maxsize)
         found = database.buckets(most) if key is None else database.buckets_of(key)
-    names = ("band_no", "bucket_key", "documents")
-    table = [(bucket.band_no, bucket.bucket_key, bucket.documents) for bucket in found]
-    if as_json:
-        for row in table:
-            json_line(dict(zip(names, row, strict=True)))
-    else:
-        rows(names, table)
+    write_results(_BUCKET, map(_bucket_row, found), form, counted=("bucket", "buckets"))
 
 
 def sql(
@@ -136,8 +125,7 @@ def sql(
     ],
     db: DatabasePath = DEFAULT_PATH,
     timeout: Timeout = DEFAULT_TIMEOUT,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
+    form: Form = TEXT,
 ) -> None:
     """Run a SELECT on the file's tables and views.
 
@@ -152,25 +140,16 @@ def sql(
     """
     import lshdb
 
-    if as_json and as_csv:
-        raise lshdb.UsageError("give one of --json and --csv")
     if statement.lstrip().startswith("."):
         raise lshdb.UsageError(
             f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "
             "the tables"
         )
-    end_on_interrupt()
+    form.check(db)
+    end_on_interrupt()  # also where a file is written: the time goes into the first row
     with lshdb.open(db, mode="read", timeout=timeout) as database:
-        names, table = database.sql(statement)
-        if as_json:
-            fields = _distinct(names)
-            for row in table:
-                values = [v.hex() if isinstance(v, bytes) else v for v in row]
-                json_line(dict(zip(fields, values, strict=True)))
-        elif as_csv:
-            csv_rows(names, table)
-        else:
-            rows(names, table, separator="|")
+        names, rows = database.sql(statement)
+        write_results(dict.fromkeys(_distinct(names), object), rows, form, separator="|")
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
@@ -217,4 +196,4 @@ def info(
     if as_json:
         json_line(fields)
     else:
-        pairs({**fields, "content": "kept" if s.content else "not kept"})
+        facts({**fields, "content": "kept" if s.content else "not kept"})

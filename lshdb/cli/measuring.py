@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lshdb.cli.output import Cell, json_line, message, rows
+from lshdb.cli.messages import message
 from lshdb.cli.progress import stages_bar
+from lshdb.cli.results import Cell, json_line, table
 
 if TYPE_CHECKING:
     from lshdb.tuning.measuring import Measured, MeasuredRecall
@@ -43,24 +44,24 @@ def measure(
             f"only {recall.pairs} of the pairs are similar: --sample with more than "
             f"{measured.sample} tells recall better"
         )
-    rows(["", "measured", "formula", "low", "high", "pairs"], _table(measured))
+    table(["", "measured", "formula", "low", "high", "pairs"], _table(measured))
 
 
 def _table(measured: Measured) -> list[list[Cell]]:
     def cells(shown: Callable[[float], str], *values: float | None) -> list[Cell]:
         return ["" if value is None else shown(value) for value in values]
 
-    table: list[list[Cell]] = []
+    rows: list[list[Cell]] = []
     shown: Callable[[float], str] = "{:.4f}".format
     for one in (measured.recall, *measured.parts):
         name = f"recall {one.least:.4g} to {one.below:.4g}"
         values = cells(shown, one.recall, one.formula, one.low, one.high)
-        table.append([name, *values, one.pairs])
+        rows.append([name, *values, one.pairs])
     numbers = cells("{:.4g}".format, measured.candidates, measured.candidates_formula)
-    table.append(["candidates a query", *numbers, "", "", ""])
+    rows.append(["candidates a query", *numbers, "", "", ""])
     shares = cells(shown, measured.precision, measured.precision_formula)
-    table.append(["precision", *shares, "", "", ""])
-    return table
+    rows.append(["precision", *shares, "", "", ""])
+    return rows
 
 
 def _record(measured: Measured) -> dict[str, object]:

@@ -43,10 +43,26 @@ Timeout: TypeAlias = Annotated[
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")]
 AsCsv: TypeAlias = Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")]
+OutputFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write to FILE, which gets its name when all is done: .parquet, .csv or .jsonl.",
+    ),
+]
 Quiet: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--quiet", "-q", help="Print results, warnings and errors only: no notes, no progress."
+    ),
+]
+
+Estimate: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--estimate", help="Faster: the similarity that signatures tell, without contents."
     ),
 ]
 

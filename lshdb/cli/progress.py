@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from lshdb.cli.output import is_quiet
+from lshdb.cli.messages import is_quiet
 
 
 class Progress(Protocol):

@@ -5,25 +5,36 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from operator import attrgetter
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from lshdb.cli.messages import message, tell, tell_recall
 from lshdb.cli.options import (
     DEFAULT_PATH,
     DEFAULT_TIMEOUT,
-    AsJson,
     DatabasePath,
+    Estimate,
     Timeout,
     completed_keys,
     key_given,
 )
-from lshdb.cli.output import json_line, message, on_terminal, rows, tell, tell_recall
+from lshdb.cli.results import TEXT, Columns, Form, write_results
 from lshdb.cli.running import end_on_interrupt
 
 if TYPE_CHECKING:
     from lshdb.database import Database
-    from lshdb.model import Content, Match
+    from lshdb.model import Content
+
+_MATCH: Final[Columns] = {
+    "key": str,
+    "containment": float,
+    "similarity": float,
+    "exact": bool,
+    "estimate": float,
+    "bands": int,
+}
 
 
 def query(
@@ -54,12 +65,7 @@ def query(
     threshold: Annotated[
         float | None, typer.Option(help="The least similarity. [default: the database's]")
     ] = None,
-    estimate: Annotated[
-        bool,
-        typer.Option(
-            "--estimate", help="Faster: the similarity that signatures tell, without contents."
-        ),
-    ] = False,
+    estimate: Estimate = False,
     exhaustive: Annotated[
         bool,
         typer.Option(
@@ -86,7 +92,7 @@ def query(
             "--parameter", "-p", metavar="VALUE", help="A text for a ? in --where, in order."
         ),
     ] = None,
-    as_json: AsJson = False,
+    form: Form = TEXT,
 ) -> None:
     """Find the stored documents similar to a document.
 
@@ -121,6 +127,7 @@ def query(
     if where is not None:
         end_on_interrupt()
     paths = matching(db)
+    form.check(*paths, *([file] if file is not None else []))
     existed = paths[0].exists()
     with lshdb.open(paths[0], mode="read" if existed else "create", timeout=timeout) as database:
         if not existed:
@@ -143,45 +150,16 @@ def query(
             _tell_what_is_found(database, least)
         elif least < database.settings.threshold and not exhaustive:
             tell_recall(database.settings, least, "; --exhaustive finds all")
-    if as_json:
-        for match in matches:
-            _print_json(match)
-    elif matches:
-        _print(matches)
-    else:
-        name = "containment" if containment else "similarity"
-        message(f"no document with {name} {least:g} or more")
-
-
-def _print_json(match: Match) -> None:
-    contained = {} if match.containment is None else {"containment": match.containment}
-    json_line(
-        {
-            "key": match.key,
-            **contained,
-            "similarity": match.similarity,
-            "exact": match.exact,
-            "estimate": match.estimate,
-            "bands": match.bands,
-        }
+    by = ["containment", "similarity"] if containment else ["similarity"]
+    columns = {name: kind for name, kind in _MATCH.items() if containment or name != "containment"}
+    write_results(
+        columns,
+        map(attrgetter(*columns), matches),
+        form,
+        shown=(*by, "exact", "key"),
+        counted=("match", "matches"),
+        none=f"no document with {by[0]} {least:g} or more",
     )
-
-
-def _print(matches: list[Match]) -> None:
-    exact = matches[0].exact
-    digits = 4 if on_terminal() else 6
-    names = ["containment"] if matches[0].containment is not None else []
-    names += ["similarity" if exact else "estimate"]
-    table: list[list[str]] = []
-    for match in matches:
-        shares = [match.similarity]
-        if match.containment is not None:
-            shares.insert(0, match.containment)
-        table.append([f"{share:.{digits}f}" for share in shares])
-        if not on_terminal():
-            table[-1].append("exact" if exact else "estimate")
-        table[-1].append(match.key)
-    rows((*names, "key"), table)
 
 
 def _content(database: Database, file: str | None, text: str | None) -> Content:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lshdb.cli.messages import message
 from lshdb.cli.options import (
     DEFAULT_PATH,
     DEFAULT_TIMEOUT,
@@ -15,7 +16,6 @@ from lshdb.cli.options import (
     Rows,
     Timeout,
 )
-from lshdb.cli.output import message
 from lshdb.cli.running import INTERRUPTED, failed
 
 if TYPE_CHECKING:

@@ -8,13 +8,14 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from functools import wraps
 from typing import ParamSpec
 
 import typer
 
+from lshdb.cli.messages import be_quiet, discard, tell
 from lshdb.cli.options import Quiet
-from lshdb.cli.output import be_quiet, discard, tell
 from lshdb.errors import LimitWarning, LshdbError, UsageError
 
 FAILED = 1
@@ -27,8 +28,15 @@ _P = ParamSpec("_P")
 def command(function: Callable[_P, None]) -> Callable[..., None]:
     """Make a function a command: what goes wrong in it is told in one line, with no traceback.
 
-    The command has the option --quiet besides its own.
+    The command has the option --quiet besides its own. A parameter whose type is a dataclass
+    stands for the options that are its fields.
     """
+    own = inspect.signature(function, eval_str=True).parameters.values()
+    groups: dict[str, Callable[..., object]] = {
+        one.name: one.annotation
+        for one in own
+        if isinstance(one.annotation, type) and is_dataclass(one.annotation)
+    }
 
     @wraps(function)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -38,6 +46,11 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
         warnings.simplefilter("always", LimitWarning)
         warnings.showwarning = lambda message, *_, **__: tell(f"lshdb: {message}")
         try:
+            for name, group in groups.items():
+                given = {
+                    option: kwargs.pop(option) for option in inspect.signature(group).parameters
+                }
+                kwargs[name] = group(**given)
             function(*args, **kwargs)
             # Here and not at the interpreter's end, where a full disk could only be complained of.
             sys.stdout.flush()
@@ -60,10 +73,12 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
     quiet = inspect.Parameter(
         "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
     )
-    own = inspect.signature(function, eval_str=True)
-    run.__signature__ = own.replace(  # type: ignore[attr-defined]
-        parameters=[*own.parameters.values(), quiet]
-    )
+    options: list[inspect.Parameter] = []
+    for one in own:
+        group = groups.get(one.name)
+        of_group = inspect.signature(group, eval_str=True).parameters.values() if group else [one]
+        options += of_group
+    run.__signature__ = inspect.Signature([*options, quiet])  # type: ignore[attr-defined]
     return run
 
 

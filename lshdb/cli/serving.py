@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from lshdb.cli.messages import message
 from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, DatabasePath, Timeout
-from lshdb.cli.output import message
 from lshdb.sources.paths import escaped
 
 

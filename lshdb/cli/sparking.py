@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
+from lshdb.cli.messages import message, tell
 from lshdb.cli.options import (
     AsJson,
     Bands,
@@ -22,7 +23,7 @@ from lshdb.cli.options import (
     TextField,
     Threshold,
 )
-from lshdb.cli.output import json_line, message, tell
+from lshdb.cli.results import json_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lshdb.cli.messages import message
 from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, AsJson, DatabasePath, Timeout
-from lshdb.cli.output import Cell, json_line, message, on_terminal, rows
+from lshdb.cli.results import Cell, json_line, on_terminal, table
 from lshdb.errors import LshdbError, UsageError
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _print(found: list[Tuned], as_json: bool) -> None:
             )
         return
     names = ["", "construction", "recall", *map(str, SIMILARITIES), "rows", "bytes", "candidates"]
-    table: list[list[Cell]] = [
+    rows: list[list[Cell]] = [
         [
             "*" * tuned.chosen + "+" * tuned.named,
             str(tuned.construction),
@@ -158,7 +159,7 @@ def _print(found: list[Tuned], as_json: bool) -> None:
         ]
         for tuned in found
     ]
-    rows(names, table)
+    table(names, rows)
 
 
 def drawn(construction: Construction, threshold: float) -> list[str]:

@@ -6,6 +6,7 @@ Needs the extra `arrow`; pyarrow is imported when a table is first asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from lshdb.errors import InputError, UsageError
@@ -20,8 +21,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _ROWS: Final = 10_000
-"""Rows of a batch, about."""
+"""Rows of a batch."""
 _ROWS_OF_DATASET: Final = 1_000
+CLUSTER_COLUMNS: Final[Mapping[str, type]] = {
+    "cluster": int,
+    "key": str,
+    "keep": str,
+    "role": str,
+    "similarity": float,
+    "exact": bool,
+}
+"""The columns of a table of the members of clusters."""
 
 
 def arrow() -> Any:
@@ -177,29 +187,20 @@ def _unreadable(error: Exception) -> InputError:
 
 def pairs_schema() -> pa.Schema:
     """The columns of a table of pairs."""
+    return schema_of({"a": str, "b": str, "similarity": float, "exact": bool, "estimate": float})
+
+
+def schema_of(columns: Mapping[str, type], *, nullable: bool = False) -> pa.Schema:
+    """Columns of Arrow for names and Python's types."""
     pa = arrow()
-    number = pa.float64()
-    return _schema(
-        a=pa.string(), b=pa.string(), similarity=number, exact=pa.bool_(), estimate=number
-    )
-
-
-def clusters_schema() -> pa.Schema:
-    """The columns of a table of the members of clusters."""
-    pa = arrow()
-    return _schema(
-        cluster=pa.int64(),
-        key=pa.string(),
-        keep=pa.string(),
-        role=pa.string(),
-        similarity=pa.float64(),
-        exact=pa.bool_(),
-    )
-
-
-def _schema(**types: pa.DataType) -> pa.Schema:
-    pa = arrow()
-    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in types.items()])
+    kinds = {
+        str: pa.string(),
+        int: pa.int64(),
+        float: pa.float64(),
+        bool: pa.bool_(),
+        bytes: pa.binary(),
+    }
+    return pa.schema([pa.field(name, kinds[kind], nullable) for name, kind in columns.items()])
 
 
 def pair_batches(blocks: Iterable[PairBlock]) -> Iterator[pa.RecordBatch]:
@@ -212,27 +213,21 @@ def pair_batches(blocks: Iterable[PairBlock]) -> Iterator[pa.RecordBatch]:
         yield _batch(schema, columns)
 
 
-def cluster_batches(clusters: Iterable[Cluster], threshold: float) -> Iterator[pa.RecordBatch]:
-    """The members of clusters as record batches of `clusters_schema`, cluster by cluster."""
-    schema = clusters_schema()
-    columns: list[list[Any]] = [[] for _ in schema]
-    for cluster in clusters:
-        count = len(cluster.members)
-        rows: tuple[Iterable[Any], ...] = (
-            [cluster.cluster] * count,
-            cluster.members,
-            [cluster.keep] * count,
-            roles(cluster, threshold),
-            cluster.similarities,
-            [cluster.exact] * count,
-        )
-        for column, values in zip(columns, rows, strict=True):
-            column += values
-        if len(columns[0]) >= _ROWS:
-            yield _batch(schema, columns)
-            columns = [[] for _ in schema]
-    if columns[0]:
-        yield _batch(schema, columns)
+def row_batches(schema: pa.Schema, rows: Iterable[Sequence[object]]) -> Iterator[pa.RecordBatch]:
+    """Rows, of a value for each column, as record batches."""
+    rows = iter(rows)
+    while some := list(islice(rows, _ROWS)):
+        yield _batch(schema, zip(*some, strict=True))
+
+
+def cluster_rows(
+    clusters: Iterable[Cluster], threshold: float
+) -> Iterator[tuple[int, str, str, str, float, bool]]:
+    """The members of clusters as rows of `CLUSTER_COLUMNS`, cluster by cluster."""
+    for one in clusters:
+        own = zip(one.members, roles(one, threshold), one.similarities, strict=True)
+        for key, role, similarity in own:
+            yield one.cluster, key, one.keep, role, similarity, one.exact
 
 
 def _batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:

@@ -24,9 +24,14 @@ FLAGS = {
         *("--format", "--key-field", "--text-field", "--set-field", "--key", "--auto-key"),
         *("--strict", "--json"),
     ),
-    "query": ("--text", "--key", "--top", "--threshold", "--estimate", "--exhaustive", "--json"),
-    "pairs": ("--threshold", "--estimate", "--json", "--csv"),
-    "clusters": ("--threshold", "--keep", "--star", "--estimate", "--json", "--csv"),
+    "query": (
+        *("--text", "--key", "--top", "--threshold", "--estimate", "--exhaustive", "--json"),
+        *("--csv", "--output"),
+    ),
+    "pairs": ("--threshold", "--estimate", "--json", "--csv", "--output"),
+    "clusters": (
+        *("--threshold", "--keep", "--star", "--estimate", "--json", "--csv", "--output"),
+    ),
     "tune": (
         *("--threshold", "--recall", "--permutations", "--documents", "--top", "--plot"),
         "--json",
@@ -34,8 +39,8 @@ FLAGS = {
     "reindex": ("--threshold", "--recall", "--bands", "--rows", "--construction"),
     "remove": (),
     "show": ("--json",),
-    "buckets": ("--top", "--key", "--json"),
-    "sql": ("--json", "--csv"),
+    "buckets": ("--top", "--key", "--json", "--csv", "--output"),
+    "sql": ("--json", "--csv", "--output"),
     "info": ("--json",),
 }
 FABLES = {
@@ -446,7 +451,7 @@ def test_sql_in_json_and_csv(fables: Command) -> None:
     assert list(record) == ["n", "x", "z", "t", "b", "n:1", "inf"]
     assert list(record.values()) == [1, 1.5, None, 'a,"b\nc', "00ff", 2, float("inf")]
     table = fables.done("sql", "--csv", statement, says="").out
-    assert table == 'n,x,z,t,b,n,inf\n1,1.5,,"a,""b\nc",x\'00ff\',2,Inf\n'
+    assert table == 'n,x,z,t,b,n:1,inf\n1,1.5,,"a,""b\nc",x\'00ff\',2,Inf\n'
     assert fables.done("sql", "--csv", "select key from documents where 0").out == "key\n"
 
 

@@ -81,9 +81,9 @@ def test_clusters_for_programs(command: Command) -> None:
         "2\t1.000000\texact\tmember\tf",
     ]
     heading, *rows = csv.reader(io.StringIO(command.done("clusters", "--csv", says="").out))
-    assert heading == ["cluster", "key", "role", "similarity", "exact"]
-    assert rows[0] == ["1", "a", "keep", "1.0", "true"]
-    assert [row[2] for row in rows] == ["keep", "member", "below", "below", "keep", "member"]
+    assert heading == ["cluster", "key", "keep", "role", "similarity", "exact"]
+    assert rows[0] == ["1", "a", "a", "keep", "1.0", "true"]
+    assert [row[3] for row in rows] == ["keep", "member", "below", "below", "keep", "member"]
 
 
 def test_star_and_keep(command: Command) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb.cli.output import csv_cell, json_line, plain
+from lshdb.cli.results import csv_cell, json_line, plain
 from lshdb.sources.paths import escaped
 
 HOSTILE = "[red]a\x1b[31m\r\x07\x9b2J\u202eb\n\u2028\t[link=x]"

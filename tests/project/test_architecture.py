@@ -208,7 +208,7 @@ def test_dependencies_are_those_imported() -> None:
         "sources.parquet_rows": {"pyarrow"},
         "exchange.tables": {"pyarrow"},
         "database": {"pyarrow"},
-        "cli.saving": {"pyarrow"},
+        "cli.results": {"pyarrow"},
         "cli.tuning": {"matplotlib"},
         "web.plugin": {"datasette", "markupsafe"},
         "web.answering": {"datasette"},
