@@ -233,12 +233,12 @@ def add(
         interrupted = False
         try:
             size = input_bytes(paths) if files_from is None else None
-            with progress_bar("adding", size) as progress:
+            with progress_bar("adding", size, of_bytes=True) as progress:
 
                 def written(report: AddReport) -> None:
                     nonlocal total
                     total += report
-                    progress(reader.bytes_read, total.documents)
+                    progress(reader.bytes_read, documents=total.documents)
 
                 database.add_files(
                     chain(paths, also),

@@ -42,11 +42,17 @@ def check(
     Example: lshdb check -d code.db --deep
     """
     import lshdb
-    from lshdb.cli.progress import stages_bar
+    from lshdb.cli.progress import progress_bar
 
     end_on_interrupt()  # SQLite takes back what is half done
-    with stages_bar() as progress:
-        report = lshdb.check(db, timeout=timeout, deep=deep, repair=repair, on_progress=progress)
+    with progress_bar() as progress:
+        report = lshdb.check(
+            db,
+            timeout=timeout,
+            deep=deep,
+            repair=repair,
+            on_progress=lambda what, done, total: progress(done, total, label=what),
+        )
     (_print_json if as_json else _print_lines)(report)
     conclusion = _conclusion(db, report, repair)
     if report.ok:
@@ -127,15 +133,14 @@ def backup(
     Example: lshdb backup -d code.db monday.db
     """
     import lshdb
-    from lshdb.cli.progress import stages_bar
+    from lshdb.cli.progress import progress_bar
     from lshdb.store.partial_files import left_over
 
     for left in left_over(os.path.realpath(target)):
         message(f"lshdb: {left} is of a run that was killed; delete it")
-    with lshdb.open(db, mode="read", timeout=timeout) as database, stages_bar() as progress:
-        database.backup(
-            target,
-            replace=force,
-            on_progress=lambda done, total: progress("copying", done, total),
-        )
+    with (
+        lshdb.open(db, mode="read", timeout=timeout) as database,
+        progress_bar("copying") as progress,
+    ):
+        database.backup(target, replace=force, on_progress=progress)
     message(f"{target} made: {target.stat().st_size:,} bytes")

@@ -159,12 +159,13 @@ def dedup(
             stdin=sys.stdin.buffer if sys.stdin else None,
             metadata=db is not None,  # nobody would see it
         )
-        progress = stack.enter_context(progress_bar("dedup", input_bytes(inputs)))
+        bar = progress_bar("dedup", input_bytes(inputs), of_bytes=True)
+        progress = stack.enter_context(bar)
 
         def written(report: lshdb.AddReport) -> None:
             counts.empty += report.empty
             counts.replaced += report.replaced
-            progress(reader.bytes_read, counts.kept + counts.dropped)
+            progress(reader.bytes_read, documents=counts.kept + counts.dropped)
             kept.flush()
             if told is not None:
                 told.flush()

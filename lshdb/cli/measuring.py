@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lshdb.cli.messages import message
-from lshdb.cli.progress import stages_bar
+from lshdb.cli.progress import progress_bar
 from lshdb.cli.results import Cell, json_line, table
 
 if TYPE_CHECKING:
@@ -23,12 +23,15 @@ def measure(
     """Measure an index, and print it beside what the formulas say."""
     import lshdb
 
-    with lshdb.open(db, mode="read", timeout=timeout) as database, stages_bar() as progress:
+    with (
+        lshdb.open(db, mode="read", timeout=timeout) as database,
+        progress_bar("comparing") as progress,
+    ):
         measured = database.measure(
             threshold=threshold,
             sample=sample,
             seed=seed,
-            on_progress=lambda done, total: progress("comparing", done, total),
+            on_progress=progress,
         )
     if as_json:
         json_line(_record(measured))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -11,104 +11,56 @@ from lshdb.cli.messages import is_quiet
 
 
 class Progress(Protocol):
-    """Told how far a job has come."""
+    """Called with how far a job has come."""
 
-    def __call__(self, done: int, documents: int, /) -> None:
-        """`done` bytes are read, `documents` are in the file."""
-
-
-class Steps(Protocol):
-    """Told how far a job of a known length has come."""
-
-    def __call__(self, done: int, total: int, /) -> None:
-        """`done` steps of `total` are done."""
+    def __call__(
+        self, done: int, total: int | None = None, /, *, documents: int = 0, label: str = ""
+    ) -> None:
+        """`done` of `total` steps or bytes; `label`, where what is done changes."""
 
 
 @contextmanager
-def progress_bar(label: str, total: int | None) -> Iterator[Progress]:
-    """A bar on standard error that counts bytes of input and documents.
+def progress_bar(
+    label: str = "", total: int | None = None, *, of_bytes: bool = False
+) -> Iterator[Progress]:
+    """A bar on standard error.
 
     Args:
         label: what is being done.
-        total: bytes of input, None where it is not known.
+        total: how many steps or bytes there are, None where that is not known, or not yet.
+        of_bytes: count bytes of input and documents, instead of steps.
     """
     if is_quiet() or not sys.stderr.isatty():
-        yield lambda _done, _documents: None
+        yield lambda _done, _total=None, **_: None
         return
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bar
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TextColumn("{task.fields[documents]:,} documents, {task.fields[rate]:,.0f}/s"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    counts: list[rich.ProgressColumn] = [rich.TaskProgressColumn()]
+    if of_bytes:
+        text = "{task.fields[documents]:,} documents, {task.fields[rate]:,.0f}/s"
+        counts = [rich.DownloadColumn(), rich.TextColumn(text)]
+    with rich.Progress(
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        *counts,
+        rich.TimeElapsedColumn(),
+        rich.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
         task = bar.add_task(label, total=total, documents=0, rate=0.0)
 
-        def update(done: int, documents: int) -> None:
-            elapsed = bar.tasks[0].elapsed or 0.0
-            rate = documents / elapsed if elapsed else 0.0
-            bar.update(task, completed=done, documents=documents, rate=rate)
-
-        yield update
-
-
-@contextmanager
-def stages_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar on standard error that is told what is done, how much of it, and of how much."""
-    if is_quiet() or not sys.stderr.isatty():
-        yield lambda _what, _done, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda what, done, total: bar.update(
-            task, description=what, completed=done, total=total or None
-        )
-
-
-@contextmanager
-def steps_bar(label: str) -> Iterator[Steps]:
-    """A bar on standard error that counts steps."""
-    if is_quiet() or not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-
-        def update(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
+        def update(
+            done: int, total: int | None = None, /, *, documents: int = 0, label: str = ""
+        ) -> None:
+            bar.update(
+                task,
+                completed=done,
+                total=total or None,
+                description=label or None,
+                documents=documents,
+                rate=documents / (bar.tasks[0].elapsed or 1.0),
+            )
 
         yield update

@@ -46,12 +46,12 @@ def reindex(
     Example: lshdb reindex -d code.db --threshold 0.6
     """
     import lshdb
-    from lshdb.cli.progress import steps_bar
+    from lshdb.cli.progress import progress_bar
 
     with lshdb.open(db, mode="write", timeout=timeout) as database:
         before = database.settings
         try:
-            with steps_bar("reindexing") as progress:
+            with progress_bar("reindexing") as progress:
                 done = database.reindex(
                     threshold=threshold,
                     recall=recall,

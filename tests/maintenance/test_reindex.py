@@ -452,7 +452,7 @@ def test_interrupted_it_leaves_the_index_as_it_was(command: Command) -> None:
         "from lshdb.cli import app, progress\n"
         "def tell(done, total):\n"
         "    if 2 * done > total: os.kill(os.getpid(), signal.SIGINT)\n"
-        "progress.steps_bar = lambda label: contextlib.nullcontext(tell)\n"
+        "progress.progress_bar = lambda label: contextlib.nullcontext(tell)\n"
         "app.main()\n"
     )
     child = subprocess.Popen(
