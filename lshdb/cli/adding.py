@@ -15,26 +15,18 @@ import typer
 from lshdb.cli.messages import Failures, message, tell
 from lshdb.cli.options import (
     DEFAULT_PATH,
+    DEFAULT_SETTINGS,
     DEFAULT_TIMEOUT,
     AsJson,
-    Bands,
-    Construction,
     DatabasePath,
     KeyField,
-    Permutations,
-    Recall,
-    Rows,
-    Seed,
+    NewSettings,
     SetField,
-    Shingle,
-    Sketch,
     Strict,
     TextField,
-    Threshold,
     Timeout,
     completed_keys,
     key_given,
-    seed_of,
 )
 from lshdb.cli.results import json_line
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
@@ -48,9 +40,7 @@ if TYPE_CHECKING:
 def init(
     db: DatabasePath = DEFAULT_PATH,
     timeout: Timeout = DEFAULT_TIMEOUT,
-    threshold: Threshold = None,
-    recall: Recall = None,
-    shingle: Shingle = None,
+    settings: NewSettings = DEFAULT_SETTINGS,
     purpose: Annotated[
         str | None,
         typer.Option(
@@ -59,12 +49,6 @@ def init(
             help="What is compared: sets shingle and threshold, where they are not given.",
         ),
     ] = None,
-    permutations: Permutations = None,
-    bands: Bands = None,
-    rows: Rows = None,
-    construction: Construction = None,
-    sketch: Sketch = None,
-    seed: Seed = None,
     no_content: Annotated[
         bool,
         typer.Option(
@@ -85,17 +69,9 @@ def init(
     with lshdb.open(
         db,
         timeout=timeout,
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        permutations=permutations,
-        bands=bands,
-        rows=rows,
-        construction=construction,
-        sketch=sketch,
-        seed=seed_of(seed),
         content=False if no_content else None,
         purpose=purpose,
+        **settings.given(),
     ) as database:
         s = database.settings
         done = "exists already" if existed else "made"

@@ -15,23 +15,15 @@ import typer
 
 from lshdb.cli.messages import Failures, message, tell, tell_recall
 from lshdb.cli.options import (
+    DEFAULT_SETTINGS,
     DEFAULT_TIMEOUT,
     AsJson,
-    Bands,
-    Construction,
     KeyField,
-    Permutations,
-    Recall,
-    Rows,
-    Seed,
+    NewSettings,
     SetField,
-    Shingle,
-    Sketch,
     Strict,
     TextField,
-    Threshold,
     Timeout,
-    seed_of,
 )
 from lshdb.cli.results import json_line
 from lshdb.cli.running import FAILED
@@ -73,15 +65,7 @@ def dedup(
         ),
     ] = None,
     timeout: Timeout = DEFAULT_TIMEOUT,
-    threshold: Threshold = None,
-    recall: Recall = None,
-    shingle: Shingle = None,
-    permutations: Permutations = None,
-    bands: Bands = None,
-    rows: Rows = None,
-    construction: Construction = None,
-    sketch: Sketch = None,
-    seed: Seed = None,
+    settings: NewSettings = DEFAULT_SETTINGS,
     estimate: Annotated[
         bool,
         typer.Option("--estimate", help="Decide by what signatures tell, and store no contents."),
@@ -126,26 +110,19 @@ def dedup(
     outputs = [output, *([dropped] if dropped else []), *([str(db)] if db else [])]
     check_distinct(inputs, outputs)
     exists = db is not None and db.exists() and db.stat().st_size > 0
-    settings = {
-        "recall": recall,
-        "shingle": shingle,
-        "permutations": permutations,
-        "bands": bands,
-        "rows": rows,
-        "construction": construction,
-        "sketch": sketch,
-        "seed": seed_of(seed),
-        "threshold": None if exists else threshold,
-        # Without -d contents are kept while the command runs: exact similarities need them.
-        "content": False if estimate and db is None else None,
-    }
+    threshold = settings.threshold
+    given = settings.given()
+    if exists:
+        given["threshold"] = None
+    # Without -d contents are kept while the command runs: exact similarities need them.
+    given["content"] = False if estimate and db is None else None
     failures = Failures()
     counts = _Counts()
     with ExitStack() as stack:
         kept = stack.enter_context(_output(output, keep=db is not None))
         told = stack.enter_context(_output(dropped)) if dropped is not None else None
         where = db or stack.enter_context(_temporary(output))
-        database = stack.enter_context(lshdb.open(where, timeout=timeout, **settings))  # type: ignore[arg-type]
+        database = stack.enter_context(lshdb.open(where, timeout=timeout, **given))
         if threshold is not None and threshold < database.settings.threshold:
             tell_recall(database.settings, threshold)
         reader = Reader(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -15,13 +16,6 @@ def seed_given(text: str) -> str:
     if text != "random" and re.fullmatch(r"[+-]?[0-9]{1,100}", text) is None:
         raise typer.BadParameter(f"{text!r} is not an integer and not random")
     return text
-
-
-def seed_of(given: str | None) -> int | Literal["random"] | None:
-    """What the library is given for --seed."""
-    if given is None or given == "random":
-        return None if given is None else "random"
-    return int(given)
 
 
 DatabasePath: TypeAlias = Annotated[
@@ -115,6 +109,31 @@ Seed: TypeAlias = Annotated[
         "[default: 1]",
     ),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class NewSettings:
+    """The options that say what a new file is made with; None where one is not given."""
+
+    threshold: Threshold = None
+    recall: Recall = None
+    shingle: Shingle = None
+    permutations: Permutations = None
+    bands: Bands = None
+    rows: Rows = None
+    construction: Construction = None
+    sketch: Sketch = None
+    seed: Seed = None
+
+    def given(self) -> dict[str, Any]:
+        """What the library is given: an integer for the seed, unless it is `random`."""
+        given = asdict(self)
+        if self.seed is not None and self.seed != "random":
+            given["seed"] = int(self.seed)
+        return given
+
+
+DEFAULT_SETTINGS: Final = NewSettings()
 
 # how lines and rows are read
 

@@ -9,19 +9,12 @@ import typer
 
 from lshdb.cli.messages import message, tell
 from lshdb.cli.options import (
+    DEFAULT_SETTINGS,
     AsJson,
-    Bands,
-    Construction,
     KeyField,
-    Permutations,
-    Recall,
-    Rows,
-    Seed,
+    NewSettings,
     SetField,
-    Shingle,
-    Sketch,
     TextField,
-    Threshold,
 )
 from lshdb.cli.results import json_line
 
@@ -56,15 +49,7 @@ def spark_dedup(
             readable=False,
         ),
     ] = None,
-    threshold: Threshold = None,
-    recall: Recall = None,
-    shingle: Shingle = None,
-    permutations: Permutations = None,
-    bands: Bands = None,
-    rows: Rows = None,
-    construction: Construction = None,
-    sketch: Sketch = None,
-    seed: Seed = None,
+    settings: NewSettings = DEFAULT_SETTINGS,
     keep: Annotated[
         str,
         typer.Option(
@@ -122,18 +107,7 @@ def spark_dedup(
         raise lshdb.UsageError(f"keep {keep!r} is not {', '.join(get_args(Keep))}")
     if input_format not in _FORMATS:
         raise lshdb.UsageError(f"--format {input_format!r} is not {', '.join(_FORMATS)}")
-    given = {
-        "threshold": threshold,
-        "recall": recall,
-        "shingle": shingle,
-        "permutations": permutations,
-        "bands": bands,
-        "rows": rows,
-        "construction": construction,
-        "sketch": sketch,
-        "seed": seed,
-    }
-    settings = _settings(settings_from, given)
+    wanted = _settings(settings_from, settings.given())
     options = {"spark.sql.execution.arrow.maxBytesPerBatch": _BYTES_AT_ONCE} | _options(conf or [])
     try:
         from lshdb.spark import dedup
@@ -146,14 +120,14 @@ def spark_dedup(
                 raise lshdb.UsageError(f"{path} is there already: name a new directory")
         format = _format(input, input_format)
         df = _read(spark, input, format)
-        of_sets = settings.shingling.of_sets
+        of_sets = wanted.shingling.of_sets
         result = dedup(
             df,
-            settings,
+            wanted,
             key=key_field,
             text=None if of_sets else text_field,
             set=set_field if of_sets else None,
-            threshold=threshold,
+            threshold=settings.threshold,
             keep=cast(Keep, keep),
             estimate=estimate,
             limit=limit,
