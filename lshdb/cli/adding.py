@@ -267,18 +267,9 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
         "special": reader.special,
     }
     if as_json:
-        json_line(
-            {
-                "added": total.added,
-                "updated": total.updated,
-                "unchanged": total.unchanged,
-                "skipped": total.skipped,
-                "failed": total.failed,
-                "empty": total.empty,
-                "replaced": replaced,
-                "passed_over": passed_over,
-            }
-        )
+        names = ("added", "updated", "unchanged", "skipped", "failed", "empty")
+        counts = {name: getattr(total, name) for name in names}
+        json_line({**counts, "replaced": replaced, "passed_over": passed_over})
         return
     parts = [
         f"added {total.added:,}",

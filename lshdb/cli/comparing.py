@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -179,10 +180,7 @@ def _print_json(compared: Comparison) -> None:
             "candidate_probability": compared.candidate_probability,
             "passages": passages,
             "shared_elements": compared.shared_elements,
-            "shared_buckets": [
-                {"band_no": bucket.band_no, "bucket_key": bucket.bucket_key}
-                for bucket in compared.shared_buckets
-            ],
+            "shared_buckets": [asdict(bucket) for bucket in compared.shared_buckets],
         }
     )
 

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -252,18 +252,10 @@ def _output(path: str, *, keep: bool = False) -> Iterator[Output]:
 
 def _report(counts: _Counts, *, as_json: bool, to_stderr: bool) -> None:
     if as_json:
-        fields = {
-            "kept": counts.kept,
-            "dropped": counts.dropped,
-            "stored": counts.stored,
-            "failed": counts.failed,
-            "empty": counts.empty,
-            "replaced": counts.replaced,
-        }
         if to_stderr:
-            tell(json.dumps(fields))
+            tell(json.dumps(asdict(counts)))
         else:
-            json_line(fields)
+            json_line(asdict(counts))
         return
     before = f" ({counts.stored:,} stored before)" if counts.stored else ""
     message(f"kept {counts.kept:,}, dropped {counts.dropped:,}{before}, failed {counts.failed:,}")

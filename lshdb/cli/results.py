@@ -140,7 +140,7 @@ def write_results(
         with Output(form.output) as output:
             if form.is_parquet:
                 count = _write_parquet(columns, rows, output)
-            elif ".csv" in form.output.lower()[-7:]:
+            elif form.output.lower().endswith((".csv", ".csv.gz")):
                 count = _write_csv(columns, rows, output)
             else:
                 count = _write_json(columns, rows, output)
