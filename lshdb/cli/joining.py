@@ -15,6 +15,8 @@ from lshdb.cli.results import TEXT, Columns, Form, json_line, write_results
 from lshdb.cli.running import end_on_interrupt
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lshdb.database import Database
 
 _PAIR: Final[Columns] = {"a": str, "b": str, "similarity": float, "exact": bool, "estimate": float}
@@ -54,6 +56,7 @@ def pairs(
             shown=("similarity", "exact", "a", "b"),
             counted=("pair", "pairs"),
             none=f"no pair with similarity {least:g} or more",
+            batches=lambda: _pair_batches(database, threshold, estimate),
         )
 
 
@@ -63,6 +66,14 @@ def _pairs(
     for block in database.pair_blocks(threshold, estimate):
         scores, estimates = block.similarities.tolist(), block.estimates.tolist()
         yield from zip(block.a, block.b, scores, repeat(block.exact), estimates, strict=False)
+
+
+def _pair_batches(
+    database: Database, threshold: float | None, estimate: bool
+) -> Iterator[pa.RecordBatch]:
+    from lshdb.exchange.tables import pair_batches
+
+    return pair_batches(database.pair_blocks(threshold, estimate))
 
 
 def clusters(
