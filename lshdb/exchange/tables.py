@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import add_documents
-from lshdb.ingest.screening import screening
+from lshdb.ingest.dedup import screening
 from lshdb.model import AddReport, Cluster, OnSimilar, Skipped
 from lshdb.search.pairs import PairBlock
 from lshdb.sources.records import Failure, RecordParser

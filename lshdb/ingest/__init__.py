@@ -7,8 +7,7 @@ In: documents and blocks of rows (lshdb.sources). Out: the file with them, a rep
     parts       parses, digests and signs a part
     workers     does so in worker processes
     writing     a signed part to rows: new, changed, unchanged
-    selecting   writes only documents that are similar to none that is kept
-    screening   decides which those are; listing limits what they are compared with
+    dedup       decides which documents are similar to none that is kept, and writes those
 
-Doors: add, batches, parts, screening, writing.
+Doors: add, batches, dedup, parts, writing.
 """

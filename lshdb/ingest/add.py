@@ -14,10 +14,8 @@ from dataclasses import dataclass
 
 from lshdb.errors import KeyNotFound, LimitWarning
 from lshdb.ingest.batches import Batch, Item, Stream
-from lshdb.ingest.listing import LISTED
+from lshdb.ingest.dedup import Screening, screening, what_was_cut, write_selected
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.screening import Screening, screening
-from lshdb.ingest.selecting import SelectiveWriter
 from lshdb.ingest.workers import Workers, default_workers
 from lshdb.ingest.writing import Writer, unindex
 from lshdb.model import AddReport, Line, OnSimilar, Skipped
@@ -34,7 +32,7 @@ class Selection:
 
     Attributes:
         screening: what decides.
-        numbered: whether keys may be repeated; see SelectiveWriter.
+        numbered: whether keys may be repeated; see lshdb.ingest.dedup.write_selected.
         keep_lines: whether the outcomes shall have the lines.
     """
 
@@ -114,19 +112,21 @@ def write_documents(
                         on_failure(failure)
                 with store.writing():
                     first = documents if selection.numbered else None
-                    writer = SelectiveWriter(store, selection.screening, first)
-                    skipped = writer.write([part for _, part in parts])
-                    outcomes = [Outcome(*one, s) for one, s in zip(parts, skipped, strict=True)]
-                    report = writer.report
-                    written = Written(report, outcomes, report.documents - writer.stored)
-                    cut += writer.cut
+                    batch_parts = [part for _, part in parts]
+                    selected = write_selected(store, batch_parts, selection.screening, first)
+                report = selected.report
+                outcomes = [
+                    Outcome(*one, s) for one, s in zip(parts, selected.skipped, strict=True)
+                ]
+                written = Written(report, outcomes, report.documents - selected.stored)
+                cut += selected.cut
                 del parts
             documents += report.documents
             stream.sign = bool(written.signed) or not report.documents
             yield written
             del written
     if cut:
-        warnings.warn(_what_was_cut(cut), LimitWarning, stacklevel=2)
+        warnings.warn(what_was_cut(cut), LimitWarning, stacklevel=2)
     if stream.error is not None:
         raise stream.error
 
@@ -237,14 +237,6 @@ def _write(
             writer.write(part)
     writer.finish()
     return writer.report, writer.signed
-
-
-def _what_was_cut(documents: int) -> str:
-    return (
-        f"{documents:,} documents were kept that share a bucket with more than {LISTED} kept "
-        f"before them; they were compared with the first {LISTED} of it and with what is in their "
-        "smaller buckets, and may be similar to others"
-    )
 
 
 def remove(store: Store, keys: Sequence[str]) -> None:

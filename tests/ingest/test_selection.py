@@ -19,21 +19,19 @@ from oracles import jaccard
 
 import lshdb
 from lshdb import LimitWarning, Skipped
-from lshdb.ingest import add as ingest
-from lshdb.ingest import batches, listing, screening
+from lshdb.ingest import batches, dedup
 from lshdb.model import Content
 
 Documents = list[tuple[str, Content]]
 Told = list[tuple[str, str, float, bool]]
 
 
-@pytest.fixture(params=[(4_000, 1_000, 200), (7, 3, 2), (50, 16, 5)])
+@pytest.fixture(params=[(4_000, 1_000), (7, 3), (50, 16)])
 def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches, parts and blocks of several sizes: what is decided is the same."""
-    batch, block, with_updates = request.param
+    batch, block = request.param
     monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", batch)
-    monkeypatch.setattr(screening, "_BLOCK", block)
-    monkeypatch.setattr(screening, "_BLOCK_WITH_UPDATES", with_updates)
+    monkeypatch.setattr(dedup, "_BLOCK", block)
 
 
 def one_by_one(db: lshdb.Database, documents: Documents) -> tuple[Told, dict[str, int]]:
@@ -162,13 +160,11 @@ def test_any_sequence_is_decided_on_alike_however_it_is_cut(
     directory = tmp_path_factory.mktemp("any")
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", LimitWarning)
-        patch.setattr(listing, "LISTED", listed)
-        patch.setattr(screening, "LISTED", listed)
+        patch.setattr(dedup, "LISTED", listed)
         results = []
         for number, (size, of_block) in enumerate(((1, 1), (batch, block), (1_000, 1_000))):
             patch.setattr(batches, "_BATCH_DOCUMENTS", size)
-            patch.setattr(screening, "_BLOCK", of_block)
-            patch.setattr(screening, "_BLOCK_WITH_UPDATES", of_block)
+            patch.setattr(dedup, "_BLOCK", of_block)
             with lshdb.open(directory / f"{number}.db", shingle="set", threshold=0.4) as db:
                 results.append((selected(db, given_sets), inspection.contents(db.path)))
         assert results[0] == results[1] == results[2]
@@ -193,9 +189,7 @@ def test_of_a_large_bucket_the_first_kept_are_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The oracle keeps a list for each bucket, of as many as there may be."""
-    monkeypatch.setattr(listing, "LISTED", 6)
-    monkeypatch.setattr(screening, "LISTED", 6)
-    monkeypatch.setattr(ingest, "LISTED", 6)
+    monkeypatch.setattr(dedup, "LISTED", 6)
     sets = under_one_header(150)
     sets |= {f"copy {i}": [*range(1_000, 1_020)] for i in range(100)}
     with lshdb.open(tmp_path / "all.db", shingle="set", threshold=0.8) as everything:
@@ -250,3 +244,14 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
 def test_what_is_left_out_is_told_when_it_is_asked_wrongly(path: Path) -> None:
     with lshdb.open(path) as db, pytest.raises(lshdb.UsageError, match="on_similar"):
         db.add_many([("a", "x")], on_similar="drop")  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("cut")
+def test_an_old_version_with_the_same_shingles_is_no_reason_to_leave_its_document_out(
+    tmp_path: Path,
+) -> None:
+    """Though a copy of the new version was just left out for it."""
+    documents: Documents = [("a", "One two three."), ("b", "one two three"), ("a", "one two three")]
+    documents += [("c", "One two three."), ("c", "one two three"), ("b", "one two three")]
+    told = same(tmp_path, documents)
+    assert [(key, kept) for key, kept, *_ in told] == [(key, "a") for key in "bccb"]

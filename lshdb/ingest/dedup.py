@@ -1,0 +1,452 @@
+"""Writing only those documents of a batch that are similar to none that is kept.
+
+Documents are decided on in order, each as if all before it were written already. One is left out
+if it shares a bucket with a kept one, stored or earlier in the batch, and has the minimum
+similarity to it or more; else it is kept. One whose key is stored replaces that document: its old
+version is no reason to leave it out, and stays if it is left out for another one.
+
+Of each bucket the LISTED kept documents that were added first are compared with: one that a
+common header fills would else make every document a candidate of every other. So what is decided
+depends on the order of documents only, not on how they are cut into batches.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, pairwise
+from typing import Final, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import UsageError
+from lshdb.ingest.parts import SignedPart
+from lshdb.ingest.writing import Writer, signatures_of, unindex
+from lshdb.model import AddReport, OnSimilar, Skipped
+from lshdb.search.verifying import Estimates, Exact, Scorer
+from lshdb.sketching.signing import Signed, sign
+from lshdb.store.store import KnownDocument, Store
+
+LISTED: Final = 128
+"""Kept documents of a bucket that others are compared with."""
+_BLOCK: Final = 1_000
+_PAIRS: Final = 250_000
+"""Documents, and pairs of them, compared in one go: shingling one alone takes five times as long
+(20 us each of 1,000 documents of 3 KB, 150 us alone)."""
+_DIGITS: Final = 12
+_32: Final = 32
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Screening:
+    """When a document is left out.
+
+    Attributes:
+        threshold: the similarity from which on a document is dropped; None for the database's.
+        estimate: whether signatures decide even where contents are kept.
+    """
+
+    threshold: float | None = None
+    estimate: bool = False
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None and not 0 < self.threshold <= 1:
+            raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
+
+
+def screening(on_similar: OnSimilar) -> Screening | None:
+    """What `on_similar` asks for: None to keep all; UsageError if it is neither keep nor skip."""
+    if on_similar not in get_args(OnSimilar):
+        raise UsageError(f"on_similar {on_similar!r} is not {' or '.join(get_args(OnSimilar))}")
+    return Screening() if on_similar == "skip" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What became of a batch.
+
+    Attributes:
+        report: of its documents.
+        skipped: for each document of each part None if it is kept, else the kept one that it
+            resembles most: itself, if the database has it already.
+        cut: how many were kept after they were compared with a part of a bucket only.
+        stored: how many were stored already, with their content.
+    """
+
+    report: AddReport
+    skipped: list[list[Skipped | None]]
+    cut: int
+    stored: int
+
+
+def write_selected(
+    store: Store, parts: Sequence[SignedPart], asked: Screening, first: int | None = None
+) -> Selected:
+    """Write the documents of a batch that are to be kept, in the transaction of the caller.
+
+    With `first`, keys may be repeated: they are stored with a number before them, the documents'
+    own, `first` and on. The file is then no one else's.
+    """
+    keys = list(chain.from_iterable(part.keys for part in parts))
+    digests = list(chain.from_iterable(part.digests for part in parts))
+    metadata = list(chain.from_iterable(part.metadata_at(range(len(part.keys))) for part in parts))
+    known: dict[str, KnownDocument] = {}
+    given = keys
+    if first is None:
+        known = store.known(list(dict.fromkeys(keys)))
+    else:
+        # Numbers of one width: keys then come in the order of their index.
+        keys = [f"{n:0{_DIGITS}d} {key}" for n, key in enumerate(keys, first)]
+    # What is stored as it is needs no decision, and maybe has no signature.
+    changed: dict[str, None] = {}
+    places: list[int] = []
+    for place, (key, digest) in enumerate(zip(keys, digests, strict=True)):
+        if key in changed or key not in known or known[key].digest != digest:
+            changed[key] = None
+            places.append(place)
+    new = _new_documents(parts, places, store)
+    kept = _Kept(store, new, asked, sum(key in known for key in changed))
+    versions = dict(known)
+    rows: dict[str, int] = {}  # of the last kept version of a key
+    numbers = iter(range(len(places)))
+    skipped: list[Skipped | None] = [None] * len(keys)
+    like: dict[int, tuple[int, float]] = {}
+    next_id = store.last_doc_id() + 1
+    unchanged = refreshed = updated = empty = cut = 0
+    waiting = iter(places)
+    next_place = next(waiting, -1)
+    for place, (key, digest) in enumerate(zip(keys, digests, strict=True)):
+        row = -1
+        if place == next_place:
+            row, next_place = next(numbers), next(waiting, -1)
+        version = versions.get(key)
+        if version is not None and version.digest == digest:
+            if version.metadata == metadata[place]:
+                unchanged += 1
+            else:
+                refreshed += 1
+                versions[key] = replace(version, metadata=metadata[place])
+            skipped[place] = Skipped(given[place], given[place], 1.0, exact=True)
+            continue
+        found = kept.most_similar(row, None if version is None else version.doc_id)
+        if found is not None:
+            like[place] = found
+            continue
+        doc_id = next_id if version is None else version.doc_id
+        cut += kept.keep(row, doc_id, replaces=version is not None)
+        next_id += version is None
+        updated += version is not None
+        empty += not new.signed.shingles[row]
+        versions[key] = KnownDocument(doc_id, digest, metadata[place])
+        rows[key] = row
+    _write(store, new, rows, versions, known)
+    names = kept.keys([number for number, _ in like.values()])
+    for (place, (number, similarity)), name in zip(like.items(), names, strict=True):
+        other = (
+            given[places[number]] if name is None else name[0 if first is None else _DIGITS + 1 :]
+        )
+        skipped[place] = Skipped(given[place], other, similarity, kept.exact)
+    report = AddReport(
+        added=len(rows.keys() - known.keys()),
+        updated=updated + refreshed,
+        unchanged=unchanged,
+        empty=empty,
+        skipped=len(like),
+        failed=sum(len(part.failures) for part in parts),
+        replaced=sum(part.replaced for part in parts),
+    )
+    ends = accumulate((len(part.keys) for part in parts), initial=0)
+    by_part = [skipped[low:high] for low, high in pairwise(ends)]
+    return Selected(report, by_part, cut, unchanged + refreshed)
+
+
+def what_was_cut(documents: int) -> str:
+    """The warning that so many documents were kept without all comparisons."""
+    return (
+        f"{documents:,} documents were kept that share a bucket with more than {LISTED} kept "
+        f"before them; they were compared with the first {LISTED} of it and with what is in their "
+        "smaller buckets, and may be similar to others"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _NewDocuments:
+    """The documents to be decided on, in order; n of them.
+
+    Attributes:
+        signed: their signatures.
+        digests: of their contents.
+        stored: their stored forms; none where the database keeps no content.
+    """
+
+    signed: Signed
+    digests: list[bytes]
+    stored: list[str]
+
+
+def _new_documents(parts: Sequence[SignedPart], places: list[int], store: Store) -> _NewDocuments:
+    """The documents at some places, ascending."""
+    settings = store.settings
+    signed = [sign([], settings)]
+    digests: list[bytes] = []
+    stored: list[str] = []
+    ends = np.cumsum([len(part.keys) for part in parts])
+    bounds = np.searchsorted(places, ends).tolist()
+    for part, end, low, high in zip(parts, ends.tolist(), [0, *bounds], bounds, strict=False):
+        own = [place - end + len(part.keys) for place in places[low:high]]
+        if own:
+            signed.append(signatures_of(part, own, settings))
+            digests += [part.digests[place] for place in own]
+            stored += [part.stored[place] for place in own] if settings.content else []
+    together = Signed(
+        np.concatenate([one.signatures for one in signed]),
+        np.concatenate([one.shingles for one in signed]),
+        np.concatenate([one.bucket_keys for one in signed]),
+        settings.construction,
+    )
+    return _NewDocuments(together, digests, stored)
+
+
+def _write(
+    store: Store,
+    new: _NewDocuments,
+    rows: dict[str, int],
+    versions: dict[str, KnownDocument],
+    known: dict[str, KnownDocument],
+) -> None:
+    """Write the kept documents, and the new metadata of those that were stored already."""
+    if rows:
+        own = [*rows.values()]
+        old = [known[key].doc_id for key in rows if key in known]
+        if old:
+            unindex(store, old)
+        writer = Writer(store)
+        writer.put(
+            [*rows],
+            [new.digests[row] for row in own],
+            [versions[key].metadata for key in rows],
+            [new.stored[row] for row in own] if store.settings.content else None,
+            new.signed.take(np.array(own)),
+            known,
+        )
+        writer.finish()
+    store.set_metadata(
+        [
+            (version.doc_id, version.metadata)
+            for key, version in versions.items()
+            if key not in rows and version.metadata != known[key].metadata
+        ]
+    )
+
+
+class _Kept:
+    """The kept documents, in the buckets that n new ones share with them or with each other.
+
+    Numbers 0 to n - 1 are the new documents in their order, the others are stored.
+
+    Attributes:
+        exact: whether similarities are exact.
+    """
+
+    def __init__(self, store: Store, new: _NewDocuments, asked: Screening, replacing: int) -> None:
+        """Look up the stored ones; at most `replacing` of these will be replaced."""
+        n = len(new.digests)
+        self._store = store
+        self._members: list[list[int]] = []  # of each bucket, in the order of their doc_ids
+        self._buckets: list[list[int]] = [[] for _ in range(n)]  # of each document
+        filled = np.flatnonzero(new.signed.shingles)
+        owners, found = [filled[:0]], [filled[:0]]
+        for band in range(new.signed.bucket_keys.shape[1]):
+            keys, key_of, count = np.unique(
+                new.signed.bucket_keys[filled, band], return_inverse=True, return_counts=True
+            )
+            owner, doc_ids = store.first_of_buckets(band, keys, LISTED + 1 + replacing)
+            shared = count > 1
+            shared[owner] = True
+            bucket = np.cumsum(shared) - 1 + len(self._members)
+            inside = shared[key_of]
+            pairs = zip(filled[inside].tolist(), bucket[key_of[inside]].tolist(), strict=True)
+            for number, its in pairs:
+                self._buckets[number].append(its)
+            self._members += ([] for _ in range(np.count_nonzero(shared)))
+            owners.append(bucket[owner])
+            found.append(doc_ids)
+        self._doc_ids, place = np.unique(np.concatenate(found), return_inverse=True)
+        self._order = [0] * n + self._doc_ids.tolist()
+        self._number = {doc_id: n + i for i, doc_id in enumerate(self._doc_ids.tolist())}
+        self._buckets += ([] for _ in self._number)
+        stored = zip(np.concatenate(owners).tolist(), (place + n).tolist(), strict=True)
+        for its, number in stored:
+            self._members[its].append(number)
+            self._buckets[number].append(its)
+        shingles, digests = store.sizes(self._doc_ids)
+        first: dict[bytes, int] = {}
+        digests = new.digests + digests
+        self._same = [first.setdefault(digest, i) for i, digest in enumerate(digests)]
+        self._replaced = False
+        self._equal: dict[int, int] = {}
+        self._until = 0  # where the next block begins
+        self._compared: dict[int, set[int]] = {}
+        self._similar: dict[int, dict[int, float]] = {}
+        threshold = asked.threshold
+        self._least = store.settings.threshold if threshold is None else threshold
+        self.exact = store.settings.content and not asked.estimate
+        numbers, same = np.arange(len(digests)), np.array(self._same, dtype=np.int64)
+        self._all_same = same
+        reader = _Reader(store, new, self._doc_ids)
+        self._scorer: Scorer
+        self._estimates = Estimates(reader, numbers, same)
+        self._scorer = self._estimates
+        if self.exact:
+            sizes = np.concatenate([new.signed.shingles, shingles])
+            self._scorer = Exact(reader, numbers, same, sizes, store.settings)
+
+    def most_similar(self, number: int, own: int | None) -> tuple[int, float] | None:
+        """The kept document that a new one resembles most, and how much; None if it is to be kept.
+
+        Its `own` doc_id is that of its old version, which does not count.
+        """
+        if not self._buckets[number]:
+            return None
+        same = self._same[number]
+        if not self._replaced and same in self._equal and self._order[self._equal[same]] != own:
+            return self._equal[same], 1.0
+        if number >= self._until:
+            self._compare_block(number)
+        candidates = self._candidates(number)
+        if own is not None:
+            candidates.discard(self._number.get(own, -1))
+        if not candidates <= self._compared[same]:
+            self._compare({same: candidates - self._compared[same]})
+            self._compared[same] |= candidates
+        found = [
+            (-similarity, self._order[other], other)
+            for other, similarity in self._similar.get(same, {}).items()
+            if other in candidates
+        ]
+        if not found:
+            return None
+        similarity, _, other = min(found)
+        if similarity == -1:
+            self._equal[same] = other
+        return other, -similarity
+
+    def keep(self, number: int, doc_id: int, *, replaces: bool) -> bool:
+        """Keep a document; whether some kept before in its buckets are not compared with."""
+        buckets = self._buckets[number]
+        cut = any(len(self._members[its]) > LISTED for its in buckets)
+        if replaces:
+            self._replaced = True
+            if (old := self._number.get(doc_id)) is not None:
+                for its in self._buckets[old]:
+                    self._members[its].remove(old)
+        self._number[doc_id] = number
+        self._order[number] = doc_id
+        for its in buckets:
+            members = self._members[its]
+            if replaces:
+                insort(members, number, key=self._order.__getitem__)
+            else:
+                members.append(number)
+            if len(members) <= LISTED:
+                # A copy of it is equal to none before it, else it would not be kept itself.
+                self._equal[self._same[number]] = number
+        return cut
+
+    def keys(self, numbers: list[int]) -> list[str | None]:
+        """The keys of stored documents; None for new ones."""
+        n = len(self._order) - len(self._doc_ids)
+        stored, place = np.unique([i - n for i in numbers if i >= n], return_inverse=True)
+        keys = self._store.keys_of(self._doc_ids[stored.astype(np.int64)])
+        places = iter(place.tolist())
+        return [keys[next(places)] if i >= n else None for i in numbers]
+
+    def _candidates(self, number: int) -> set[int]:
+        found: set[int] = set()
+        for its in self._buckets[number]:
+            found.update(self._members[its][:LISTED])
+        return found
+
+    def _compare_block(self, first: int) -> None:
+        """Compare documents from the first on with all that they may be asked for.
+
+        That is as if all before them in the block were kept; of copies the first.
+        """
+        self._similar = {}
+        block: defaultdict[int, list[int]] = defaultdict(list)
+        wanted: dict[int, set[int]] = {}
+        pairs = 0
+        last = min(first + _BLOCK, len(self._order) - len(self._doc_ids))
+        for number in range(first, last):
+            same = self._same[number]
+            if same in wanted or not self._buckets[number]:
+                continue
+            if same in self._equal and not self._replaced:
+                wanted[same] = set()
+                continue
+            found = self._candidates(number)
+            for its in self._buckets[number]:
+                found.update(block[its])
+                if len(self._members[its]) + len(block[its]) < LISTED:
+                    block[its].append(number)
+            wanted[same] = found
+            pairs += len(found)
+            if pairs >= _PAIRS:
+                last = number + 1
+                break
+        self._until = last
+        self._compared = wanted
+        self._compare(wanted)
+
+    def _compare(self, wanted: dict[int, set[int]]) -> None:
+        """Find those similar to documents among others."""
+        counts = [len(others) for others in wanted.values()]
+        one = np.repeat(np.array([*wanted], dtype=np.int64), counts)
+        other = np.fromiter(chain.from_iterable(wanted.values()), np.int64, sum(counts))
+        scores = self._scorer.scores(one, self._all_same[other], self._least)
+        similar = np.flatnonzero(scores >= self._least)
+        construction = self._store.settings.construction
+        if construction.higher:
+            # Of a cascade, sharing a bucket does not make a candidate yet.
+            share = self._estimates.share_bucket(one[similar], other[similar], construction)
+            similar = similar[share]
+        found = zip(
+            one[similar].tolist(), other[similar].tolist(), scores[similar].tolist(), strict=True
+        )
+        for number, its, score in found:
+            self._similar.setdefault(number, {})[its] = score
+
+
+class _Reader:
+    """Reads new and stored documents by their numbers, for lshdb.search.verifying."""
+
+    def __init__(self, store: Store, new: _NewDocuments, doc_ids: Numbers) -> None:
+        self.lanes = store.settings.permutations
+        self._store = store
+        self._new = new
+        self._doc_ids = doc_ids
+
+    def contents(self, numbers: Numbers) -> list[str]:
+        """The stored forms of documents int64[n], ascending."""
+        new, old = self._parted(numbers)
+        found = [self._new.stored[i] for i in new.tolist()]
+        if len(old):
+            found += self._store.contents(self._doc_ids[old])
+        return found
+
+    def signatures(self, numbers: Numbers) -> npt.NDArray[np.uint32]:
+        """The signatures uint32[n, k] of documents int64[n], ascending."""
+        new, old = self._parted(numbers)
+        own = self._new.signed.signatures[new]
+        if not len(old):
+            return own
+        return np.concatenate([own, self._store.signatures(self._doc_ids[old])[1]])
+
+    def _parted(self, numbers: Numbers) -> tuple[Numbers, Numbers]:
+        n = len(self._new.digests)
+        return numbers[numbers < n], numbers[numbers >= n] - n
