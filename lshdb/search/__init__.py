@@ -10,7 +10,7 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     thinning         fewer candidates from hot buckets, with no similar pair lost
     clustering       connected components
     verifying        similarities of many pairs, exact or estimated
-    overlaps         how much many pairs of sets share; shared_shingles one with many
+    overlaps         how much many pairs of sets share
 
 Doors: buckets, compare, overlaps, pairs, query, verifying.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -12,11 +13,11 @@ import numpy.typing as npt
 from lshdb.errors import KeyNotFound, UsageError, warn_of_limit
 from lshdb.model import Content, Match
 from lshdb.search.buckets import Candidates, Keep, all_documents, all_in_buckets, best_in_buckets
-from lshdb.search.shared_shingles import overlaps
-from lshdb.shingling.content import cleaned, from_stored
+from lshdb.shingling.content import cleaned, from_stored, many_from_stored
 from lshdb.shingling.jaccard import (
     containment,
     containment_at,
+    intersections,
     least_estimate,
     similarity,
     similarity_at,
@@ -33,7 +34,11 @@ _VERIFIED_FIRST: Final = 64
 _MOST: Final = 1 << 62
 """More matches than any file has; SQLite takes no larger numbers."""
 _AT_ONCE: Final = 10_000
-"""Sizes of documents read at once."""
+"""Stored documents whose sizes are read, or that are compared, at once."""
+_CHARACTERS_AT_ONCE: Final = 4_000_000
+"""Characters of stored documents compared at once."""
+_FEW: Final = 16
+"""So few documents are all read; of more, equal ones are read once."""
 
 Shares: TypeAlias = npt.NDArray[np.float64]
 Places: TypeAlias = npt.NDArray[np.int64]
@@ -217,7 +222,7 @@ def _verified(store: Store, query: Query, asked: _Asked, found: Candidates) -> _
             possible &= shingles >= level * asked.size * (1 - 1e-9)
         waiting = waiting[possible[waiting]]
         now, waiting = waiting[:at_once], waiting[at_once:]
-        shared[now], sizes[now] = overlaps(store, asked.hashes, found.doc_ids[now])
+        shared[now], sizes[now] = _overlaps(store, asked.hashes, found.doc_ids[now])
         done = np.concatenate([done, now])
         scores = _Scores(
             done,
@@ -232,6 +237,58 @@ def _verified(store: Store, query: Query, asked: _Asked, found: Candidates) -> _
             # The rest of the equal documents were added later, and rank behind these.
             return scores
         at_once *= 4
+
+
+def _overlaps(store: Store, one: npt.NDArray[np.uint64], doc_ids: Places) -> tuple[Places, Places]:
+    """Compare a document with stored ones of which the content is kept.
+
+    Args:
+        store: the database.
+        one: uint64[any], the document's distinct shingle hashes, sorted.
+        doc_ids: int64[n].
+
+    Returns:
+        int64[n], how many shingles each shares with it; int64[n], how many distinct ones it has.
+    """
+    shared = np.empty(len(doc_ids), dtype=np.int64)
+    sizes = np.empty(len(doc_ids), dtype=np.int64)
+    for start in range(0, len(doc_ids), _AT_ONCE):
+        block = slice(start, start + _AT_ONCE)
+        shared[block], sizes[block] = _of_block(store, one, doc_ids[block])
+    return shared, sizes
+
+
+def _of_block(store: Store, one: npt.NDArray[np.uint64], doc_ids: Places) -> tuple[Places, Places]:
+    places = None
+    if len(doc_ids) > _FEW:
+        # Equal documents have equal digests: 100,000 copies are read and shingled once.
+        known: dict[bytes, int] = {}
+        digests = store.sizes(doc_ids)[1]
+        places = np.array([known.setdefault(digest, len(known)) for digest in digests])
+        doc_ids = doc_ids[np.unique(places, return_index=True)[1]]
+    shingling, seed = store.settings.shingling, store.settings.seed
+    shared: list[Places] = []
+    sizes: list[Places] = []
+    for stored in _batches(store.contents(doc_ids)):
+        others = distinct_shingles(many_from_stored(stored, shingling), shingling, seed)
+        shared.append(intersections(one, others))
+        sizes.append(np.diff(others.offsets))
+    both, size = np.concatenate(shared), np.concatenate(sizes)
+    return (both, size) if places is None else (both[places], size[places])
+
+
+def _batches(contents: Iterator[str]) -> Iterator[list[str]]:
+    """Cut a stream of documents into batches of a bounded number of characters."""
+    batch: list[str] = []
+    size = 0
+    for content in contents:
+        batch.append(content)
+        size += len(content)
+        if size > _CHARACTERS_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _shingle_counts(store: Store, found: Candidates) -> Places:

@@ -17,7 +17,6 @@ from lshdb import LimitWarning
 from lshdb.model import Match
 from lshdb.search import buckets as lookup
 from lshdb.search import query as search
-from lshdb.search import shared_shingles
 
 Sets = dict[str, list[int]]
 HEADER = list(range(40))
@@ -31,7 +30,6 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_VERIFIED_FIRST", 4)
     monkeypatch.setattr(search, "_AT_ONCE", 11)
     monkeypatch.setattr(lookup, "_AT_ONCE", 7)
-    monkeypatch.setattr(shared_shingles, "_DOCUMENTS_AT_ONCE", 18)
 
 
 def under_one_header(count: int, seed: int = 1) -> Sets:
