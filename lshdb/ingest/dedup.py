@@ -110,7 +110,8 @@ def write_selected(
             changed[key] = None
             places.append(place)
     new = _new_documents(parts, places, store)
-    kept = _Kept(store, new, asked, sum(key in known for key in changed))
+    own = [known[keys[i]].doc_id if keys[i] in known else -1 for i in places]
+    kept = _Kept(store, new, asked, own)
     versions = dict(known)
     rows: dict[str, int] = {}  # of the last kept version of a key
     numbers = iter(range(len(places)))
@@ -253,10 +254,12 @@ class _Kept:
         exact: whether similarities are exact.
     """
 
-    def __init__(self, store: Store, new: _NewDocuments, asked: Screening, replacing: int) -> None:
-        """Look up the stored ones; at most `replacing` of these will be replaced."""
+    def __init__(self, store: Store, new: _NewDocuments, asked: Screening, own: list[int]) -> None:
+        """Look up the stored ones; `own` are doc_ids of those with the keys of the new, or -1."""
         n = len(new.digests)
         self._store = store
+        self._own = own
+        most = LISTED + 1 + sum(doc_id >= 0 for doc_id in own)  # so many are left after updates
         self._members: list[list[int]] = []  # of each bucket, in the order of their doc_ids
         self._buckets: list[list[int]] = [[] for _ in range(n)]  # of each document
         filled = np.flatnonzero(new.signed.shingles)
@@ -265,7 +268,7 @@ class _Kept:
             keys, key_of, count = np.unique(
                 new.signed.bucket_keys[filled, band], return_inverse=True, return_counts=True
             )
-            owner, doc_ids = store.first_of_buckets(band, keys, LISTED + 1 + replacing)
+            owner, doc_ids = store.first_of_buckets(band, keys, most)
             shared = count > 1
             shared[owner] = True
             bucket = np.cumsum(shared) - 1 + len(self._members)
@@ -394,6 +397,7 @@ class _Kept:
                 found.update(block[its])
                 if len(self._members[its]) + len(block[its]) < LISTED:
                     block[its].append(number)
+            found.discard(self._number.get(self._own[number], -1))
             wanted[same] = found
             pairs += len(found)
             if pairs >= _PAIRS:
