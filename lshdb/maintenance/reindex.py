@@ -35,7 +35,7 @@ def reindex(
 ) -> Reindexed:
     """Rebuild the index; see Database.reindex."""
     with store.reading():
-        reindexed(request, store.settings)  # what cannot be is told without waiting for writers
+        reindexed(request, store.settings)  # refuses what cannot be, without waiting for writers
     rows = 0
     with store.rebuilding():
         before = store.settings
