@@ -112,7 +112,7 @@ def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
         )
     if repair:
         return f"lshdb: {db} still has {', '.join(sorted(kinds))}: add those documents again"
-    return f"lshdb: {db} has problems: {looked_at} were looked at; --repair mends what it can"
+    return f"lshdb: {db} has problems: {looked_at} were looked at; --repair repairs what it can"
 
 
 def backup(

@@ -38,7 +38,13 @@ _GAP: Final = 0.002
 
 
 def begin_writing(connection: Connection) -> None:
-    """Begin a write transaction when no other one is under way.
+    """Begin a write transaction when no other one is under way, so that each writer gets its turn.
+
+    SQLite's own waiting looks ten times a second whether the file is free. Between the batches of
+    another writer it is free for some milliseconds: with several writers of large batches one may
+    wait for minutes. Here a writer looks the more often the longer it has waited, and one that had
+    to wait leaves the others a moment after its own transaction. A single writer pays next to
+    nothing.
 
     Raises:
         sqlite3.OperationalError: SQLITE_BUSY, after the connection's timeout.
@@ -307,7 +313,10 @@ def _bound_log(connection: Connection) -> None:
     except sqlite3.OperationalError as error:
         # A disk too full for the copy: all is safe in the log, which was synced by COMMIT.
         if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL:
-            raise
+            raise StoreError(
+                f"{connection.path}: what was written is safe in its log, but copying that into "
+                f"the file failed: {error}"
+            ) from error
         busy = True
     finally:
         connection.execute(f"PRAGMA busy_timeout = {int(connection.timeout * 1000)}")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import inspection
@@ -24,6 +25,7 @@ from lshdb.settings import SettingsRequest
 from lshdb.store import connection as connection_module
 from lshdb.store import lookups, statements
 from lshdb.store.connection import connect, transaction
+from lshdb.store.guard import Connection
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import resolve
 
@@ -555,6 +557,31 @@ def test_emptying_the_log_leaves_the_timeout_as_it_was(
         connection = db._store._connection
         assert connection.execute("PRAGMA busy_timeout").fetchone() == (7000,)
         assert bool(connection.log_limit) == held
+
+
+@pytest.mark.usefixtures("short_log")
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_FULL])
+def test_a_log_that_cannot_be_copied_costs_nothing_that_is_written(path: Path, code: int) -> None:
+    """A full disk is no error yet; another failure is one, and says that the batch is safe."""
+    real = Connection.execute
+
+    def execute(connection: Connection, statement: str, *rest: Any) -> sqlite3.Cursor:
+        if "wal_checkpoint" in statement:
+            error = sqlite3.OperationalError("unplugged")
+            error.sqlite_errorcode = code
+            raise error
+        return real(connection, statement, *rest)
+
+    large = [("d0", [f"{j} {'x' * 1000}" for j in range(2000)]), ("d1", ["y"])]
+    with open_sets(path, timeout=7) as db, mock.patch.object(Connection, "execute", execute):
+        if code == sqlite3.SQLITE_FULL:
+            assert db.add_many(large).added == 2
+        else:
+            with pytest.raises(StoreError, match=r"safe in its log, but copying .* unplugged"):
+                db.add_many(large)
+        assert db._store._connection.execute("PRAGMA busy_timeout").fetchone() == (7000,)
+        assert len(db) == 2
+    inspection.check(path)
 
 
 # damage found while reading
