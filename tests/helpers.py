@@ -32,6 +32,7 @@ from typing import Any
 from unittest import mock
 from urllib.parse import urlencode, urlsplit
 
+import command_server
 import inspection
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ from lshdb.model import Shingles
 
 ROOT = Path(__file__).resolve().parent.parent
 """The directory of the project."""
-TIMEOUT = 60.0
+TIMEOUT = 60
 """Seconds after which a command hangs, as far as the tests are concerned."""
 
 # near-duplicate documents
@@ -169,11 +170,16 @@ class Result:
 
 
 class Command:
-    """Runs `lshdb` in a directory."""
+    """Runs `lshdb` in a directory.
+
+    With variables of its own, an open file or a function to call before, a command is started as
+    the installed one is; else it is a copy of a process that has loaded lshdb (command_server).
+    """
 
     def __init__(self, directory: Path, variables: Mapping[str, str] | None = None) -> None:
         self.directory = directory
         self.variables = {**environment(directory), **(variables or {})}
+        self._starts = bool(variables)
 
     def __call__(
         self,
@@ -182,20 +188,26 @@ class Command:
         before: Callable[[], None] | None = None,
     ) -> Result:
         """Run a command; `stdin` is input or an open file, `before` is called in its process."""
-        given: dict[str, Any] = {"stdin": stdin}
-        if not isinstance(stdin, int):
-            given = {"input": stdin.encode() if isinstance(stdin, str) else stdin}
-        done = subprocess.run(
-            [installed(), *arguments],
-            cwd=self.directory,
-            env=self.variables,
-            capture_output=True,
-            timeout=TIMEOUT,
-            check=False,
-            preexec_fn=before,
-            **given,
-        )
-        result = Result(done.stdout.decode(), done.stderr.decode(), done.returncode)
+        if isinstance(stdin, int) or before is not None or self._starts:
+            given: dict[str, Any] = {"stdin": stdin}
+            if not isinstance(stdin, int):
+                given = {"input": _encoded(stdin)}
+            done = subprocess.run(
+                [installed(), *arguments],
+                cwd=self.directory,
+                env=self.variables,
+                capture_output=True,
+                timeout=TIMEOUT,
+                check=False,
+                preexec_fn=before,
+                **given,
+            )
+            out, err, status = done.stdout, done.stderr, done.returncode
+        else:
+            out, err, status = command_server.run(
+                arguments, self.directory, self.variables, _encoded(stdin), TIMEOUT
+            )
+        result = Result(out.decode(), err.decode(), status)
         assert "Traceback" not in result.err, result.err
         return result
 
@@ -265,6 +277,10 @@ class Command:
         status, _ = finish(process)
         assert b"Traceback" not in shown, shown
         return shown.decode().replace("\r\n", "\n"), status
+
+
+def _encoded(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
 
 
 def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:

@@ -91,7 +91,7 @@ def test_every_dependency_has_a_tested_range() -> None:
 
 def test_it_works_where_nothing_else_is_installed(built: tuple[Path, Path], tmp_path: Path) -> None:
     place = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
     own = place / "bin" / "python"
     environment = {"PATH": str(place / "bin"), "HOME": str(tmp_path), "LANG": "C.UTF-8"}
 
@@ -108,10 +108,13 @@ def test_it_works_where_nothing_else_is_installed(built: tuple[Path, Path], tmp_
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    pip: list[str | Path] = [own, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    pip += ["--python", own]
     # With the user's own configuration, which may name where packages are.
-    subprocess.run([*pip, built[1]], cwd=tmp_path, env={**os.environ, "PYTHONPATH": ""}, check=True)
-    run(own, "-m", "pip", "--disable-pip-version-check", "check")
+    install = ["install", "--quiet", "--no-compile"]
+    user = {**os.environ, "PYTHONPATH": ""}
+    subprocess.run([*pip, *install, built[1]], cwd=tmp_path, env=user, check=True)
+    run(*pip, "check")
     where = Path(run(own, "-c", "import lshdb; print(lshdb.__file__)").strip())
     assert where.is_relative_to(place)
     lshdb = place / "bin" / "lshdb"

@@ -12,7 +12,7 @@ from measure.harness.lab import Job, Lab
 
 
 def run(lab: Lab) -> None:
-    """Each command runs once unmeasured, then 15 times (quick: 5)."""
+    """Each command runs once unmeasured, then 15 times (quick: twice)."""
     corpus = lab.corpus(lab.count(1000, quick=1000))
     database = lab.database(corpus)
     document = lab.fresh(".txt")
@@ -23,7 +23,7 @@ def run(lab: Lab) -> None:
     ]
     for job in jobs:
         job.run()
-    lab.measure(jobs, 5 if lab.options.quick else 15)
+    lab.measure(jobs, 2 if lab.options.quick else 15)
     lab.aim("lshdb query FILE", SECONDS, 0.2)
     lab.aim("lshdb --help", SECONDS, 0.15)
 
