@@ -2,11 +2,10 @@
 
 In: a file, damaged or not. Out: what is wrong with it, or was repaired; another index.
 
-    check      `lshdb check`: examines, repairs if asked, examines again
+    check      `lshdb check`: examines, rebuilds what can be derived if asked, examines again
     examining  looks for problems; compares band rows with what signatures make
     findings   the kinds of problems and repairs, and the report
-    repair     rebuilds what can be derived
-    reindex    rebuilds the index, for another threshold or shape or a repair; sorting sorts rows
+    reindex    rebuilds the index, for another threshold or shape or a repair
 
 Doors: check, findings, reindex.
 """

@@ -1,4 +1,4 @@
-"""Looking for what is wrong with a file; lshdb.maintenance.repair repairs what can be derived.
+"""Looking for what is wrong with a file; lshdb.maintenance.check repairs what can be derived.
 
 The file is read once, documents with their signatures and then band rows, in constant memory.
 """
@@ -109,7 +109,7 @@ class Examination:
 
     Attributes:
         findings: what is wrong.
-        mendable: whether the file can be written without harm: it is sound for SQLite, and its
+        repairable: whether the file can be written without harm: it is sound for SQLite, and its
             schema and settings are lshdb's but for what can be made.
         settings: those of the file; None if they are not legal.
         counts: how many documents and band rows were looked at.
@@ -117,7 +117,7 @@ class Examination:
 
     def __init__(self, audit: Auditor, deep: bool, on_progress: OnProgress) -> None:
         self.findings = Findings()
-        self.mendable = True
+        self.repairable = True
         self.settings: Settings | None = None
         self.counts = (0, 0)
         self._audit = audit
@@ -147,7 +147,7 @@ class Examination:
             stage()
         except DamagedFile as error:
             self.findings.add("damaged", 1, [str(error)])
-            self.mendable = False
+            self.repairable = False
         except QueryError:  # a table or column is missing: the schema's stage has told
             pass
         else:
@@ -162,16 +162,16 @@ class Examination:
         self._tell("structure", 0, 0)
         complaints = self._audit.complaints()
         self.findings.add("damaged", len(complaints), complaints)
-        self.mendable &= not complaints
+        self.repairable &= not complaints
 
     def _schema(self) -> None:
         if self._audit.version < 1:
             self.findings.add("schema", 1, [f"format {self._audit.version} never was"])
-            self.mendable = False
+            self.repairable = False
             return
         faults = self._audit.schema_faults()
         self.findings.add("schema", len(faults), [fault.what for fault in faults])
-        self.mendable &= all(fault.makeable for fault in faults)
+        self.repairable &= all(fault.makeable for fault in faults)
         for table, row in self._audit.broken_references():
             if table != "signatures":  # those are told as signatures without a document
                 self.findings.add("foreign-key", 1, [f"table {table}, row {row}"])
@@ -181,7 +181,7 @@ class Examination:
             self.settings = self._audit.settings()
         except DamagedFile as error:
             self.findings.add("settings", 1, [str(error)])
-            self.mendable = False
+            self.repairable = False
 
     def _count(self) -> None:
         self.counts = self._audit.counts()

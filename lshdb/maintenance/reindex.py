@@ -1,20 +1,25 @@
 """Rebuilding the index from the stored signatures, in one transaction: for `reindex` and repair.
 
-Signatures are read once, their bucket keys sorted (lshdb.maintenance.sorting), and then the table
-of bands is emptied and filled in the order of its key: SQLite appends, instead of visiting a page
-for each row, and takes the pages that the old rows had. Readers see none of it before the end: the
-pages go to the write-ahead log, and the table itself stays as it is.
+Signatures are read once, and their bucket keys kept aside, 20 million in memory and more in a
+temporary file. Then the table of bands is emptied, and filled in the order of its key, a band at a
+time, which takes 30 bytes of memory a document: SQLite appends, instead of visiting a page for each
+row, and takes the pages that the old rows had. Two million documents take a tenth to a third more
+CPU time when they are inserted in two parts, each sorted alone. Readers see none of it before the
+end: the pages go to the write-ahead log, and the table itself stays as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.maintenance.sorting import BandSorter
+from lshdb.errors import StoreError
 from lshdb.model import Reindexed, Settings
 from lshdb.settings import SettingsRequest
 from lshdb.sketching.banding import bucket_keys
@@ -22,12 +27,17 @@ from lshdb.store.auditing import Auditor
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import reindexed
 
+Numbers: TypeAlias = npt.NDArray[np.int64]
+
 _LANES: Final = 1 << 21
 """Lanes of the signatures that are read at once."""
 _DOCUMENTS: Final = 10_000
 """Documents that are read at once, if lanes are few."""
+_HELD: Final = 160_000_000
+"""Bytes of bucket keys in memory: those of a million documents in 20 bands need no file yet."""
 _ROWS: Final = 50_000
-"""Band rows that are written at once."""
+"""Band rows that are inserted at once."""
+_NONE: Final = np.empty(0, dtype=np.int64)
 
 
 def reindex(
@@ -63,7 +73,7 @@ def reindex(
 def rebuild_bands(
     table: Store | Auditor,
     settings: Settings,
-    signatures: Iterable[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]],
+    signatures: Iterable[tuple[Numbers, npt.NDArray[np.uint32]]],
     on_step: Callable[[int], object],
 ) -> int:
     """Replace all band rows, within the caller's transaction.
@@ -78,18 +88,43 @@ def rebuild_bands(
     Returns:
         The number of band rows.
     """
+    bands = settings.construction.bands
     documents = rows = 0
-    with BandSorter(settings.construction.bands) as sorter:
-        for doc_ids, some in signatures:
-            sorter.add(doc_ids, bucket_keys(some, settings.construction, settings.seed))
-            documents += len(doc_ids)
+    blocks: list[Numbers] = []
+    with tempfile.SpooledTemporaryFile(_HELD, prefix="lshdb-") as file:
+        for block, some in signatures:
+            blocks.append(block)
+            with _named():  # the keys of a block: int64[b, m]
+                file.write(bucket_keys(some, settings.construction, settings.seed).T.tobytes())
+            documents += len(block)
             on_step(documents)
         table.clear_bands()
-        for band in range(settings.construction.bands):
-            for keys, doc_ids in sorter.sorted(band):
-                for start in range(0, len(keys), _ROWS):
-                    part = slice(start, start + _ROWS)
-                    table.append_bands(band, keys[part], doc_ids[part])
-                    rows += len(keys[part])
-                    on_step(documents + rows)
+        ends = np.cumsum([0, *map(len, blocks)]).tolist()
+        doc_ids = np.concatenate([_NONE, *blocks])
+        blocks.clear()
+        keys = np.empty_like(doc_ids)
+        for band in range(bands):
+            for start, end in pairwise(ends):
+                with _named():
+                    file.seek(8 * (bands * start + band * (end - start)))
+                    keys[start:end] = np.frombuffer(file.read(8 * (end - start)), dtype=np.int64)
+            # Documents are in the order of their ids, and a stable sort leaves them so in a bucket.
+            order = np.argsort(keys, kind="stable")
+            for start in range(0, len(order), _ROWS):
+                part = order[start : start + _ROWS]
+                table.append_bands(band, keys[part], doc_ids[part])
+                rows += len(part)
+                on_step(documents + rows)
     return rows
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    """Say of an error that it is one of a temporary file, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise StoreError(
+            f"a temporary file in {tempfile.gettempdir()}: {reason}; TMPDIR names another directory"
+        ) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import signal
 import subprocess
 import sys
@@ -12,18 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import inspection
-import numpy as np
 import pytest
 from helpers import Command, finish
-from hypothesis import given
-from hypothesis import strategies as st
 
 import lshdb
 from lshdb.errors import Busy, ReadOnly, SettingsError, StoreError, UsageError
 from lshdb.ingest import batches
 from lshdb.maintenance import reindex as reindex_module
-from lshdb.maintenance import sorting
-from lshdb.maintenance.sorting import BandSorter
 
 OLD: dict[str, Any] = {"threshold": 0.8, "permutations": 64, "shingle": "set"}
 CHANGES: dict[str, dict[str, Any]] = {
@@ -115,39 +109,20 @@ def test_the_pages_of_the_old_rows_are_used_again(path: Path) -> None:
         assert db.info().bytes <= size
 
 
-# sorting in bounded memory
-
-ROWS = st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), max_size=60)
-
-
-@given(rows=ROWS, block=st.integers(1, 20), held=st.integers(1, 400), at_once=st.integers(1, 9))
-def test_runs_are_merged_in_the_order_of_the_table(
-    rows: list[list[int]], block: int, held: int, at_once: int
-) -> None:
-    """Few different keys, so that buckets are larger than what is read of a run at once."""
-    keys = np.array(rows, dtype=np.int64).reshape(-1, 3)
-    doc_ids = np.arange(len(keys)) * 3 + 1
-    with pytest.MonkeyPatch.context() as patch, BandSorter(3, held, buffers=0) as sorter:
-        patch.setattr(sorting, "_LEAST", at_once)
-        for start in range(0, len(keys), block):
-            part = slice(start, start + block)
-            sorter.add(doc_ids[part], keys[part])
-        for band in range(3):
-            parts = list(sorter.sorted(band))
-            found = [row for part in parts for row in zip(*(a.tolist() for a in part), strict=True)]
-            assert found == sorted(zip(keys[:, band].tolist(), doc_ids.tolist(), strict=True))
+# more rows than memory
 
 
 def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reindex_module, "BandSorter", functools.partial(BandSorter, held=2000))
+    monkeypatch.setattr(reindex_module, "_HELD", 2000)
     monkeypatch.setattr(reindex_module, "_DOCUMENTS", 7)
+    monkeypatch.setattr(reindex_module, "_ROWS", 3)
 
 
 def test_more_rows_than_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_memory(monkeypatch)
     fill(path)
     with lshdb.open(path) as db:
-        assert db.reindex(threshold=0.5).rows
+        assert db.reindex(threshold=0.5).rows == 57 * db.settings.construction.bands
     assert inspection.contents(path) == made_with(path, documents(), threshold=0.5)
 
 

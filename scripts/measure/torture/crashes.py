@@ -25,14 +25,13 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
 import lshdb
 from lshdb.ingest import batches
 from lshdb.maintenance import reindex as reindex_module
-from lshdb.maintenance.sorting import BandSorter
 from measure.common.commands import lshdb_command, own_script
 from measure.torture.operations import (
     LOWER,
@@ -303,10 +302,10 @@ def _command(operation: Operation, path: Path) -> list[str]:
 
 def sweep(kill_points: int, seconds: float, seed: int) -> Tally:
     """Kill until the number or the time is reached; in this process, which forks."""
-    # Small batches and small runs, so that there are many moments between them.
+    # Small batches, so that there are many moments between them.
     batches._BATCH_DOCUMENTS = 15  # type: ignore[misc]
     reindex_module._DOCUMENTS = 20  # type: ignore[misc]
-    vars(reindex_module)["BandSorter"] = partial(BandSorter, held=4_000)
+    reindex_module._HELD = 4_000  # type: ignore[misc]
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="lshdb-crashes-") as directory:
         swept = Sweep(Path(directory), seed)
