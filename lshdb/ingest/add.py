@@ -8,12 +8,13 @@ within one: a slow stream keeps no other process from writing.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lshdb.errors import KeyNotFound, LimitWarning
-from lshdb.ingest.batches import Batch, Item, Stream
+from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.dedup import Screening, screening, what_was_cut, write_selected
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.workers import Workers, default_workers
@@ -21,6 +22,7 @@ from lshdb.ingest.writing import Writer, unindex
 from lshdb.model import AddReport, Line, OnSimilar, Skipped
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
+from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure, Lines, RecordParser
 from lshdb.store.store import Store
@@ -63,12 +65,10 @@ class Written:
     Attributes:
         report: what became of its documents.
         outcomes: of each part of a selection.
-        signed: how many documents needed a signature.
     """
 
     report: AddReport
     outcomes: list[Outcome]
-    signed: int
 
 
 def write_documents(
@@ -78,35 +78,28 @@ def write_documents(
     parser: RecordParser | None,
     on_failure: Callable[[Failure], None] | None,
     selection: Selection | None,
+    *,
+    prompt: bool = False,
 ) -> Iterator[Written]:
-    """Add documents in batches; each is reported when it is in the file."""
+    """Add documents in batches; each is reported when it is in the file.
+
+    `prompt`: whether the items never wait for anybody, so that they may be read in a transaction.
+    """
     on_failure = on_failure or (lambda _: None)
     if store.settings.shingling.foreign:
         cleaned("", store.settings.shingling)  # says why not, once and not for each document
     reuse_freed_memory()
-    cut = 0
+    cut = documents = 0
     count = default_workers() if workers is None else workers
+    prompt = prompt and selection is None  # which decides on a batch when all of it is there
+    keep_lines = selection is not None and selection.keep_lines
     with store.many_batches(), Workers(store.settings, parser, count) as pool:
-        stream = Stream(
-            store,
-            items,
-            pool,
-            at_once=selection is not None,
-            keep_lines=selection is not None and selection.keep_lines,
-        )
-        documents = 0
-        while (batch := next(stream, None)) is not None:
+        stream = Stream(store, items, pool, prompt=prompt, keep_lines=keep_lines)
+        while stream.read_ahead():
             if selection is None:
-                with store.writing():
-                    report, signed = _write(store, batch, pool, on_failure)
-                    written = Written(report, [], signed)
+                written = Written(_write(store, stream, on_failure), [])
             else:
-                parts = [
-                    (lines, part)
-                    for lines, pending in batch.parts
-                    for part in pool.results(pending)
-                ]
-                batch.parts.clear()
+                parts = list(stream.batch())
                 for _, part in parts:
                     for failure in part.failures:
                         on_failure(failure)
@@ -114,15 +107,14 @@ def write_documents(
                     first = documents if selection.numbered else None
                     batch_parts = [part for _, part in parts]
                     selected = write_selected(store, batch_parts, selection.screening, first)
-                report = selected.report
                 outcomes = [
                     Outcome(*one, s) for one, s in zip(parts, selected.skipped, strict=True)
                 ]
-                written = Written(report, outcomes, report.documents - selected.stored)
+                written = Written(selected.report, outcomes)
+                stream.sign = selected.stored < selected.report.documents
                 cut += selected.cut
                 del parts
-            documents += report.documents
-            stream.sign = bool(written.signed) or not report.documents
+            documents += written.report.documents
             yield written
             del written
     if cut:
@@ -141,12 +133,15 @@ def add_documents(
     on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
     on_skip: Callable[[Skipped], None] | None = None,
+    prompt: bool = False,
 ) -> AddReport:
-    """Add documents in batches; see Database.add_many and add_files."""
+    """Add documents in batches; see Database.add_many, add_files and `write_documents`."""
     asked = screening(on_similar)
     selection = None if asked is None else Selection(asked)
     total = AddReport()
-    for written in write_documents(store, items, workers, parser, on_failure, selection):
+    for written in write_documents(
+        store, items, workers, parser, on_failure, selection, prompt=prompt
+    ):
         total += written.report
         for outcome in written.outcomes:
             for skipped in outcome.skipped:
@@ -181,9 +176,19 @@ def add_files(
         on_batch=on_batch,
         on_failure=on_failure,
         on_skip=on_skip,
+        prompt=_never_wait(paths),
     )
     # Text files are decoded by the reader itself.
     return report + AddReport(replaced=reader.replaced - before)
+
+
+def _never_wait(paths: Iterable[str]) -> bool:
+    """Whether paths are files, directories and patterns: no pipe, and no list that is read."""
+    return isinstance(paths, Sequence) and not any(
+        path == STDIN
+        or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
+        for path in paths
+    )
 
 
 def deduplicated_lines(
@@ -224,19 +229,18 @@ def _lines(block: Lines, outcome: Outcome) -> Iterator[Line]:
         yield Line(key, block.name, block.first + place, line, skipped)
 
 
-def _write(
-    store: Store, batch: Batch, pool: Workers, on_failure: Callable[[Failure], None]
-) -> tuple[AddReport, int]:
-    """Write a batch; what became of it, and how many documents needed a signature."""
-    writer = Writer(store)
-    # The first parts are written while the last ones are still being signed.
-    while batch.parts:
-        for part in pool.results(batch.parts.popleft()[1]):
+def _write(store: Store, stream: Stream, on_failure: Callable[[Failure], None]) -> AddReport:
+    """Write a batch; what became of it."""
+    with store.writing():
+        writer = Writer(store)
+        # The first parts are written while the last ones are still being signed.
+        for _, part in stream.batch():
             for failure in part.failures:
                 on_failure(failure)
             writer.write(part)
-    writer.finish()
-    return writer.report, writer.signed
+            stream.sign = bool(writer.signed) or not writer.report.documents
+        writer.finish()
+    return writer.report
 
 
 def remove(store: Store, keys: Sequence[str]) -> None:

@@ -1,7 +1,8 @@
-"""Cutting a stream of documents into batches, and these into parts that are signed in one go.
+"""Cutting a stream of documents into parts, which are signed in one go, and these into batches.
 
 Band rows are spread over the whole table, so that a batch touches each of its pages: the larger
-the batch, the fewer times. Batches therefore grow with the file, as far as memory allows.
+the batch, the fewer times. Batches therefore grow with the file. They need not be in memory:
+parts of files are read while those before them are written.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from lshdb.errors import ContentError
@@ -24,71 +25,47 @@ from lshdb.store.store import Store
 Item: TypeAlias = Document | tuple[str, Content] | Lines | Failure
 """What is added: documents, also as pairs of key and content, or lines; failures are counted."""
 
-_BATCH_DOCUMENTS: Final = 8_000
+_BATCH_DOCUMENTS: Final = 32_000
 _BATCH_SHARE: Final = 5
-"""A batch takes at least one document for so many that the file has."""
-_BATCH_ROWS: Final = 3_200_000
-"""Band rows of a batch at the most: their bucket keys are in memory all at once."""
-_BATCH_BYTES: Final = 30_000_000
-"""Memory that the documents of a batch take at the most; two batches are under way at once."""
-_READ_LATER: Final = 9
-"""A batch of documents that are read where they are signed takes so many times as many bytes: of
-these only some are in memory at once (see lshdb.ingest.workers)."""
+"""Documents of a batch: so many, or one for each five of the file if that is more. In batches of
+8,000 adding 100,000 documents of 3 KB takes 9% more CPU time, and writes a fifth more."""
+_BATCH_BYTES: Final = 240_000_000
+"""Of documents and band rows: as long is the log that a batch leaves."""
 _BATCH_SECONDS: Final = 5.0
-"""How long a document of a slow stream waits at the most for others, when one more comes."""
+"""How long a batch is read: a document of a slow stream waits no longer for others."""
+_AHEAD: Final = 60_000_000
+"""Bytes of documents in memory: read, being signed, or signed and not written yet."""
+_BAND_ROW: Final = 64
+"""Bytes that a band row takes in memory and in the log, about."""
 _PART_BYTES: Final = 1_000_000
-_PART_DOCUMENTS: Final = 4_000
-"""Memory, and number, of the documents that are signed in one go."""
+"""Of documents that are signed in one go."""
+_OBJECTS: Final = 200
+"""Bytes that the objects of a document take beside its characters."""
 
 
-@dataclass(slots=True)
-class Batch:
-    """Parts that are written together, signed or being signed; of so many documents at the most."""
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part that is being signed: its lines if they are kept, about its documents and bytes."""
 
-    most: int
-    parts: deque[tuple[Lines | None, Pending]] = field(default_factory=deque)
-    documents: int = 0
-    size: int = 0
-    begun: float = field(default_factory=time.monotonic)
-
-    def is_full(self, stored: int) -> bool:
-        """Whether it is time to write it; the file has `stored` documents."""
-        return bool(self.parts) and (
-            self.documents >= min(self.most, max(_BATCH_DOCUMENTS, stored // _BATCH_SHARE))
-            or self.size >= _BATCH_BYTES
-            or time.monotonic() - self.begun > _BATCH_SECONDS
-        )
-
-    def is_rest_of(self, other: Batch) -> bool:
-        """Whether it is so small that its band rows had better be written with another's."""
-        return 2 * self.documents < other.documents
-
-    def add(self, other: Batch) -> None:
-        """Take another's parts too."""
-        self.parts += other.parts
-        self.documents += other.documents
-        self.size += other.size
+    lines: Lines | None
+    pending: Pending
+    documents: int
+    size: int
 
 
 class Stream:
-    """The batches of a stream of documents, each when it is read and its signing has begun.
+    """The batches of a stream of documents: while `read_ahead()`, take the parts of `batch()`.
 
     An error of the stream (a document that cannot be read or taken, Ctrl-C) ends it, so that what
     was read before can be written; it is then in `error`.
 
     Attributes:
-        sign: whether parts are signed as they come. Else they are only digested: most likely
+        sign: whether parts are signed as they are read. Else they are only digested: most likely
             they are stored already.
     """
 
     def __init__(
-        self,
-        store: Store,
-        items: Iterable[Item],
-        pool: Workers,
-        *,
-        at_once: bool = False,
-        keep_lines: bool = False,
+        self, store: Store, items: Iterable[Item], pool: Workers, *, prompt: bool, keep_lines: bool
     ) -> None:
         """Read items for a store, to be signed by `pool`.
 
@@ -96,62 +73,87 @@ class Stream:
             store: what they are added to.
             items: documents.
             pool: by whom they are signed.
-            at_once: whether all of a batch will be in memory at once.
-            keep_lines: whether batches shall have the lines that documents come in.
+            prompt: whether reading never waits for anybody, so that a batch may be read while it
+                is written. Else all of it is read before, and in memory.
+            keep_lines: whether parts shall come with the lines that documents are made of.
         """
         self.error: BaseException | None = None
         self.sign = True
         self._pool = pool
-        self._at_once = at_once
+        self._prompt = prompt
         self._keep_lines = keep_lines
-        self._most = max(1, _BATCH_ROWS // store.settings.construction.bands)
         self._stored = store.last_doc_id()
+        self._band_rows = _BAND_ROW * store.settings.construction.bands
         self._source = _parts(items, store.settings)
-        self._under_way: deque[Batch] = deque()
+        self._ahead: deque[_Part] = deque()
+        self._ahead_size = self._ahead_documents = 0
+        self._over = False
 
-    def __iter__(self) -> Stream:
-        return self
-
-    def __next__(self) -> Batch:
-        ahead = 1 if self._pool.count else 0
-        while self.error is None and len(self._under_way) <= ahead:
-            try:
-                batch = self._read()
-                if not batch.parts:
-                    break
-                self._stored += batch.documents
-                last = self._under_way[-1] if self._under_way else None
-                if last and not batch.is_full(self._stored) and batch.is_rest_of(last):
-                    last.add(batch)
-                else:
-                    self._under_way.append(batch)
-            except Exception as error:
-                self.error = error
-            except BaseException as error:
-                # Interrupted: what is being signed is not waited for.
-                self.error = error
-                self._under_way.clear()
-        if not self._under_way:
-            raise StopIteration
-        return self._under_way.popleft()
-
-    def _read(self) -> Batch:
-        batch = Batch(self._most)
-        for part, documents, size in self._source:
-            if isinstance(part, Failure):
-                failed = SignedPart([], [], [], None, [part], 0)
-                batch.parts.append((None, Pending(Part(), signed=failed)))
-            else:
-                lines = part.lines if self._keep_lines else None
-                pending = self._pool.submit(replace(part, sign=self.sign), size)
-                batch.parts.append((lines, pending))
-                if part.rows is not None and self._pool.count and not self._at_once:
-                    size //= _READ_LATER
-            batch.documents += documents
-            batch.size += size
-            if batch.is_full(self._stored):
+    def read_ahead(self) -> bool:
+        """Read what is written next, and what is signed meanwhile; False if there is no more."""
+        begun = time.monotonic()
+        while self._read():
+            if time.monotonic() - begun > _BATCH_SECONDS:
                 break
-        return batch
+        return bool(self._ahead)
+
+    def batch(self) -> Iterator[tuple[Lines | None, SignedPart]]:
+        """The parts of a batch, each when it is signed, and the lines of each if they are kept."""
+        most = self._most()
+        begun = time.monotonic()
+        documents = size = 0
+        while self._ahead:
+            full = (
+                documents >= most
+                or size + documents * self._band_rows >= _BATCH_BYTES
+                or (size >= _AHEAD // 2 and not self._prompt)
+                or (size and self._prompt and time.monotonic() - begun > _BATCH_SECONDS)
+            )
+            # A small rest is written with this batch: alone it would touch as many pages.
+            if full and not (self._over and 2 * self._ahead_documents < documents):
+                break
+            part = self._ahead.popleft()
+            self._ahead_size -= part.size
+            self._ahead_documents -= part.documents
+            documents += part.documents
+            size += part.size
+            self._stored += part.documents
+            for signed in self._pool.results(part.pending):
+                yield part.lines, signed
+            while self._prompt and self._read():
+                pass
+
+    def _most(self) -> int:
+        """Documents of a batch."""
+        return max(_BATCH_DOCUMENTS, self._stored // _BATCH_SHARE)
+
+    def _read(self) -> bool:
+        """Read a part, and have it signed; False if there is none, or no room for it."""
+        batches = 2 if self._pool.count else 1  # one is written while the other is signed
+        if (
+            self._over
+            or self._ahead_size >= _AHEAD // 2 * batches
+            or self._ahead_documents >= self._most() * batches
+        ):
+            return False
+        try:
+            item, documents, size = next(self._source, (None, 0, 0))
+            if item is None:
+                self._over = True
+                return False
+            if isinstance(item, Failure):
+                pending = Pending(Part(), signed=SignedPart([], [], [], None, [item], 0))
+            else:
+                pending = self._pool.submit(replace(item, sign=self.sign))
+            lines = item.lines if self._keep_lines and isinstance(item, Part) else None
+            self._ahead.append(_Part(lines, pending, documents, size))
+            self._ahead_size += size
+            self._ahead_documents += documents
+        except BaseException as error:
+            self.error, self._over = error, True
+            if not isinstance(error, Exception):
+                self._ahead.clear()  # interrupted: what is being signed is not waited for
+        return not self._over
 
 
 def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | Failure, int, int]]:
@@ -165,7 +167,7 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
         if documents and (
             alone
             or size >= _PART_BYTES
-            or len(documents) >= min(_PART_DOCUMENTS, _BATCH_DOCUMENTS)
+            or len(documents) >= _BATCH_DOCUMENTS
             or time.monotonic() - begun > _BATCH_SECONDS
         ):
             yield _part(documents, metadata), len(documents), size
@@ -173,7 +175,7 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
         if isinstance(item, Lines):
             yield Part(lines=item), item.count, item.size
         elif isinstance(item, Failure):
-            yield item, 0, 0
+            yield item, 0, _OBJECTS
         else:
             if not documents:
                 begun = time.monotonic()
@@ -181,7 +183,7 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
             key, content, other = _checked(document, settings)
             documents.append((key, content))
             metadata.append(other)
-            size += _memory(content) + len(other or "")
+            size += _memory(content) + len(other or "") + _OBJECTS
     if documents:
         yield _part(documents, metadata), len(documents), size
 

@@ -36,9 +36,6 @@ from lshdb.sources.records import Failure, RecordParser
 
 _ALONE: Final = 2
 """Parts signed before processes are started: a small job ends sooner than they start."""
-_AHEAD: Final = 44_000_000
-"""Bytes of documents that are being signed, or are signed and not taken yet: so that workers have
-enough to do while a batch's band rows are written."""
 _MOST: Final = 3
 """Processes that one writer to SQLite can keep busy."""
 _ATTEMPTS: Final = 3
@@ -72,13 +69,11 @@ class Pending:
 
     Attributes:
         part: what it was.
-        size: about how many bytes it has.
         future: a worker's reply, still a pickle, or None where it has none.
         signed: the part as it was signed here.
     """
 
     part: Part
-    size: int = 0
     future: Future[bytes | None] | None = None
     signed: SignedPart | None = None
 
@@ -101,9 +96,7 @@ class Workers:
         self._own = threading.local()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._closed = False
-        self._waiting: deque[Pending] = deque()
         self._under_way: deque[Pending] = deque()
-        self._bytes = 0  # of those under way
         # Two, as they are at different places of a file.
         self._ahead, self._behind = Rows(), Rows()
 
@@ -127,24 +120,28 @@ class Workers:
         self._ahead.close()
         self._behind.close()
 
-    def submit(self, part: Part, size: int = 0) -> Pending:
-        """Have a part of about `size` bytes signed; it is done at once if that is done here."""
+    def submit(self, part: Part) -> Pending:
+        """Have a part signed; it is done at once if that is done here."""
         self._submitted += 1
-        pending = Pending(part, size)
+        pending = Pending(part)
         if not self.count or self._submitted <= _ALONE:
             pending.signed = self._sign(part)
             return pending
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self.count, "lshdb-worker")
-        self._waiting.append(pending)
-        self._refill()
+        try:
+            pending.future = self._threads.submit(self._elsewhere, part)
+        except RuntimeError:  # the system has no more threads
+            pending.future = Future()
+            pending.future.set_result(None)
+        self._under_way.append(pending)
         return pending
 
     def results(self, pending: Pending) -> Iterator[SignedPart]:
         """What became of a part; one whose rows could not be read at once is signed here in pieces.
 
-        Call this in the order of submission: parts wait for those before them to be taken, and
-        where rows of a file cannot be read at all, what comes behind them in it is left out.
+        Call this in the order of submission: where rows of a file cannot be read at all, what
+        comes behind them in it is left out.
         """
         part = self._result(pending)
         if part.rows is None or part.rows.stretch is None:
@@ -175,25 +172,8 @@ class Workers:
             reply = None if pending.signed or future.cancelled() else future.result()
             if reply is not None:
                 pending.signed = _whole(pickle.loads(reply), pending.part, self._settings)
-            self._bytes -= pending.size
-            self._refill()
         signed, pending.signed, pending.future = pending.signed, None, None
         return self._sign(pending.part) if signed is None else signed
-
-    def _refill(self) -> None:
-        """Hand on parts as long as there is room for what becomes of them."""
-        assert self._threads is not None
-        while self._waiting:
-            pending = self._waiting[0]
-            if self._under_way and self._bytes + pending.size > _AHEAD:
-                break
-            self._under_way.append(self._waiting.popleft())
-            self._bytes += pending.size
-            try:
-                pending.future = self._threads.submit(self._elsewhere, pending.part)
-            except RuntimeError:  # the system has no more threads
-                pending.future = Future()
-                pending.future.set_result(None)
 
     def _sign(self, part: Part) -> SignedPart:
         """Sign a part here."""

@@ -63,7 +63,7 @@ def in_batches_of(documents: int, *, size: int = 1 << 30, chunk: int = 1 << 30) 
         mock.patch.multiple(
             batches,
             _BATCH_DOCUMENTS=documents,
-            _BATCH_BYTES=size,
+            _AHEAD=2 * size,
             _BATCH_SHARE=1 << 30,
             _PART_BYTES=chunk,
         ),

@@ -261,23 +261,6 @@ def test_workers_that_always_die_are_given_up(monkeypatch: pytest.MonkeyPatch) -
         assert 1 <= len(pids(workers)) <= 3
 
 
-def test_parts_wait_for_those_before_them_to_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = resolve(SettingsRequest())
-    part = Part([(f"k{i}", f"the fox and {i} grapes") for i in range(50)])
-    monkeypatch.setattr(workers_module, "_AHEAD", 250)
-    with Workers(settings, None, 2) as workers, signed_elsewhere():
-        start(workers)
-        submitted = [workers.submit(part, 100) for _ in range(7)]
-        # Two have room, and the next one to be taken is let through in any case.
-        assert [pending.future is not None for pending in submitted] == [True] * 2 + [False] * 5
-        submitted.append(workers.submit(part, 1_000))  # larger than all that may be ahead
-        for pending in submitted:
-            assert pending.future is not None
-            assert len(result(workers, pending).keys) == 50
-        for _ in range(3):
-            workers.submit(part, 300)  # nobody takes them
-
-
 def test_the_writing_thread_signs_what_no_worker_has_begun(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
