@@ -17,10 +17,11 @@ from pyspark.sql.types import (
     StringType,
 )
 
-from lshdb.errors import ContentError, DamagedFile, InputError, UsageError
+from lshdb.errors import ContentError, InputError, UsageError
 from lshdb.model import Content, Settings, Shingling
 from lshdb.settings import SettingsRequest
-from lshdb.shingling.content import cleaned, from_stored
+from lshdb.shingling.content import cleaned
+from lshdb.sources.records import array_of, set_of
 from lshdb.tuning.resolve import resolve
 
 KEY: Final = "id"
@@ -107,10 +108,6 @@ def documents(df: DataFrame, settings: Settings, columns: Columns) -> DataFrame:
         raise UsageError(
             f"column {name!r} is of type {type.simpleString()}: documents are {wanted}"
         )
-    else:
-        # A null is no element, and which one it stands for nobody knows.
-        has_null = F.exists(content, lambda element: element.isNull())
-        content = F.when(~has_null, content)
     key = F.make_valid_utf8(column_of(columns.key).cast("string"))
     usable = (key != "") & ~F.contains(key, F.lit("\0"))
     return df.select(F.when(usable, key).alias("key"), content.alias("content"))
@@ -138,12 +135,11 @@ def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:
 
 def _content(value: str | list[str | int], shingling: Shingling) -> Content | None:
     try:
-        if not shingling.of_sets:
-            return cleaned(value, shingling)
-        return cleaned(
-            from_stored(value, shingling) if isinstance(value, str) else value, shingling
-        )
-    except (ContentError, DamagedFile):
+        content: Content = value
+        if shingling.of_sets:
+            content = set_of(array_of(value, "set") if isinstance(value, str) else value, "set")
+        return cleaned(content, shingling)
+    except (ContentError, InputError):
         return None
 
 

@@ -9,27 +9,28 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
-import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
+import lshdb
 from lshdb.database import Database
-from lshdb.errors import StoreError, UsageError
+from lshdb.errors import UsageError
 from lshdb.model import Settings
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import KEY, Columns, check_keys, documents
 from lshdb.spark.sketching import Batches, usable
-from lshdb.store.auditing import Auditor
 from lshdb.store.connection import TIMEOUT
 from lshdb.store.store import Store
 
-_DOCUMENTS: Final = (
-    "file string, doc_id long, key string, shingles long, content string, signature binary"
-)
-_BANDS: Final = "file string, doc_id long, band_no int, bucket_key long"
+_ROW: Final = 800
+"""What a row counts for beside its content, in characters: signature, key, Python's objects."""
+_BATCH: Final = 8_000_000
+"""Characters of a batch, 10,000 rows of short contents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,63 +137,65 @@ def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFram
     Raises:
         UsageError: there is no such file on the driver; executors must see it, too.
     """
-    return _of_files(spark, path).mapInArrow(_read_documents, _DOCUMENTS)
+    return _of_files(
+        spark,
+        path,
+        "SELECT doc_id, key, shingles, content, signature"
+        " FROM documents LEFT JOIN signatures USING (doc_id) ORDER BY doc_id",
+        "doc_id long, key string, shingles long, content string, signature binary",
+    )
 
 
 def read_bands(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
     """The band rows of the same files: file string, doc_id long, band_no int, bucket_key long."""
-    return _of_files(spark, path).mapInArrow(_read_bands, _BANDS)
+    return _of_files(
+        spark,
+        path,
+        "SELECT doc_id, band_no, bucket_key FROM bands ORDER BY band_no, bucket_key",
+        "doc_id long, band_no int, bucket_key long",
+    )
 
 
-def _of_files(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
+def _of_files(
+    spark: SparkSession, path: str | os.PathLike[str], statement: str, columns: str
+) -> DataFrame:
+    """What a statement gives of each file, behind the file's name."""
     name = os.fspath(path)
     found = [name] if os.path.exists(name) else sorted(glob.glob(name))
     if not found:
         raise UsageError(f"{name}: no such file")
-    rows = spark.sparkContext.parallelize([(os.path.abspath(one),) for one in found], len(found))
-    return spark.createDataFrame(rows, "file string")
+    files = spark.sparkContext.parallelize([(os.path.abspath(one),) for one in found], len(found))
+    schema = cast(StructType, StructType.fromDDL(f"file string, {columns}"))
+    task = _reading_task(statement, to_arrow_schema(schema))
+    return spark.createDataFrame(files, "file string").mapInArrow(task, schema)
 
 
-def _files(batches: Batches) -> Iterator[str]:
-    for batch in batches:
-        yield from batch.column("file").to_pylist()
+def _reading_task(statement: str, schema: pa.Schema) -> Callable[[Batches], Batches]:
+    # A row lacks the file's name, which comes first.
+    place = schema.names.index("content") - 1 if "content" in schema.names else -1
 
-
-def _read_documents(batches: Batches) -> Batches:
-    for file in _files(batches):
-        with Auditor(Path(file), TIMEOUT, write=False) as auditor:
-            for some in auditor.documents(contents=True):
-                yield pa.RecordBatch.from_arrays(
-                    [
-                        pa.array([file] * len(some.doc_ids)),
-                        pa.array(some.doc_ids),
-                        _texts(some.keys, file),
-                        pa.array(some.shingles),
-                        _texts(some.contents, file),
-                        pa.array(some.signatures, pa.binary()),
-                    ],
-                    names=["file", "doc_id", "key", "shingles", "content", "signature"],
-                )
-
-
-def _read_bands(batches: Batches) -> Batches:
-    for file in _files(batches):
-        with Auditor(Path(file), TIMEOUT, write=False) as auditor:
-            for band_no in range(auditor.settings().construction.bands):
-                for bucket_keys, doc_ids in auditor.band(band_no):
+    def run(batches: Batches) -> Batches:
+        for file in (file for batch in batches for file in batch.column("file").to_pylist()):
+            with lshdb.open(file, mode="read") as database:
+                for rows in _some(database.sql(statement)[1], place):
+                    columns = [[file] * len(rows), *zip(*rows, strict=True)]
                     yield pa.RecordBatch.from_arrays(
-                        [
-                            pa.array([file] * len(doc_ids)),
-                            pa.array(doc_ids),
-                            pa.array(np.full(len(doc_ids), band_no, dtype=np.int32)),
-                            pa.array(bucket_keys),
-                        ],
-                        names=["file", "doc_id", "band_no", "bucket_key"],
+                        [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)],
+                        schema=schema,
                     )
 
+    return run
 
-def _texts(values: object, file: str) -> pa.Array:
-    try:
-        return pa.array(values, pa.binary()).cast(pa.string())
-    except pa.ArrowInvalid as error:
-        raise StoreError(f"{file} has a text that is not UTF-8; lshdb check tells more") from error
+
+def _some(rows: Iterator[tuple[Any, ...]], content: int) -> Iterator[list[tuple[Any, ...]]]:
+    """Cut rows into lists of a bounded size, or of one row; `content` is its place, if not -1."""
+    some: list[tuple[Any, ...]] = []
+    size = 0
+    for row in rows:
+        some.append(row)
+        size += _ROW + (len(row[content] or "") if content >= 0 else 0)
+        if size > _BATCH:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some

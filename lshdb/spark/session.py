@@ -19,7 +19,8 @@ from lshdb.errors import InputError, LshdbError
 def session(master: str | None, settings: Mapping[str, str]) -> Iterator[SparkSession]:
     """Spark as it is configured; a master that is given comes before that of the configuration.
 
-    What a task raises is one line of lshdb's own; so is what Spark refuses.
+    A session that runs in this process already gets the settings that may still change, and is
+    left running. What a task raises is one line of lshdb's own; so is what Spark refuses.
 
     Raises:
         LshdbError: Spark does not start.
@@ -39,13 +40,15 @@ def session(master: str | None, settings: Mapping[str, str]) -> Iterator[SparkSe
         builder = builder.config(name, value)
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise LshdbError("Spark needs Java 17 or newer: install it, or set JAVA_HOME")
+    running = SparkSession.getActiveSession() is not None
     with translated_errors():
         spark = builder.getOrCreate()
     try:
         with translated_errors():
             yield spark
     finally:
-        spark.stop()
+        if not running:
+            spark.stop()
 
 
 @contextmanager

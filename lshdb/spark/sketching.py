@@ -121,11 +121,6 @@ def blobs(signatures: npt.NDArray[np.uint32], filled: npt.NDArray[np.bool_]) -> 
     )
 
 
-def matrix(column: pa.Array, lanes: int) -> npt.NDArray[np.uint32]:
-    """Signatures uint32[n, k] from binary without nulls."""
-    return np.frombuffer(b"".join(column.to_pylist()), dtype="<u4").reshape(len(column), lanes)
-
-
 def _lists(keys: npt.NDArray[np.int64], filled: npt.NDArray[np.bool_]) -> pa.Array:
     """Bucket keys int64[n, b] as lists, null where not filled, bool[n]."""
     sizes = np.where(filled, keys.shape[1], 0)
