@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lshdb.errors import (
         Busy,
         ContentError,
+        Cut,
         DamagedFile,
         InputError,
         KeyNotFound,
@@ -69,6 +70,7 @@ __all__ = [
     "Comparison",
     "Construction",
     "ContentError",
+    "Cut",
     "DamagedFile",
     "Database",
     "Document",

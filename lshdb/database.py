@@ -508,7 +508,7 @@ class Database:
             containment: rank by the share of the document's distinct shingles that a stored one
                 holds, and compare that with the threshold: for a quotation in a longer text. The
                 index finds by Jaccard similarity, which is low where the stored one is much
-                longer (see lshdb.shingling.jaccard.similarity_at).
+                longer (see lshdb.search.similarity.similarity_at).
             where: an SQL expression of the columns of `documents`, such as
                 "metadata ->> '$.lang' = ?": only documents of which it is true are compared.
             parameters: values for each ? in it, or by name for each :name.
@@ -652,7 +652,7 @@ class Database:
         A cluster is all documents that similar pairs connect; `star` makes each similar to the
         kept one itself. Clusters come in the order of their first members, when all are found.
         Unlike for `pairs`, there is a limit on what is compared in one bucket; with exact
-        similarities, few files reach it (see lshdb.search.thinning).
+        similarities, few files reach it (see lshdb.search.limits).
 
         Args:
             threshold: as for `pairs`.

@@ -19,10 +19,12 @@ LshdbError
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 
 class LshdbError(Exception):
@@ -88,36 +90,70 @@ class QueryError(StoreError):
     """SQL that is wrong, or that may not run here."""
 
 
-class LimitWarning(UserWarning):
-    """A result is not complete because a limit cut it; the text says what was cut."""
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a limit left out of a result; `str` of it is a sentence that says so.
 
-
-_limits: ContextVar[list[str] | None] = ContextVar("limits", default=None)
-
-
-def warn_of_limit(text: str, stacklevel: int) -> None:
-    """Warn with a LimitWarning, or note its text where `limits_noted` collects them.
-
-    Args:
-        text: what was cut.
-        stacklevel: as for warnings.warn: 1 for the caller, 2 for its caller, and so on.
+    Attributes:
+        what: whose limit it was, such as `query` or `clusters`.
+        count: how many buckets, documents or characters were left out or read in part.
+        text: the sentence.
     """
-    noted = _limits.get()
-    if noted is None:
-        warnings.warn(text, LimitWarning, stacklevel=stacklevel + 1)
-    elif text not in noted:
-        noted.append(text)
+
+    what: str
+    count: int
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class LimitWarning(UserWarning):
+    """A result is not complete because a limit cut it; `cut` says what was left out."""
+
+    @property
+    def cut(self) -> Cut:
+        """What was left out."""
+        cut: Cut = self.args[0]
+        return cut
+
+
+_taking: ContextVar[Callable[[Cut], object] | None] = ContextVar("taking", default=None)
+
+
+def warn_of_limit(cut: Cut) -> None:
+    """Warn with a LimitWarning of the line that called lshdb, or hand it to `limits_to`."""
+    take = _taking.get()
+    if take is not None:
+        take(cut)
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("lshdb."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(LimitWarning(cut), stacklevel=level)
 
 
 @contextmanager
-def limits_noted() -> Iterator[list[str]]:
-    """Collect the texts of this thread's LimitWarnings, each once, instead of warning.
+def limits_to(take: Callable[[Cut], object]) -> Iterator[None]:
+    """Hand what limits cut in this thread to a function, instead of warning.
 
-    warnings.catch_warnings would take those of all threads.
+    warnings.catch_warnings would take the warnings of all threads.
     """
-    noted: list[str] = []
-    token = _limits.set(noted)
+    token = _taking.set(take)
     try:
-        yield noted
+        yield
     finally:
-        _limits.reset(token)
+        _taking.reset(token)
+
+
+@contextmanager
+def limits_noted() -> Iterator[list[Cut]]:
+    """Collect what limits cut in this thread, each once, instead of warning."""
+    noted: list[Cut] = []
+
+    def note(cut: Cut) -> None:
+        if cut not in noted:
+            noted.append(cut)
+
+    with limits_to(note):
+        yield noted

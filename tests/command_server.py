@@ -25,7 +25,7 @@ from pathlib import Path
 
 _HEAD = struct.Struct("=Q")
 _STATUS = struct.Struct("=i")
-_LOADED = ("database", "ingest.add", "search.query", "search.pairs", "search.clustering")
+_LOADED = ("database", "ingest.add", "search.query", "search.pairs")
 """Modules of lshdb that most commands load."""
 
 

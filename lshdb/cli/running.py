@@ -6,7 +6,6 @@ import inspect
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from functools import wraps
@@ -16,7 +15,7 @@ import typer
 
 from lshdb.cli.messages import be_quiet, discard, tell
 from lshdb.cli.options import Quiet
-from lshdb.errors import LimitWarning, LshdbError, UsageError
+from lshdb.errors import LshdbError, UsageError, limits_to
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -42,16 +41,14 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
         if kwargs.pop("quiet", False):
             be_quiet()
-        # Of a warning the text is told; where in the library it arose is no matter.
-        warnings.simplefilter("always", LimitWarning)
-        warnings.showwarning = lambda message, *_, **__: tell(f"lshdb: {message}")
         try:
             for name, group in groups.items():
                 given = {
                     option: kwargs.pop(option) for option in inspect.signature(group).parameters
                 }
                 kwargs[name] = group(**given)
-            function(*args, **kwargs)
+            with limits_to(lambda cut: tell(f"lshdb: {cut}")):
+                function(*args, **kwargs)
             # Here and not at the interpreter's end, where a full disk could only be complained of.
             sys.stdout.flush()
         except LshdbError as error:

@@ -41,7 +41,7 @@ def read_signatures(store: Store) -> SignatureSet:
             part = slice(len(keys), len(keys) + len(doc_ids))
             matrix[part] = some
             shingles[part], own = store.sizes(doc_ids)
-            digests += own
+            digests += own.tolist()
             keys += store.keys_of(doc_ids)
     foreign = settings.shingling.foreign
     return SignatureSet(

@@ -9,17 +9,17 @@ within one: a slow stream keeps no other process from writing.
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lshdb.errors import KeyNotFound, LimitWarning
+from lshdb.errors import KeyNotFound, warn_of_limit
 from lshdb.ingest.batches import Item, Stream
-from lshdb.ingest.dedup import Screening, screening, what_was_cut, write_selected
+from lshdb.ingest.dedup import Screening, screening, write_selected
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.workers import Workers, default_workers
 from lshdb.ingest.writing import Writer, unindex
 from lshdb.model import AddReport, Line, OnSimilar, Skipped
+from lshdb.search.limits import LISTED, dedup_cut
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
@@ -118,7 +118,7 @@ def write_documents(
             yield written
             del written
     if cut:
-        warnings.warn(what_was_cut(cut), LimitWarning, stacklevel=2)
+        warn_of_limit(dedup_cut(cut, LISTED))
     if stream.error is not None:
         raise stream.error
 

@@ -26,12 +26,11 @@ from lshdb.errors import UsageError
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, signatures_of, unindex
 from lshdb.model import AddReport, OnSimilar, Skipped
-from lshdb.search.verifying import Estimates, Exact, Scorer
+from lshdb.search.limits import LISTED
+from lshdb.search.similarity import Estimates, Exact, Scorer, first_of_equal
 from lshdb.sketching.signing import Signed, sign
 from lshdb.store.store import KnownDocument, Store
 
-LISTED: Final = 128
-"""Kept documents of a bucket that others are compared with."""
 _BLOCK: Final = 1_000
 _PAIRS: Final = 250_000
 """Documents, and pairs of them, compared in one go: shingling one alone takes five times as long
@@ -166,15 +165,6 @@ def write_selected(
     return Selected(report, by_part, cut, unchanged + refreshed)
 
 
-def what_was_cut(documents: int) -> str:
-    """The warning that so many documents were kept without all comparisons."""
-    return (
-        f"{documents:,} documents were kept that share a bucket with more than {LISTED} kept "
-        f"before them; they were compared with the first {LISTED} of it and with what is in their "
-        "smaller buckets, and may be similar to others"
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _NewDocuments:
     """The documents to be decided on, in order; n of them.
@@ -288,9 +278,9 @@ class _Kept:
             self._members[its].append(number)
             self._buckets[number].append(its)
         shingles, digests = store.sizes(self._doc_ids)
-        first: dict[bytes, int] = {}
-        digests = new.digests + digests
-        self._same = [first.setdefault(digest, i) for i, digest in enumerate(digests)]
+        own_digests = np.frombuffer(b"".join(new.digests), dtype=digests.dtype)
+        same = first_of_equal(np.concatenate([own_digests, digests]))
+        self._same = same.tolist()
         self._replaced = False
         self._equal: dict[int, int] = {}
         self._until = 0  # where the next block begins
@@ -299,15 +289,14 @@ class _Kept:
         threshold = asked.threshold
         self._least = store.settings.threshold if threshold is None else threshold
         self.exact = store.settings.content and not asked.estimate
-        numbers, same = np.arange(len(digests)), np.array(self._same, dtype=np.int64)
         self._all_same = same
-        reader = _Reader(store, new, self._doc_ids)
-        self._scorer: Scorer
-        self._estimates = Estimates(reader, numbers, same)
-        self._scorer = self._estimates
+        self._new = new
+        numbers, lanes = np.arange(len(same)), store.settings.permutations
+        self._estimates = Estimates(self._signatures, numbers, same, lanes)
+        self._scorer: Scorer = self._estimates
         if self.exact:
             sizes = np.concatenate([new.signed.shingles, shingles])
-            self._scorer = Exact(reader, numbers, same, sizes, store.settings)
+            self._scorer = Exact(self._contents, numbers, same, sizes, store.settings)
 
     def most_similar(self, number: int, own: int | None) -> tuple[int, float] | None:
         """The kept document that a new one resembles most, and how much; None if it is to be kept.
@@ -425,32 +414,18 @@ class _Kept:
         for number, its, score in found:
             self._similar.setdefault(number, {})[its] = score
 
-
-class _Reader:
-    """Reads new and stored documents by their numbers, for lshdb.search.verifying."""
-
-    def __init__(self, store: Store, new: _NewDocuments, doc_ids: Numbers) -> None:
-        self.lanes = store.settings.permutations
-        self._store = store
-        self._new = new
-        self._doc_ids = doc_ids
-
-    def contents(self, numbers: Numbers) -> list[str]:
+    def _contents(self, numbers: Numbers) -> list[str]:
         """The stored forms of documents int64[n], ascending."""
         new, old = self._parted(numbers)
-        found = [self._new.stored[i] for i in new.tolist()]
-        if len(old):
-            found += self._store.contents(self._doc_ids[old])
-        return found
+        return [self._new.stored[i] for i in new.tolist()] + [*self._store.contents(old)]
 
-    def signatures(self, numbers: Numbers) -> npt.NDArray[np.uint32]:
+    def _signatures(self, numbers: Numbers) -> npt.NDArray[np.uint32]:
         """The signatures uint32[n, k] of documents int64[n], ascending."""
         new, old = self._parted(numbers)
         own = self._new.signed.signatures[new]
-        if not len(old):
-            return own
-        return np.concatenate([own, self._store.signatures(self._doc_ids[old])[1]])
+        return np.concatenate([own, self._store.signatures_of(old)]) if len(old) else own
 
     def _parted(self, numbers: Numbers) -> tuple[Numbers, Numbers]:
+        """The numbers of new documents, and the doc_ids of the stored ones."""
         n = len(self._new.digests)
-        return numbers[numbers < n], numbers[numbers >= n] - n
+        return numbers[numbers < n], self._doc_ids[numbers[numbers >= n] - n]

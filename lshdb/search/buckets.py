@@ -14,17 +14,14 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.search.limits import QUERY_BEST, QUERY_FIRST
+from lshdb.search.similarity import estimates
 from lshdb.sketching.banding import BucketKeys, bucket_keys
 from lshdb.sketching.constructions import candidates_among, evaluate
-from lshdb.sketching.minhash import estimates
 from lshdb.store.store import Store
 
-FIRST_OF_BUCKET: Final = 2_000
-"""Documents of a bucket that are read where only the best matches are wanted."""
-BEST_OF_LARGE: Final = 500
-"""Documents that only larger buckets brought up, of which so many are ranked further."""
 _AT_ONCE: Final = 10_000
-"""Signatures in memory at once."""
+"""Signatures in memory at once: 5 MB of 128 lanes."""
 
 DocIds = npt.NDArray[np.int64]
 Keep: TypeAlias = Callable[[DocIds], npt.NDArray[np.bool_]]
@@ -64,10 +61,8 @@ def buckets_of(store: Store, signature: Signature) -> BucketKeys:
 
 def candidate_ids(store: Store, signature: Signature) -> tuple[DocIds, npt.NDArray[np.int64]]:
     """All candidates, int64[c] ascending, and in how many bands each shares a bucket, int64[c]."""
-    keys, construction = buckets_of(store, signature), store.settings.construction
-    if construction.higher:
-        return candidates_among(*store.members_by_band(keys), construction)
-    return store.candidates(keys)
+    rows = store.members_by_band(buckets_of(store, signature))
+    return candidates_among(*rows, store.settings.construction)
 
 
 def all_in_buckets(store: Store, signature: Signature, keep: Keep | None = None) -> Candidates:
@@ -76,65 +71,46 @@ def all_in_buckets(store: Store, signature: Signature, keep: Keep | None = None)
     if keep is not None:
         kept = keep(found)
         found, bands = found[kept], bands[kept]
-    if len(found) <= _AT_ONCE:
-        return _with_estimates(store, signature, found, bands)
-    parts = [
-        (doc_ids, estimates(signature, signatures))
-        for start in range(0, len(found), _AT_ONCE)
-        for doc_ids, signatures in [store.signatures(found[start : start + _AT_ONCE])]
-    ]
-    doc_ids = np.concatenate([part[0] for part in parts])
-    bands = bands[np.searchsorted(found, doc_ids)]
-    return Candidates(doc_ids, bands, np.concatenate([part[1] for part in parts]))
+    return _with_estimates(store, signature, found, bands)
 
 
 def best_in_buckets(store: Store, signature: Signature, top: int) -> Candidates:
     """The candidates, but of buckets that are too large only some.
 
-    Of a bucket of more than FIRST_OF_BUCKET (or `top`) documents those added first are read. Of
+    Of a bucket of more than QUERY_FIRST (or `top`) documents those added first are read. Of
     the documents in no smaller bucket, those that are in most of the larger ones are compared by
-    signature, and the BEST_OF_LARGE (or `top`) by estimate are kept. Documents equal to the
+    signature, and the QUERY_BEST (or `top`) by estimate are kept. Documents equal to the
     query are all in the same buckets, so of these the first `top` are always kept.
     """
     keys, construction = buckets_of(store, signature), store.settings.construction
-    most = max(FIRST_OF_BUCKET, top)
-    if construction.higher:
-        band_nos, rows = store.members_by_band(keys, most + 1)
-    else:
-        rows = store.members(keys, most + 1)
+    most = max(QUERY_FIRST, top)
+    band_nos, rows = store.members_by_band(keys, most + 1)
     if len(rows) <= most:
-        if construction.higher:
-            doc_ids, bands = candidates_among(band_nos, rows, construction)
-        else:
-            doc_ids, bands = np.unique(rows, return_counts=True)
+        doc_ids, bands = candidates_among(band_nos, rows, construction)
         return _with_estimates(store, signature, doc_ids, bands)
     members = [store.first_members(i, key, most + 1) for i, key in enumerate(keys.tolist())]
-    sizes = np.array([len(own) for own in members])
-    large = sizes > most
+    large = np.array([len(own) > most for own in members])
     rows = np.concatenate([own[:most] for own in members])
-    of_large = np.repeat(large, np.minimum(sizes, most))
-    if construction.higher:
-        band_nos = np.repeat(np.arange(len(keys)), np.minimum(sizes, most))
-        possible, _ = candidates_among(band_nos, rows, construction, unknown=large)
-        may_be = np.isin(rows, possible)
-        rows, of_large = rows[may_be], of_large[may_be]
-    sure = np.unique(rows[~of_large])
-    others, shared = np.unique(rows[of_large], return_counts=True)
-    also = ~np.isin(others, sure, assume_unique=True)
-    others, shared = others[also], shared[also]
-    others = others[np.lexsort((others, -shared))[:most]]
-    doc_ids, signatures = store.signatures(np.sort(np.concatenate([sure, others])))
+    listed, shared = np.unique(rows, return_counts=True)
+    # Of a large bucket not all members are known: any document may be in it.
+    possible = shared + large.sum() >= construction.least_bands
+    listed, shared = listed[possible], shared[possible]
+    small = [own for own in members if len(own) <= most]
+    kept = np.isin(listed, np.concatenate([listed[:0], *small]))
+    others = np.flatnonzero(~kept)
+    others = others[np.argsort(-shared[others], kind="stable")[:most]]
+    read = np.union1d(np.flatnonzero(kept), others)
+    doc_ids, kept = listed[read], kept[read]
+    signatures = store.signatures_of(doc_ids)
     collided = _bucket_keys(store, signatures) == keys
-    found = Candidates(
-        doc_ids, collided.sum(axis=1), estimates(signature, signatures), int(large.sum()), most
-    )
-    if construction.higher:
-        found = found.chosen(evaluate(collided, construction))
-        doc_ids = found.doc_ids
-    is_sure = np.isin(doc_ids, sure, assume_unique=True)
-    order = np.lexsort((doc_ids, -found.estimates, is_sure))
-    kept = order[: max(BEST_OF_LARGE, top)]
-    return found.chosen(np.union1d(kept[~is_sure[kept]], np.flatnonzero(is_sure)))
+    estimated = estimates(signature, signatures)
+    true = evaluate(collided, construction)
+    others = np.flatnonzero(true & ~kept)
+    others = others[np.argsort(-estimated[others], kind="stable")[: max(QUERY_BEST, top)]]
+    kept &= true
+    kept[others] = True
+    found = Candidates(doc_ids, collided.sum(axis=1), estimated, int(large.sum()), most)
+    return found.chosen(kept)
 
 
 def all_documents(store: Store, signature: Signature, keep: Keep | None = None) -> Candidates:
@@ -156,9 +132,11 @@ def all_documents(store: Store, signature: Signature, keep: Keep | None = None) 
 def _with_estimates(
     store: Store, signature: Signature, found: DocIds, bands: npt.NDArray[np.int64]
 ) -> Candidates:
-    doc_ids, signatures = store.signatures(found)
-    bands = bands[np.searchsorted(found, doc_ids)]
-    return Candidates(doc_ids, bands, estimates(signature, signatures))
+    estimated = [np.empty(0)]
+    for start in range(0, len(found), _AT_ONCE):
+        some = store.signatures_of(found[start : start + _AT_ONCE])
+        estimated.append(estimates(signature, some))
+    return Candidates(found, bands, np.concatenate(estimated))
 
 
 def _bucket_keys(store: Store, signatures: Signature) -> BucketKeys:

@@ -1,5 +1,7 @@
 """Candidate pairs of a self-join: documents that share a bucket, each pair once.
 
+`SharedBuckets` gives the pairs of buckets, `thinned` fewer of them where buckets are large.
+
 Documents are named by their numbers: a document's place, from 0, among all that share a bucket
 with another. Pairs come in that order, in chunks, as they are asked for: one bucket may hold all
 documents, and its pairs are then more than anyone can keep.
@@ -14,8 +16,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
-"""Numbers of documents."""
+from lshdb.search.limits import RARE, RARE_ROWS, Limit
+from lshdb.search.similarity import Exact, Numbers, runs
+
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _CHUNK: Final = 1 << 20
@@ -26,19 +29,9 @@ _32: Final = 32
 _LOW: Final = (1 << _32) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """With how many that follow it in a bucket a document is compared.
-
-    Attributes:
-        whole: in buckets of at most so many documents, with all.
-        first: in larger ones, the first so many documents are compared with all that follow.
-        others: each of the others with so many.
-    """
-
-    whole: int
-    first: int
-    others: int
+_SLOT_BITS: Final = 24
+"""Holders of shingles are counted in 2^24 slots, 64 MB: of a million, few share one."""
+_ROUNDING: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,35 +195,26 @@ class SharedBuckets:
             some = others[start : start + _CHUNK]
             yield np.full(len(some), a), some
 
-    def left_out(self, limit: Limit, labels: Numbers, asking: Mask) -> tuple[int, int]:
-        """What a limit leaves out of the pairs that have different labels.
+    def cut_by(self, limit: Limit, labels: Numbers, asking: Mask) -> int:
+        """How many buckets have pairs with different labels that a limit leaves out.
 
         Args:
             limit: the limit.
             labels: int64[m], of the documents.
             asking: bool[m]; only pairs count whose first document is one of these.
-
-        Returns:
-            The number of buckets that are cut, and of their pairs that are left out; a pair
-            counts in each such bucket.
         """
-        bucket = np.repeat(np.arange(len(self.offsets) - 1), self.sizes)
-        rows = np.flatnonzero((self.sizes > limit.whole)[bucket])
-        bucket, own = bucket[rows], labels[self.members[rows]]
-        order = np.lexsort((rows, own, bucket))
-        rows, bucket, own = rows[order], bucket[order], own[order]
-        # A run is the members of one bucket with one label, in order.
-        new = np.ones(len(rows), dtype=np.bool_)
-        new[1:] = (np.diff(bucket) != 0) | (np.diff(own) != 0)
-        run = np.cumsum(new) - 1
-        keys = run * (len(self.members) + 1) + rows
-        end_of_run = np.append(np.flatnonzero(new), len(rows))[run + 1]
-        beyond = np.maximum(self.offsets[bucket + 1] - 1 - rows - limit.others, 0)
-        # The keys of other runs are farther away than any place in a bucket.
-        same = end_of_run - np.searchsorted(keys, keys + limit.others, side="right")
-        cut = beyond - np.maximum(same, 0)
-        cut[(rows - self.offsets[bucket] < limit.first) | ~asking[self.members[rows]]] = 0
-        return len(np.unique(bucket[cut > 0])), int(cut.sum())
+        cut = 0
+        for bucket in np.flatnonzero(self.sizes > limit.whole).tolist():
+            members = self.members[self.offsets[bucket] + limit.first : self.offsets[bucket + 1]]
+            # Document i is not compared with any from i + others + 1 on; those have one label
+            # from the last change of labels on.
+            own, free = labels[members], asking[members]
+            changes = np.flatnonzero(own[1:] != own[:-1])
+            last_change = int(changes[-1]) + 1 if len(changes) else 0
+            one = np.arange(max(0, len(own) - limit.others - 1))
+            several = (one + limit.others + 1 < last_change) | (own[one] != own[-1:])
+            cut += bool((several & free[one]).any())
+        return cut
 
 
 def _offsets(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -259,3 +243,93 @@ def _distinct(keys: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.int64]:
         new[len(keys) - least + 1 :] = False
         new[: len(keys) - least + 1] &= keys[: len(keys) - least + 1] == keys[least - 1 :]
     return keys[new]
+
+
+# fewer candidates in hot buckets
+
+
+def thinned(
+    buckets: SharedBuckets, exact: Exact, labels: Numbers, threshold: float, whole: int
+) -> SharedBuckets | None:
+    """Buckets that have all pairs of the given ones with at least a similarity.
+
+    They may have pairs that no given bucket has, and few of the others. A bucket that many
+    documents share by a common part (a header, a licence) has a pair for every two of them, of
+    which next to none is similar. There, documents are paired by the shingles that few of them
+    have, by the reasoning of prefix filters (Chaudhuri, Ganti, Kaushik, ICDE 2006; Bayardo, Ma,
+    Srikant, WWW 2007). Order all shingles by how many documents of hot buckets have them. Two sets
+    A and B of Jaccard similarity t or more share at least t / (1 + t) (|A| + |B|) shingles; were
+    none of these among the first |A| - that + 1 of A, too few would be left. So both have a shingle
+    in common among their first ones. Only where one of the first has more than RARE holders, a
+    document is still paired by its buckets.
+
+    Args:
+        buckets: the given ones.
+        exact: reads documents.
+        labels: int64[m]; buckets whose documents all have one label stay as they are.
+        threshold: the similarity.
+        whole: buckets of at most so many documents stay as they are.
+
+    Returns:
+        None where there is nothing to gain.
+    """
+    hot = (buckets.sizes > whole) & buckets.have_several(labels)
+    if not hot.any():
+        return None
+    of_hot = np.repeat(hot, buckets.sizes)
+    documents = np.unique(buckets.members[of_hot]).astype(np.int64)
+    counts = _count(exact, documents)
+    least = exact.sizes[documents].min()
+    frequent = np.zeros(len(exact.sizes), dtype=np.bool_)
+    hashes, holders = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
+    rows = 0
+    for some, sets in exact.sets(documents):
+        count = counts[_slots(sets.hashes)]
+        sizes = np.diff(sets.offsets)
+        shared = threshold / (1 + threshold) * (sizes + np.maximum(least, threshold * sizes))
+        length = sizes + 1 - np.ceil(shared - _ROUNDING).astype(np.int64)
+        of_set = np.repeat(np.arange(len(some)), sizes)
+        # Hashes are sorted, so that those with equal counts stay in an order that is everyone's.
+        order = np.argsort(of_set << 32 | count, kind="stable")
+        inside = np.arange(len(order)) - sets.offsets[of_set] < length[of_set]
+        first, holder = order[inside], some[of_set[inside]]
+        count = count[first]
+        frequent[holder[count > RARE]] = True
+        rare = (count > 1) & (count <= RARE)
+        hashes.append(sets.hashes[first[rare]])
+        holders.append(holder[rare].astype(np.int32))
+        rows += len(hashes[-1])
+        if rows > RARE_ROWS:
+            return None
+    rare_buckets = _buckets(np.concatenate(hashes), np.concatenate(holders))
+    if _pairs(rare_buckets.sizes) > _pairs(buckets.sizes[hot]):
+        return None
+    return buckets.of_rows(~of_hot | frequent[buckets.members]).joined(rare_buckets)
+
+
+def _pairs(sizes: npt.NDArray[np.int64]) -> int:
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def _count(exact: Exact, documents: Numbers) -> npt.NDArray[np.uint32]:
+    """How many of the documents have a shingle, or another one of the same slot."""
+    counts = np.zeros(1 << _SLOT_BITS, dtype=np.uint32)
+    for _, sets in exact.sets(documents):
+        np.add.at(counts, _slots(sets.hashes), np.uint32(1))
+    return counts
+
+
+def _slots(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    return (hashes >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
+
+
+def _buckets(hashes: npt.NDArray[np.uint64], holders: npt.NDArray[np.int32]) -> SharedBuckets:
+    """A bucket for each hash that two documents or more hold."""
+    order = np.lexsort((holders, hashes))
+    hashes, holders = hashes[order], holders[order]
+    number = np.zeros(len(hashes), dtype=np.int64)
+    np.cumsum(hashes[1:] != hashes[:-1], out=number[1:])
+    begins, _ = runs(number)
+    return SharedBuckets(holders, np.append(begins, len(holders))).of_rows(
+        np.ones(len(holders), dtype=np.bool_)
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +10,17 @@ import numpy.typing as npt
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Comparison, Document, Element, Passage, SharedBucket, Shingles
 from lshdb.search.buckets import buckets_of
+from lshdb.search.limits import PASSAGES, TEXT_CHARACTERS, passages_cut, text_cut
 from lshdb.search.query import row_of_key
+from lshdb.search.similarity import containment, intersections, jaccard, standard_error
 from lshdb.shingling.content import cleaned, from_stored
 from lshdb.shingling.hashing import Hashes
-from lshdb.shingling.jaccard import containment, intersections, similarity, standard_error
 from lshdb.shingling.passages import Run, shared_runs
 from lshdb.shingling.positions import Positions, shingle_positions
 from lshdb.shingling.shingles import distinct_shingles, shingle
 from lshdb.sketching.constructions import candidate_probability, evaluate
 from lshdb.sketching.signing import sign
 from lshdb.store.store import Store
-
-LONGEST: Final = 4_000_000
-"""Characters of a text in which passages are looked for; they take 100 bytes a character."""
-MOST_PASSAGES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +106,8 @@ def _sizes(store: Store, one: _Side, other: _Side) -> tuple[int, int, int] | Non
 def _shares(a: int, b: int, shared: int) -> tuple[float, float, float]:
     """Jaccard similarity, and containment of each in the other."""
     both = np.array([shared])
-    jaccard = similarity(both, a, np.array([b]))
-    return float(jaccard[0]), float(containment(both, a)[0]), float(containment(both, b)[0])
+    similarity = jaccard(both, a, b)
+    return float(similarity[0]), float(containment(both, a)[0]), float(containment(both, b)[0])
 
 
 def _shared_elements(
@@ -130,22 +126,18 @@ def _passages(
         return None
     a_hashes, a_at = _located(store, a)
     b_hashes, b_at = _located(store, b)
-    if max(len(a), len(b)) > LONGEST:
-        _warn(f"passages are looked for in the first {LONGEST:,} characters of each text only")
-    runs = shared_runs(a_hashes, b_hashes, MOST_PASSAGES + 1)
-    if len(runs) > MOST_PASSAGES:
-        end = int(a_at.starts[runs.pop().a_first])
-        _warn(
-            f"only the first {MOST_PASSAGES:,} passages that both share are told: those up to "
-            f"character {end:,} of the first text"
-        )
+    if (longest := max(len(a), len(b))) > TEXT_CHARACTERS:
+        warn_of_limit(text_cut(longest - TEXT_CHARACTERS, TEXT_CHARACTERS))
+    runs = shared_runs(a_hashes, b_hashes, PASSAGES + 1)
+    if len(runs) > PASSAGES:
+        warn_of_limit(passages_cut(PASSAGES, int(a_at.starts[runs.pop().a_first])))
     return tuple(_passage(run, a_at, b_at) for run in runs)
 
 
 def _located(store: Store, text: str) -> tuple[Hashes, Positions]:
     """The shingles of a text in its order, those of the end of a very long one left out."""
     shingling = store.settings.shingling
-    cut = text[:LONGEST]
+    cut = text[:TEXT_CHARACTERS]
     shingles: Shingles = shingle([cut], shingling, store.settings.seed)
     hashes, at = shingles.hashes, shingle_positions(cut, shingling)
     if len(cut) < len(text):
@@ -163,8 +155,3 @@ def _passage(run: Run, a_at: Positions, b_at: Positions) -> Passage:
         int(b_at.ends[run.b_first + run.length - 1]),
         run.length,
     )
-
-
-def _warn(text: str) -> None:
-    # 5 lines up: where Database.compare was called.
-    warn_of_limit(text, stacklevel=5)

@@ -11,19 +11,15 @@ import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Cluster, Keep, Pair
-from lshdb.search.candidates import Limit, Numbers, SharedBuckets
-from lshdb.search.clustering import Components, take_greedily
-from lshdb.search.overlaps import runs
-from lshdb.search.thinning import thinned
-from lshdb.search.verifying import Estimates, Exact, Scorer
-from lshdb.store.joins import JoinReader
+from lshdb.search.candidates import SharedBuckets, thinned
+from lshdb.search.limits import CLUSTERS, Limit, clusters_cut
+from lshdb.search.similarity import Estimates, Exact, Numbers, Scorer, first_of_equal, runs
+from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 
-_LIMIT: Final = Limit(whole=2000, first=64, others=512)
-"""What clusters compare in one bucket: that much stays linear in the number of documents."""
 _STAR: Final = Limit(whole=0, first=1, others=0)
 _ROWS: Final = 10_000
-"""Pairs, or members of clusters, made into objects in one go."""
+"""Pairs, or members of clusters, made into objects in one go: some MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +55,7 @@ class _Join:
         thinned: whether there are fewer candidates than the buckets have.
     """
 
-    def __init__(self, reader: JoinReader, request: Request) -> None:
+    def __init__(self, reader: StoreReader, request: Request) -> None:
         self._reader = reader
         self.settings = reader.settings
         own = self.settings.threshold
@@ -67,14 +63,16 @@ class _Join:
         self.thinned = False
         self.exact = self.settings.content and not request.estimate
         self.doc_ids, self.buckets = SharedBuckets.collect(reader.shared_buckets())
-        digests, self._shingles = reader.digests(self.doc_ids)
-        _, first, of_document = np.unique(digests, return_index=True, return_inverse=True)
-        self.same: Numbers = first[of_document]
-        del digests, of_document
-        self.estimates = Estimates(reader, self.doc_ids, self.same)
+        self._shingles, digests = reader.sizes(self.doc_ids)
+        self.same = first_of_equal(digests)
+        del digests
+        lanes = self.settings.permutations
+        self.estimates = Estimates(reader.signatures_of, self.doc_ids, self.same, lanes)
         self.scorer: Scorer = self.estimates
         if self.exact:
-            self.scorer = Exact(reader, self.doc_ids, self.same, self._shingles, self.settings)
+            self.scorer = Exact(
+                reader.contents, self.doc_ids, self.same, self._shingles, self.settings
+            )
 
     def __len__(self) -> int:
         return len(self.doc_ids)
@@ -82,7 +80,7 @@ class _Join:
     def thin(self, buckets: SharedBuckets, labels: Numbers, threshold: float) -> SharedBuckets:
         """Fewer candidates instead of those of hot buckets, if similarities are exact."""
         if isinstance(self.scorer, Exact):
-            fewer = thinned(buckets, self.scorer, labels, threshold, _LIMIT.whole)
+            fewer = thinned(buckets, self.scorer, labels, threshold, CLUSTERS.whole)
             self.thinned |= fewer is not None
             return buckets if fewer is None else fewer
         return buckets
@@ -105,7 +103,7 @@ class _Join:
     def keys(self, documents: Numbers) -> list[str]:
         """The keys of documents, int64[n]."""
         some, place = np.unique(documents, return_inverse=True)
-        keys = self._reader.keys(self.doc_ids[some])
+        keys = self._reader.keys_of(self.doc_ids[some])
         return [keys[i] for i in place.tolist()]
 
     def order(self, keep: Keep) -> Numbers:
@@ -148,7 +146,7 @@ def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
 
 def pair_blocks(store: Store, request: Request) -> Iterator[PairBlock]:
     """The same pairs, some thousands at a time."""
-    with store.join_reader() as reader:
+    with store.beside() as reader:
         join = _Join(reader, request)
         buckets = join.thin(join.buckets, join.same, join.threshold)
         # Buckets that were thinned have not all that a pair shares.
@@ -168,7 +166,7 @@ def _block(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64])
 
 def all_clusters(store: Store, request: Request) -> Iterator[Cluster]:
     """The clusters of two documents or more, in the order of their first documents."""
-    with store.join_reader() as reader:
+    with store.beside() as reader:
         join = _Join(reader, request)
         order = join.order(request.keep)
         find = _stars if request.star else _components
@@ -226,7 +224,7 @@ def _components(
     components = Components(len(join))
     buckets = join.buckets.only(join.same == np.arange(len(join)))
     scorer = join.scorer
-    for limit in (_STAR, _LIMIT):
+    for limit in (_STAR, CLUSTERS):
         for a, b in buckets.pairs(len(join), limit):
             apart = components.apart(a, b)
             one, other, _ = join.similar(a[apart], b[apart], threshold)
@@ -267,7 +265,7 @@ def _stars(
     taken = np.full(count, -1)
     scores = np.ones(count)
     free = np.ones(count, dtype=np.bool_)
-    for a, b in buckets.pairs(count, _LIMIT, free):
+    for a, b in buckets.pairs(count, CLUSTERS, free):
         one, other, found = join.similar(order[a], order[b], threshold)
         take_greedily(number[one], number[other], found, taken, scores)
         np.less(taken, 0, out=free)
@@ -277,11 +275,75 @@ def _stars(
 
 
 def _warn(buckets: SharedBuckets, labels: Numbers, asking: npt.NDArray[np.bool_]) -> None:
-    cut, pairs = buckets.left_out(_LIMIT, labels, asking)
-    if cut:
-        warn_of_limit(
-            f"buckets with more than {_LIMIT.whole:,} documents, not all similar: {cut:,}; "
-            f"{pairs:,} of their candidate pairs were not compared, and clusters that only these "
-            "would join are apart; lshdb pairs compares all",
-            stacklevel=2,
-        )
+    if cut := buckets.cut_by(CLUSTERS, labels, asking):
+        warn_of_limit(clusters_cut(cut, CLUSTERS))
+
+
+class Components:
+    """A partition of the numbers 0 to n - 1 that grows coarser with every edge.
+
+    All edges of a batch are hooked at once, the larger root to the smaller, and paths are then
+    halved until all point to their root (Shiloach, Vishkin, 1982): a few rounds over arrays,
+    however long a chain is.
+
+    >>> components = Components(4)
+    >>> components.join(np.array([3, 1]), np.array([1, 2]))
+    >>> components.labels.tolist()
+    [0, 1, 1, 1]
+    """
+
+    def __init__(self, count: int) -> None:
+        self._root = np.arange(count)
+
+    @property
+    def labels(self) -> npt.NDArray[np.int64]:
+        """int64[n]: the least number of each one's component."""
+        return self._root
+
+    def join(self, one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> None:
+        """Join the components of one[i] and other[i], int64[c], for each i."""
+        root = self._root
+        while True:
+            one, other = root[one], root[other]
+            apart = one != other
+            if not apart.any():
+                break
+            one, other = one[apart], other[apart]
+            np.minimum.at(root, np.maximum(one, other), np.minimum(one, other))
+            while not np.array_equal(above := root[root], root):
+                root[:] = above
+
+    def apart(
+        self, one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.bool_]:
+        """Whether one[i] and other[i] are in different components, bool[c]."""
+        different: npt.NDArray[np.bool_] = self._root[one] != self._root[other]
+        return different
+
+
+def take_greedily(
+    one: npt.NDArray[np.int64],
+    other: npt.NDArray[np.int64],
+    similarity: npt.NDArray[np.float64],
+    taken: npt.NDArray[np.int64],
+    similarities: npt.NDArray[np.float64],
+) -> None:
+    """Let documents take those that are similar to them, unless they are taken themselves.
+
+    Args:
+        one: int64[c], ascending.
+        other: int64[c]: other[i] is similar to one[i], and larger. All pairs of a smaller one are
+            here or were given before.
+        similarity: float64[c], of these pairs.
+        taken: int64[n], by which document each is taken, -1 by none yet; changed in place.
+        similarities: float64[n], the similarity to that document; changed in place.
+    """
+    begins, ends = runs(one)
+    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        taker = int(one[begin])
+        if taken[taker] >= 0:
+            continue
+        its = other[begin:end]
+        free = taken[its] < 0
+        taken[its[free]] = taker
+        similarities[its[free]] = similarity[begin:end][free]

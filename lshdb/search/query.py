@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,15 +12,18 @@ import numpy.typing as npt
 from lshdb.errors import KeyNotFound, UsageError, warn_of_limit
 from lshdb.model import Content, Match
 from lshdb.search.buckets import Candidates, Keep, all_documents, all_in_buckets, best_in_buckets
-from lshdb.shingling.content import cleaned, from_stored, many_from_stored
-from lshdb.shingling.jaccard import (
+from lshdb.search.limits import query_cut
+from lshdb.search.similarity import (
+    Numbers,
+    Shares,
     containment,
     containment_at,
-    intersections,
+    jaccard,
     least_estimate,
-    similarity,
+    shared_with_stored,
     similarity_at,
 )
+from lshdb.shingling.content import cleaned, from_stored
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.minhash import EMPTY
 from lshdb.sketching.signing import sign
@@ -30,18 +32,9 @@ from lshdb.store.lookups import DocumentRow
 from lshdb.store.store import Store
 
 _VERIFIED_FIRST: Final = 64
-"""Documents verified before it is asked whether more can be among the best."""
+"""Documents verified before it is asked whether more can be among the best: some ms."""
 _MOST: Final = 1 << 62
 """More matches than any file has; SQLite takes no larger numbers."""
-_AT_ONCE: Final = 10_000
-"""Stored documents whose sizes are read, or that are compared, at once."""
-_CHARACTERS_AT_ONCE: Final = 4_000_000
-"""Characters of stored documents compared at once."""
-_FEW: Final = 16
-"""So few documents are all read; of more, equal ones are read once."""
-
-Shares: TypeAlias = npt.NDArray[np.float64]
-Places: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +84,7 @@ class _Asked:
 class _Scores:
     """Scores of some of the candidates: their places int64[n], and float64[n] each."""
 
-    places: Places
+    places: Numbers
     similarities: Shares
     containments: Shares | None
 
@@ -122,8 +115,7 @@ def search(store: Store, query: Query) -> list[Match]:
         scores = _best(found, scores, query)
         keys = store.keys_of(found.doc_ids[scores.places])
     if found.cut and not _is_certain(scores, query.top):
-        # 2 lines up: where Database.query was called.
-        warn_of_limit(_what_was_cut(found), stacklevel=3)
+        warn_of_limit(query_cut(found.cut, found.read))
     found = found.chosen(scores.places)
     contained: list[float | None] = [None] * len(keys)
     if scores.containments is not None:
@@ -191,7 +183,7 @@ def _estimated(store: Store, query: Query, asked: _Asked, found: Candidates) -> 
     """The scores of all candidates that signatures tell."""
     contained = None
     if query.containment:
-        shingles = _shingle_counts(store, found)
+        shingles = store.sizes(found.doc_ids)[0]
         contained = containment_at(found.estimates, asked.size, shingles)
     return _Scores(np.arange(len(found.doc_ids)), found.estimates, contained)
 
@@ -206,7 +198,7 @@ def _verified(store: Store, query: Query, asked: _Asked, found: Candidates) -> _
     lanes = store.settings.permutations
     expected, shingles = found.estimates, None
     if query.containment:
-        shingles = _shingle_counts(store, found)
+        shingles = store.sizes(found.doc_ids)[0]
         expected = containment_at(expected, asked.size, shingles)
     waiting = np.lexsort((found.doc_ids, -expected))
     at_once = len(waiting) if query.top is None else max(_VERIFIED_FIRST, 2 * query.top)
@@ -222,11 +214,11 @@ def _verified(store: Store, query: Query, asked: _Asked, found: Candidates) -> _
             possible &= shingles >= level * asked.size * (1 - 1e-9)
         waiting = waiting[possible[waiting]]
         now, waiting = waiting[:at_once], waiting[at_once:]
-        shared[now], sizes[now] = _overlaps(store, asked.hashes, found.doc_ids[now])
+        shared[now], sizes[now] = shared_with_stored(store, asked.hashes, found.doc_ids[now])
         done = np.concatenate([done, now])
         scores = _Scores(
             done,
-            similarity(shared[done], asked.size, sizes[done]),
+            jaccard(shared[done], asked.size, sizes[done]),
             containment(shared[done], asked.size) if query.containment else None,
         )
         if not len(waiting):
@@ -237,68 +229,6 @@ def _verified(store: Store, query: Query, asked: _Asked, found: Candidates) -> _
             # The rest of the equal documents were added later, and rank behind these.
             return scores
         at_once *= 4
-
-
-def _overlaps(store: Store, one: npt.NDArray[np.uint64], doc_ids: Places) -> tuple[Places, Places]:
-    """Compare a document with stored ones of which the content is kept.
-
-    Args:
-        store: the database.
-        one: uint64[any], the document's distinct shingle hashes, sorted.
-        doc_ids: int64[n].
-
-    Returns:
-        int64[n], how many shingles each shares with it; int64[n], how many distinct ones it has.
-    """
-    shared = np.empty(len(doc_ids), dtype=np.int64)
-    sizes = np.empty(len(doc_ids), dtype=np.int64)
-    for start in range(0, len(doc_ids), _AT_ONCE):
-        block = slice(start, start + _AT_ONCE)
-        shared[block], sizes[block] = _of_block(store, one, doc_ids[block])
-    return shared, sizes
-
-
-def _of_block(store: Store, one: npt.NDArray[np.uint64], doc_ids: Places) -> tuple[Places, Places]:
-    places = None
-    if len(doc_ids) > _FEW:
-        # Equal documents have equal digests: 100,000 copies are read and shingled once.
-        known: dict[bytes, int] = {}
-        digests = store.sizes(doc_ids)[1]
-        places = np.array([known.setdefault(digest, len(known)) for digest in digests])
-        doc_ids = doc_ids[np.unique(places, return_index=True)[1]]
-    shingling, seed = store.settings.shingling, store.settings.seed
-    shared: list[Places] = []
-    sizes: list[Places] = []
-    for stored in _batches(store.contents(doc_ids)):
-        others = distinct_shingles(many_from_stored(stored, shingling), shingling, seed)
-        shared.append(intersections(one, others))
-        sizes.append(np.diff(others.offsets))
-    both, size = np.concatenate(shared), np.concatenate(sizes)
-    return (both, size) if places is None else (both[places], size[places])
-
-
-def _batches(contents: Iterator[str]) -> Iterator[list[str]]:
-    """Cut a stream of documents into batches of a bounded number of characters."""
-    batch: list[str] = []
-    size = 0
-    for content in contents:
-        batch.append(content)
-        size += len(content)
-        if size > _CHARACTERS_AT_ONCE:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _shingle_counts(store: Store, found: Candidates) -> Places:
-    """How many shingles the candidates have, repetitions counted, int64[n]."""
-    parts = [np.empty(0, dtype=np.int64)]
-    parts += (
-        store.sizes(found.doc_ids[start : start + _AT_ONCE])[0]
-        for start in range(0, len(found.doc_ids), _AT_ONCE)
-    )
-    return np.concatenate(parts)
 
 
 def _best(found: Candidates, scores: _Scores, query: Query) -> _Scores:
@@ -319,11 +249,3 @@ def _best(found: Candidates, scores: _Scores, query: Query) -> _Scores:
 def _is_certain(scores: _Scores, top: int | None) -> bool:
     """Whether nothing that was not read can be better: these are equal, and were added first."""
     return len(scores.places) == top and float(scores.similarities.min()) == 1
-
-
-def _what_was_cut(found: Candidates) -> str:
-    return (
-        f"{found.cut} of the query's buckets hold more than {found.read:,} documents each, and "
-        "only the most promising of the first of them were compared; there may be better matches: "
-        "a query for all matches, without top, compares with all"
-    )

@@ -1,15 +1,14 @@
 """From a text or a set to the hashes of its shingles.
 
 In: a document's content, and the settings' shingling. Out: 64-bit shingle hashes, the stored form
-of a document, exact Jaccard similarities of hashes.
+of a document.
 
     content    the stored form: clean text, or a set as JSON; its digest
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
-    jaccard    exact similarity and containment of hashes, and bounds for estimates
     passages   runs of shingles that two texts share
     positions  where each shingle is in its text; shingles as people read them
     shingles   documents to shingle hashes, in blocks; distinct shingles
 
-Doors: content, hashing, jaccard, passages, positions, shingles.
+Doors: content, hashing, passages, positions, shingles.
 """

@@ -52,23 +52,22 @@ def candidates_among(
     band_nos: Numbers,
     doc_ids: Numbers,
     construction: Construction,
-    unknown: Mask | None = None,
 ) -> tuple[Numbers, Numbers]:
     """The candidates among the documents that share buckets with a query.
 
     Args:
         band_nos: int64[n], the band in which a document shares a bucket with it.
         doc_ids: int64[n], the document.
-        construction: a cascade.
-        unknown: bool[bands], bands of which not all documents are given: any may collide there.
+        construction: the plain index or a cascade.
 
     Returns:
-        int64[c], the documents that are candidates, or may be, ascending; and int64[c], how many
-        times each is given.
+        int64[c], the documents that are candidates, ascending; and int64[c], how many times each
+        is given.
     """
+    if not construction.higher:
+        return np.unique(doc_ids, return_counts=True)
     found, place, counts = np.unique(doc_ids, return_inverse=True, return_counts=True)
-    least = construction.least_bands - (0 if unknown is None else int(unknown.sum()))
-    enough = counts >= least
+    enough = counts >= construction.least_bands
     rows = enough[place]
     place, band_nos = (np.cumsum(enough) - 1)[place[rows]], band_nos[rows]
     found, counts = found[enough], counts[enough].astype(np.int64)
@@ -80,8 +79,6 @@ def candidates_among(
     for start in range(0, len(found), at_once):
         end = min(start + at_once, len(found))
         collided = np.zeros((end - start, construction.bands), dtype=np.bool_)
-        if unknown is not None:
-            collided |= unknown
         part = slice(begins[start], begins[end])
         collided[place[part] - start, band_nos[part]] = True
         true[start:end] = evaluate(collided, construction)

@@ -57,15 +57,6 @@ def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:
     return FastSketch(lanes, seed) if name == "fast" else MinHashSketch(lanes, seed)
 
 
-def estimates(signature: Signatures, signatures: Signatures) -> npt.NDArray[np.float64]:
-    """Estimated Jaccard similarity of one signature uint32[k] to many uint32[n, k]: float64[n].
-
-    It is the share of lanes that agree; its standard error is sqrt(J (1 - J) / k).
-    """
-    agree: npt.NDArray[np.float64] = (signatures == signature).mean(axis=1)
-    return agree
-
-
 class FastSketch:
     """Fast similarity sketching.
 

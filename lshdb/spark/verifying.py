@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb.errors import UsageError
 from lshdb.model import Content, Settings
-from lshdb.search.overlaps import shared
+from lshdb.search.similarity import estimates, similarities
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.signing import sign
 from lshdb.spark.candidates import WHOLE, candidate_pairs
@@ -127,12 +127,12 @@ def _verified(
     if exact:
         similarity = _jaccard(contents, one, other, settings)
         chosen = np.flatnonzero(similarity >= least)
-        estimates = _estimates(contents, one[chosen], other[chosen], settings)
+        estimated = _estimates(contents, one[chosen], other[chosen], settings)
         similarity = similarity[chosen]
     else:
-        estimates = _estimates(contents, one, other, settings)
-        chosen = np.flatnonzero(estimates >= least)
-        similarity = estimates = estimates[chosen]
+        estimated = _estimates(contents, one, other, settings)
+        chosen = np.flatnonzero(estimated >= least)
+        similarity = estimated = estimated[chosen]
     rows = batch.select(["a", "b"]).take(pa.array(chosen))
     return pa.RecordBatch.from_pydict(
         {
@@ -140,7 +140,7 @@ def _verified(
             "b": rows.column("b"),
             "similarity": pa.array(similarity),
             "exact": pa.array(np.full(len(chosen), exact)),
-            "estimate": pa.array(estimates),
+            "estimate": pa.array(estimated),
         }
     )
 
@@ -163,20 +163,13 @@ def _distinct(batch: pa.RecordBatch, settings: Settings) -> tuple[Numbers, Numbe
 
 def _jaccard(contents: list[Content], one: Numbers, other: Numbers, settings: Settings) -> Shares:
     sets = distinct_shingles(contents, settings.shingling, settings.seed)
-    sizes = np.diff(sets.offsets)
-    order = np.argsort(one, kind="stable")
-    both = np.empty(len(one), dtype=np.int64)
-    both[order] = shared(sets.hashes, sets.offsets[:-1], sizes, one[order], other[order])
-    similarity: Shares = both / np.maximum(sizes[one] + sizes[other] - both, 1)
-    return similarity
+    return similarities(sets, one, other)
 
 
 def _estimates(contents: list[Content], one: Numbers, other: Numbers, settings: Settings) -> Shares:
     documents, place = np.unique(np.concatenate([one, other]), return_inverse=True)
     signatures = sign([contents[i] for i in documents.tolist()], settings).signatures
-    agree = signatures[place[: len(one)]] == signatures[place[len(one) :]]
-    estimates: Shares = agree.sum(axis=1, dtype=np.uint16) / settings.permutations
-    return estimates
+    return estimates(signatures[place[: len(one)]], signatures[place[len(one) :]])
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -8,12 +8,12 @@ SQLite's. The tables are in schema.sql, all other SQL in statements.
     schema         refuses a file whose tables are not those of schema.sql, or that could run code
     migrations     the steps from each format of the file to the next
     rows           what SQLite gives, as the type that it must have; the row of settings
-    store          writes documents, signatures and bands; lookups and joins read them
+    store          writes documents, signatures and bands; lookups reads them
     conditions     a user's condition on documents; readonly_sql runs a user's own SELECT
     functions      SQL functions such as lsh_jaccard, for any connection
     auditing       reads for `check`, writes for its repair; backup copies a file in use
     partial_files  files that take their names when complete; what killed runs left of them
 
-Doors: auditing, backup, conditions, connection, functions, guard, joins, lookups, partial_files,
-rows, store.
+Doors: auditing, backup, conditions, connection, functions, guard, lookups, partial_files, rows,
+store.
 """

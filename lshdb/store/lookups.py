@@ -1,9 +1,14 @@
-"""Reading documents, signatures and bands."""
+"""Reading documents, signatures and bands.
+
+A join is read as a stream, for minutes where there are many pairs. It has a reader of its own
+(`StoreReader.beside`), so that the caller may write meanwhile.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
@@ -11,18 +16,22 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import DamagedFile
+from lshdb.errors import DamagedFile, QueryError
 from lshdb.model import Bucket, Settings
 from lshdb.store import statements as sql
 from lshdb.store.conditions import Condition, Parameters
-from lshdb.store.connection import file_size, translated_errors
+from lshdb.store.connection import connect, file_size, translated_errors
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import run_readonly
 from lshdb.store.rows import SettingsRow, SqlValue, blob, integer, integers, text
 
 _T = TypeVar("_T")
 _AT_ONCE: Final = 10_000
-"""Signatures read in one go when all are wanted, and buckets when many are."""
+"""Documents or buckets asked for by one statement, whose JSON then has some 100 KB; and signatures
+in memory where all are wanted, 5 MB of 128 lanes."""
+_ROWS_AT_ONCE: Final = 50_000
+"""Band rows of a join in memory as Python's objects: some 10 MB."""
+_DIGEST_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,37 +49,47 @@ class DocumentRow:
 class StoreReader:
     """What is read of an open database file, its values typed and its errors lshdb's."""
 
-    path: Path
-    _settings: SettingsRow
-    _connection: Connection
-    _timeout: float
+    def __init__(self, path: Path, connection: Connection, timeout: float) -> None:
+        self.path = path
+        self._connection = connection
+        self._timeout = timeout
+        try:
+            self._settings = self._run(lambda: SettingsRow(connection, path))
+        except QueryError as error:
+            raise DamagedFile(f"{path} lacks lshdb's tables: {error}") from error
+
+    @contextmanager
+    def beside(self) -> Iterator[StoreReader]:
+        """A reader of the same file on a connection of its own: all that it reads is of one moment.
+
+        Its settings are those of the index that it reads: another process may have reindexed it.
+        """
+        self._connection.check_file()
+        connection = connect(self.path, "read", self._timeout)
+        try:
+            with translated_errors(self.path):
+                connection.execute("BEGIN")
+            yield StoreReader(self.path, connection, self._timeout)
+        finally:
+            connection.close()
 
     @property
     def settings(self) -> Settings:
         """Those of the open transaction, or the last one: another process may reindex the file."""
         return self._settings.settings
 
-    def candidates(
-        self, bucket_keys: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Documents that share a bucket with keys int64[b]: doc_ids int64[c], bands int64[c]."""
-        doc_ids, bands = np.unique(self.members(bucket_keys), return_counts=True)
-        return doc_ids, bands
-
-    def members(
-        self, bucket_keys: npt.NDArray[np.int64], most: int | None = None
-    ) -> npt.NDArray[np.int64]:
-        """The documents in the buckets int64[b], one of each band, repeated; the first `most`."""
-        limit = -1 if most is None else most
-        return self._integers(sql.CANDIDATES, json.dumps(bucket_keys.tolist()), limit)
-
     def members_by_band(
         self, bucket_keys: npt.NDArray[np.int64], most: int | None = None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The same with the numbers of their bands: int64[n] and doc_ids int64[n]."""
+        """The documents in the buckets int64[b], one of each band, or the first `most` of them.
+
+        Returns:
+            int64[n], the numbers of their bands, and int64[n], doc_ids; a document comes once for
+            each of the buckets.
+        """
         limit = -1 if most is None else most
         keys = json.dumps(bucket_keys.tolist())
-        table = self._integers(sql.CANDIDATES_BY_BAND, keys, limit).reshape(-1, 2)
+        table = self._integers(sql.CANDIDATES, keys, limit).reshape(-1, 2)
         return table[:, 0], table[:, 1]
 
     def first_members(self, band_no: int, bucket_key: int, most: int) -> npt.NDArray[np.int64]:
@@ -109,25 +128,46 @@ class StoreReader:
     def contents(self, doc_ids: npt.NDArray[np.int64]) -> Iterator[str]:
         """The stored contents of these documents, in this order, read as they are taken."""
         found = 0
-        with translated_errors(self.path):
-            for (content,) in self._connection.execute(
-                sql.CONTENTS, (json.dumps(doc_ids.tolist()),)
-            ):
-                found += 1
-                yield text(content)
+        for wanted in _parts(doc_ids):
+            with translated_errors(self.path):
+                for (content,) in self._connection.execute(sql.CONTENTS, (wanted,)):
+                    found += 1
+                    yield text(content)
         self._check_number(found, doc_ids)
 
-    def sizes(self, doc_ids: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], list[bytes]]:
-        """Shingles of these documents, repetitions counted, int64[n], and their digests."""
-        rows = self._rows(sql.SIZES, json.dumps(doc_ids.tolist()))
-        self._check_number(len(rows), doc_ids)
-        return integers(row[:1] for row in rows), [blob(row[1]) for row in rows]
+    def sizes(
+        self, doc_ids: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.void]]:
+        """Shingles of these documents, repetitions counted, int64[n], and their digests V16[n]."""
+        shingles = np.empty(len(doc_ids), dtype=np.int64)
+        digests = np.empty(len(doc_ids), dtype=f"V{_DIGEST_BYTES}")
+        start = 0
+        for rows in self._rows_of(sql.SIZES, doc_ids):
+            part = slice(start, start := start + len(rows))
+            shingles[part] = integers(row[:1] for row in rows)
+            blobs = self._joined([row[1] for row in rows], _DIGEST_BYTES, "digest", doc_ids[part])
+            digests[part] = np.frombuffer(blobs, dtype=digests.dtype)
+        return shingles, digests
+
+    def lengths(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The lengths of these documents, in characters; in shingles without content: int64[n]."""
+        blocks = self._rows_of(sql.LENGTHS, doc_ids)
+        return np.concatenate([np.empty(0, dtype=np.int64), *map(integers, blocks)])
 
     def keys_of(self, doc_ids: npt.NDArray[np.int64]) -> list[str]:
         """The keys of these documents, in this order."""
-        rows = self._rows(sql.KEYS_OF, json.dumps(doc_ids.tolist()))
-        self._check_number(len(rows), doc_ids)
-        return [text(key) for (key,) in rows]
+        return [text(key) for rows in self._rows_of(sql.KEYS_OF, doc_ids) for (key,) in rows]
+
+    def _rows_of(
+        self, statement: str, doc_ids: npt.NDArray[np.int64]
+    ) -> Iterator[list[tuple[SqlValue, ...]]]:
+        """One row for each of these documents, in this order, some thousands at a time."""
+        found = 0
+        for wanted in _parts(doc_ids):
+            rows = self._rows(statement, wanted)
+            found += len(rows)
+            yield rows
+        self._check_number(found, doc_ids)
 
     def _check_number(self, found: int, doc_ids: npt.NDArray[np.int64]) -> None:
         if found != len(doc_ids):
@@ -142,6 +182,28 @@ class StoreReader:
         """The signatures uint32[n, k] of those of the documents that have one, and their ids."""
         rows = self._rows(sql.SIGNATURES, json.dumps(doc_ids.tolist()))
         return self._signature_matrix(rows)
+
+    def signatures_of(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+        """The signatures uint32[n, k] of these documents, in this order; all must have one."""
+        found, signatures = self.signatures(doc_ids)
+        self._check_number(len(found), doc_ids)
+        return signatures
+
+    def shared_buckets(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """The rows of all buckets of two documents or more, some thousands at a time.
+
+        Buckets come one after the other, in each the documents in the order of addition.
+
+        Yields:
+            int64[n], how many documents the bucket of each row has, and int64[n], their doc_ids.
+        """
+        with translated_errors(self.path):
+            cursor = self._connection.execute(sql.SHARED_BUCKETS)
+            while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+                self._connection.check_unchanged()
+                table = integers(rows).reshape(-1, 2)
+                yield table[:, 0], table[:, 1]
+                self._connection.check_owner()
 
     def all_signatures(
         self, most: int | None = None
@@ -228,15 +290,22 @@ class StoreReader:
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
         lanes = self.settings.permutations
         doc_ids = integers(row[:1] for row in rows)
-        blobs = [blob(row[1]) for row in rows]
-        for doc_id, packed in zip(doc_ids.tolist(), blobs, strict=True):
-            if len(packed) != lanes * 4:
-                raise DamagedFile(
-                    f"{self.path}: the signature of document {doc_id} has {len(packed)} bytes, "
-                    f"not {lanes * 4}; restore the file from a copy"
-                )
-        matrix = np.frombuffer(b"".join(blobs), dtype="<u4").reshape(len(blobs), lanes)
+        packed = self._joined([row[1] for row in rows], lanes * 4, "signature", doc_ids)
+        matrix = np.frombuffer(packed, dtype="<u4").reshape(len(rows), lanes)
         return doc_ids, matrix.astype(np.uint32, copy=False)
+
+    def _joined(
+        self, values: list[SqlValue], width: int, what: str, doc_ids: npt.NDArray[np.int64]
+    ) -> bytearray:
+        """The BLOBs of documents, which must all have this width, one after the other."""
+        blobs = list(map(blob, values))
+        for doc_id, one in zip(doc_ids.tolist(), blobs, strict=True):
+            if len(one) != width:
+                raise DamagedFile(
+                    f"{self.path}: the {what} of document {doc_id} has {len(one)} bytes, not "
+                    f"{width}; restore the file from a copy"
+                )
+        return bytearray().join(blobs)
 
     def _run(self, action: Callable[[], _T]) -> _T:
         with translated_errors(self.path):
@@ -246,3 +315,9 @@ class StoreReader:
 
     def _rows(self, statement: str, *parameters: SqlValue) -> list[tuple[SqlValue, ...]]:
         return self._run(lambda: self._connection.execute(statement, parameters).fetchall())
+
+
+def _parts(doc_ids: npt.NDArray[np.int64]) -> Iterator[str]:
+    """Documents as JSON arrays, some thousands in each."""
+    for start in range(0, len(doc_ids), _AT_ONCE):
+        yield json.dumps(doc_ids[start : start + _AT_ONCE].tolist())

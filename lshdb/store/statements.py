@@ -83,11 +83,6 @@ DELETE_BAND: Final = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND
 
 # Counted by the caller: GROUP BY takes as long again, and many times that on large buckets.
 CANDIDATES: Final = """
-    SELECT b.doc_id
-    FROM json_each(?) AS query
-    CROSS JOIN bands AS b ON b.band_no = query.key AND b.bucket_key = query.value
-    LIMIT ?"""
-CANDIDATES_BY_BAND: Final = """
     SELECT query.key, b.doc_id
     FROM json_each(?) AS query
     CROSS JOIN bands AS b ON b.band_no = query.key AND b.bucket_key = query.value
@@ -142,9 +137,6 @@ SHARED_BUCKETS: Final = """
     FROM (SELECT band_no, bucket_key, count(*) AS documents FROM bands
           GROUP BY band_no, bucket_key HAVING count(*) > 1) AS shared
     CROSS JOIN bands AS b USING (band_no, bucket_key)"""
-DIGESTS: Final = """
-    SELECT d.doc_id, d.shingles, d.digest
-    FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 LENGTHS: Final = """
     SELECT coalesce(length(d.content), d.shingles)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""

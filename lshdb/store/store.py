@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import DamagedFile, QueryError, UsageError
+from lshdb.errors import UsageError
 from lshdb.model import Settings
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
@@ -27,10 +27,8 @@ from lshdb.store.connection import (
     translated_errors,
 )
 from lshdb.store.guard import Connection
-from lshdb.store.joins import JoinReader
 from lshdb.store.lookups import StoreReader
 from lshdb.store.rows import (
-    SettingsRow,
     SqlValue,
     blob,
     insert_settings,
@@ -65,14 +63,8 @@ class Store(StoreReader):
     """One open database file. Its settings are checked, its values typed, its errors lshdb's."""
 
     def __init__(self, path: Path, connection: Connection, timeout: float) -> None:
-        self.path = path
-        self._connection = connection
-        self._timeout = timeout
+        super().__init__(path, connection, timeout)
         self._rebuilding = False
-        try:
-            self._settings = self._run(lambda: SettingsRow(connection, path))
-        except QueryError as error:
-            raise DamagedFile(f"{path} lacks lshdb's tables: {error}") from error
 
     @classmethod
     def open(cls, path: Path, mode: Mode, timeout: float, wanted: Callable[[], Settings]) -> Store:
@@ -108,11 +100,6 @@ class Store(StoreReader):
     def reading(self) -> AbstractContextManager[None]:
         """A transaction in which everything read is of one moment."""
         return self._transaction("read")
-
-    def join_reader(self) -> JoinReader:
-        """A connection of its own that reads what joins need, all of one moment."""
-        self._connection.check_file()
-        return JoinReader(self.path, self._timeout)
 
     @contextmanager
     def many_batches(self) -> Iterator[None]:

@@ -1,7 +1,7 @@
 """What the index of a database finds, measured: brute force for a sample of its documents.
 
 Each document of the sample is compared with all others by their signatures. Pairs whose estimate
-is within MARGIN standard errors of the threshold (lshdb.shingling.jaccard) are compared exactly,
+is within MARGIN standard errors of the threshold (lshdb.search.similarity) are compared exactly,
 where content is kept: of pairs at the threshold fewer than one in a million is missed so. Without
 content the estimate is what counts, and recall then looks better than it is: a pair whose lanes
 happen to agree is both estimated too similar and likelier to be found.
@@ -22,8 +22,7 @@ import numpy.typing as npt
 from lshdb.errors import UsageError
 from lshdb.model import Construction
 from lshdb.search.buckets import candidate_ids
-from lshdb.search.verifying import Exact
-from lshdb.shingling.jaccard import least_estimate
+from lshdb.search.similarity import Exact, first_of_equal, least_estimate
 from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve
 from lshdb.tuning.sampling import agreeing, sample_documents
@@ -302,20 +301,6 @@ class _Counts:
         return MeasuredRecall(least, below, pairs, found, share, low, high, formula)
 
 
-class _Reader:
-    """Reads documents in the transaction of the store."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.lanes = store.settings.permutations
-
-    def contents(self, doc_ids: Ids) -> list[str]:
-        return list(self._store.contents(doc_ids))
-
-    def signatures(self, doc_ids: Ids) -> Signatures:
-        return self._store.signatures(doc_ids)[1]
-
-
 def _similarities(store: Store, one: Ids, other: Ids, least: float) -> npt.NDArray[np.float64]:
     """The exact similarities of pairs int64[c] of doc_ids; below `least` any number below it.
 
@@ -323,7 +308,6 @@ def _similarities(store: Store, one: Ids, other: Ids, least: float) -> npt.NDArr
     """
     documents, numbers = np.unique(np.concatenate([one, other]), return_inverse=True)
     shingles, digests = store.sizes(documents)
-    known: dict[bytes, int] = {}
-    same = np.array([known.setdefault(digest, len(known)) for digest in digests], dtype=np.int64)
-    exact = Exact(_Reader(store), documents, same, shingles, store.settings)
+    same = first_of_equal(digests)
+    exact = Exact(store.contents, documents, same, shingles, store.settings)
     return exact.scores(numbers[: len(one)], numbers[len(one) :], least)

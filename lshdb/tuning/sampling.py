@@ -10,6 +10,7 @@ import numpy.typing as npt
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Construction
 from lshdb.search.buckets import buckets_of
+from lshdb.search.limits import SAMPLE_ROWS, sample_cut
 from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, curve, curve_threshold
 
@@ -17,8 +18,6 @@ _DOCUMENTS: Final = 5_000
 """Documents that others are compared with: millions of pairs in all."""
 _QUERIES: Final = 400
 """Documents that are compared with these, and whose bucket mates are read."""
-_MATES: Final = 5_000
-"""Rows of buckets that are read for one document."""
 _SPARE: Final = 10
 """Documents more than wanted for which ids are drawn, so that chance rarely leaves too few."""
 
@@ -66,18 +65,14 @@ def _mates(store: Store, doc_ids: Ids, signatures: Signatures) -> npt.NDArray[np
     mates = np.zeros(lanes + 1)
     cut = 0
     for doc_id, signature in zip(doc_ids.tolist(), signatures, strict=True):
-        rows = store.members(buckets_of(store, signature), _MATES + 1)
-        cut += len(rows) > _MATES
-        found = np.unique(rows[:_MATES])
-        _, own = store.signatures(found[found != doc_id])
+        _, rows = store.members_by_band(buckets_of(store, signature), SAMPLE_ROWS + 1)
+        cut += len(rows) > SAMPLE_ROWS
+        found = np.unique(rows[:SAMPLE_ROWS])
+        own = store.signatures_of(found[found != doc_id])
         agree = agreeing(signature[np.newaxis], own)
         mates += np.bincount(agree.ravel(), minlength=lanes + 1)
     if cut:
-        warn_of_limit(
-            f"of {cut:,} of {len(doc_ids):,} documents only the first {_MATES:,} that share a "
-            "bucket were read; there are more similar pairs than told",
-            stacklevel=4,
-        )
+        warn_of_limit(sample_cut(cut, len(doc_ids)))
     return mates / len(doc_ids)
 
 

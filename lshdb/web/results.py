@@ -8,7 +8,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from lshdb.errors import limits_noted
+from lshdb.errors import Cut, limits_noted
 
 _AT_ONCE: Final = 2
 """Results that are made at once; others wait."""
@@ -27,7 +27,7 @@ class Result(Generic[_T]):
     """
 
     value: _T
-    notes: tuple[str, ...]
+    notes: tuple[Cut, ...]
     version: Hashable
 
 

@@ -233,7 +233,7 @@ def test_only_what_a_condition_leaves_is_ranked(
     many: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     german = [f"k{i}9" for i in range(6)]
-    monkeypatch.setattr(lookup, "FIRST_OF_BUCKET", 5)
+    monkeypatch.setattr(lookup, "QUERY_FIRST", 5)
     for options in ({}, {"exhaustive": True}, {"estimate": True}, {"containment": True}):
         where = "metadata ->> '$.lang' = ?"
         assert keys(many, where, ("de",), **options) == german

@@ -15,7 +15,7 @@ from lshdb.model import SketchName
 from lshdb.search import buckets as lookup
 from lshdb.search import candidates
 from lshdb.search import pairs as joining
-from lshdb.search.candidates import Limit
+from lshdb.search.limits import Limit
 
 SETS = set_families(51, families=9, copies=5, size=40)
 
@@ -68,7 +68,7 @@ def test_queries_pairs_and_clusters_find_what_the_signatures_tell(
         for a, b in itertools.islice(itertools.combinations(SETS, 2), 200):
             assert db.compare(a, b).candidates == ((a, b) in estimated)
         # The same where all is large.
-        monkeypatch.setattr(lookup, "FIRST_OF_BUCKET", 3)
+        monkeypatch.setattr(lookup, "QUERY_FIRST", 3)
         monkeypatch.setattr(candidates, "_CHUNK", 1)
         assert {(pair.a, pair.b) for pair in db.pairs()} == expected
         with warnings.catch_warnings():
@@ -92,7 +92,7 @@ def test_clusters_of_hot_buckets_are_those_of_the_cascade(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Documents with a long common part fill buckets, and are paired by their rare shingles."""
-    monkeypatch.setattr(joining, "_LIMIT", Limit(whole=20, first=4, others=8))
+    monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=20, first=4, others=8))
     header = [f"h{i}" for i in range(30)]
     text = "and 1, or 4, and 4, or 8"
     documents = {

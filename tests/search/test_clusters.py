@@ -15,9 +15,10 @@ from oracles import jaccard
 import lshdb
 from lshdb.errors import LimitWarning, UsageError
 from lshdb.model import Cluster, Content, Keep, Pair
+from lshdb.search import candidates
 from lshdb.search import pairs as joining
-from lshdb.search import thinning, verifying
-from lshdb.search.candidates import Limit
+from lshdb.search import similarity as measures
+from lshdb.search.limits import Limit
 
 SETS: dict[str, Content] = {
     **set_families(41, families=40, copies=5, size=40),
@@ -180,10 +181,10 @@ def test_what_a_limit_cuts_is_told(path: Path, monkeypatch: pytest.MonkeyPatch, 
         db.add_many(ONE_SHARED.items())
         (one,) = db.clusters(star=star, estimate=True)
         assert one.members == ("5", "39", "40")
-        monkeypatch.setattr(joining, "_LIMIT", Limit(whole=39, first=2, others=3))
+        monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=39, first=2, others=3))
         assert list(db.clusters(star=star, estimate=True)) == [one], "39 are all compared"
-        monkeypatch.setattr(joining, "_LIMIT", Limit(whole=38, first=2, others=3))
-        with pytest.warns(LimitWarning, match=r"^buckets with more than 38 .*: \d+; [\d,]+ of"):
+        monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=38, first=2, others=3))
+        with pytest.warns(LimitWarning, match=r"^buckets with more than 38 .*: \d+; not all of"):
             assert list(db.clusters(star=star, estimate=True)) == [one], "other buckets help"
         exact = list(db.clusters(star=star))
         assert [c.members for c in exact] == [one.members], "nothing is cut where sets are known"
@@ -204,15 +205,15 @@ def test_hot_buckets_are_thinned_without_loss(
     calls = []
 
     def counted(*arguments: Any) -> Any:
-        fewer = thinning.thinned(*arguments)
+        fewer = candidates.thinned(*arguments)
         calls.append(fewer)
         return fewer
 
-    monkeypatch.setattr(joining, "_LIMIT", Limit(whole=2, first=99, others=99))
-    monkeypatch.setattr(thinning, "RARE", rare)
+    monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=2, first=99, others=99))
+    monkeypatch.setattr(candidates, "RARE", rare)
     if rare == 2:
-        monkeypatch.setattr(verifying, "_HASHES", 500)
-        monkeypatch.setattr(verifying, "_READ", 100)
+        monkeypatch.setattr(measures, "_HASHES", 500)
+        monkeypatch.setattr(measures, "_READ", 100)
     monkeypatch.setattr(joining, "thinned", counted)
     assert everything() == expected
     assert any(fewer is not None for fewer in calls)
@@ -221,22 +222,22 @@ def test_hot_buckets_are_thinned_without_loss(
 def test_thinning_leaves_few_candidates(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 300 documents with one header: only those with something of their own in common."""
     documents = {f"{i}": [*range(70), *range(1000 + 29 * i, 1030 + 29 * i)] for i in range(300)}
-    candidates: list[tuple[int, int]] = []
+    counts: list[tuple[int, int]] = []
 
     def counted(*arguments: Any) -> Any:
-        fewer = thinning.thinned(*arguments)
+        fewer = candidates.thinned(*arguments)
         assert fewer is not None
         before, after = (sum(len(a) for a, _ in b.pairs(300)) for b in (arguments[0], fewer))
-        candidates.append((before, after))
+        counts.append((before, after))
         return fewer
 
-    monkeypatch.setattr(joining, "_LIMIT", Limit(whole=10, first=1, others=1))
+    monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=10, first=1, others=1))
     monkeypatch.setattr(joining, "thinned", counted)
     with lshdb.open(path, threshold=0.8, shingle="set") as db:
         db.add_many(documents.items())
         assert list(db.pairs()) == []
         assert list(db.clusters()) == []
-    ((before, after), _) = candidates
+    ((before, after), _) = counts
     assert before > 5_000
     assert after < 400
 
@@ -246,7 +247,7 @@ def test_a_large_family_is_one_cluster_whatever_the_limit(
     path: Path, monkeypatch: pytest.MonkeyPatch, star: bool
 ) -> None:
     documents = {str(i): [*range(30), 100 + i] for i in range(300)}
-    monkeypatch.setattr(joining, "_LIMIT", Limit(whole=10, first=2, others=3))
+    monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=10, first=2, others=3))
     with lshdb.open(path, threshold=0.8, shingle="set") as db:
         db.add_many(documents.items())
         (cluster,) = db.clusters(star=star)

@@ -233,9 +233,9 @@ def test_limits_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         whole = db.compare(*given)
         assert whole.passages is not None
         assert len(whole.passages) == 100
-        monkeypatch.setattr(compare_module, "MOST_PASSAGES", 100)
+        monkeypatch.setattr(compare_module, "PASSAGES", 100)
         assert db.compare(*given) == whole, "nothing is cut, nothing said"
-        monkeypatch.setattr(compare_module, "MOST_PASSAGES", 99)
+        monkeypatch.setattr(compare_module, "PASSAGES", 99)
         end = f"{whole.passages[99].a_start:,}"
         with pytest.warns(
             LimitWarning, match=f"first 99 passages .* up to character {end} "
@@ -244,7 +244,7 @@ def test_limits_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert cut.passages == whole.passages[:99]
         assert said[0].filename == __file__
         # A text cut in the midst of w700 has no shingle "w698 w699 w7".
-        monkeypatch.setattr(compare_module, "LONGEST", a.index("w700") + 2)
+        monkeypatch.setattr(compare_module, "TEXT_CHARACTERS", a.index("w700") + 2)
         with pytest.warns(LimitWarning, match="in the first 3,3.. characters") as said:
             cut = db.compare(*given)
         assert said[0].filename == __file__
@@ -256,7 +256,7 @@ def test_limits_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_limit_warning_is_a_warning(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who does not want it filters it like any other."""
-    monkeypatch.setattr(compare_module, "LONGEST", 10)
+    monkeypatch.setattr(compare_module, "TEXT_CHARACTERS", 10)
     with lshdb.open(path) as db, warnings.catch_warnings():
         warnings.simplefilter("ignore", LimitWarning)
         db.compare(Document("a", "one two three four"), Document("b", "one"))

@@ -25,10 +25,9 @@ HEADER = list(range(40))
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits so small that some dozen documents make a bucket large."""
-    monkeypatch.setattr(lookup, "FIRST_OF_BUCKET", 20)
-    monkeypatch.setattr(lookup, "BEST_OF_LARGE", 10)
+    monkeypatch.setattr(lookup, "QUERY_FIRST", 20)
+    monkeypatch.setattr(lookup, "QUERY_BEST", 10)
     monkeypatch.setattr(search, "_VERIFIED_FIRST", 4)
-    monkeypatch.setattr(search, "_AT_ONCE", 11)
     monkeypatch.setattr(lookup, "_AT_ONCE", 7)
 
 

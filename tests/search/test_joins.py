@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshdb.model import Shingles
-from lshdb.search import candidates, overlaps
-from lshdb.search.candidates import Limit, SharedBuckets
-from lshdb.search.clustering import Components, take_greedily
+from lshdb.search import candidates, similarity
+from lshdb.search.candidates import SharedBuckets
+from lshdb.search.limits import Limit
+from lshdb.search.pairs import Components, take_greedily
 
 Pairs = list[tuple[int, int]]
 
@@ -114,18 +115,16 @@ def test_mixed_and_renumbered_buckets(
     st.lists(st.integers(0, 3), min_size=16, max_size=16),
     st.sets(st.integers(0, 15)),
 )
-def test_what_a_limit_leaves_out_is_counted(
+def test_the_buckets_that_a_limit_cuts_are_counted(
     buckets: list[list[int]], limit: Limit, labels: list[int], some: set[int]
 ) -> None:
     left = [
-        len(
-            {(a, b) for a, b in combinations(bucket, 2) if labels[a] != labels[b] and a in some}
-            - allowed(bucket, limit)
-        )
+        {(a, b) for a, b in combinations(bucket, 2) if labels[a] != labels[b] and a in some}
+        - allowed(bucket, limit)
         for bucket in buckets
     ]
-    found = collected(buckets).left_out(limit, np.array(labels), np.isin(np.arange(16), list(some)))
-    assert found == (sum(map(bool, left)), sum(left))
+    found = collected(buckets).cut_by(limit, np.array(labels), np.isin(np.arange(16), list(some)))
+    assert found == sum(map(bool, left))
 
 
 def shingles(sets: Sequence[set[int]]) -> Shingles:
@@ -144,10 +143,10 @@ def test_what_pairs_share_and_the_bound_on_it(
     expected = [len(sets[i] & sets[j]) for i in range(len(sets)) for j in range(len(sets))]
     sizes = np.diff(made.offsets)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(overlaps, "_AT_ONCE", at_once)
-        found = overlaps.shared(made.hashes, made.offsets[:-1], sizes, one, other)
+        patch.setattr(similarity, "_LOOKED_UP", at_once)
+        found = similarity.shared_by_pairs(made.hashes, made.offsets[:-1], sizes, one, other)
     assert found.tolist() == expected
-    bound = overlaps.most_shared(sizes, overlaps.parities(made, words), one, other)
+    bound = similarity.most_shared(sizes, similarity.parities(made, words), one, other)
     assert (bound >= found).all()
     assert bound[one == other].tolist() == sizes.tolist()
 
@@ -160,7 +159,7 @@ def test_the_bound_is_close_where_cells_are_many() -> None:
     made = Shingles(hashes.reshape(-1), np.arange(0, 1001, 100))
     one, other = np.triu_indices(10, 1)
     sizes = np.diff(made.offsets)
-    bound = overlaps.most_shared(sizes, overlaps.parities(made, 16), one, other)
+    bound = similarity.most_shared(sizes, similarity.parities(made, 16), one, other)
     assert ((bound >= 50) & (bound < 70)).all()
 
 

@@ -17,7 +17,7 @@ from SetSimilaritySearch import all_pairs as exact_join
 import lshdb
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.model import Content, Pair
-from lshdb.search import candidates, verifying
+from lshdb.search import candidates, similarity
 
 SETS: Mapping[str, Content] = set_families(31, families=40, copies=4, size=40)
 TEXTS: Mapping[str, Content] = text_families(32, families=40, copies=4, words=90, most_edits=12)
@@ -176,9 +176,9 @@ def test_little_memory_gives_the_same_pairs(path: Path, monkeypatch: pytest.Monk
         for chunk, hashes, signatures, read in ((7, 70, 1500, 1), (300, 1, 1, 100)):
             monkeypatch.setattr(candidates, "_FIRST_CHUNK", chunk // 2)
             monkeypatch.setattr(candidates, "_CHUNK", chunk)
-            monkeypatch.setattr(verifying, "_HASHES", hashes)
-            monkeypatch.setattr(verifying, "_SIGNATURES", signatures)
-            monkeypatch.setattr(verifying, "_READ", read)
+            monkeypatch.setattr(similarity, "_HASHES", hashes)
+            monkeypatch.setattr(similarity, "_SIGNATURES", signatures)
+            monkeypatch.setattr(similarity, "_READ", read)
             assert list(db.pairs()) == expected
             assert list(db.pairs(estimate=True)) == estimated
 

@@ -14,7 +14,7 @@ from oracles import jaccard
 import lshdb
 from lshdb.errors import ContentError, KeyNotFound, UsageError
 from lshdb.model import Match
-from lshdb.search import query as search
+from lshdb.search import similarity as measures
 
 SETS = set_families(11, families=12, copies=5, size=30)
 
@@ -168,7 +168,7 @@ def test_many_large_candidates_are_verified_piece_by_piece(
         expected = db.query(key="0/base", exhaustive=exhaustive)
         assert len(expected) > 130
         for characters in (1, 1_000, 20_000):
-            monkeypatch.setattr(search, "_CHARACTERS_AT_ONCE", characters)
+            monkeypatch.setattr(measures, "_CHARACTERS", characters)
             assert db.query(key="0/base", exhaustive=exhaustive) == expected
 
 

@@ -308,9 +308,3 @@ def test_candidates_among_those_that_share_buckets(
         zip(doc_ids[true].tolist(), collided.sum(axis=1)[true].tolist(), strict=True)
     )
     assert found.tolist() == sorted(found.tolist())
-    unknown = np.arange(construction.bands) % 5 == 0
-    possible, _ = candidates_among(*rows, construction, unknown)
-    some = collided.any(axis=1)
-    assert set(possible.tolist()) == set(
-        doc_ids[some & evaluate(collided | unknown, construction)].tolist()
-    )

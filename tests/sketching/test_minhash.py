@@ -17,9 +17,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lshdb.model import Shingles, SketchName
+from lshdb.search.similarity import estimates
 from lshdb.shingling.hashing import Hashes
 from lshdb.sketching import minhash
-from lshdb.sketching.minhash import EMPTY, Signatures, estimates, make_sketch
+from lshdb.sketching.minhash import EMPTY, Signatures, make_sketch
 
 NAMES: tuple[SketchName, ...] = ("fast", "minhash")
 ORACLES = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
@@ -156,13 +157,6 @@ def test_seeds_give_unrelated_signatures(name: SketchName) -> None:
 
 
 # estimates
-
-
-def test_an_estimate_is_the_share_of_agreeing_lanes() -> None:
-    signature = np.array([1, 2, 3, 4], dtype=np.uint32)
-    others = np.array([[1, 2, 3, 4], [4, 3, 2, 1], [1, 0, 3, 0], [9, 2, 9, 9]], dtype=np.uint32)
-    assert estimates(signature, others).tolist() == [1.0, 0.0, 0.5, 0.25]
-    assert estimates(signature, others[:0]).tolist() == []
 
 
 PAIRS = 2000

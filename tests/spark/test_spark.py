@@ -25,7 +25,7 @@ if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
 
 import lshdb.spark
 from lshdb.cli.app import make_app
-from lshdb.search.clustering import Components
+from lshdb.search.pairs import Components
 from lshdb.spark.clustering import components
 from lshdb.spark.session import session
 

@@ -151,16 +151,16 @@ def test_band_rows_with_any_int64_are_found_again(path: Path) -> None:
         opened.insert_signatures(np.array([1, 2]), signatures)
         opened.insert_bands(np.array([1, 2]), [keys])
     for doc_id, own in zip((1, 2), keys, strict=True):
-        doc_ids, bands = opened.candidates(own)
-        assert (doc_ids.tolist(), bands.tolist()) == ([doc_id], [8])
+        bands, doc_ids = opened.members_by_band(own)
+        assert (doc_ids.tolist(), bands.tolist()) == ([doc_id] * 8, [*range(8)])
         assert [bucket.bucket_key for bucket in opened.bucket_sizes(own)] == own.tolist()
         assert {bucket.documents for bucket in opened.bucket_sizes(own)} == {1}
     stored = inspection.rows(path, "SELECT bucket_key FROM bands WHERE doc_id = 1 ORDER BY band_no")
     assert [key for (key,) in stored] == INT64_KEYS.tolist()
     with opened.writing():
         opened.unindex(np.array([1]), keys[:1])
-    assert opened.candidates(keys[0])[0].tolist() == []
-    assert opened.candidates(keys[1])[0].tolist() == [2]
+    assert opened.members_by_band(keys[0])[1].tolist() == []
+    assert set(opened.members_by_band(keys[1])[1].tolist()) == {2}
     opened.close()
 
 
@@ -405,8 +405,8 @@ def test_a_reader_sees_one_state_while_another_writes(path: Path) -> None:
 @pytest.mark.parametrize(
     ("exhaustive", "step"),
     [
-        (False, "candidates"),
-        (False, "signatures"),
+        (False, "members_by_band"),
+        (False, "signatures_of"),
         (False, "contents"),
         (False, "keys_of"),
         (True, "all_signatures"),

@@ -23,7 +23,7 @@ from helpers import Answer, Command, Site, datasette, eventually, served
 pytest.importorskip("datasette", reason="the extra `web` is not installed")
 
 import lshdb
-from lshdb.errors import limits_noted, warn_of_limit
+from lshdb.errors import Cut, limits_noted, warn_of_limit
 from lshdb.model import Construction
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.web import views
@@ -594,16 +594,19 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(
 
 
 def test_limits_are_noted_for_a_thread_and_warned_of_in_others() -> None:
+    of_result, elsewhere, here, after = (
+        Cut("query", 1, text) for text in ("of the result", "elsewhere", "here", "after")
+    )
     with limits_noted() as noted:
-        found = Results().get("name", 1, lambda: warn_of_limit("of the result", 1), 10)
+        found = Results().get("name", 1, lambda: warn_of_limit(of_result), 10)
         with ThreadPoolExecutor(1) as other, pytest.warns(lshdb.LimitWarning, match="elsewhere"):
-            other.submit(warn_of_limit, "elsewhere", 1).result()
+            other.submit(warn_of_limit, elsewhere).result()
         for _ in range(2):
-            warn_of_limit("here", 1)
+            warn_of_limit(here)
     assert found is not None
-    assert (found.notes, noted) == (("of the result",), ["here"])
+    assert (found.notes, noted) == ((of_result,), [here])
     with pytest.warns(lshdb.LimitWarning, match="after") as warned:
-        warn_of_limit("after", 1)
+        warn_of_limit(after)
     assert warned[0].filename == __file__
 
 

@@ -1,4 +1,4 @@
-"""Exact Jaccard similarity equals that of plain Python sets."""
+"""Exact Jaccard similarity equals that of plain Python sets; estimates count lanes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from oracles import jaccard
+from oracles import jaccard as jaccard_of_sets
 
 from lshdb.model import Shingles
-from lshdb.shingling.jaccard import Shares, intersections, similarity
+from lshdb.search.similarity import Shares, estimates, intersections, jaccard
 
 LARGEST = (1 << 64) - 1
 HASHES = st.one_of(
@@ -32,7 +32,7 @@ def shingles(sets: Sequence[Collection[int]]) -> Shingles:
 def similarities(one: Collection[int], others: Sequence[Collection[int]]) -> Shares:
     own = hashes(one)
     sizes = np.array([len(other) for other in others], dtype=np.int64)
-    return similarity(intersections(own, shingles(others)), len(own), sizes)
+    return jaccard(intersections(own, shingles(others)), len(own), sizes)
 
 
 @given(SETS, st.lists(SETS, max_size=8))
@@ -45,7 +45,7 @@ def test_similarities_equal_those_of_python_sets(
 ) -> None:
     found = similarities(one, others)
     assert found.dtype == np.float64
-    assert found.tolist() == [jaccard(one, other) for other in others]
+    assert found.tolist() == [jaccard_of_sets(one, other) for other in others]
     common = intersections(hashes(one), shingles(others))
     assert common.tolist() == [len(one & other) for other in others]
 
@@ -66,3 +66,10 @@ def test_similarity_is_symmetric_and_1_for_equal_sets() -> None:
     there = similarities(one, [other, one])
     back = similarities(other, [one, other])
     assert there.tolist() == back.tolist() == [40 / 90, 1.0]
+
+
+def test_an_estimate_is_the_share_of_agreeing_lanes() -> None:
+    signature = np.array([1, 2, 3, 4], dtype=np.uint32)
+    others = np.array([[1, 2, 3, 4], [4, 3, 2, 1], [1, 0, 3, 0], [9, 2, 9, 9]], dtype=np.uint32)
+    assert estimates(signature, others).tolist() == [1.0, 0.0, 0.5, 0.25]
+    assert estimates(signature, others[:0]).tolist() == []

@@ -1,0 +1,126 @@
+"""Every limit on what is compared: its number, the reason for it, and what is said when it cuts.
+
+A bucket may hold a large part of a collection: copies of one document, or documents under one
+header. Comparing all of its pairs takes time with the square of its size. What a limit leaves out
+is a `Cut`, which `lshdb.errors.warn_of_limit` hands to the caller.
+
+| what | compares of a bucket | and where that may change the result |
+|---|---|---|
+| `pairs` | all, or by rare shingles all that can be similar (see candidates.thinned) | |
+| `clusters` | likewise by rare shingles; else what CLUSTERS allows | warns |
+| `query` | all | |
+| `query` with `top` | the first QUERY_FIRST, of these the best QUERY_BEST by estimate | warns |
+| `dedup`, `add` | the first LISTED that are kept | warns |
+| Spark | all pairs of SPARK_WHOLE documents; in larger buckets those with the first | counts |
+| `tune` | the first SAMPLE_ROWS rows of a document's buckets | warns |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from lshdb.errors import Cut
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """With how many that follow it in a bucket a document is compared.
+
+    Attributes:
+        whole: in buckets of at most so many documents, with all.
+        first: in larger ones, the first so many documents are compared with all that follow.
+        others: each of the others with so many.
+    """
+
+    whole: int
+    first: int
+    others: int
+
+
+QUERY_FIRST: Final = 2_000
+"""Documents of a bucket that a query with `top` reads: with 16 bands 32,000 rows, some 10 ms."""
+QUERY_BEST: Final = 500
+"""Documents that only larger buckets have and that are ranked further: reading and shingling so
+many of 3 KB takes 10 ms too."""
+CLUSTERS: Final = Limit(whole=2_000, first=64, others=512)
+"""A bucket of 2,000 has two million pairs, which take a tenth of a second to bound by parities.
+Of larger ones, the first 64 find the large families, 512 neighbours those added together; the work
+is then linear in the number of documents."""
+RARE: Final = 32
+"""Documents that share a shingle by which documents are paired: at most 496 pairs a shingle."""
+RARE_ROWS: Final = 16_000_000
+"""Rare shingles of documents in memory, 12 bytes each; where there are more, buckets stay."""
+LISTED: Final = 128
+"""Kept documents of a bucket that `dedup` compares with: with 16 bands at most 2,048 comparisons
+a document, which take as long as reading and shingling a dozen documents."""
+SPARK_WHOLE: Final = 2_000
+"""As for CLUSTERS; a task of Spark holds so many rows of a bucket."""
+SAMPLE_ROWS: Final = 5_000
+"""Rows of buckets that `tune` reads for each document of its sample: two million in all."""
+TEXT_CHARACTERS: Final = 4_000_000
+"""Characters of a text in which passages are looked for; they take 100 bytes a character."""
+PASSAGES: Final = 10_000
+"""Shared passages of two texts: more than anyone reads, and some 20 us each to find."""
+
+
+def query_cut(buckets: int, read: int) -> Cut:
+    """Of so many buckets of a query only the first documents were read."""
+    return Cut(
+        "query",
+        buckets,
+        f"{buckets} of the query's buckets hold more than {read:,} documents each, and only the "
+        "most promising of the first of them were compared; there may be better matches: a query "
+        "for all matches, without top, compares with all",
+    )
+
+
+def clusters_cut(buckets: int, limit: Limit) -> Cut:
+    """So many buckets have pairs, of documents in different clusters, that were not compared."""
+    return Cut(
+        "clusters",
+        buckets,
+        f"buckets with more than {limit.whole:,} documents, not all similar: {buckets:,}; not all "
+        "of their candidate pairs were compared, and clusters that only these would join are "
+        "apart; lshdb pairs compares all",
+    )
+
+
+def dedup_cut(documents: int, listed: int) -> Cut:
+    """So many documents were kept though they were compared with a part of a bucket only."""
+    return Cut(
+        "dedup",
+        documents,
+        f"{documents:,} documents were kept that share a bucket with more than {listed} kept "
+        f"before them; they were compared with the first {listed} of it and with what is in their "
+        "smaller buckets, and may be similar to others",
+    )
+
+
+def sample_cut(documents: int, sample: int) -> Cut:
+    """Of the buckets of so many documents of a sample not all rows were read."""
+    return Cut(
+        "tune",
+        documents,
+        f"of {documents:,} of {sample:,} documents only the first {SAMPLE_ROWS:,} that share a "
+        "bucket were read; there are more similar pairs than shown",
+    )
+
+
+def text_cut(characters: int, limit: int) -> Cut:
+    """So many characters of a text are behind those in which passages are looked for."""
+    return Cut(
+        "compare",
+        characters,
+        f"passages are looked for in the first {limit:,} characters of each text only",
+    )
+
+
+def passages_cut(limit: int, end: int) -> Cut:
+    """There are more shared passages: those that begin at this place of the first text or later."""
+    return Cut(
+        "compare",
+        1,
+        f"only the first {limit:,} passages that both share are shown: those up to character "
+        f"{end:,} of the first text",
+    )
