@@ -48,6 +48,21 @@ def code_points(text: str) -> npt.NDArray[np.uint32]:
     return np.frombuffer(text.encode(_UTF32, "surrogatepass"), dtype=np.uint32)
 
 
+def word_bounds(codes: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Where words begin and end in a folded text of code points, int64[words] both.
+
+    An ideograph is a word of its own.
+    """
+    classes = np.zeros(len(codes) + 2, dtype=np.uint8)
+    classes[1:-1] = character_classes().take(codes)
+    word = (classes & WORD) != 0
+    ideograph = (classes & IDEOGRAPH) != 0
+    begins, ends = ideograph.copy(), ideograph
+    begins[1:] |= word[1:] & ~word[:-1]
+    ends[:-1] |= word[:-1] & ~word[1:]
+    return np.flatnonzero(begins) - 1, np.flatnonzero(ends)
+
+
 def fold(text: str) -> str:
     """NFKC-normalise and case-fold a text.
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from lshdb.model import Content, Element, Shingling
 from lshdb.shingling.content import cleaned
-from lshdb.shingling.folding import IDEOGRAPH, WORD, character_classes, code_points, fold
+from lshdb.shingling.folding import code_points, fold, word_bounds
 from lshdb.shingling.hashing import Offsets
 
 _JAMO: Final = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
@@ -122,23 +122,8 @@ def _characters(folded: npt.NDArray[np.uint32], origin: Positions) -> Positions:
 
 def _words(folded: npt.NDArray[np.uint32], origin: Positions) -> Positions:
     """The words of a folded text."""
-    starts, ends = _word_bounds(folded)
+    starts, ends = word_bounds(folded)
     return Positions(origin.starts[starts], origin.ends[ends - 1])
-
-
-def _word_bounds(codes: npt.NDArray[np.uint32]) -> tuple[Offsets, Offsets]:
-    """Where words begin and end in a folded text of code points, int64[words] both.
-
-    An ideograph is a word of its own.
-    """
-    classes = np.zeros(len(codes) + 2, dtype=np.uint8)
-    classes[1:-1] = character_classes().take(codes)
-    word = (classes & WORD) != 0
-    ideograph = (classes & IDEOGRAPH) != 0
-    begins, ends = ideograph.copy(), ideograph
-    begins[1:] |= word[1:] & ~word[:-1]
-    ends[:-1] |= word[:-1] & ~word[1:]
-    return np.flatnonzero(begins) - 1, np.flatnonzero(ends)
 
 
 def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
@@ -169,7 +154,7 @@ def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
         text = " ".join(folded.split())
         windows = [text[i : i + size] for i in range(max(len(text) - size, 0) + bool(text))]
     else:
-        starts, ends = _word_bounds(code_points(folded))
+        starts, ends = word_bounds(code_points(folded))
         bounds = zip(starts.tolist(), ends.tolist(), strict=True)
         words = [folded[start:end] for start, end in bounds]
         windows = [

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Content, Element, Shingles, Shingling
-from lshdb.shingling.folding import IDEOGRAPH, WORD, character_classes, code_points, fold
+from lshdb.shingling.folding import code_points, fold, word_bounds
 from lshdb.shingling.hashing import (
     PADDING,
     Hashes,
@@ -309,15 +309,8 @@ def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
         texts = _fold_group(texts)
         joined = "".join((" ", " ".join(texts), " "))
         buffer, at = _utf8(joined)
-        classes = character_classes().take(code_points(joined))
-        word = (classes & WORD) != 0
-        ideograph = (classes & IDEOGRAPH) != 0
-        begins, finishes = ideograph.copy(), ideograph
-        begins[1:] |= word[1:] & ~word[:-1]
-        finishes[:-1] |= word[:-1] & ~word[1:]
-        first = np.flatnonzero(begins)
-        starts = at[first]
-        ends = at[np.flatnonzero(finishes) + 1]
+        first, last = word_bounds(code_points(joined))
+        starts, ends = at[first], at[last]
     hashes = hasher.spans(buffer, starts, ends - starts)
     return hashes, np.diff(np.searchsorted(first, _bounds(_lengths(texts) + 1)))
 
