@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from lshdb.cli.messages import Failures, message, tell
+from lshdb.cli.documents import Failures, reader_for
+from lshdb.cli.messages import message, progress_bar, shape, tell
 from lshdb.cli.options import (
-    DEFAULT_PATH,
-    DEFAULT_SETTINGS,
-    DEFAULT_TIMEOUT,
+    DATABASE,
+    FIELDS,
+    SETTINGS,
     AsJson,
-    DatabasePath,
-    KeyField,
+    DatabaseFile,
+    Fields,
     NewSettings,
-    SetField,
     Strict,
-    TextField,
-    Timeout,
     completed_keys,
     key_given,
 )
@@ -38,9 +36,8 @@ if TYPE_CHECKING:
 
 
 def init(
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
-    settings: NewSettings = DEFAULT_SETTINGS,
+    at: DatabaseFile = DATABASE,
+    settings: NewSettings = SETTINGS,
     purpose: Annotated[
         str | None,
         typer.Option(
@@ -63,24 +60,12 @@ def init(
 
     Example: lshdb init -d code.db --threshold 0.7 --shingle char:5
     """
-    import lshdb
-
-    existed = db.exists() and db.stat().st_size > 0
-    with lshdb.open(
-        db,
-        timeout=timeout,
-        content=False if no_content else None,
-        purpose=purpose,
-        **settings.given(),
-    ) as database:
-        s = database.settings
+    existed = at.db.exists() and at.db.stat().st_size > 0
+    content = False if no_content else None
+    with at.open(content=content, purpose=purpose, **settings.given()) as database:
+        made = database.settings
         done = "exists already" if existed else "made"
-        cascade = f" ({s.construction})" if s.construction.higher else ""
-        message(
-            f"{db} {done}: shingle {s.shingling}, threshold {s.threshold:g}, "
-            f"{s.construction.bands} bands of {s.construction.rows} rows{cascade}, "
-            f"recall {s.recall:g}"
-        )
+        message(f"{at.db} {done}: shingle {made.shingling}, {shape(made)}")
 
 
 def add(
@@ -92,17 +77,14 @@ def add(
             "standard input.",
         ),
     ] = None,
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
+    at: DatabaseFile = DATABASE,
     format: Annotated[
         str,
         typer.Option(
             metavar="|".join(get_args(Format)), help="What the files are; auto: by their suffix."
         ),
     ] = "auto",
-    key_field: KeyField = "id",
-    text_field: TextField = "text",
-    set_field: SetField = "set",
+    fields: Fields = FIELDS,
     key: Annotated[
         str | None,
         typer.Option(metavar="KEY", parser=key_given, help="Read - as one text with this key."),
@@ -182,24 +164,16 @@ def add(
         raise lshdb.UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
         raise lshdb.UsageError("--key is empty")
-    with (
-        _listed(files_from, null) as also,
-        lshdb.open(db, timeout=timeout) as database,
-    ):
-        from lshdb.cli.progress import progress_bar
+    with _listed(files_from, null) as also, at.open() as database:
         from lshdb.model import AddReport
         from lshdb.sources.paths import input_bytes
-        from lshdb.sources.readers import Reader
 
-        reader = Reader(
-            of_sets=database.settings.shingling.of_sets,
-            format=format,  # type: ignore[arg-type]  # just checked
-            key_field=key_field,
-            text_field=text_field,
-            set_field=set_field,
+        reader = reader_for(
+            database,
+            fields,
+            format=format,
             strict=strict,
             auto_key=auto_key,
-            stdin=sys.stdin.buffer if sys.stdin else None,
             stdin_key=key,
             metadata=metadata,
             metadata_fields=[name for name in metadata_fields.split(",") if name],
@@ -260,26 +234,16 @@ def _tell_skipped(skipped: Skipped, *, as_json: bool) -> None:
 
 def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
     replaced = total.replaced + reader.replaced
-    passed_over = {
-        "hidden": reader.hidden,
-        "binary": reader.binary,
-        "links": reader.links,
-        "special": reader.special,
-    }
+    kinds = ("hidden", "binary", "links", "special")
+    passed_over = {kind: getattr(reader, kind) for kind in kinds}
     if as_json:
-        names = ("added", "updated", "unchanged", "skipped", "failed", "empty")
-        counts = {name: getattr(total, name) for name in names}
-        json_line({**counts, "replaced": replaced, "passed_over": passed_over})
+        json_line({**asdict(total), "replaced": replaced, "passed_over": passed_over})
         return
-    parts = [
-        f"added {total.added:,}",
-        f"updated {total.updated:,}",
-        f"unchanged {total.unchanged:,}",
-        f"failed {total.failed:,}",
-    ]
-    if total.skipped:
-        parts.insert(3, f"skipped {total.skipped:,}")
-    message(", ".join(parts))
+    skipped = f"skipped {total.skipped:,}, " if total.skipped else ""
+    message(
+        f"added {total.added:,}, updated {total.updated:,}, unchanged {total.unchanged:,}, "
+        f"{skipped}failed {total.failed:,}"
+    )
     if total.empty:
         message(f"empty: {total.empty:,} without a shingle, similar to nothing")
     if replaced:
@@ -299,8 +263,7 @@ def remove(
             help="Keys of documents.",
         ),
     ],
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
+    at: DatabaseFile = DATABASE,
 ) -> None:
     """Remove documents.
 
@@ -308,8 +271,6 @@ def remove(
 
     Example: lshdb remove -d code.db src/old.py
     """
-    import lshdb
-
-    with lshdb.open(db, mode="write", timeout=timeout) as database:
+    with at.open("write") as database:
         database.remove_many(keys)
         message(f"removed {len(set(keys)):,}")

@@ -11,8 +11,7 @@ from typing import Final
 import typer
 
 from lshdb.cli.messages import be_quiet
-from lshdb.cli.options import Quiet
-from lshdb.cli.running import command, open_streams
+from lshdb.cli.running import Quiet, command, open_streams
 
 _FIRST_STEPS: Final = """\
 lshdb finds near duplicates, with a database in one file.
@@ -87,8 +86,7 @@ def _common(
 
     Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
     """
-    if quiet:
-        be_quiet()
+    be_quiet(quiet)
     if context.invoked_subcommand is None:
         typer.echo(_FIRST_STEPS)
 

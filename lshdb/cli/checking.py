@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.messages import message, tell
-from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, AsJson, DatabasePath, Timeout
-from lshdb.cli.results import json_line, table
+from lshdb.cli.messages import message, progress_bar, tell
+from lshdb.cli.options import DATABASE, TEXT, DatabaseFile, Form
+from lshdb.cli.results import Columns, write_results
 from lshdb.cli.running import FAILED, end_on_interrupt
 
 if TYPE_CHECKING:
     from lshdb.maintenance.findings import CheckReport
 
+_FINDING: Final[Columns] = {
+    "finding": str,
+    "kind": str,
+    "count": int,
+    "what": str,
+    "examples": list,
+    "remaining": int,
+}
+
 
 def check(
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
+    at: DatabaseFile = DATABASE,
     deep: Annotated[
         bool,
         typer.Option("--deep", help="Also shingle and sign all contents again, and compare."),
@@ -28,13 +37,13 @@ def check(
         bool,
         typer.Option("--repair", help="Put right what can be derived, in one transaction."),
     ] = False,
-    as_json: AsJson = False,
+    form: Form = TEXT,
 ) -> None:
     """See whether the file is whole: for SQLite, and for lshdb.
 
     Each kind of problem is a line: its name, how many there are, what it is, some examples (keys,
-    where it is about documents). The exit status is 1 if there are any, unless --repair put all
-    of them right.
+    where it is about documents). Each kind of repair follows likewise. The exit status is 1 if
+    there are problems, unless --repair put all of them right.
 
     --repair rebuilds bands from signatures, and signatures, digests and numbers of shingles from
     contents; what belongs to no document is removed. Documents never are.
@@ -42,19 +51,21 @@ def check(
     Example: lshdb check -d code.db --deep
     """
     import lshdb
-    from lshdb.cli.progress import progress_bar
 
+    form.check(at.db)
     end_on_interrupt()  # SQLite takes back what is half done
     with progress_bar() as progress:
         report = lshdb.check(
-            db,
-            timeout=timeout,
+            at.db,
+            timeout=at.timeout,
             deep=deep,
             repair=repair,
             on_progress=lambda what, done, total: progress(done, total, label=what),
         )
-    (_print_json if as_json else _print_lines)(report)
-    conclusion = _conclusion(db, report, repair)
+    if report.problems or not form.is_text:
+        shown = ("kind", "count", "what", "examples")
+        write_results(_FINDING, _findings(report), form, shown=shown)
+    conclusion = _conclusion(at.db, report, repair)
     if report.ok:
         message(conclusion)
     else:
@@ -62,35 +73,16 @@ def check(
         raise typer.Exit(FAILED)
 
 
-def _print_json(report: CheckReport) -> None:
-    remaining = {problem.kind: problem.count for problem in report.remaining}
-    for problem in report.problems:
-        json_line(
-            {
-                "problem": problem.kind,
-                "count": problem.count,
-                "examples": problem.examples,
-                "remaining": remaining.get(problem.kind, 0),
-            }
-        )
-    for repair in report.repairs:
-        json_line({"repair": repair.kind, "count": repair.count})
-
-
-def _print_lines(report: CheckReport) -> None:
+def _findings(report: CheckReport) -> Iterator[tuple[Any, ...]]:
+    """The problems and the repairs as rows of _FINDING."""
     from lshdb.maintenance.findings import PROBLEMS, REPAIRS
 
-    if report.problems:
-        table(
-            ("problem", "count", "what", "examples"),
-            [
-                (one.kind, one.count, PROBLEMS[one.kind], ", ".join(one.examples))
-                for one in report.problems
-            ],
-        )
-    if report.repairs:
-        repaired = [("repaired", one.count, REPAIRS[one.kind], "") for one in report.repairs]
-        table(("", "count", "what", ""), repaired)
+    remaining = {problem.kind: problem.count for problem in report.remaining}
+    for one in report.problems:
+        left = remaining.get(one.kind, 0)
+        yield "problem", one.kind, one.count, PROBLEMS[one.kind], one.examples, left
+    for repair in report.repairs:
+        yield "repair", repair.kind, repair.count, REPAIRS[repair.kind], (), None
 
 
 def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
@@ -119,8 +111,7 @@ def backup(
     target: Annotated[
         Path, typer.Argument(metavar="FILE", help="The file to be made.", readable=False)
     ],
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
+    at: DatabaseFile = DATABASE,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the file if it is there.")
     ] = False,
@@ -132,15 +123,10 @@ def backup(
 
     Example: lshdb backup -d code.db monday.db
     """
-    import lshdb
-    from lshdb.cli.progress import progress_bar
     from lshdb.store.partial_files import left_over
 
     for left in left_over(os.path.realpath(target)):
         message(f"lshdb: {left} is of a run that was killed; delete it")
-    with (
-        lshdb.open(db, mode="read", timeout=timeout) as database,
-        progress_bar("copying") as progress,
-    ):
+    with at.reading() as database, progress_bar("copying") as progress:
         database.backup(target, replace=force, on_progress=progress)
     message(f"{target} made: {target.stat().st_size:,} bytes")

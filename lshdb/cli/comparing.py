@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Final
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.messages import message, tell
-from lshdb.cli.options import (
-    DEFAULT_PATH,
-    DEFAULT_TIMEOUT,
-    AsJson,
-    DatabasePath,
-    Timeout,
-    completed_keys,
-)
-from lshdb.cli.results import Cell, facts, json_line, on_terminal, table
+from lshdb.cli.documents import content_of_file
+from lshdb.cli.files import STDOUT
+from lshdb.cli.messages import message
+from lshdb.cli.options import DATABASE, TEXT, DatabaseFile, Form, completed_keys
+from lshdb.cli.results import columns_of, on_terminal, write_record, write_results
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -49,9 +47,8 @@ def compare(
             metavar="B", autocompletion=completed_keys, help="Likewise; - is standard input."
         ),
     ],
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
-    as_json: AsJson = False,
+    at: DatabaseFile = DATABASE,
+    form: Form = TEXT,
 ) -> None:
     """Tell why two documents are similar, or why not.
 
@@ -60,6 +57,8 @@ def compare(
     brings the two together. Then the passages (of sets: the elements) that both share, and the
     buckets. A name that is both a key and a file is the key; write ./NAME for the file.
 
+    Two files need no database: without one, and without -d, they are compared as in a new one.
+
     In a pipe, a line "passage" has the start and end in A and in B, counted in characters from 0,
     and the text; a line "element" has an element of a set; a line "bucket" has the number of a
     band and the key of the bucket that both are in.
@@ -67,146 +66,116 @@ def compare(
     Example: lshdb compare -d code.db src/main.py src/old.py
     """
     import lshdb
+    from lshdb.model import Comparison
 
     if a == b == "-":
         raise lshdb.UsageError("standard input can be read once: give - for one document only")
-    existed = db.exists()
-    with lshdb.open(db, mode="read" if existed else "create", timeout=timeout) as database:
-        if not existed:
-            message(f"{db} did not exist; it is made, and is empty")
+    files = [name for name in (a, b) if name == STDOUT or os.path.exists(name)]
+    form.check(at.db, *files)
+    with _database(at, len(files) == 2) as database:
         compared = database.compare(_document(database, a), _document(database, b))
-    if as_json:
-        _print_json(compared)
+    write_record(_record(compared), form, _facts(compared), columns_of(Comparison))
+    if not form.is_text:
         return
-    facts(_facts(compared))
-    if compared.passages:
-        if on_terminal():
-            _show_passages(compared, compared.passages)
-        else:
-            _print_passages(compared, compared.passages)
-    elif compared.shared_elements:
-        _print_elements(compared)
-    buckets = [(bucket.band_no, bucket.bucket_key) for bucket in compared.shared_buckets]
-    if buckets and on_terminal():
-        table(("band_no", "bucket_key"), buckets)
+    text = _text(compared.a_content)
+    passages = [
+        (p.a_start, p.a_end, p.b_start, p.b_end, _cut(text[p.a_start : p.a_end]))
+        for p in compared.passages or ()
+    ]
+    if passages and on_terminal():
+        _show_passages(compared, compared.passages or ())
     else:
-        table((), (("bucket", *bucket) for bucket in buckets))
+        _print("passage", ["a_start", "a_end", "b_start", "b_end", "text"], passages, form)
+    elements = [(element,) for element in compared.shared_elements or ()]
+    shown = elements[:_ELEMENTS_SHOWN] if on_terminal() else elements
+    _print("element", ["shared elements"], shown, form)
+    _tell_rest(len(elements) - len(shown), "elements")
+    buckets = [astuple(bucket) for bucket in compared.shared_buckets]
+    _print("bucket", ["band_no", "bucket_key"], buckets, form)
+
+
+@contextmanager
+def _database(at: DatabaseFile, of_files: bool) -> Iterator[Database]:
+    """The database; for two files without one, an empty one that is deleted at the end."""
+    import lshdb
+
+    if at != DATABASE or at.db.exists() or not of_files:
+        with at.reading() as database:
+            yield database
+        return
+    with TemporaryDirectory() as place, lshdb.open(Path(place) / "compare.db") as database:
+        message(f"there is no {at.db}: compared as in a database with the default settings")
+        yield database
 
 
 def _document(database: Database, name: str) -> str | Document:
     """The stored key, or the document of the file, that a name on the command line means."""
     from lshdb.errors import KeyNotFound
     from lshdb.model import Document
-    from lshdb.sources.paths import STDIN, printable_path
-    from lshdb.sources.readers import Reader
+    from lshdb.sources.paths import printable_path
 
     key = printable_path(name)
-    if name != STDIN:
+    if name != STDOUT:
         if key in database:
             return key
         if not os.path.exists(name):
             raise KeyNotFound(f"{key}: no document has this key, and there is no such file")
-    stdin = sys.stdin.buffer if sys.stdin else None
-    reader = Reader(of_sets=database.settings.shingling.of_sets, stdin=stdin)
-    content = reader.read_one(name)
-    if reader.replaced:
-        tell(f"{key} is not UTF-8; bad bytes are replaced")
-    return Document(key, content)
+    return Document(key, content_of_file(database, name))
 
 
-def _facts(compared: Comparison) -> dict[str, Cell]:
-    """What is told of any two documents, the most important first."""
-    known = compared.similarity is not None
-    found: dict[str, Cell] = {
-        "similarity": _share(compared.similarity) if known else "not known: contents are not kept",
-        "a": compared.a,
-        "b": compared.b,
-    }
-    if known:
-        found |= {
-            "a_in_b": _share(compared.a_in_b),
-            "b_in_a": _share(compared.b_in_a),
-            "a_shingles": compared.a_shingles,
-            "b_shingles": compared.b_shingles,
-            "shared": compared.shared,
-            "union": compared.union,
-        }
-    return {
-        **found,
-        "estimate": f"{_share(compared.estimate)} +- {_share(compared.standard_error)}",
-        "agreeing_lanes": f"{compared.agreeing_lanes} of {compared.lanes}",
-        "agreeing_bands": f"{len(compared.shared_buckets)} of {compared.bands}",
-        "candidates": "yes"
-        if compared.candidates
-        else "no: a query for one does not find the other",
-        "candidate_probability": _share(compared.candidate_probability),
-    }
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{value:.6f}"
-
-
-def _print_json(compared: Comparison) -> None:
-    passages = None
+def _record(compared: Comparison) -> dict[str, Any]:
+    """All but the contents; of passages also the text."""
+    text = _text(compared.a_content)
+    record = {field.name: getattr(compared, field.name) for field in fields(compared)}
+    del record["a_content"], record["b_content"]
     if compared.passages is not None:
-        passages = [
+        record["passages"] = [
             {
                 "a": [passage.a_start, passage.a_end],
                 "b": [passage.b_start, passage.b_end],
                 "shingles": passage.shingles,
-                "text": _text(compared.a_content)[passage.a_start : passage.a_end],
+                "text": text[passage.a_start : passage.a_end],
             }
             for passage in compared.passages
         ]
-    json_line(
-        {
-            "similarity": compared.similarity,
-            "a": compared.a,
-            "b": compared.b,
-            "a_in_b": compared.a_in_b,
-            "b_in_a": compared.b_in_a,
-            "a_shingles": compared.a_shingles,
-            "b_shingles": compared.b_shingles,
-            "shared": compared.shared,
-            "union": compared.union,
-            "estimate": compared.estimate,
-            "standard_error": compared.standard_error,
-            "agreeing_lanes": compared.agreeing_lanes,
-            "lanes": compared.lanes,
-            "agreeing_bands": len(compared.shared_buckets),
-            "bands": compared.bands,
-            "candidates": compared.candidates,
-            "candidate_probability": compared.candidate_probability,
-            "passages": passages,
-            "shared_elements": compared.shared_elements,
-            "shared_buckets": [asdict(bucket) for bucket in compared.shared_buckets],
-        }
-    )
+    return record | {"agreeing_bands": len(compared.shared_buckets)}
 
 
-def _print_passages(compared: Comparison, passages: tuple[Passage, ...]) -> None:
-    text = _text(compared.a_content)
-    table(
-        (),
-        (
-            ("passage", p.a_start, p.a_end, p.b_start, p.b_end, _cut(text[p.a_start : p.a_end]))
-            for p in passages
-        ),
-    )
+def _facts(compared: Comparison) -> dict[str, object]:
+    """What is told of any two documents, the most important first."""
+    unknown = "not known: contents are not kept"
+    lost = "no: a query for one does not find the other"
+    return {
+        "similarity": unknown if compared.similarity is None else _share(compared.similarity),
+        "a": compared.a,
+        "b": compared.b,
+        "a_in_b": _share(compared.a_in_b),
+        "b_in_a": _share(compared.b_in_a),
+        "a_shingles": compared.a_shingles,
+        "b_shingles": compared.b_shingles,
+        "shared": compared.shared,
+        "union": compared.union,
+        "estimate": f"{_share(compared.estimate)} +- {_share(compared.standard_error)}",
+        "agreeing_lanes": f"{compared.agreeing_lanes} of {compared.lanes}",
+        "agreeing_bands": f"{len(compared.shared_buckets)} of {compared.bands}",
+        "candidates": "yes" if compared.candidates else lost,
+        "candidate_probability": _share(compared.candidate_probability),
+    }
 
 
-def _print_elements(compared: Comparison) -> None:
-    elements = compared.shared_elements or ()
-    shown = elements[:_ELEMENTS_SHOWN] if on_terminal() else elements
-    if on_terminal():
-        table(("shared elements",), [(element,) for element in shown])
-    else:
-        table((), (("element", element) for element in shown))
-    _tell_rest(len(elements) - len(shown), "elements")
+def _share(value: float | None) -> str | None:
+    return None if value is None else f"{value:.6f}"
 
 
-def _show_passages(compared: Comparison, passages: tuple[Passage, ...]) -> None:
+def _print(what: str, names: Sequence[str], rows: Sequence[Sequence[Any]], form: Form) -> None:
+    """Print a table on a terminal, in a pipe lines that begin with what they are."""
+    if rows:
+        columns = {"": str, **dict.fromkeys(names, object)}
+        named = ((what, *row) for row in rows)
+        write_results(columns, named, form, shown=names if on_terminal() else ())
+
+
+def _show_passages(compared: Comparison, passages: Sequence[Passage]) -> None:
     """Print the longest passages with what stands around them in A and in B."""
     from rich.console import Console
     from rich.text import Text

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from lshdb.cli.messages import Failures, message, tell, tell_recall
+from lshdb.cli.documents import Failures, reader_for
+from lshdb.cli.files import STDOUT, Output, check_distinct, directory_beside
+from lshdb.cli.messages import message, progress_bar, tell, tell_recall
 from lshdb.cli.options import (
-    DEFAULT_SETTINGS,
     DEFAULT_TIMEOUT,
+    FIELDS,
+    SETTINGS,
     AsJson,
-    KeyField,
+    Fields,
     NewSettings,
-    SetField,
     Strict,
-    TextField,
     Timeout,
 )
-from lshdb.cli.results import json_line
 from lshdb.cli.running import FAILED
-
-if TYPE_CHECKING:
-    from lshdb.cli.files import Output
-    from lshdb.model import Line, Skipped
 
 
 def dedup(
@@ -65,14 +60,12 @@ def dedup(
         ),
     ] = None,
     timeout: Timeout = DEFAULT_TIMEOUT,
-    settings: NewSettings = DEFAULT_SETTINGS,
+    settings: NewSettings = SETTINGS,
     estimate: Annotated[
         bool,
         typer.Option("--estimate", help="Decide by what signatures tell, and store no contents."),
     ] = False,
-    key_field: KeyField = "id",
-    text_field: TextField = "text",
-    set_field: SetField = "set",
+    fields: Fields = FIELDS,
     auto_key: Annotated[
         bool,
         typer.Option(
@@ -99,10 +92,7 @@ def dedup(
     Example: lshdb dedup crawl.jsonl -o unique.jsonl --dropped dropped.jsonl
     """
     import lshdb
-    from lshdb.cli.files import STDOUT, check_distinct
-    from lshdb.cli.progress import progress_bar
     from lshdb.sources.paths import input_bytes
-    from lshdb.sources.readers import Reader
 
     if dropped == STDOUT and output == STDOUT:
         raise lshdb.UsageError("only one of --output and --dropped can be standard output")
@@ -119,21 +109,18 @@ def dedup(
     failures = Failures()
     counts = _Counts()
     with ExitStack() as stack:
-        kept = stack.enter_context(_output(output, keep=db is not None))
-        told = stack.enter_context(_output(dropped)) if dropped is not None else None
+        kept = stack.enter_context(Output(output, keep=db is not None))
+        told = stack.enter_context(Output(dropped)) if dropped is not None else None
         where = db or stack.enter_context(_temporary(output))
         database = stack.enter_context(lshdb.open(where, timeout=timeout, **given))
         if threshold is not None and threshold < database.settings.threshold:
             tell_recall(database.settings, threshold)
-        reader = Reader(
-            of_sets=database.settings.shingling.of_sets,
+        reader = reader_for(
+            database,
+            fields,
             format="jsonl",
-            key_field=key_field,
-            text_field=text_field,
-            set_field=set_field,
             strict=strict,
             auto_key=auto_key or db is None,
-            stdin=sys.stdin.buffer if sys.stdin else None,
             metadata=db is not None,  # nobody would see it
         )
         bar = progress_bar("dedup", input_bytes(inputs), of_bytes=True)
@@ -164,7 +151,8 @@ def dedup(
             counts.dropped += 1
             counts.stored += db is not None and line.skipped.kept == line.key
             if told is not None:
-                told.write_line(_record(line, line.skipped))
+                where_from = {"key": line.key, "line": line.number, "file": line.file}
+                told.write(f"{json.dumps(where_from | asdict(line.skipped))}\n")
     counts.failed = failures.count
     _report(counts, as_json=as_json, to_stderr=STDOUT in (output, dropped))
     if counts.failed:
@@ -181,18 +169,6 @@ class _Counts:
     failed: int = 0
     empty: int = 0
     replaced: int = 0
-
-
-def _record(line: Line, skipped: Skipped) -> bytes:
-    fields = {
-        "key": line.key,
-        "line": line.number,
-        "file": line.file,
-        "kept": skipped.kept,
-        "similarity": skipped.similarity,
-        "exact": skipped.exact,
-    }
-    return json.dumps(fields).encode() + b"\n"
 
 
 def _check_inputs(inputs: Sequence[str]) -> None:
@@ -217,7 +193,6 @@ def _temporary(output: str) -> Iterator[Path]:
 
     It may take as much room as the input: beside the output there is likely enough of it.
     """
-    from lshdb.cli.files import directory_beside
     from lshdb.errors import StoreError
     from lshdb.store.partial_files import temporary_directory
 
@@ -231,31 +206,9 @@ def _temporary(output: str) -> Iterator[Path]:
             ) from error
 
 
-@contextmanager
-def _output(path: str, *, keep: bool = False) -> Iterator[Output]:
-    """A file to be written.
-
-    With `keep` the lines written before a failure stay, and it is told where: the database has
-    their documents, so that another run would drop them.
-    """
-    from lshdb.cli.files import Output
-
-    output = Output(path, keep=keep)
-    try:
-        with output:
-            yield output
-    except BaseException:
-        if output.partial is not None:
-            tell(f"lshdb: the lines kept so far, now in the database: {output.partial}")
-        raise
-
-
 def _report(counts: _Counts, *, as_json: bool, to_stderr: bool) -> None:
     if as_json:
-        if to_stderr:
-            tell(json.dumps(asdict(counts)))
-        else:
-            json_line(asdict(counts))
+        (tell if to_stderr else print)(json.dumps(asdict(counts)))
         return
     before = f" ({counts.stored:,} stored before)" if counts.stored else ""
     message(f"kept {counts.kept:,}, dropped {counts.dropped:,}{before}, failed {counts.failed:,}")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final
 
-from lshdb.cli.messages import message
+from lshdb.cli.messages import message, tell
 from lshdb.errors import UsageError
 from lshdb.sources.compression import check_available, compression_of, packed
 from lshdb.store.partial_files import PartialFile, left_over
@@ -24,14 +25,15 @@ class Output:
     What is written goes to a file beside it, NAME.N.partial, which takes its name at the end: an
     interrupted command leaves no file that looks complete. A device or a pipe is written at once.
 
-    Attributes:
+    Args:
         path: the file's path, or `-`.
-        keep: whether the other file stays if the command fails and lines were written.
+        keep: whether the other file stays if the command fails and lines were written, because a
+            database has their documents, so that another run would drop them. A message names it.
     """
 
     def __init__(self, path: str, *, keep: bool = False) -> None:
-        self.path = path
-        self.keep = keep
+        self._path = path
+        self._keep = keep
         self._partial: PartialFile | None = None
         self._last = b"\n"
         self._lines = False
@@ -89,7 +91,7 @@ class Output:
             with self.named():
                 if self._file is not self._raw:
                     self._file.close()
-                if self.path != STDOUT:
+                if self._path != STDOUT:
                     self._raw.close()
                 if self._partial is not None and kind is None:
                     self._partial.take_name()
@@ -101,13 +103,12 @@ class Output:
             if kind is not None:
                 self._discard()
 
-    @property
-    def partial(self) -> str | None:
-        """Where the lines are if the command failed and they stay."""
-        return self._partial.path if self._partial and self.keep and self._lines else None
-
     def _discard(self) -> None:
-        if self._partial is not None and self.partial is None:
+        if self._partial is None:
+            return
+        if self._keep and self._lines:
+            tell(f"lshdb: the lines kept so far, now in the database: {self._partial.path}")
+        else:
             self._partial.discard()
 
     @property
@@ -115,28 +116,15 @@ class Output:
         """Where to write what is not lines, within `named`."""
         return self._file
 
-    def named(self) -> _Named:
-        """Names the file in the errors of what is done within."""
-        return _Named(self.path)
-
-
-class _Named:
-    """Names the file in what the system complains of."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if isinstance(error, OSError) and self._path != STDOUT:
-            error.filename = self._path
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Name the file in the errors of what is done within."""
+        try:
+            yield
+        except OSError as error:
+            if self._path != STDOUT:
+                error.filename = self._path
+            raise
 
 
 def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from itertools import repeat
-from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lshdb.cli.messages import tell_recall
-from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, DatabasePath, Estimate, Timeout
-from lshdb.cli.results import TEXT, Columns, Form, json_line, write_results
-from lshdb.cli.running import end_on_interrupt
+from lshdb.cli.options import DATABASE, TEXT, DatabaseFile, Estimate, Form, Threshold
+from lshdb.cli.results import columns_of, write_results
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from lshdb.database import Database
 
-_PAIR: Final[Columns] = {"a": str, "b": str, "similarity": float, "exact": bool, "estimate": float}
-
-Threshold: TypeAlias = Annotated[
-    float | None, typer.Option(help="The least similarity. [default: the database's]")
-]
-
 
 def pairs(
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
+    at: DatabaseFile = DATABASE,
     threshold: Threshold = None,
     estimate: Estimate = False,
     form: Form = TEXT,
@@ -42,15 +33,12 @@ def pairs(
 
     Example: lshdb pairs -d code.db --threshold 0.9
     """
-    import lshdb
+    from lshdb.model import Pair
 
-    form.check(db)
-    if form.output is None:
-        end_on_interrupt()
-    with lshdb.open(db, mode="read", timeout=timeout) as database:
+    with at.reading(form) as database:
         least = _least(database, threshold)
         write_results(
-            _PAIR,
+            columns_of(Pair),
             _pairs(database, threshold, estimate),
             form,
             shown=("similarity", "exact", "a", "b"),
@@ -77,8 +65,7 @@ def _pair_batches(
 
 
 def clusters(
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
+    at: DatabaseFile = DATABASE,
     threshold: Threshold = None,
     keep: Annotated[
         str, typer.Option(metavar="first|longest|last", help="Which member to keep.")
@@ -98,17 +85,13 @@ def clusters(
     to them and not yet taken.
 
     A member is a line: the number of its cluster, its similarity to the kept one, whether that is
-    exact or an estimate, what it is (keep, member or below), its key. In JSON a cluster is a line.
+    exact or an estimate, what it is (keep, member or below), its key.
 
     Example: lshdb clusters -d code.db --keep longest
     """
-    import lshdb
     from lshdb.exchange.tables import CLUSTER_COLUMNS, cluster_rows
 
-    form.check(db)
-    if form.output is None:
-        end_on_interrupt()
-    with lshdb.open(db, mode="read", timeout=timeout) as database:
+    with at.reading(form) as database:
         least = _least(database, threshold)
         found = database.clusters(
             threshold=threshold,
@@ -116,18 +99,11 @@ def clusters(
             star=star,
             estimate=estimate,
         )
-        if form.as_json:
-            for cluster in found:
-                fields = asdict(cluster)
-                del fields["similarities"]
-                json_line(fields)
-            return
         write_results(
             CLUSTER_COLUMNS,
             cluster_rows(found, least),
             form,
             shown=("cluster", "similarity", "exact", "role", "key"),
-            unnamed=["role"],
             counted=("document in clusters", "documents in clusters"),
             none=f"no two documents with similarity {least:g} or more",
         )

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from operator import attrgetter
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from lshdb.cli.options import (
-    DEFAULT_PATH,
-    DEFAULT_TIMEOUT,
-    AsJson,
-    DatabasePath,
-    Timeout,
+    DATABASE,
+    TEXT,
+    DatabaseFile,
+    Form,
     completed_keys,
     key_given,
 )
-from lshdb.cli.results import TEXT, Cell, Columns, Form, facts, json_line, write_results
+from lshdb.cli.results import columns_of, write_record, write_results
 from lshdb.cli.running import end_on_interrupt
 
-_LANES_SHOWN = 8
-_BUCKET: Final[Columns] = {"band_no": int, "bucket_key": int, "documents": int}
-_bucket_row = attrgetter(*_BUCKET)
+if TYPE_CHECKING:
+    from lshdb.model import Bucket
+
+_LANES_SHOWN: Final = 8
+_MAY_BE_UNKNOWN: Final = {"shingles": int, "distinct_shingles": int}
 
 
 def show(
@@ -38,9 +39,8 @@ def show(
             help="The document's key.",
         ),
     ],
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
-    as_json: AsJson = False,
+    at: DatabaseFile = DATABASE,
+    form: Form = TEXT,
 ) -> None:
     """Show one document: its sizes, its metadata, its signature, its buckets.
 
@@ -48,9 +48,7 @@ def show(
 
     Example: lshdb show -d code.db src/main.py
     """
-    import lshdb
-
-    with lshdb.open(db, mode="read", timeout=timeout) as database:
+    with at.reading(form) as database:
         document = database.get(key)
         buckets = database.buckets_of(key)
         distinct = database.count_distinct(document)
@@ -58,37 +56,39 @@ def show(
         shingles = None if database.settings.shingling.foreign else document.shingles
     content = document.content
     lanes = [] if document.signature is None else document.signature.tolist()
-    sizes: dict[str, str | int | None] = {"key": document.key, "doc_id": document.doc_id}
+    found: dict[str, Any] = {"key": document.key, "doc_id": document.doc_id}
     if isinstance(content, str):
-        sizes |= {"characters": len(content), "bytes": len(content.encode())}
+        found |= {"characters": len(content), "bytes": len(content.encode())}
     elif content is not None:
-        sizes["elements"] = len(content)
-    sizes |= {"shingles": shingles, "distinct_shingles": distinct}
-    if as_json:
-        json_line(
-            {
-                **sizes,
-                "metadata": document.metadata,
-                "signature": lanes,
-                "buckets": [asdict(bucket) for bucket in buckets],
-            }
-        )
-        return
-    shown = " ".join(f"{lane:08x}" for lane in lanes[:_LANES_SHOWN])
-    more = f" ... ({len(lanes)} lanes)" if lanes else "none: no shingle, similar to nothing"
+        found["elements"] = len(content)
+    found |= {
+        "shingles": shingles,
+        "distinct_shingles": distinct,
+        "metadata": document.metadata,
+        "signature": lanes,
+        "buckets": [asdict(bucket) for bucket in buckets],
+    }
+    text = {**found, "buckets": len(buckets)}
     if document.metadata is not None:
-        sizes["metadata"] = json.dumps(document.metadata, ensure_ascii=False)
-    facts(
-        {name: value for name, value in sizes.items() if value is not None}
-        | {"signature": shown + more, "buckets": len(buckets)}
-    )
-    if buckets:
-        write_results(_BUCKET, map(_bucket_row, buckets), TEXT)
+        text["metadata"] = json.dumps(document.metadata, ensure_ascii=False)
+    first = " ".join(f"{lane:08x}" for lane in lanes[:_LANES_SHOWN])
+    more = f" ... ({len(lanes)} lanes)" if lanes else "none: no shingle, similar to nothing"
+    text["signature"] = first + more
+    write_record(found, form, text, _MAY_BE_UNKNOWN)
+    if form.is_text and buckets:
+        _write_buckets(buckets, form)
+
+
+def _write_buckets(buckets: Iterable[Bucket], form: Form) -> None:
+    from lshdb.model import Bucket
+
+    columns = columns_of(Bucket)
+    rows = map(attrgetter(*columns), buckets)
+    write_results(columns, rows, form, counted=("bucket", "buckets"))
 
 
 def buckets(
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
+    at: DatabaseFile = DATABASE,
     top: Annotated[int, typer.Option(min=1, help="How many, the largest.")] = 10,
     key: Annotated[
         str | None,
@@ -107,24 +107,18 @@ def buckets(
 
     Example: lshdb buckets -d code.db --top 5
     """
-    import lshdb
-
-    form.check(db)
-    if form.output is None:
-        end_on_interrupt()
-    with lshdb.open(db, mode="read", timeout=timeout) as database:
+    with at.reading(form) as database:
         # More than SQLite can count is all.
         most = min(top, sys.maxsize)
         found = database.buckets(most) if key is None else database.buckets_of(key)
-    write_results(_BUCKET, map(_bucket_row, found), form, counted=("bucket", "buckets"))
+    _write_buckets(found, form)
 
 
 def sql(
     statement: Annotated[
         str, typer.Argument(metavar="SELECT", help="One statement that reads, in quotes.")
     ],
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
+    at: DatabaseFile = DATABASE,
     form: Form = TEXT,
 ) -> None:
     """Run a SELECT on the file's tables and views.
@@ -145,9 +139,8 @@ def sql(
             f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "
             "the tables"
         )
-    form.check(db)
-    end_on_interrupt()  # also where a file is written: the time goes into the first row
-    with lshdb.open(db, mode="read", timeout=timeout) as database:
+    with at.reading(form) as database:
+        end_on_interrupt()  # also where a file is written: the time goes into the first row
         names, rows = database.sql(statement)
         write_results(dict.fromkeys(_distinct(names), object), rows, form, separator="|")
 
@@ -164,21 +157,15 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return distinct
 
 
-def info(
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
-    as_json: AsJson = False,
-) -> None:
+def info(at: DatabaseFile = DATABASE, form: Form = TEXT) -> None:
     """Show the database's settings and size.
 
     Example: lshdb info -d code.db
     """
-    import lshdb
-
-    with lshdb.open(db, mode="read", timeout=timeout) as database:
+    with at.reading(form) as database:
         info = database.info()
     s = info.settings
-    fields: dict[str, Cell] = {
+    record = {
         "documents": info.documents,
         "empty": info.empty,
         "threshold": s.threshold,
@@ -193,7 +180,4 @@ def info(
         "content": s.content,
         "bytes": info.bytes,
     }
-    if as_json:
-        json_line(fields)
-    else:
-        facts({**fields, "content": "kept" if s.content else "not kept"})
+    write_record(record, form)

@@ -1,4 +1,4 @@
-"""Messages to standard error: notes, warnings, failures.
+"""Messages to standard error: notes, warnings, failures, and how far a long job has come.
 
 Keys come from anywhere: control characters are printed as escapes, never as they are.
 """
@@ -7,27 +7,22 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
     from lshdb.model import Settings
-    from lshdb.sources.records import Failure
 
 _quiet = False
 
 
-def be_quiet() -> None:
-    """Print no more notes and no progress."""
+def be_quiet(quiet: bool) -> None:
+    """Say whether to print no notes and no progress."""
     global _quiet
-    _quiet = True
-
-
-def is_quiet() -> bool:
-    """Whether only results, warnings and errors are wanted."""
-    return _quiet
+    _quiet = quiet
 
 
 def message(text: str) -> None:
@@ -51,24 +46,6 @@ def discard(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-_FAILURES_SHOWN = 20
-
-
-class Failures:
-    """Tells the first failures, each on a line."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def tell(self, failure: Failure) -> None:
-        """Tell one."""
-        self.count += 1
-        if self.count <= _FAILURES_SHOWN:
-            tell(f"lshdb: {failure.where or repr('')}: {failure.reason}")
-        elif self.count == _FAILURES_SHOWN + 1:
-            tell("lshdb: further failures are counted only")
-
-
 def tell_recall(settings: Settings, threshold: float, advice: str = "") -> None:
     """Tell what share of the documents the index finds at a threshold below its own."""
     from lshdb.sketching.constructions import candidate_probability
@@ -78,3 +55,69 @@ def tell_recall(settings: Settings, threshold: float, advice: str = "") -> None:
         f"the index is made for similarity {settings.threshold:g}: of the documents at "
         f"{threshold:g} it finds about {recall:.1%}{advice}"
     )
+
+
+def shape(settings: Settings) -> str:
+    """The threshold and the index made for it, in words."""
+    construction = settings.construction
+    cascade = f" ({construction})" if construction.higher else ""
+    return (
+        f"threshold {settings.threshold:g}, {construction.bands} bands of {construction.rows} "
+        f"rows{cascade}, recall {settings.recall:g}"
+    )
+
+
+class Progress(Protocol):
+    """Called with how far a job has come."""
+
+    def __call__(
+        self, done: int, total: int | None = None, /, *, documents: int = 0, label: str = ""
+    ) -> None:
+        """`done` of `total` steps or bytes; `label`, where what is done changes."""
+
+
+@contextmanager
+def progress_bar(
+    label: str = "", total: int | None = None, *, of_bytes: bool = False
+) -> Iterator[Progress]:
+    """A bar on standard error if that is a terminal.
+
+    Args:
+        label: what is being done.
+        total: how many steps or bytes there are, None where that is not known, or not yet.
+        of_bytes: count bytes of input and documents, instead of steps.
+    """
+    if _quiet or not sys.stderr.isatty():
+        yield lambda _done, _total=None, **_: None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    counts: list[rich.ProgressColumn] = [rich.TaskProgressColumn()]
+    if of_bytes:
+        text = "{task.fields[documents]:,} documents, {task.fields[rate]:,.0f}/s"
+        counts = [rich.DownloadColumn(), rich.TextColumn(text)]
+    with rich.Progress(
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        *counts,
+        rich.TimeElapsedColumn(),
+        rich.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task(label, total=total, documents=0, rate=0.0)
+
+        def update(
+            done: int, total: int | None = None, /, *, documents: int = 0, label: str = ""
+        ) -> None:
+            bar.update(
+                task,
+                completed=done,
+                total=total or None,
+                description=label or None,
+                documents=documents,
+                rate=documents / (bar.tasks[0].elapsed or 1.0),
+            )
+
+        yield update

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share; a dataclass stands for the options that are its fields."""
 
 from __future__ import annotations
 
@@ -6,52 +6,22 @@ import os
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 
+from lshdb.cli.files import STDOUT, check_distinct
+from lshdb.cli.running import end_on_interrupt
+from lshdb.errors import UsageError
 
-def seed_given(text: str) -> str:
-    """A seed from the command line, an integer or `random`, still as text."""
-    if text != "random" and re.fullmatch(r"[+-]?[0-9]{1,100}", text) is None:
-        raise typer.BadParameter(f"{text!r} is not an integer and not random")
-    return text
+if TYPE_CHECKING:
+    from lshdb.database import Database
 
+_DATABASE: Final = Path("lsh.db")
+_KEYS_OFFERED: Final = 100
+_SUFFIXES: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 
-DatabasePath: TypeAlias = Annotated[
-    Path,
-    typer.Option(
-        "--db",
-        "-d",
-        envvar="LSHDB_PATH",
-        metavar="FILE",
-        help="The database file.",
-        readable=False,  # that it is not is told by the store, as one of its failures
-    ),
-]
-Timeout: TypeAlias = Annotated[
-    float,
-    typer.Option(
-        "--timeout", metavar="SECONDS", help="How long to wait while another process writes."
-    ),
-]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")]
-AsCsv: TypeAlias = Annotated[bool, typer.Option("--csv", help="Print CSV with a heading.")]
-OutputFile: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write to FILE, which gets its name when all is done: .parquet, .csv or .jsonl.",
-    ),
-]
-Quiet: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--quiet", "-q", help="Print results, warnings and errors only: no notes, no progress."
-    ),
-]
+# documents
 
 Estimate: TypeAlias = Annotated[
     bool,
@@ -59,31 +29,172 @@ Estimate: TypeAlias = Annotated[
         "--estimate", help="Faster: the similarity that signatures tell, without contents."
     ),
 ]
+Strict: TypeAlias = Annotated[
+    bool, typer.Option("--strict", help="Refuse what is not UTF-8 instead of replacing it.")
+]
+Threshold: TypeAlias = Annotated[
+    float | None, typer.Option(help="The least similarity. [default: the database's]")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The options that name the fields of a JSON line, or the columns of a table."""
+
+    key_field: Annotated[
+        str, typer.Option(metavar="NAME", help="The key's field in a JSON line, or column.")
+    ] = "id"
+    text_field: Annotated[
+        str, typer.Option(metavar="NAME", help="The text's field in a JSON line, or column.")
+    ] = "text"
+    set_field: Annotated[
+        str, typer.Option(metavar="NAME", help="The set's field in a JSON line, or column.")
+    ] = "set"
+
+
+FIELDS: Final = Fields()
+
+
+def key_given(text: str) -> str:
+    """A key from the command line: a file name that is not UTF-8 becomes the key that add gave."""
+    from lshdb.sources.paths import printable_path
+
+    return printable_path(text)
+
+
+def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
+    """The database's keys that begin like this, for the shell; none where it cannot be read.
+
+    A key that is not printable is not offered: the shell would show it as it is.
+    """
+    import lshdb
+
+    path = context.params.get("db") or os.environ.get("LSHDB_PATH") or _DATABASE
+    try:
+        with lshdb.open(path, mode="read", timeout=0) as database:
+            keys = database.keys_with_prefix(incomplete, _KEYS_OFFERED)
+    except lshdb.LshdbError:
+        return []
+    return [key for key in keys if key.isprintable()]
+
+
+# results
+
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The options that say in which format a command gives its results.
+
+    Raises:
+        UsageError: more than one is given, or the file's suffix names no format.
+    """
+
+    as_json: AsJson = False
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write to FILE, which gets its name when all is done: .parquet, .csv or .jsonl.",
+        ),
+    ] = None
+    heading: Annotated[
+        bool | None,
+        typer.Option(
+            "--heading/--no-heading",
+            help="Name the columns above them. [default: in CSV and on a terminal]",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.as_json + self.as_csv + (self.output is not None) > 1:
+            raise UsageError("give one of --json, --csv and --output")
+        if self.output is not None and not self.output.lower().endswith(_SUFFIXES):
+            raise UsageError(f"--output {self.output}: the name must end in {', '.join(_SUFFIXES)}")
+
+    @property
+    def is_text(self) -> bool:
+        """Whether results are printed for people."""
+        return not (self.as_json or self.as_csv or self.output)
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether results go to a file of Parquet."""
+        return self.output is not None and self.output.lower().endswith(".parquet")
+
+    def check(self, *read: str | os.PathLike[str]) -> None:
+        """UsageError where the file cannot be written, before there is any work.
+
+        Args:
+            read: the databases and files that the command reads.
+        """
+        if self.output is None:
+            return
+        names = [os.fspath(path) for path in read]
+        logs = [name + end for name in names if name != STDOUT for end in ("-wal", "-shm")]
+        check_distinct([*names, *logs], [self.output])
+        if self.is_parquet:
+            from lshdb.exchange.tables import arrow
+
+            arrow()
+
+
+TEXT: Final = Form()
+
+# the database
+
+Timeout: TypeAlias = Annotated[
+    float, typer.Option(metavar="SECONDS", help="How long to wait while another process writes.")
+]
+DEFAULT_TIMEOUT: Final = 30.0
+"""That of lshdb.open, which is not imported for --help."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseFile:
+    """The options that say which database, and how long to wait for it."""
+
+    db: Annotated[
+        Path,
+        typer.Option(
+            "--db",
+            "-d",
+            envvar="LSHDB_PATH",
+            metavar="FILE",
+            help="The database file.",
+            readable=False,  # that it is not is told by the store, as one of its failures
+        ),
+    ] = _DATABASE
+    timeout: Timeout = DEFAULT_TIMEOUT
+
+    def open(
+        self, mode: Literal["create", "read", "write"] = "create", **settings: Any
+    ) -> Database:
+        """Open the database; see lshdb.open."""
+        import lshdb
+
+        return lshdb.open(self.db, mode=mode, timeout=self.timeout, **settings)
+
+    def reading(self, form: Form | None = None) -> Database:
+        """Open the database to read it, and give results in this form.
+
+        Ctrl-C then ends the process at once, unless there is a file to be cleared away.
+        """
+        if form is not None:
+            form.check(self.db)
+            if form.output is None:
+                end_on_interrupt()
+        return self.open("read")
+
+
+DATABASE: Final = DatabaseFile()
 
 # what a new file is made with
 
-Threshold: TypeAlias = Annotated[
-    float | None,
-    typer.Option(
-        help="Jaccard similarity, 0 to 1, from which documents count as similar. [default: 0.8]"
-    ),
-]
-Recall: TypeAlias = Annotated[
-    float | None,
-    typer.Option(help="Share of the pairs at the threshold that the index finds. [default: 0.99]"),
-]
-Shingle: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="word:W|char:K|set",
-        help="What is compared: runs of W words, runs of K characters, or sets of elements. "
-        "[default: word:3]",
-    ),
-]
-Permutations: TypeAlias = Annotated[
-    int | None,
-    typer.Option(help="Lanes of a signature, 16 to 4096. [default: 128, or what the bands take]"),
-]
 Bands: TypeAlias = Annotated[
     int | None,
     typer.Option(help="Bands of the index, with --rows, instead of those for the recall."),
@@ -97,33 +208,60 @@ Construction: TypeAlias = Annotated[
         'innermost first: "and 4, or 4, and 4, or 4".',
     ),
 ]
-Sketch: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="fast|minhash", help="Kind of signature. [default: fast]")
-]
-Seed: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="INTEGER|random",
-        parser=seed_given,
-        help="Seed of all hashes; a random one where documents may come from an opponent. "
-        "[default: 1]",
-    ),
-]
+
+
+def seed_given(text: str) -> str:
+    """A seed from the command line, an integer or `random`, still as text."""
+    if text != "random" and re.fullmatch(r"[+-]?[0-9]{1,100}", text) is None:
+        raise typer.BadParameter(f"{text!r} is not an integer and not random")
+    return text
 
 
 @dataclass(frozen=True, slots=True)
 class NewSettings:
     """The options that say what a new file is made with; None where one is not given."""
 
-    threshold: Threshold = None
-    recall: Recall = None
-    shingle: Shingle = None
-    permutations: Permutations = None
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Jaccard similarity, 0 to 1, from which documents count as similar. [default: 0.8]"
+        ),
+    ] = None
+    recall: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the pairs at the threshold that the index finds. [default: 0.99]"
+        ),
+    ] = None
+    shingle: Annotated[
+        str | None,
+        typer.Option(
+            metavar="word:W|char:K|set",
+            help="What is compared: runs of W words, runs of K characters, or sets of elements. "
+            "[default: word:3]",
+        ),
+    ] = None
+    permutations: Annotated[
+        int | None,
+        typer.Option(
+            help="Lanes of a signature, 16 to 4096. [default: 128, or what the bands take]"
+        ),
+    ] = None
     bands: Bands = None
     rows: Rows = None
     construction: Construction = None
-    sketch: Sketch = None
-    seed: Seed = None
+    sketch: Annotated[
+        str | None, typer.Option(metavar="fast|minhash", help="Kind of signature. [default: fast]")
+    ] = None
+    seed: Annotated[
+        str | None,
+        typer.Option(
+            metavar="INTEGER|random",
+            parser=seed_given,
+            help="Seed of all hashes; a random one where documents may come from an opponent. "
+            "[default: 1]",
+        ),
+    ] = None
 
     def given(self) -> dict[str, Any]:
         """What the library is given: an integer for the seed, unless it is `random`."""
@@ -133,47 +271,4 @@ class NewSettings:
         return given
 
 
-DEFAULT_SETTINGS: Final = NewSettings()
-
-# how lines and rows are read
-
-KeyField: TypeAlias = Annotated[
-    str, typer.Option(metavar="NAME", help="The key's field in a JSON line, or column.")
-]
-TextField: TypeAlias = Annotated[
-    str, typer.Option(metavar="NAME", help="The text's field in a JSON line, or column.")
-]
-SetField: TypeAlias = Annotated[
-    str, typer.Option(metavar="NAME", help="The set's field in a JSON line, or column.")
-]
-Strict: TypeAlias = Annotated[
-    bool, typer.Option("--strict", help="Refuse what is not UTF-8 instead of replacing it.")
-]
-
-DEFAULT_PATH = Path("lsh.db")
-DEFAULT_TIMEOUT = 30.0
-"""That of lshdb.open, which is not imported for --help."""
-_KEYS_OFFERED = 100
-
-
-def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
-    """The database's keys that begin like this, for the shell; none where it cannot be read.
-
-    A key that is not printable is not offered: the shell would show it as it is.
-    """
-    import lshdb
-
-    path = context.params.get("db") or os.environ.get("LSHDB_PATH") or DEFAULT_PATH
-    try:
-        with lshdb.open(path, mode="read", timeout=0) as database:
-            keys = database.keys_with_prefix(incomplete, _KEYS_OFFERED)
-    except lshdb.LshdbError:
-        return []
-    return [key for key in keys if key.isprintable()]
-
-
-def key_given(text: str) -> str:
-    """A key from the command line: a file name that is not UTF-8 becomes the key that add gave."""
-    from lshdb.sources.paths import printable_path
-
-    return printable_path(text)
+SETTINGS: Final = NewSettings()

@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import os
-import sys
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.messages import message, tell, tell_recall
+from lshdb.cli.documents import content_of_file, reader_for
+from lshdb.cli.files import STDOUT
+from lshdb.cli.messages import message, tell_recall
 from lshdb.cli.options import (
-    DEFAULT_PATH,
-    DEFAULT_TIMEOUT,
-    DatabasePath,
+    DATABASE,
+    TEXT,
+    DatabaseFile,
     Estimate,
-    Timeout,
+    Form,
+    Threshold,
     completed_keys,
     key_given,
 )
-from lshdb.cli.results import TEXT, Columns, Form, write_results
+from lshdb.cli.results import columns_of, write_results
 from lshdb.cli.running import end_on_interrupt
 
 if TYPE_CHECKING:
     from lshdb.database import Database
     from lshdb.model import Content
-
-_MATCH: Final[Columns] = {
-    "key": str,
-    "containment": float,
-    "similarity": float,
-    "exact": bool,
-    "estimate": float,
-    "bands": int,
-}
 
 
 def query(
@@ -45,8 +39,7 @@ def query(
             help="A file, which is one document as a whole; - is standard input.",
         ),
     ] = None,
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
+    at: DatabaseFile = DATABASE,
     text: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The document itself, instead of FILE.")
     ] = None,
@@ -62,9 +55,7 @@ def query(
     top: Annotated[
         int | None, typer.Option(min=1, help="At most so many, the best. [default: all]")
     ] = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="The least similarity. [default: the database's]")
-    ] = None,
+    threshold: Threshold = None,
     estimate: Estimate = False,
     exhaustive: Annotated[
         bool,
@@ -120,21 +111,21 @@ def query(
     Example: lshdb query page.txt --where "metadata ->> '$.lang' = ?" -p en
     """
     import lshdb
+    from lshdb.model import Match
     from lshdb.shards import matching, query_files
 
     if sum(given is not None for given in (file, text, key)) != 1:
         raise lshdb.UsageError("give one of FILE, -, --text TEXT and --key KEY")
     if where is not None:
         end_on_interrupt()
-    paths = matching(db)
+    paths = matching(at.db)
     form.check(*paths, *([file] if file is not None else []))
-    existed = paths[0].exists()
-    with lshdb.open(paths[0], mode="read" if existed else "create", timeout=timeout) as database:
-        if not existed:
-            message(f"{db} did not exist; it is made, and is empty")
+    with replace(at, db=paths[0]).reading() as database:
         content = None if key is not None else _content(database, file, text)
         least = database.settings.threshold if threshold is None else threshold
-        ask = database.query if len(paths) == 1 else partial(query_files, paths, timeout=timeout)
+        ask = database.query
+        if len(paths) > 1:
+            ask = partial(query_files, paths, timeout=at.timeout)
         matches = ask(
             content,
             key=key,
@@ -150,8 +141,10 @@ def query(
             _tell_what_is_found(database, least)
         elif least < database.settings.threshold and not exhaustive:
             tell_recall(database.settings, least, "; --exhaustive finds all")
+    columns = columns_of(Match)
+    if not containment:
+        del columns["containment"]
     by = ["containment", "similarity"] if containment else ["similarity"]
-    columns = {name: kind for name, kind in _MATCH.items() if containment or name != "containment"}
     write_results(
         columns,
         map(attrgetter(*columns), matches),
@@ -164,23 +157,16 @@ def query(
 
 def _content(database: Database, file: str | None, text: str | None) -> Content:
     from lshdb.errors import InputError
-    from lshdb.sources.paths import STDIN
-    from lshdb.sources.readers import Reader
 
-    stdin = sys.stdin.buffer if sys.stdin else None
-    reader = Reader(of_sets=database.settings.shingling.of_sets, stdin=stdin)
     if text is not None:
         try:
-            return reader.content_of(text)
+            return reader_for(database).content_of(text)
         except InputError as error:
             raise InputError(f"--text: {error}") from error
     assert file is not None
-    if file != STDIN and not os.path.exists(file):
+    if file != STDOUT and not os.path.exists(file):
         raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
-    content = reader.read_one(file)
-    if reader.replaced:
-        tell(f"{file} is not UTF-8; bad bytes are replaced")
-    return content
+    return content_of_file(database, file)
 
 
 def _tell_what_is_found(database: Database, containment: float) -> None:

@@ -1,8 +1,9 @@
 """Results: rows of named columns, as text, JSON lines, CSV, or a file of its own.
 
 A command names the columns of its rows, takes a `Form` among its parameters, and calls
-`write_results`: it has every format then, with the same columns in each. Rows are written as they
-come; a table on a terminal and a batch of Parquet wait for some thousands.
+`write_results` (or `write_record`, where it has one row): it has every format then, with the same
+columns in each. Rows are written as they come; a table on a terminal and a batch of Parquet wait
+for some thousands.
 
 Text is for people: a table on a terminal, plain lines with tabs in a pipe, fewer columns and fewer
 digits. Keys and contents come from anywhere: what goes to standard output has control characters
@@ -14,88 +15,60 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, TextIO, TypeAlias
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    TextIO,
+    TypeAlias,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-from lshdb.cli.files import STDOUT, Output, check_distinct
+from lshdb.cli.files import Output
 from lshdb.cli.messages import message
-from lshdb.cli.options import AsCsv, AsJson, OutputFile
+from lshdb.cli.options import Form
 from lshdb.errors import UsageError
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from rich.console import Console, ConsoleOptions
-    from rich.measure import Measurement
     from rich.text import Text
 
 Cell: TypeAlias = str | int | float | bytes | None
 Columns: TypeAlias = Mapping[str, type]
-"""Names and types: str, int; float, a share of 1; bool, whether `similarity` is exact; object, any
-value of SQLite."""
+"""Names and types: str, int, float, bool; list, what JSON has in brackets or braces, which CSV and
+Parquet have as JSON text; object, any value of SQLite. Every value may be None."""
 
-_SUFFIXES: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 _ROW_GROUP: Final = 10
 """Batches of a row group of Parquet, 100,000 rows."""
 _TABLE_ROWS: Final = 1_000
 _TABLE_SECONDS: Final = 1.0
 """A long table on a terminal is printed as several: its first rows do not wait for the last."""
 _LONGEST_CELL: Final = 100
-_LEAST_CELL: Final = 10
-"""What a text keeps, in columns of the screen, however narrow that is."""
+"""Characters of a text that a table shows, half of them of its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """The options that say in which format a command gives its results.
-
-    Raises:
-        UsageError: more than one is given, or the file's suffix names no format.
-    """
-
-    as_json: AsJson = False
-    as_csv: AsCsv = False
-    output: OutputFile = None
-
-    def __post_init__(self) -> None:
-        if self.as_json + self.as_csv + (self.output is not None) > 1:
-            raise UsageError("give one of --json, --csv and --output")
-        if self.output is not None and not self.output.lower().endswith(_SUFFIXES):
-            raise UsageError(f"--output {self.output}: the name must end in {', '.join(_SUFFIXES)}")
-
-    @property
-    def is_text(self) -> bool:
-        """Whether results are printed for people."""
-        return not (self.as_json or self.as_csv or self.output)
-
-    @property
-    def is_parquet(self) -> bool:
-        """Whether results go to a file of Parquet."""
-        return self.output is not None and self.output.lower().endswith(".parquet")
-
-    def check(self, *read: str | os.PathLike[str]) -> None:
-        """UsageError where the file cannot be written, before there is any work.
-
-        Args:
-            read: the databases and files that the command reads.
-        """
-        if self.output is None:
-            return
-        names = [os.fspath(path) for path in read]
-        logs = [name + end for name in names if name != STDOUT for end in ("-wal", "-shm")]
-        check_distinct([*names, *logs], [self.output])
-        if self.is_parquet:
-            from lshdb.exchange.tables import arrow
-
-            arrow()
+def columns_of(kind: type) -> dict[str, type]:
+    """The fields of a dataclass as columns, with their types."""
+    hints = get_type_hints(kind)
+    return {field.name: _column_type(hints[field.name]) for field in fields(kind)}
 
 
-TEXT: Final = Form()
+def _column_type(hint: Any) -> type:
+    if isinstance(hint, UnionType):
+        hint = next(one for one in get_args(hint) if one is not NoneType)
+    if get_origin(hint) is Literal:
+        return str
+    return hint if hint in (str, int, float, bool) else list
 
 
 def write_results(
@@ -104,7 +77,6 @@ def write_results(
     form: Form,
     *,
     shown: Sequence[str] = (),
-    unnamed: Collection[str] = (),
     separator: str = "\t",
     counted: tuple[str, str] = ("row", "rows"),
     none: str | None = None,
@@ -117,7 +89,6 @@ def write_results(
         rows: a value for each column, as they come.
         form: the format.
         shown: the columns of the text, in order; all if none is named.
-        unnamed: columns that need no heading on a terminal.
         separator: between the cells of a line of text.
         counted: what rows are called where a file's are counted, one and several.
         none: the note that there is no row, instead of an empty table.
@@ -129,26 +100,55 @@ def write_results(
         OSError: the file cannot be written; it names the file.
     """
     rows = iter(rows)
+    headed = form.heading is not False
     if form.as_json:
         _write_json(columns, rows, sys.stdout)
     elif form.as_csv:
-        _write_csv(columns, ([csv_cell(cell) for cell in row] for row in rows), sys.stdout)
+        printable = ([csv_cell(cell) for cell in row] for row in rows)
+        _write_csv(columns, printable, sys.stdout, headed)
     elif form.output is None:
         first = next(rows, None)
         if first is None and none is not None:
             message(none)
             return
         everything = rows if first is None else chain([first], rows)
-        _write_text(columns, everything, shown or tuple(columns), unnamed, separator, first)
+        _write_text(columns, everything, shown or tuple(columns), separator, form.heading, first)
     else:
         with Output(form.output) as output:
             if form.is_parquet:
                 count = _write_parquet(columns, rows, output, batches and batches())
             elif form.output.lower().endswith((".csv", ".csv.gz")):
-                count = _write_csv(columns, rows, output)
+                count = _write_csv(columns, rows, output, headed)
             else:
                 count = _write_json(columns, rows, output)
         message(f"{form.output}: {count:,} {counted[count != 1]}")
+
+
+def write_record(
+    record: Mapping[str, Any],
+    form: Form,
+    text: Mapping[str, Any] | None = None,
+    types: Columns | None = None,
+) -> None:
+    """Write one row; as text, names with values, one on a line.
+
+    Args:
+        record: the names of the columns, with the values.
+        form: the format.
+        text: other names and values for text; None is left out.
+        types: the types of columns whose value may be None.
+    """
+    if not form.is_text:
+        known = types or {}
+        columns = {
+            name: known.get(name, _column_type(type(value))) for name, value in record.items()
+        }
+        write_results(columns, [tuple(record.values())], form)
+        return
+    shown = {name: value for name, value in (text or record).items() if value is not None}
+    width = max(map(len, shown)) + 1
+    for name, value in shown.items():
+        print(f"{name + ':':<{width}} {escaped(plain(value))}")
 
 
 # JSON
@@ -178,25 +178,27 @@ def _json(value: object) -> str:
     if isinstance(value, float) and math.isinf(value):
         # JSON has no infinity; this number is too large for any float, and is read as one.
         return "9e999" if value > 0 else "-9e999"
-    return json.dumps(value)
+    return json.dumps(value, default=asdict)
 
 
 # CSV
 
 
 def _write_csv(
-    names: Iterable[str], rows: Iterable[Sequence[object]], file: TextIO | Output
+    names: Iterable[str], rows: Iterable[Sequence[object]], file: TextIO | Output, headed: bool
 ) -> int:
-    """Write a heading and a row a line, but for newlines in quotes; how many rows."""
+    """Write a row a line, but for newlines in quotes; how many."""
     writer = csv.writer(file, lineterminator="\n")
-    count = -1
-    for row in chain([names], rows):
+    if headed:
+        writer.writerow(names)
+    count = 0
+    for row in rows:
         writer.writerow(map(_csv_value, row))
         count += 1
     return count
 
 
-def csv_cell(cell: Cell) -> Cell:
+def csv_cell(cell: Any) -> Any:
     """A value as it stands in CSV: text is escaped, unless it is printable but for newlines."""
     return "\n".join(map(escaped, cell.split("\n"))) if isinstance(cell, str) else cell
 
@@ -206,7 +208,12 @@ def _csv_value(value: object) -> object:
         return "true" if value else "false"
     if isinstance(value, bytes) or (isinstance(value, float) and math.isinf(value)):
         return plain(value)
-    return value  # a float with all of its digits
+    return _flat(value)  # a float with all of its digits
+
+
+def _flat(value: object) -> object:
+    """A value of a cell; lists, tuples and dicts as JSON text, which is ASCII."""
+    return _json(value) if isinstance(value, list | tuple | dict) else value
 
 
 # Parquet
@@ -224,17 +231,19 @@ def _write_parquet(
 
     from lshdb.exchange.tables import row_batches, schema_of
 
-    kinds = list(columns.values())
+    kinds = [str if kind is list else kind for kind in columns.values()]
+    if list in columns.values():
+        rows = (list(map(_flat, row)) for row in rows)
     if object in kinds:
         first = list(islice(rows, _TABLE_ROWS))
         kinds = [_kind({type(row[place]) for row in first}) for place in range(len(kinds))]
         rows = _of_kinds(list(columns), kinds, chain(first, rows))
-    schema = schema_of(dict(zip(columns, kinds, strict=True)), nullable=object in columns.values())
+    schema = schema_of(dict(zip(columns, kinds, strict=True)), nullable=True)
     batches = batches or row_batches(schema, rows)
     count = 0
     with output.named(), pq.ParquetWriter(output.file, schema) as writer:
         while group := list(islice(batches, _ROW_GROUP)):
-            table = pa.Table.from_batches(group, schema)
+            table = pa.Table.from_batches(group).cast(schema)
             writer.write_table(table)
             count += table.num_rows
     return count
@@ -242,7 +251,7 @@ def _write_parquet(
 
 def _kind(found: set[type]) -> type:
     """The type of a column of SQL, by the types of its first values."""
-    kinds = found - {type(None)}
+    kinds = found - {NoneType}
     return float if kinds == {int, float} else next(iter(kinds), str)
 
 
@@ -263,117 +272,106 @@ def _of_kinds(
 # text
 
 
-def _write_text(
-    columns: Columns,
-    rows: Iterable[Sequence[Any]],
-    shown: Sequence[str],
-    unnamed: Collection[str],
-    separator: str,
-    first: Sequence[Any] | None,
-) -> None:
-    """Print lines; on a terminal the heading says whether similarities are exact."""
-    names = list(columns)
-    headings = {name: "" if name in unnamed else name for name in shown}
-    if on_terminal() and "exact" in headings:
-        del headings["exact"]
-        if first is not None and not first[names.index("exact")]:
-            headings["similarity"] = "estimate"
-    share = "{:.4f}".format if on_terminal() else "{:.6f}".format
-    formats: dict[type, Callable[[Any], str]] = {
-        float: share,
-        bool: lambda exact: "exact" if exact else "estimate",
-    }
-    places = [(names.index(name), formats.get(columns[name])) for name in headings]
-    cells = (
-        [row[place] if text is None else text(row[place]) for place, text in places] for row in rows
-    )
-    table(list(headings.values()), cells, separator)
-
-
 def on_terminal() -> bool:
     """Whether results go to a person's screen."""
     return sys.stdout.isatty()
 
 
-def facts(fields: Mapping[str, Cell]) -> None:
-    """Print names with values, one on a line."""
-    width = max(map(len, fields)) + 1
-    for name, value in fields.items():
-        print(f"{name + ':':<{width}} {escaped(plain(value))}")
-
-
-def table(names: Sequence[str], rows: Iterable[Sequence[Cell]], separator: str = "\t") -> None:
-    """Print rows: tables with a heading on a terminal, else lines of plain cells."""
-    if not on_terminal():
-        for row in rows:
-            print(separator.join([escaped(plain(cell)) for cell in row]))
+def _write_text(
+    columns: Columns,
+    rows: Iterable[Sequence[Any]],
+    shown: Sequence[str],
+    separator: str,
+    heading: bool | None,
+    first: Sequence[Any] | None,
+) -> None:
+    """Print a table on a terminal, whose heading says whether similarities are exact, or lines."""
+    names = list(columns)
+    drawn = on_terminal()
+    headings = {name: name for name in shown}
+    if drawn and heading is not False and "exact" in headings:
+        del headings["exact"]
+        if first is not None and not first[names.index("exact")]:
+            headings["similarity"] = "estimate"
+    digits = 4 if drawn else 6
+    formats: dict[str, Callable[[Any], Cell]] = {
+        name: _exactness if name == "exact" else lambda value: _number(value, digits)
+        for name in headings
+        if columns[name] in (bool, float)
+    }
+    places = [(names.index(name), formats.get(name)) for name in headings]
+    cells = (
+        [row[place] if text is None else text(row[place]) for place, text in places] for row in rows
+    )
+    if drawn:
+        _print_tables(list(headings.values()), cells, heading is not False)
         return
+    if heading:
+        print(separator.join(map(escaped, headings)))
+    for line in cells:
+        print(separator.join([escaped(plain(cell)) for cell in line]))
+
+
+def _exactness(exact: bool) -> str:
+    return "exact" if exact else "estimate"
+
+
+def _number(value: float | None, digits: int) -> Cell:
+    """A share of 1 with so many digits, a count with one."""
+    if value is None or isinstance(value, bool):
+        return value
+    return f"{value:.{digits}f}" if abs(value) <= 1 else f"{value:.1f}"
+
+
+def _print_tables(names: Sequence[str], rows: Iterable[Sequence[Cell]], headed: bool) -> None:
     waiting: list[Sequence[Cell]] = []
     begun, drawn = time.monotonic(), False
     for row in rows:
         waiting.append(row)
         if len(waiting) == _TABLE_ROWS or time.monotonic() - begun > _TABLE_SECONDS:
-            _draw(names, waiting)
+            _draw(names, waiting, headed)
             waiting, begun, drawn = [], time.monotonic(), True
     if waiting or not drawn:
-        _draw(names, waiting)
+        _draw(names, waiting, headed)
 
 
-def _draw(names: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
-    """Print a table that fits the screen: numbers whole, texts share the rest."""
+def _draw(names: Sequence[str], rows: Iterable[Sequence[Any]], headed: bool) -> None:
+    """Print a table that fits the screen: numbers on one line, texts on as many as they need."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=SIMPLE_HEAD, pad_edge=False)
+    drawn = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_header=headed)
     for name in names:
         drawn.add_column(Text(escaped(name), no_wrap=True))
     for row in rows:
-        drawn.add_row(
-            *(
-                _Shortened(escaped(cell))
-                if isinstance(cell, str)
-                else Text(plain(cell), justify="right", no_wrap=True)
-                for cell in row
-            )
-        )
+        drawn.add_row(*map(_cell, row))
     Console(highlight=False).print(drawn)
 
 
-class _Shortened:
-    """A text that shows its beginning and its end where it has too little room."""
+def _cell(cell: object) -> Text:
+    from rich.text import Text
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        from rich.cells import cell_len
-        from rich.measure import Measurement
-
-        most = min(cell_len(self._text[:_LONGEST_CELL]), _LONGEST_CELL)
-        return Measurement(min(most, _LEAST_CELL), most)
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
-        from rich.cells import cell_len, set_cell_size
-        from rich.text import Text
-
-        text, most = self._text, options.max_width
-        if len(text) > _LONGEST_CELL or cell_len(text) > most:
-            size = (most - 1) // 2
-            ending = text[-size:] if size else ""
-            while cell_len(ending) > size:
-                ending = ending[1:]
-            text = f"{set_cell_size(text[:most], most - 1 - size)}\N{HORIZONTAL ELLIPSIS}{ending}"
-        yield Text(text, no_wrap=True)
+    text = escaped(plain(cell))
+    if not isinstance(cell, str | tuple):
+        return Text(text, justify="right", no_wrap=True)
+    if len(text) > _LONGEST_CELL:
+        half = _LONGEST_CELL // 2
+        text = f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
+    return Text(text, overflow="fold")
 
 
-def plain(cell: Cell) -> str:
+def plain(cell: Any) -> str:
     """A value as the sqlite3 shell prints it in its list mode; a BLOB in hexadecimal."""
     if cell is None:
         return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
     if isinstance(cell, bytes):
         return f"x'{cell.hex()}'"
+    if isinstance(cell, tuple):
+        return ", ".join(map(str, cell))
     if isinstance(cell, float):
         if math.isinf(cell):
             return "Inf" if cell > 0 else "-Inf"

@@ -9,17 +9,22 @@ import sys
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from functools import wraps
-from typing import ParamSpec
+from typing import Annotated, Final, ParamSpec, TypeAlias
 
 import typer
 
 from lshdb.cli.messages import be_quiet, discard, tell
-from lshdb.cli.options import Quiet
 from lshdb.errors import LshdbError, UsageError, limits_to
 
-FAILED = 1
-WRONG_USAGE = 2
-INTERRUPTED = 130
+FAILED: Final = 1
+WRONG_USAGE: Final = 2
+INTERRUPTED: Final = 130
+Quiet: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="Print results, warnings and errors only: no notes, no progress."
+    ),
+]
 
 _P = ParamSpec("_P")
 
@@ -40,7 +45,7 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
     @wraps(function)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
         if kwargs.pop("quiet", False):
-            be_quiet()
+            be_quiet(True)
         try:
             for name, group in groups.items():
                 given = {

@@ -7,19 +7,18 @@ from typing import Annotated
 import typer
 
 from lshdb.cli.messages import message
-from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, DatabasePath, Timeout
+from lshdb.cli.options import DATABASE, DatabaseFile
 from lshdb.sources.paths import escaped
 
 
 def serve(
-    db: DatabasePath = DEFAULT_PATH,
+    at: DatabaseFile = DATABASE,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Of this machine; 0 for any that is free.")
     ] = 8001,
     open_: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the pages in a browser.")
     ] = False,
-    timeout: Timeout = DEFAULT_TIMEOUT,
 ) -> None:
     """Show the database in a browser: documents with their near duplicates, clusters, buckets.
 
@@ -29,12 +28,9 @@ def serve(
 
     Example: lshdb serve -d code.db --open
     """
-    import lshdb
     from lshdb.errors import LshdbError
 
-    lshdb.open(
-        db, mode="read", timeout=timeout
-    ).close()  # what is wrong with the file is told before all else
+    at.reading().close()  # what is wrong with the file is told before all else
     try:
         from lshdb.web import serving
     except ModuleNotFoundError as error:
@@ -50,4 +46,4 @@ def serve(
 
             webbrowser.open(address)
 
-    serving.serve(db, port, ready)
+    serving.serve(at.db, port, ready)

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from lshdb.cli.messages import message, tell
-from lshdb.cli.options import (
-    DEFAULT_SETTINGS,
-    AsJson,
-    KeyField,
-    NewSettings,
-    SetField,
-    TextField,
-)
+from lshdb.cli.options import FIELDS, SETTINGS, AsJson, Fields, NewSettings
 from lshdb.cli.results import json_line
 
 if TYPE_CHECKING:
@@ -49,7 +42,7 @@ def spark_dedup(
             readable=False,
         ),
     ] = None,
-    settings: NewSettings = DEFAULT_SETTINGS,
+    settings: NewSettings = SETTINGS,
     keep: Annotated[
         str,
         typer.Option(
@@ -74,9 +67,7 @@ def spark_dedup(
         str,
         typer.Option("--format", metavar="auto|parquet|jsonl", help="Of the input; auto: by name."),
     ] = "auto",
-    key_field: KeyField = "id",
-    text_field: TextField = "text",
-    set_field: SetField = "set",
+    fields: Fields = FIELDS,
     master: Annotated[
         str | None,
         typer.Option(
@@ -124,9 +115,9 @@ def spark_dedup(
         result = dedup(
             df,
             wanted,
-            key=key_field,
-            text=None if of_sets else text_field,
-            set=set_field if of_sets else None,
+            key=fields.key_field,
+            text=None if of_sets else fields.text_field,
+            set=fields.set_field if of_sets else None,
             threshold=settings.threshold,
             keep=cast(Keep, keep),
             estimate=estimate,
@@ -140,18 +131,10 @@ def spark_dedup(
         for line in result.counts.lines(limit):
             tell(f"lshdb: {line}")
         if as_json:
-            told = result.counts
-            json_line(
-                {
-                    "kept": kept,
-                    "dropped": gone,
-                    "bad_keys": told.bad_keys,
-                    "bad_documents": told.bad_contents,
-                    "empty": told.empty,
-                    "cut_buckets": told.cut_buckets,
-                    "cut_pairs": told.cut_pairs,
-                }
-            )
+            counts = result.counts
+            left_out = {"bad_keys": counts.bad_keys, "bad_documents": counts.bad_contents}
+            cut = {"cut_buckets": counts.cut_buckets, "cut_pairs": counts.cut_pairs}
+            json_line({"kept": kept, "dropped": gone, **left_out, "empty": counts.empty, **cut})
         else:
             message(f"kept {kept:,}, dropped {gone:,}")
 

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.messages import message
-from lshdb.cli.options import DEFAULT_PATH, DEFAULT_TIMEOUT, AsJson, DatabasePath, Timeout
-from lshdb.cli.results import Cell, json_line, on_terminal, table
+from lshdb.cli.messages import message, progress_bar
+from lshdb.cli.options import DATABASE, TEXT, DatabaseFile, Form
+from lshdb.cli.results import Columns, on_terminal, write_results
 from lshdb.errors import LshdbError, UsageError
 
 if TYPE_CHECKING:
     from lshdb.model import Construction
     from lshdb.tuning.choices import Tuned
+    from lshdb.tuning.measuring import Measured
 
-_PICTURES = (".png", ".pdf", ".svg")
-_WIDTH = 60
-_HEIGHT = 10
+_PICTURES: Final = (".png", ".pdf", ".svg")
+_WIDTH: Final = 60
+_HEIGHT: Final = 10
+_ENOUGH: Final = 100
+"""Similar pairs; with fewer, recall is hardly known better than to a few hundredths."""
+_MEASURED: Final[Columns] = {
+    "what": str,
+    "from": float,
+    "to": float,
+    "measured": float,
+    "formula": float,
+    "low": float,
+    "high": float,
+    "pairs": int,
+    "found": int,
+    "exact": bool,
+}
 
 
 def tune(
-    db: DatabasePath = DEFAULT_PATH,
-    timeout: Timeout = DEFAULT_TIMEOUT,
+    at: DatabaseFile = DATABASE,
     threshold: Annotated[
         float | None,
         typer.Option(help="Similarity that matters. [default: the database's, or 0.8]"),
@@ -42,7 +57,7 @@ def tune(
     ] = None,
     construction: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Judge this construction too, marked +."),
+        typer.Option(metavar="TEXT", help="Judge this construction too."),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many constructions.")] = 10,
     plot: Annotated[
@@ -64,19 +79,19 @@ def tune(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of samples.")] = 1,
-    as_json: AsJson = False,
+    form: Form = TEXT,
 ) -> None:
     """Show which bands and rows, or cascades, suit a threshold and a recall, best first.
 
-    Each line: * for the best and + for the one of --construction, the construction, the recall at
-    the threshold, how probably pairs of similarity 0.1 to 0.9 become candidates, rows and bytes
-    that a document takes in the index, and the candidates that a query will have. These need a
-    database (lsh.db if it is there): its documents tell, by a sample, how similar documents are.
+    Each line: the construction, the recall at the threshold, how probably pairs of similarity
+    0.3, 0.5 and 0.7 become candidates (JSON, CSV and files have 0.1 to 0.9), the bytes that a
+    document takes in the index, and the candidates that a query will have. These need a database
+    (lsh.db if it is there): its documents tell, by a sample, how similar documents are.
 
     With --measure, the index as it is: documents of a sample are compared with all. Each line:
-    what, measured, by formula, and for recall the bounds of its 95% confidence interval and the
-    similar pairs that it is of. Precision is the share of candidates that are similar, before
-    they are verified.
+    what, of pairs of which similarities, measured, by formula, and for recall the bounds of its
+    95% confidence interval and the similar pairs that it is of. Precision is the share of
+    candidates that are similar, before they are verified.
 
     Example: lshdb tune --threshold 0.7 --permutations 256
     """
@@ -89,16 +104,13 @@ def tune(
                 "--measure is of the index that the database has: it goes with --threshold, "
                 "--sample, --seed and --json only"
             )
-        from lshdb.cli.measuring import measure as measured
-
-        measured(db, timeout, threshold, sample, seed, as_json)
+        _measure(at, threshold, sample, seed, form)
         return
     if sample is not None:
         raise UsageError("--sample goes with --measure")
-    if db != DEFAULT_PATH or db.exists():
-        import lshdb
-
-        with lshdb.open(db, mode="read", timeout=timeout) as database:
+    form.check(at.db)
+    if at != DATABASE or at.db.exists():
+        with at.reading() as database:
             found = database.tune(
                 threshold=threshold,
                 recall=recall,
@@ -117,49 +129,66 @@ def tune(
         threshold = settings.THRESHOLD if threshold is None else threshold
         recall = settings.RECALL if recall is None else recall
         found = tuning.tune(threshold, recall, permutations, construction=construction)
-    _print([*found[:top], *(tuned for tuned in found[top:] if tuned.named)], as_json)
+    _write_tuned([*found[:top], *(tuned for tuned in found[top:] if tuned.named)], form)
     best = next((tuned for tuned in found if tuned.named), found[0]).construction
     picture = plot is not None and _plot(plot, best, threshold)
-    if not as_json and not picture and (on_terminal() or plot is not None):
+    if form.is_text and not picture and (on_terminal() or plot is not None):
         print("\n".join(drawn(best, threshold)))
     if plot is not None and not picture:
         raise LshdbError("--plot needs matplotlib: pip install 'lshdb[plot]'")
 
 
-def _print(found: list[Tuned], as_json: bool) -> None:
+def _write_tuned(found: list[Tuned], form: Form) -> None:
     from lshdb.tuning.choices import SIMILARITIES
 
-    if as_json:
-        for tuned in found:
-            json_line(
-                {
-                    "construction": str(tuned.construction),
-                    "lanes": tuned.construction.lanes,
-                    "bands": tuned.construction.bands,
-                    "rows": tuned.construction.rows,
-                    "recall": tuned.recall,
-                    "curve": dict(zip(map(str, SIMILARITIES), tuned.curve, strict=True)),
-                    "bytes": tuned.bytes,
-                    "candidates": tuned.candidates,
-                    "chosen": tuned.chosen,
-                    "named": tuned.named,
-                }
-            )
-        return
-    names = ["", "construction", "recall", *map(str, SIMILARITIES), "rows", "bytes", "candidates"]
-    rows: list[list[Cell]] = [
-        [
-            "*" * tuned.chosen + "+" * tuned.named,
-            str(tuned.construction),
-            f"{tuned.recall:.4f}",
-            *(f"{p:.2g}" for p in tuned.curve),
-            tuned.construction.bands,
-            tuned.bytes,
-            "" if tuned.candidates is None else f"{tuned.candidates:.4g}",
-        ]
-        for tuned in found
-    ]
-    table(names, rows)
+    numbers = {"construction": str, "lanes": int, "bands": int, "rows": int, "recall": float}
+    curve = {f"{similarity:g}": float for similarity in SIMILARITIES}
+    costs = {"bytes": int, "candidates": float, "chosen": bool, "named": bool}
+    rows = (
+        (
+            *(str(one.construction), one.construction.lanes, one.construction.bands),
+            *(one.construction.rows, one.recall, *one.curve, one.bytes, one.candidates),
+            *(one.chosen, one.named),
+        )
+        for one in found
+    )
+    shown = ("construction", "recall", "0.3", "0.5", "0.7", "bytes", "candidates")
+    write_results({**numbers, **curve, **costs}, rows, form, shown=shown)
+
+
+def _measure(
+    at: DatabaseFile, threshold: float | None, sample: int | None, seed: int, form: Form
+) -> None:
+    """Measure the index, and print it beside what the formulas say."""
+    form.check(at.db)
+    with at.reading() as database, progress_bar("comparing") as progress:
+        measured = database.measure(
+            threshold=threshold, sample=sample, seed=seed, on_progress=progress
+        )
+    kind = "exact similarities" if measured.exact else "estimates: recall looks better than it is"
+    message(
+        f"{measured.sample:,} of {measured.documents:,} documents compared with all, {kind}; "
+        f"index: {measured.construction}"
+    )
+    recall = measured.recall
+    if recall.pairs < _ENOUGH and measured.sample < measured.documents:
+        message(
+            f"only {recall.pairs} of the pairs are similar: --sample with more than "
+            f"{measured.sample} tells recall better"
+        )
+    shown = [name for name in _MEASURED if name not in ("found", "exact")]
+    write_results(_MEASURED, _measured_rows(measured), form, shown=shown)
+
+
+def _measured_rows(measured: Measured) -> Iterator[tuple[Any, ...]]:
+    for one in (measured.recall, *measured.parts):
+        interval = one.recall, one.formula, one.low, one.high
+        yield "recall", one.least, one.below, *interval, one.pairs, one.found, measured.exact
+    for what, value, formula in (
+        ("candidates a query", measured.candidates, measured.candidates_formula),
+        ("precision", measured.precision, measured.precision_formula),
+    ):
+        yield what, None, None, value, formula, None, None, None, None, measured.exact
 
 
 def drawn(construction: Construction, threshold: float) -> list[str]:
@@ -167,26 +196,20 @@ def drawn(construction: Construction, threshold: float) -> list[str]:
 
     >>> from lshdb.model import Construction
     >>> for line in drawn(Construction(6, 16), 0.8)[3:6]:
-    ...     print(line.rstrip())
-    0.8 |                                        ##      |
-    0.7 |                                      ##        |
-    0.6 |                                     #          |
+    ...     print(line)
+    0.8 |                                        ########|############
+    0.7 |                                      ##########|############
+    0.6 |                                     ###########|############
     """
     from lshdb.sketching.constructions import candidate_probability
 
-    level = [
-        round(candidate_probability(x / _WIDTH, construction) * _HEIGHT) for x in range(_WIDTH + 1)
-    ]
-    place = round(threshold * _WIDTH)
+    levels = [candidate_probability(x / _WIDTH, construction) for x in range(_WIDTH + 1)]
     lines = [f"probability that a pair is a candidate: {construction}"]
-    for row in range(_HEIGHT, -1, -1):
-        cells = [" "] * (_WIDTH + 1)
-        cells[place] = "|"
-        for x in range(_WIDTH + 1):
-            low = min(level[x], level[x - 1] + 1) if x else level[x]
-            if low <= row <= level[x]:
-                cells[x] = "#"
-        lines.append(f"{row / _HEIGHT:.1f} |{''.join(cells)}".rstrip())
+    for row in range(_HEIGHT, 0, -1):
+        least = (row - 0.5) / _HEIGHT
+        cells = ["#" if level >= least else " " for level in levels]
+        cells[round(threshold * _WIDTH)] = "|"
+        lines.append(f"{row / _HEIGHT:.1f} |{''.join(cells)}")
     lines.append("    +" + "-" * (_WIDTH + 1))
     lines.append("     0" + f"threshold {threshold:g}".center(_WIDTH - 1) + "1")
     return lines

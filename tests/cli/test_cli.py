@@ -241,15 +241,6 @@ def test_add_and_query_in_a_pipe_with_no_init(command: Command) -> None:
     ]
 
 
-def test_query_with_no_file_makes_one_and_says_so(command: Command) -> None:
-    said = command.done("query", "--text", "no such thing").err.splitlines()
-    assert said == [
-        "lsh.db did not exist; it is made, and is empty",
-        "no document with similarity 0.8 or more",
-    ]
-    assert command.keys() == []
-
-
 def test_add_again_counts_what_changed(command: Command) -> None:
     file = command.directory / "fables.jsonl"
     file.write_text(jsonl(FABLES))
@@ -363,7 +354,7 @@ def test_without_content_similarities_are_estimates(command: Command) -> None:
     assert (match["key"], match["exact"]) == ("fox2", False)
     assert match["similarity"] == match["estimate"]
     assert command.done("query", "--key", "fox").out.split("\t")[1:] == ["estimate", "fox2\n"]
-    assert "content:      not kept\n" in command.done("info").out
+    assert "content:      no\n" in command.done("info").out
     assert command.rows("SELECT DISTINCT content FROM documents") == [(None,)]
 
 

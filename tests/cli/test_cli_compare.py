@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -109,7 +110,12 @@ def test_two_files_need_no_database(tmp_path: Path) -> None:
         (tmp_path / name).write_text("the fox and the grapes")
     result = command.done("compare", "one.txt", "two.txt", "--json")
     assert result.record["similarity"] == 1
-    assert result.err == "lsh.db did not exist; it is made, and is empty\n"
+    assert result.err == (
+        "there is no lsh.db: compared as in a database with the default settings\n"
+    )
+    assert "no such file" in command.fails("compare", "-d", "typo.db", "one.txt", "two.txt")
+    assert "no such file" in command.fails("compare", "one.txt", "a key")
+    assert sorted(os.listdir(tmp_path)) == ["one.txt", "two.txt"]
 
 
 def test_sets_of_the_command(tmp_path: Path) -> None:

@@ -60,18 +60,18 @@ def test_pairs_for_programs(command: Command) -> None:
 
 def test_clusters_for_programs(command: Command) -> None:
     c = "c [red]\x1b[31m"
-    chain, twins = command.done("clusters", "--json", says="").records
-    assert chain == {
-        "cluster": 1,
-        "keep": "a",
-        "members": ["a", "b", c, "d"],
-        "lowest": THIRD,
-        "mean": pytest.approx((NEXT + SECOND + THIRD) / 3),
-        "below": 2,
-        "exact": True,
-    }
-    assert (twins["cluster"], twins["keep"], twins["members"]) == (2, "e", ["e", "f"])
-    assert (twins["lowest"], twins["mean"], twins["below"]) == (1, 1, 0)
+    members = command.done("clusters", "--json", says="").records
+    assert members == [
+        {"cluster": n, "key": key, "keep": keep, "role": role, "similarity": s, "exact": True}
+        for n, key, keep, role, s in (
+            (1, "a", "a", "keep", 1.0),
+            (1, "b", "a", "member", NEXT),
+            (1, c, "a", "below", SECOND),
+            (1, "d", "a", "below", THIRD),
+            (2, "e", "e", "keep", 1.0),
+            (2, "f", "e", "member", 1.0),
+        )
+    ]
     assert command.done("clusters", says="").lines == [
         "1\t1.000000\texact\tkeep\ta",
         "1\t0.818182\texact\tmember\tb",
@@ -90,9 +90,10 @@ def test_star_and_keep(command: Command) -> None:
     c = "c [red]\x1b[31m"
 
     def kept(*options: str) -> dict[str, list[str]]:
-        return {
-            r["keep"]: r["members"] for r in command.done("clusters", "--json", *options).records
-        }
+        found: dict[str, list[str]] = {}
+        for member in command.done("clusters", "--json", *options).records:
+            found.setdefault(member["keep"], []).append(member["key"])
+        return found
 
     assert kept("--star") == {"a": ["a", "b"], c: [c, "d"], "e": ["e", "f"]}
     assert kept("--star", "--keep", "last") == {"d": [c, "d"], "b": ["a", "b"], "f": ["e", "f"]}
@@ -147,7 +148,7 @@ def test_a_person_sees_tables(command: Command) -> None:
     shown, status = command.on_terminal("clusters", "--estimate")
     shown = re.sub(r"\x1b\[\d*m", "", shown)
     assert status == 0
-    assert re.search(r"cluster +estimate +key", shown)
+    assert re.search(r"cluster +estimate +role +key", shown)
     assert re.search(r"2 +1\.0000 +keep +e", shown)
 
 

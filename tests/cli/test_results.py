@@ -9,12 +9,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers import Command
 
 import lshdb
+from lshdb.cli.app import COMMANDS as APP_COMMANDS
 
 KEY = 'a,"quoted" one\x1b[31m'
 """A key that each format writes in another way, and a terminal never gets as it is."""
@@ -28,11 +30,91 @@ MEMBER = {
     "exact": bool,
 }
 MATCH = {"key": str, "similarity": float, "exact": bool, "estimate": float, "bands": int}
-CONTAINED = {"key": str, "containment": float, **MATCH}
+CONTAINED = {**MATCH, "containment": float}
 BUCKET: dict[str, type] = {"band_no": int, "bucket_key": int, "documents": int}
 VALUES = {"n": int, "x": float, "z": str, "t": str, "b": bytes, "n:1": int}
 STATEMENT = """select 1 as n, 1 / 3.0 as x, null as z, 'two' || char(10) || 'lines' as t,
     x'00ff' as b, 2 as n union all select -5, 2, null, '', x'', 9223372036854775807"""
+
+INFO = {
+    "documents": int,
+    "empty": int,
+    "threshold": float,
+    "recall": float,
+    "shingle": str,
+    "permutations": int,
+    "bands": int,
+    "rows": int,
+    "construction": str,
+    "sketch": str,
+    "seed": int,
+    "content": bool,
+    "bytes": int,
+}
+SHOWN = {
+    "key": str,
+    "doc_id": int,
+    "elements": int,
+    "shingles": int,
+    "distinct_shingles": int,
+    "metadata": list,
+    "signature": list,
+    "buckets": list,
+}
+COMPARED = {
+    "a": str,
+    "b": str,
+    "a_shingles": int,
+    "b_shingles": int,
+    "shared": int,
+    "union": int,
+    "similarity": float,
+    "a_in_b": float,
+    "b_in_a": float,
+    "estimate": float,
+    "standard_error": float,
+    "agreeing_lanes": int,
+    "lanes": int,
+    "shared_buckets": list,
+    "bands": int,
+    "candidates": bool,
+    "candidate_probability": float,
+    "passages": list,
+    "shared_elements": list,
+    "agreeing_bands": int,
+}
+TUNED = {
+    "construction": str,
+    "lanes": int,
+    "bands": int,
+    "rows": int,
+    "recall": float,
+    **{f"0.{tenth}": float for tenth in range(1, 10)},
+    "bytes": int,
+    "candidates": float,
+    "chosen": bool,
+    "named": bool,
+}
+MEASURED = {
+    "what": str,
+    "from": float,
+    "to": float,
+    "measured": float,
+    "formula": float,
+    "low": float,
+    "high": float,
+    "pairs": int,
+    "found": int,
+    "exact": bool,
+}
+FINDING = {
+    "finding": str,
+    "kind": str,
+    "count": int,
+    "what": str,
+    "examples": list,
+    "remaining": int,
+}
 
 COMMANDS: dict[str, tuple[list[str], dict[str, type], list[str]]] = {
     "pairs": (["pairs"], PAIR, ["similarity", "exact", "a", "b"]),
@@ -45,9 +127,25 @@ COMMANDS: dict[str, tuple[list[str], dict[str, type], list[str]]] = {
         ["containment", "similarity", "exact", "key"],
     ),
     "buckets": (["buckets", "--top", "5"], BUCKET, list(BUCKET)),
-    "sql": (["sql", STATEMENT], VALUES, list(VALUES)),
+    "sql": (["sql", STATEMENT], VALUES, []),
+    "info": (["info"], INFO, []),
+    "show": (["show", KEY], SHOWN, []),
+    "compare": (["compare", KEY, "b"], COMPARED, []),
+    "tune": (
+        ["tune", "--construction", "and 2, or 3"],
+        TUNED,
+        ["construction", "recall", "0.3", "0.5", "0.7", "bytes", "candidates"],
+    ),
+    "measure": (["tune", "--measure"], MEASURED, list(MEASURED)[:-2]),
+    "check": (
+        ["check", "-d", "damaged.db"],
+        FINDING,
+        ["kind", "count", "what", "examples"],
+    ),
 }
-"""The arguments of a command, the columns of its rows, and those that its text shows."""
+"""The arguments of a command, the columns of its rows, and those that its text shows as lines."""
+OTHERS = {"init", "add", "remove", "dedup", "reindex", "backup", "serve", "spark-dedup"}
+"""Commands whose results are not rows: files, and counts of what was done."""
 Row = dict[str, Any]
 
 
@@ -56,6 +154,10 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("results")
     with lshdb.open(directory / "lsh.db", threshold=0.6, shingle="set") as db:
         db.add_many([(KEY, [*range(9)]), ("b", [*range(10)]), ("c", [*range(2, 10)])])
+        db.backup(directory / "damaged.db")
+    with inspection.sqlite(directory / "damaged.db") as damaged:
+        damaged.execute("DROP VIEW buckets")
+        damaged.execute("DELETE FROM bands WHERE doc_id = 1")
     return directory
 
 
@@ -71,9 +173,11 @@ def from_csv(text: str, columns: dict[str, type]) -> list[Row]:
     assert heading == list(columns)
 
     def value(kind: type, cell: str) -> Any:
+        if not cell:
+            return ""
         if kind is bool:
             return {"true": True, "false": False}[cell]
-        return bytes.fromhex(cell[2:-1]) if kind is bytes else kind(cell)
+        return bytes.fromhex(cell[2:-1]) if kind is bytes else (str if kind is list else kind)(cell)
 
     return [
         {name: value(columns[name], cell) for name, cell in zip(columns, row, strict=True)}
@@ -83,7 +187,15 @@ def from_csv(text: str, columns: dict[str, type]) -> list[Row]:
 
 def told(rows: list[Row]) -> list[Row]:
     """Rows as CSV tells them: a missing value is an empty text."""
-    return [{name: "" if v is None else v for name, v in row.items()} for row in rows]
+    return [{name: "" if v is None else v for name, v in row.items()} for row in flat(rows)]
+
+
+def flat(rows: list[Row]) -> list[Row]:
+    """Rows as tables have them: lists and objects are JSON text."""
+    return [
+        {name: json.dumps(v) if isinstance(v, list | dict) else v for name, v in row.items()}
+        for row in rows
+    ]
 
 
 def escaped(rows: list[Row]) -> list[Row]:
@@ -99,44 +211,53 @@ def test_every_format_has_the_same_columns_and_rows(name: str, directory: Path) 
     arguments, columns, shown = COMMANDS[name]
     command = Command(directory)
 
+    def printed(*options: str) -> str:
+        done = command(*arguments, *options)
+        assert done.status == (1 if name == "check" else 0)
+        return done.out
+
     def saved(suffix: str) -> Path:
-        done = command.done(*arguments, "-o", f"{name}{suffix}")
-        assert done.out == ""
+        assert printed("-o", f"{name}{suffix}") == ""
         return directory / f"{name}{suffix}"
 
     rows = from_json(saved(".jsonl").read_text(), columns)
-    assert len(rows) >= 2
+    assert len(rows) >= (1 if name in ("info", "show", "compare") else 2)
     assert [list(row) for row in rows] == [list(columns)] * len(rows)
 
     table = pq.read_table(saved(".parquet"))
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-    types |= {bytes: pa.binary()}
+    types |= {bytes: pa.binary(), list: pa.string()}
     assert [(field.name, field.type) for field in table.schema] == [
         (column, types[kind]) for column, kind in columns.items()
     ]
-    assert table.to_pylist() == rows
+    assert table.to_pylist() == flat(rows)
     assert from_json(gzip.decompress(saved(".jsonl.gz").read_bytes()).decode(), columns) == rows
     assert from_csv(saved(".csv").read_bytes().decode(), columns) == told(rows)
 
-    printed = command.done(*arguments, "--csv").out
-    assert from_csv(printed, columns) == escaped(told(rows))
-    printed = command.done(*arguments, "--json").out
-    if name == "clusters":  # a cluster is a line
-        clusters = [json.loads(line) for line in printed.splitlines()]
-        found = [(c["cluster"], key, c["keep"]) for c in clusters for key in c["members"]]
-        assert found == [(row["cluster"], row["key"], row["keep"]) for row in rows]
-    else:
-        assert from_json(printed, columns) == rows
-    if name == "sql":  # the text is that of the sqlite3 shell
+    assert from_csv(printed("--csv"), columns) == escaped(told(rows))
+    assert from_json(printed("--json"), columns) == rows
+    if not shown:  # no lines of these columns; other tests say what there is
         return
-    lines = [line.split("\t") for line in command.done(*arguments).lines]
-    assert lines == [[cell(row[column]) for column in shown] for row in escaped(rows)]
+    lines = [line.split("\t") for line in printed("--heading").splitlines()]
+    wanted = [[cell(row[column]) for column in shown] for row in escaped(rows)]
+    assert lines == [shown, *wanted]
+    assert [line.split("\t") for line in printed().splitlines()] == wanted
+    assert printed("--csv", "--no-heading") == printed("--csv").partition("\n")[2]
 
 
 def cell(value: object) -> str:
     if isinstance(value, bool):
         return "exact" if value else "estimate"
-    return f"{value:.6f}" if isinstance(value, float) else str(value)
+    if isinstance(value, list):
+        return ", ".join(value)
+    if isinstance(value, float):
+        return f"{value:.6f}" if value <= 1 else f"{value:.1f}"
+    return "" if value is None else str(value)
+
+
+def test_every_command_that_prints_rows_is_here() -> None:
+    """A new command has all formats by its parameter `form`, or is named as one without rows."""
+    assert {arguments[0] for arguments, _, _ in COMMANDS.values()} | OTHERS == set(APP_COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -149,7 +270,7 @@ def test_a_format_that_is_not_known_is_refused_before_any_work(name: str, direct
         assert reason.startswith(f"--output {wrong}: the name must end in .csv")
     reason = command.fails(*arguments, "--json", "-o", "rows.csv", status=2)
     assert reason == "give one of --json, --csv and --output"
-    (directory / "own.csv").symlink_to("lsh.db")
+    (directory / "own.csv").symlink_to("damaged.db" if name == "check" else "lsh.db")
     assert "is the same file as" in command.fails(*arguments, "-o", "own.csv", status=2)
     (directory / "own.csv").unlink()
     assert sorted(directory.iterdir()) == before

@@ -16,6 +16,7 @@ from helpers import Command
 
 import lshdb
 from lshdb.errors import DamagedFile, NewerFormat, NotADatabase, ReadOnly, StoreError
+from lshdb.maintenance.findings import PROBLEMS, REPAIRS
 from lshdb.sketching.banding import bucket_keys
 from lshdb.store.schema import _tokens
 
@@ -536,21 +537,14 @@ def test_the_command(tmp_path: Path, damaged: Callable[..., Path]) -> None:
     assert "--repair" in result.err
     result = lshdb_("check", "--repair", "--json")
     assert result.status == 0, result.err
-    assert result.records == [
-        {
-            "problem": "schema",
-            "count": 1,
-            "examples": ["view buckets is missing"],
-            "remaining": 0,
-        },
-        {
-            "problem": "band-wrong",
-            "count": 19,
-            "examples": [f"band {band} has 7 rows, not 8" for band in range(5)],
-            "remaining": 0,
-        },
-        {"repair": "schema-made", "count": 1},
-        {"repair": "bands-rebuilt", "count": 19},
+    assert [tuple(record.values()) for record in result.records] == [
+        ("problem", "schema", 1, PROBLEMS["schema"], ["view buckets is missing"], 0),
+        (
+            *("problem", "band-wrong", 19, PROBLEMS["band-wrong"]),
+            *([f"band {band} has 7 rows, not 8" for band in range(5)], 0),
+        ),
+        ("repair", "schema-made", 1, REPAIRS["schema-made"], [], None),
+        ("repair", "bands-rebuilt", 19, REPAIRS["bands-rebuilt"], [], None),
     ]
     clean = lshdb_.done("check", "--deep", says="lsh.db is whole: 9 documents and 152 band rows\n")
     assert clean.out == ""

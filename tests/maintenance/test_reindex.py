@@ -424,10 +424,10 @@ def test_interrupted_it_leaves_the_index_as_it_was(command: Command) -> None:
     before = inspection.contents(command.directory / "lsh.db")
     code = (
         "import contextlib, os, signal\n"
-        "from lshdb.cli import app, progress\n"
+        "from lshdb.cli import app, reindexing\n"
         "def tell(done, total):\n"
         "    if 2 * done > total: os.kill(os.getpid(), signal.SIGINT)\n"
-        "progress.progress_bar = lambda label: contextlib.nullcontext(tell)\n"
+        "reindexing.progress_bar = lambda label: contextlib.nullcontext(tell)\n"
         "app.main()\n"
     )
     child = subprocess.Popen(

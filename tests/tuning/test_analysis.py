@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from pathlib import Path
 
 import inspection
@@ -221,16 +222,17 @@ def test_tune_without_a_database(command: Command) -> None:
     assert len(records) == 5
     first = records[0]
     assert list(first) == [
-        *("construction", "lanes", "bands", "rows", "recall", "curve", "bytes", "candidates"),
-        *("chosen", "named"),
+        *("construction", "lanes", "bands", "rows", "recall"),
+        *(f"0.{tenth}" for tenth in range(1, 10)),
+        *("bytes", "candidates", "chosen", "named"),
     ]
     assert first["construction"] == "and 6, or 16"
     assert (first["lanes"], first["bands"], first["bytes"]) == (96, 16, 832)
-    assert first["curve"]["0.5"] == pytest.approx(0.2227, abs=1e-4)
+    assert first["0.5"] == pytest.approx(0.2227, abs=1e-4)
     assert first["candidates"] is None
     assert [record["chosen"] for record in records] == [True, False, False, False, False]
     lines = command.done("tune").lines
-    assert lines[0].split("\t")[:3] == ["*", "and 6, or 16", "0.9923"]
+    assert lines[0].split("\t")[:2] == ["and 6, or 16", "0.992281"]
     assert list(command.directory.iterdir()) == []
 
 
@@ -248,8 +250,11 @@ def test_tune_with_a_database(command: Command, collection: Path) -> None:
 
 
 def test_tune_draws_its_curve_on_a_terminal(command: Command) -> None:
-    shown, status = command.on_terminal("tune", "--top", "2", columns=160)
+    cascade = "and 4, or 4, and 4, or 4"
+    shown, status = command.on_terminal("tune", "--construction", cascade, columns=80)
     assert status == 0
+    assert re.search(f"{cascade} +0.9733", shown), "a row fits on a line of 80 columns"
+    shown, _ = command.on_terminal("tune", "--top", "2", columns=80)
     assert "probability that a pair is a candidate: and 6, or 16" in shown
     assert "1.0 |" in shown
     assert "threshold 0.8" in shown

@@ -172,19 +172,16 @@ def test_tune_measure(tmp_path: Path) -> None:
     with collection(tmp_path / "lsh.db", "and 6, or 8") as db:
         measured = db.measure(sample=100)
     options = ["tune", "--measure", "--sample", "100"]
-    record = command.done(*options, "--json", says="").record
-    assert record["recall"] == measured.recall.recall
-    assert record["recall_low"] == measured.recall.low
-    assert record["candidates"] == measured.candidates
-    assert record["candidates_formula"] == measured.candidates_formula
-    assert record["precision"] == measured.precision
-    assert [part["pairs"] for part in record["parts"]] == [part.pairs for part in measured.parts]
-    result = command.done(*options)
+    result = command.done(*options, "--json")
     assert "100 of 360 documents compared with all, exact similarities" in result.err
-    table = [line.split("\t") for line in result.lines]
-    assert [row[0] for row in table][:2] == ["recall 0.6 to 1", "recall 0.6 to 0.7"]
-    assert table[0][1:3] == [f"{measured.recall.recall:.4f}", f"{measured.recall.formula:.4f}"]
-    assert table[-2][:2] == ["candidates a query", f"{measured.candidates:.4g}"]
+    recall, *parts, candidates, precision = result.records
+    assert (recall["what"], recall["from"], recall["to"]) == ("recall", 0.6, 1)
+    assert (recall["measured"], recall["low"]) == (measured.recall.recall, measured.recall.low)
+    assert recall["formula"] == measured.recall.formula
+    assert [part["pairs"] for part in parts] == [part.pairs for part in measured.parts]
+    assert candidates["measured"] == measured.candidates
+    assert candidates["formula"] == measured.candidates_formula
+    assert precision["measured"] == measured.precision
     few = command.done("tune", "--measure", "--sample", "1").err
     assert "--sample with more than 1 tells recall better" in few
 

@@ -1,0 +1,53 @@
+"""Documents that a command is given: how they are read, and what could not be read."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+from lshdb.cli.messages import tell
+from lshdb.cli.options import FIELDS, Fields
+
+if TYPE_CHECKING:
+    from lshdb.database import Database
+    from lshdb.model import Content
+    from lshdb.sources.readers import Reader
+    from lshdb.sources.records import Failure
+
+_FAILURES_SHOWN: Final = 20
+
+
+def reader_for(database: Database, fields: Fields = FIELDS, **options: Any) -> Reader:
+    """What reads the documents of a database from files; see lshdb.sources.readers.Reader."""
+    from lshdb.sources.readers import Reader
+
+    stdin = sys.stdin.buffer if sys.stdin else None
+    of_sets = database.settings.shingling.of_sets
+    return Reader(of_sets=of_sets, stdin=stdin, **asdict(fields), **options)
+
+
+def content_of_file(database: Database, name: str) -> Content:
+    """The one document that a file or `-` holds; InputError if it does not."""
+    from lshdb.sources.paths import printable_path
+
+    reader = reader_for(database)
+    content = reader.read_one(name)
+    if reader.replaced:
+        tell(f"{printable_path(name)} is not UTF-8; bad bytes are replaced")
+    return content
+
+
+class Failures:
+    """Tells the first failures, each on a line."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def tell(self, failure: Failure) -> None:
+        """Tell one."""
+        self.count += 1
+        if self.count <= _FAILURES_SHOWN:
+            tell(f"lshdb: {failure.where or repr('')}: {failure.reason}")
+        elif self.count == _FAILURES_SHOWN + 1:
+            tell("lshdb: further failures are counted only")
