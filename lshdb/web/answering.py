@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 import lshdb
 from lshdb.web import views
 from lshdb.web.rendering import HEADERS, Links, Page, html
-from lshdb.web.watching import TIMEOUT
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -25,8 +24,8 @@ _DRAINED: Final = 32_000_000
 """Bytes of a form too large that are read all the same, so that the browser shows our answer."""
 _MOST_FIELDS: Final = 20
 
-# Pages are made here and not in Datasette's threads, which run SQL with a time limit.
-_threads: Final = ThreadPoolExecutor(4, "lshdb-page")
+_files: Final[dict[Path, tuple[int, int]]] = {}
+"""Device and inode of the files that pages were of."""
 
 
 class _Refused(Exception):
@@ -39,22 +38,23 @@ class _Refused(Exception):
 
 async def answer(request: Request, datasette: Datasette) -> Response:
     """Answer a request for an address below /-/lshdb."""
-    parts = request.url_vars["rest"].split("/") if request.url_vars["rest"] else []
-    attached: Attached | None = None
+    from datasette.utils.asgi import Response
+
+    route, _, name = (request.url_vars["rest"] or "").partition("/")
+    database = None
     try:
-        if not parts:
+        if route:
+            attached = await _attached(request, datasette, route)
+            database = attached.name
+            page = await _page(request, attached, name)
+        else:
             await datasette.ensure_permissions(request.actor, ["view-instance"])
             _check_method(request, posted=False)
-            return _response(await _index(request, datasette), Links(datasette, None), None)
-        attached = await _attached(request, datasette, parts[0])
-        page = await _page(request, attached, "/".join(parts[1:]))
+            page = await _index(request, datasette)
     except _Refused as refused:
-        page = _problem(refused.status, str(refused))
-    return _response(
-        page,
-        Links(datasette, None if attached is None else attached.name),
-        None if attached is None else attached.name,
-    )
+        page = Page("problem", _NAMES[refused.status], {"reason": str(refused)}, refused.status)
+    text = html(page, Links(datasette, database), database)
+    return Response.html(text, status=page.status, headers=HEADERS)
 
 
 def style_sheet() -> Response:
@@ -73,17 +73,15 @@ async def _attached(request: Request, datasette: Datasette, route: str) -> Attac
         attached = datasette.get_database(route=tilde_decode(route))
     except KeyError:
         raise _Refused(404, f"there is no database {route}") from None
-    await datasette.ensure_permissions(
-        request.actor,
-        [
-            ("view-table", (attached.name, "documents")),
-            ("view-database", attached.name),
-            "view-instance",
-        ],
-    )
+    await datasette.ensure_permissions(request.actor, _permissions(attached.name))
     if attached.path is None:
         raise _Refused(404, f"{attached.name} is no lshdb database: these pages are for lshdb's")
     return attached
+
+
+def _permissions(name: str) -> list[Any]:
+    """What a visitor needs for our pages of a database: to see its documents."""
+    return [("view-table", (name, "documents")), ("view-database", name), "view-instance"]
 
 
 async def _page(request: Request, attached: Attached, name: str) -> Page:
@@ -96,13 +94,26 @@ async def _page(request: Request, attached: Attached, name: str) -> Page:
 
     def run() -> Page:
         path = Path(attached.path)
-        with lshdb.open(path, mode="read", timeout=TIMEOUT) as database:
+        with lshdb.open(path, mode="read", timeout=views.TIMEOUT) as database:
+            _check_is_as_before(path)
             return make(views.Visit(database, attached.name, arguments, posted))
 
     try:
-        return await asyncio.get_running_loop().run_in_executor(_threads, run)
+        # Not in Datasette's own threads, which run SQL with a time limit.
+        return await asyncio.to_thread(run)
     except lshdb.LshdbError as error:
-        return _problem(_status(error), str(error))
+        raise _Refused(_status(error), str(error)) from error
+
+
+def _check_is_as_before(path: Path) -> None:
+    """StoreError if another file has the name now.
+
+    Datasette has the one before open, whose log SQLite would read as if it were of the new one.
+    """
+    status = os.stat(path)
+    identity = status.st_dev, status.st_ino
+    if _files.setdefault(path, identity) != identity:
+        raise lshdb.StoreError(f"{path} was replaced while it was served: start the server again")
 
 
 def _status(error: lshdb.LshdbError) -> int:
@@ -158,31 +169,23 @@ async def _index(request: Request, datasette: Datasette) -> Page:
     """The databases that are lshdb's."""
     found: list[str] = []
     for name, attached in datasette.databases.items():
-        seen, _ = await datasette.check_visibility(
-            request.actor,
-            permissions=[
-                ("view-table", (name, "documents")),
-                ("view-database", name),
-                "view-instance",
-            ],
-        )
-        if seen and attached.path is not None and await _is_ours(Path(attached.path)):
+        permissions = _permissions(name)
+        seen, _ = await datasette.check_visibility(request.actor, permissions=permissions)
+        path = attached.path
+        if seen and path is not None and await asyncio.to_thread(_is_ours, Path(path)):
             found.append(name)
     databases = [(name, Links(datasette, name).page()) for name in found]
     return Page("index", "Databases of near duplicates", {"databases": databases})
 
 
-async def _is_ours(path: Path) -> bool:
-    def look() -> bool:
-        try:
-            views.version(path)
-        except lshdb.NotADatabase:
-            return False
-        except lshdb.StoreError:
-            return True  # its page says what is wrong
-        return True
-
-    return await asyncio.get_running_loop().run_in_executor(_threads, look)
+def _is_ours(path: Path) -> bool:
+    try:
+        lshdb.open(path, mode="read", timeout=views.TIMEOUT).close()
+    except lshdb.NotADatabase:
+        return False
+    except lshdb.StoreError:
+        return True  # its page says what is wrong
+    return True
 
 
 _NAMES: Final[Mapping[int, str]] = {
@@ -194,13 +197,3 @@ _NAMES: Final[Mapping[int, str]] = {
     500: "The database cannot be used",
     503: "The database is busy",
 }
-
-
-def _problem(status: int, reason: str) -> Page:
-    return Page("problem", _NAMES[status], {"reason": reason}, status=status)
-
-
-def _response(page: Page, links: Links, database: str | None) -> Response:
-    from datasette.utils.asgi import Response
-
-    return Response.html(html(page, links, database), status=page.status, headers=HEADERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -14,7 +15,6 @@ from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
-from collections.abc import Sequence
 
 HEADERS: Final = {
     # Nothing but our style sheet and Datasette's icon; no script, whoever wrote it.
@@ -45,14 +45,12 @@ class Page:
         title: what it is of, for the window and the heading; user text as it is.
         told: what the template tells.
         status: of the response.
-        refresh: whether the browser shall ask again soon.
     """
 
     template: str
     title: str
     told: dict[str, Any] = field(default_factory=dict)
     status: int = 200
-    refresh: bool = False
 
 
 class Links:
@@ -92,21 +90,14 @@ def _with_query(path: str, query: dict[str, object]) -> str:
 
 def html(page: Page, links: Links, database: str | None) -> str:
     """The HTML of a page."""
-    return (
-        _environment()
-        .get_template(f"{page.template}.html")
-        .render(
-            {
-                "title": page.title,
-                "window": _shortened(page.title),
-                "links": links,
-                "database": database,
-                "page": page.template,
-                "refresh": page.refresh,
-                **page.told,
-            }
-        )
-    )
+    common = {
+        "title": page.title,
+        "window": _short(page.title),
+        "links": links,
+        "database": database,
+        "page": page.template,
+    }
+    return _environment().get_template(f"{page.template}.html").render(common | page.told)
 
 
 @functools.cache
@@ -120,13 +111,12 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "key": escaped,
-        "short": _shortened,
+        "short": _short,
         "quoted": quote,
         "visible": visible,
         "number": lambda value: f"{value:,}",
         "share": share,
         "percent": lambda value: f"{min(value, 0.999) if value < 1 else value:.1%}",
-        "bytes": told_bytes,
     }
     return environment
 
@@ -149,29 +139,18 @@ def share(value: float) -> str:
     return f"{min(value, 0.9999) if value < 1 else value:.4f}"
 
 
-def told_bytes(value: int) -> str:
-    """A size for people.
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters, without its middle if it is longer.
 
-    >>> told_bytes(900), told_bytes(16384), told_bytes(3_456_789_012)
-    ('900 bytes', '16.4 kB', '3.5 GB')
+    >>> shortened("a long text", 7)
+    'a l…ext'
     """
-    size = float(value)
-    if size < 1000:
-        return f"{value} bytes"
-    for unit in ("kB", "MB", "GB"):
-        size /= 1000
-        if size < 999.95:
-            return f"{size:.1f} {unit}"
-    return f"{size / 1000:.1f} TB"
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
 
 
-def _shortened(text: str) -> str:
-    """A key as it is shown, without its middle if it is long."""
-    text = escaped(text)
-    if len(text) <= _LONGEST_KEY:
-        return text
-    half = (_LONGEST_KEY - 1) // 2
-    return f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
+def _short(key: str) -> str:
+    return shortened(escaped(key), _LONGEST_KEY)
 
 
 @dataclass(frozen=True, slots=True)

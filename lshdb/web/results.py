@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from lshdb.errors import Cut, limits_noted
 
 _AT_ONCE: Final = 2
 """Results that are made at once; others wait."""
+_TICK: Final = 50_000_000
+"""Nanoseconds within which two writes may leave the same time at a file, with room to spare."""
 
 _T = TypeVar("_T")
 
@@ -23,16 +28,35 @@ class Result(Generic[_T]):
     Attributes:
         value: the result.
         notes: what was said of its limits.
-        version: the state of the file that it is of.
+        state: the state of the file that it is of.
     """
 
     value: _T
     notes: tuple[Cut, ...]
-    version: Hashable
+    state: Hashable
+
+
+def state_of(path: Path) -> Hashable:
+    """What is equal only as long as a database is not written to or replaced.
+
+    SQLite's own data_version would take a connection that stays open. A file that was written to
+    just now has a state that equals no other, for its time of change may stay when it is written
+    to again.
+    """
+    found = []
+    for name in (path, f"{path}-wal"):
+        try:
+            status = os.stat(name)
+        except FileNotFoundError:
+            continue
+        if status.st_size:  # an empty log comes and goes with those who read
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    just_now = any(time.time_ns() - changed < _TICK for _, _, changed in found)
+    return object() if just_now else tuple(found)
 
 
 class Results:
-    """Keeps the last result of each name, and makes a new one when the version is another."""
+    """Keeps the last result of each name, and makes a new one when the state is another."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -41,11 +65,11 @@ class Results:
         self._made: dict[Hashable, Result[Any]] = {}
 
     def get(
-        self, name: Hashable, version: Hashable, make: Callable[[], _T], timeout: float
+        self, name: Hashable, state: Hashable, make: Callable[[], _T], timeout: float
     ) -> Result[_T] | None:
-        """The result of this name and version.
+        """The result of this name and state.
 
-        Where it takes longer than `timeout` seconds, the last one of an earlier version, and None
+        Where it takes longer than `timeout` seconds, the last one of an earlier state, and None
         where there is none: ask again later. While one is made no other of the name is begun, so
         that a file which is written to all the time has a result all the same.
 
@@ -54,23 +78,23 @@ class Results:
         """
         with self._lock:
             made = self._made.get(name)
-            if made is not None and made.version == version:
+            if made is not None and made.state == state:
                 return made
             future = self._being_made.get(name)
             if future is None:
                 future = self._being_made[name] = Future()
                 # A thread of an executor would keep the process from ending.
-                arguments = (future, name, version, make)
+                arguments = (future, name, state, make)
                 threading.Thread(target=self._make, args=arguments, daemon=True).start()
         wait([future], timeout)
         return future.result() if future.done() else made
 
     def _make(
         self,
-        future: Future[Result[Any]],
+        future: Future[Result[_T]],
         name: Hashable,
-        version: Hashable,
-        make: Callable[[], object],
+        state: Hashable,
+        make: Callable[[], _T],
     ) -> None:
         try:
             with self._turn, limits_noted() as notes:
@@ -80,7 +104,7 @@ class Results:
                 del self._being_made[name]
             future.set_exception(error)
         else:
-            result = Result(value, tuple(notes), version)
+            result = Result(value, tuple(notes), state)
             with self._lock:
                 self._made[name] = result
                 del self._being_made[name]

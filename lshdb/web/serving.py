@@ -14,8 +14,9 @@ import uvicorn
 from datasette.app import Datasette
 from datasette.plugins import pm
 
+import lshdb
 from lshdb.errors import LshdbError, UsageError
-from lshdb.web import plugin, views
+from lshdb.web import plugin
 from lshdb.web.rendering import Links
 
 HOST: Final = "127.0.0.1"
@@ -57,12 +58,14 @@ def serve(path: Path, port: int, ready: Callable[[str], None]) -> None:
     with _bound(port) as listening:
         # Ended by another program, it closes its files as when it is interrupted.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-        ready(f"http://{HOST}:{listening.getsockname()[1]}{Links(datasette, name).page()}")
         with suppress(KeyboardInterrupt):
+            ready(f"http://{HOST}:{listening.getsockname()[1]}{Links(datasette, name).page()}")
             uvicorn.Server(config).run(sockets=[listening])
     for database in datasette.databases.values():
         database.close()
-    views.close_files()
+    # Connections that cannot write, as Datasette's, leave the -wal and -shm; this one is the last.
+    with suppress(LshdbError):
+        lshdb.open(path, mode="read").close()
 
 
 def _without_rich() -> None:

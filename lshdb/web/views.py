@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
 import lshdb
@@ -15,10 +14,11 @@ from lshdb.errors import limits_noted
 from lshdb.model import Bucket, Cluster, Comparison, Content, Document, Element
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.web.drawing import bars, s_curve
-from lshdb.web.rendering import Page, pieces
-from lshdb.web.results import Result, Results
-from lshdb.web.watching import TIMEOUT, Watch
+from lshdb.web.rendering import Page, pieces, shortened
+from lshdb.web.results import Results, state_of
 
+TIMEOUT: Final = 5.0
+"""Seconds that a page waits for a file that is locked."""
 LONGEST_QUERY: Final = 200_000
 """Characters of a text that is pasted."""
 _MATCHES: Final = 50
@@ -41,7 +41,6 @@ _WAIT: Final = 1.5
 """Seconds that a page waits for what takes long."""
 
 _T = TypeVar("_T")
-_watch: Final = Watch()
 _results: Final = Results()
 
 
@@ -64,32 +63,25 @@ class Visit:
         return self.arguments[name]
 
 
-def version(path: Path) -> object:
-    """What tells whether a file has changed; StoreError if it is not lshdb's."""
-    return _watch.version(path)
+def _lasting(
+    visit: Visit, what: str, make: Callable[[Database], _T], told: dict[str, Any]
+) -> _T | None:
+    """What takes long, made with a handle of its own; None while it is made for the first time.
 
-
-def close_files() -> None:
-    """Close the handles that pages keep open between requests."""
-    _watch.close()
-
-
-def _lasting(visit: Visit, what: str, make: Callable[[Database], _T]) -> Result[_T] | None:
-    """What takes long, made with a handle of its own; None while it is made for the first time."""
+    Adds to `told` what every page of such a result tells, and whether the browser shall ask again.
+    """
     path = visit.database.path
 
     def run() -> _T:
         with lshdb.open(path, mode="read", timeout=TIMEOUT) as database:
             return make(database)
 
-    return _results.get((path, what), version(path), run, _WAIT)
-
-
-def _waiting(told: dict[str, object], visit: Visit, result: Result[_T] | None) -> bool:
-    """Add what every page tells of a lasting result; whether the browser shall ask again."""
-    told["notes"] = () if result is None else result.notes
-    told["outdated"] = result is not None and result.version != version(visit.database.path)
-    return result is None
+    state = state_of(path)
+    found = _results.get((path, what), state, run, _WAIT)
+    told["refresh"] = found is None
+    told["notes"] = () if found is None else found.notes
+    told["outdated"] = found is not None and found.state != state
+    return None if found is None else found.value
 
 
 # overview
@@ -99,16 +91,15 @@ def overview(visit: Visit) -> Page:
     """Documents, settings, the S-curve, sizes of buckets."""
     database = visit.database
     info = database.info()
-    found = _lasting(visit, "buckets", _bucket_sizes)
-    told: dict[str, object] = {
+    told: dict[str, Any] = {
         "info": info,
         "settings": info.settings,
         "curve": s_curve(info.settings.construction, info.settings.threshold),
-        "bars": None if found is None else bars(found.value[0]),
-        "largest": None if found is None else found.value[1],
     }
-    refresh = _waiting(told, visit, found)
-    return Page("overview", visit.name, told, refresh=refresh)
+    found = _lasting(visit, "buckets", _bucket_sizes, told)
+    told["bars"] = None if found is None else bars(found[0])
+    told["largest"] = None if found is None else found[1]
+    return Page("overview", visit.name, told)
 
 
 def _bucket_sizes(database: Database) -> tuple[dict[int, int], list[Bucket]]:
@@ -160,7 +151,7 @@ def _recall_below(database: Database, least: float) -> float | None:
     return candidate_probability(least, database.settings.construction)
 
 
-def _shown(content: str | tuple[Element, ...] | None) -> dict[str, object]:
+def _shown(content: str | tuple[Element, ...] | None) -> dict[str, Any]:
     """A document's content, cut if it is long."""
     text = content[:_TEXT] if isinstance(content, str) else None
     elements = content[:_ELEMENTS] if isinstance(content, tuple) else None
@@ -186,7 +177,7 @@ def compare(visit: Visit) -> Page:
         a = Document(name, _pasted(visit, visit.posted))
     with limits_noted() as notes:
         compared = visit.database.compare(a, b)
-    told: dict[str, object] = {
+    told: dict[str, Any] = {
         "compared": compared,
         "given": visit.posted is not None,
         "notes": notes,
@@ -203,13 +194,13 @@ def compare(visit: Visit) -> Page:
     return Page("compare", f"{name} and {b}", told)
 
 
-def _side_by_side(compared: Comparison, a: str, b: str) -> dict[str, object]:
+def _side_by_side(compared: Comparison, a: str, b: str) -> dict[str, Any]:
     passages = compared.passages or ()
     one = pieces(a, [(each.a_start, each.a_end) for each in passages], _TEXT)
     other = pieces(b, [(each.b_start, each.b_end) for each in passages], _TEXT)
     numbered = sorted(enumerate(passages, 1), key=lambda each: (-each[1].shingles, each[0]))
     longest = [
-        (number, each, _excerpt(a[each.a_start : each.a_end]))
+        (number, each, shortened(a[each.a_start : each.a_end], _EXCERPT))
         for number, each in numbered[:_PASSAGES]
     ]
     return {
@@ -222,13 +213,6 @@ def _side_by_side(compared: Comparison, a: str, b: str) -> dict[str, object]:
     }
 
 
-def _excerpt(text: str) -> str:
-    if len(text) <= _EXCERPT:
-        return text
-    half = _EXCERPT // 2
-    return f"{text[:half]} \N{HORIZONTAL ELLIPSIS} {text[-half:]}"
-
-
 # clusters
 
 
@@ -239,33 +223,29 @@ def _all_clusters(database: Database) -> list[Cluster]:
 
 def clusters(visit: Visit) -> Page:
     """The groups of similar documents, some on each page."""
-    told: dict[str, object] = {"clusters": None, "preview": _PREVIEW}
-    found = _lasting(visit, "clusters", _all_clusters)
-    refresh = _waiting(told, visit, found)
+    told: dict[str, Any] = {"clusters": None, "preview": _PREVIEW}
+    found = _lasting(visit, "clusters", _all_clusters, told)
     if found is not None:
-        some, told["paging"] = _some(visit, found.value, _CLUSTERS)
-        told["clusters"] = some
-        told["documents"] = sum(len(cluster.members) for cluster in found.value)
+        told["clusters"], told["paging"] = _some(visit, found, _CLUSTERS)
+        told["documents"] = sum(len(cluster.members) for cluster in found)
         told["settings"] = visit.database.settings
-    return Page("clusters", f"Clusters of {visit.name}", told, refresh=refresh)
+    return Page("clusters", f"Clusters of {visit.name}", told)
 
 
 def cluster(visit: Visit) -> Page:
     """The members of one cluster, some on each page."""
     number = _natural(visit.required("number"), "number")
-    told: dict[str, object] = {"cluster": None}
-    found = _lasting(visit, "clusters", _all_clusters)
-    refresh = _waiting(told, visit, found)
+    told: dict[str, Any] = {"cluster": None}
+    found = _lasting(visit, "clusters", _all_clusters, told)
     if found is not None:
-        of_number = [each for each in found.value if each.cluster == number]
-        if not of_number:
+        one = next((each for each in found if each.cluster == number), None)
+        if one is None:
             raise lshdb.KeyNotFound(f"there is no cluster {number:,}")
-        (one,) = of_number
         told["cluster"] = one
         members = list(zip(one.members, one.similarities, strict=True))
         told["members"], told["paging"] = _some(visit, members, _MEMBERS)
         told["threshold"] = visit.database.settings.threshold
-    return Page("cluster", f"Cluster {number:,} of {visit.name}", told, refresh=refresh)
+    return Page("cluster", f"Cluster {number:,} of {visit.name}", told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +277,7 @@ def _natural(text: str, name: str) -> int:
 def query(visit: Visit) -> Page:
     """A box for a text, and the documents similar to it."""
     database = visit.database
-    told: dict[str, object] = {
+    told: dict[str, Any] = {
         "settings": database.settings,
         "text": "",
         "threshold": "",

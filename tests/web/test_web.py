@@ -250,13 +250,18 @@ def test_clusters_and_counts_follow_the_file_and_are_paged(tmp_path: Path) -> No
         assert site.get("clusters", page=4).status == 404
         db.remove_many([f"{i} b" for i in range(45)])
         assert "No two documents" in eventually(site, "clusters").text
-        # Replaced by another file of the same name.
-        db.close()
-        with lshdb.open(tmp_path / "new.db") as new:
-            new.add_many([("new", TEXT), ("new 2", TEXT)])
+
+
+def test_a_file_that_is_replaced_or_gone_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "lsh.db"
+    for name in ("lsh.db", "new.db"):
+        lshdb.open(tmp_path / name).close()
+    with served(tmp_path) as site:
+        assert eventually(site, "clusters").status == 200
         (tmp_path / "new.db").replace(path)
-        assert len(eventually(site, "clusters").page.texts("h2")) == 1
-        assert facts(eventually(site, ""))["Documents"] == "2"
+        replaced = site.get("clusters")
+        assert replaced.status == 500
+        assert "was replaced while it was served" in replaced.page.texts("main")[0]
         path.unlink()
         assert site.get("clusters").status == 500
 
@@ -389,6 +394,16 @@ def test_serving_changes_nothing_and_leaves_nothing_behind(tmp_path: Path, end: 
         assert site.ask("GET", "/lsh/documents").status == 200
         site.post("query", text=TEXT)
     assert inspection.contents(path) == before
+    assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("page", ["/-/lshdb/lsh/document?key=fox", "/lsh/documents"])
+def test_nothing_is_left_behind_whatever_was_shown(tmp_path: Path, end: int, page: str) -> None:
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        db.add("fox", TEXT)
+    with served(tmp_path, end=end) as site:
+        assert site.ask("GET", page).status == 200
     assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
 
 
@@ -533,14 +548,14 @@ def test_pages_know_the_base_url(directory: Path) -> None:
 # what is kept between requests
 
 
-def test_results_are_made_once_for_each_version() -> None:
+def test_results_are_made_once_for_each_state() -> None:
     results, made = Results(), []
 
     def make() -> int:
         made.append(1)
         return len(made)
 
-    values = [results.get("name", version, make, 10) for version in (1, 1, 2, 2, 1)]
+    values = [results.get("name", state, make, 10) for state in (1, 1, 2, 2, 1)]
     assert [each.value for each in values if each is not None] == [1, 1, 2, 2, 3]
     other = results.get("other", 1, make, 10)
     assert other is not None
@@ -559,14 +574,14 @@ def test_while_a_result_is_made_the_one_before_is_told() -> None:
     go.set()
     first = results.get("name", 1, slow, 10)
     assert first is not None
-    assert (first.value, first.version) == ("slow", 1)
+    assert (first.value, first.state) == ("slow", 1)
     go.clear()
     again = results.get("name", 3, slow, 0)
     assert again is first
     go.set()
     last = results.get("name", 3, slow, 10)
     assert last is not None
-    assert last.version == 3
+    assert last.state == 3
 
 
 def test_a_page_of_what_is_not_ready_yet_asks_again(
@@ -586,11 +601,10 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(
             monkeypatch.setattr(views, "_results", results)
             with results._turn, results._turn:  # two others are being made
                 first = view(visit)
-            assert (first.refresh, first.told[waited]) == (True, None)
-            while (page := view(visit)).refresh:
+            assert (first.told["refresh"], first.told[waited]) == (True, None)
+            while (page := view(visit)).told["refresh"]:
                 sleep(0.01)
             assert page.told[waited]
-    views.close_files()
 
 
 def test_limits_are_noted_for_a_thread_and_warned_of_in_others() -> None:
