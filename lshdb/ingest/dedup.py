@@ -253,12 +253,20 @@ class _Kept:
         self._members: list[list[int]] = []  # of each bucket, in the order of their doc_ids
         self._buckets: list[list[int]] = [[] for _ in range(n)]  # of each document
         filled = np.flatnonzero(new.signed.shingles)
+        own_ids = np.array(own, dtype=np.int64)
         owners, found = [filled[:0]], [filled[:0]]
         for band in range(new.signed.bucket_keys.shape[1]):
-            keys, key_of, count = np.unique(
-                new.signed.bucket_keys[filled, band], return_inverse=True, return_counts=True
+            keys, first, key_of, count = np.unique(
+                new.signed.bucket_keys[filled, band],
+                return_index=True,
+                return_inverse=True,
+                return_counts=True,
             )
             owner, doc_ids = store.first_of_buckets(band, keys, most)
+            # A bucket of one document and its old version is no reason for anything.
+            alone = (count == 1) & (np.bincount(owner, minlength=len(keys)) == 1)
+            others = ~alone[owner] | (own_ids[filled[first[owner]]] != doc_ids)
+            owner, doc_ids = owner[others], doc_ids[others]
             shared = count > 1
             shared[owner] = True
             bucket = np.cumsum(shared) - 1 + len(self._members)
@@ -359,10 +367,7 @@ class _Kept:
         return [keys[next(places)] if i >= n else None for i in numbers]
 
     def _candidates(self, number: int) -> set[int]:
-        found: set[int] = set()
-        for its in self._buckets[number]:
-            found.update(self._members[its][:LISTED])
-        return found
+        return set().union(*(self._members[its][:LISTED] for its in self._buckets[number]))
 
     def _compare_block(self, first: int) -> None:
         """Compare documents from the first on with all that they may be asked for.
