@@ -25,16 +25,10 @@ from lshdb.store.guard import Connection, check_may_open, has_log
 from lshdb.store.migrations import make_readable, migrate, newest_format
 from lshdb.store.schema import check_contents, schema_statements, seal
 
-_FIRST_PAUSE: Final = 0.001
-"""Seconds between attempts: so many times the number of the attempt, at the most what follows."""
-_LONGEST_PAUSE: Final = 0.05
-_SHORTEST_PAUSE: Final = 0.0005
-_HALVED_AFTER: Final = 1.5
-"""Seconds of waiting that halve the longest pause."""
+_PAUSE: Final = 0.005
+"""Seconds between two attempts to begin, at the most."""
 _LONG: Final = 0.25
 """Seconds from which on a transaction is long: the next does not follow at once."""
-_GAP: Final = 0.002
-"""Seconds between two long ones, in which one that has waited long looks at least once."""
 
 
 def begin_writing(connection: Connection) -> None:
@@ -42,43 +36,32 @@ def begin_writing(connection: Connection) -> None:
 
     SQLite's own waiting looks ten times a second whether the file is free. Between the batches of
     another writer it is free for some milliseconds: with several writers of large batches one may
-    wait for minutes. Here a writer looks the more often the longer it has waited, and one that had
-    to wait leaves the others a moment after its own transaction. A single writer pays next to
-    nothing.
+    wait for minutes. Here a writer looks every few milliseconds, and one that had to wait itself,
+    or has written for long, leaves the others as much time after its own transaction. A single
+    writer pays next to nothing.
 
     Raises:
         sqlite3.OperationalError: SQLITE_BUSY, after the connection's timeout.
     """
-    _let_others(connection)
     begun = time.monotonic()
-    attempt = 0
+    ended, took = connection.wrote
+    if connection.waited or took > _LONG:
+        time.sleep(max(0.0, ended + min(took, _PAUSE) - begun))
+    connection.waited = False
     connection.execute("PRAGMA busy_timeout = 0")
     try:
         while True:
             try:
                 connection.execute("BEGIN IMMEDIATE")
-                break
+                return
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                left = begun + connection.timeout - time.monotonic()
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or left <= 0:
                     raise
-                waited = time.monotonic() - begun
-                if waited >= connection.timeout:
-                    raise
-            attempt += 1
-            longest = max(_SHORTEST_PAUSE, _LONGEST_PAUSE * 0.5 ** (waited / _HALVED_AFTER))
-            pause = min(_FIRST_PAUSE * attempt, longest) * random.uniform(0.5, 1)
-            time.sleep(min(pause, connection.timeout - waited))
+            connection.waited = True
+            time.sleep(min(random.uniform(0.2, 1) * _PAUSE, left))
     finally:
         connection.execute(f"PRAGMA busy_timeout = {int(connection.timeout * 1000)}")
-    connection.waited = attempt > 0
-
-
-def _let_others(connection: Connection) -> None:
-    """Wait a moment where another may have waited for the end of the last transaction."""
-    ended, took = connection.wrote
-    moment = min(took, _LONGEST_PAUSE) if connection.waited else _GAP if took > _LONG else 0.0
-    if moment and (rest := ended + moment - time.monotonic()) > 0:
-        time.sleep(rest)
 
 
 Mode: TypeAlias = Literal["create", "write", "read"]
@@ -101,8 +84,6 @@ _LOG_BYTES: Final = 64 << 20
 """What a log keeps of its size when it begins again: a long one is cut to this."""
 _LEAST_ROOM: Final = 1 << 20
 """Bytes free on a disk below which it is the reason for errors of reading and writing."""
-_PAUSE: Final = 0.005
-"""Seconds between attempts to switch to WAL."""
 _ADVICE: Final = {
     sqlite3.SQLITE_FULL: "the disk is full; nothing of the last batch was written",
     sqlite3.SQLITE_IOERR: "reading or writing it failed; nothing of the last batch was written",

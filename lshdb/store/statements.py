@@ -4,44 +4,7 @@ A list of values goes in as one JSON array, so that one statement, prepared once
 number of them.
 """
 
-from typing import Final, NamedTuple
-
-
-class ManyRows(NamedTuple):
-    """A statement of one row, and the same of many, which take less time together.
-
-    Attributes:
-        one: its first parameters are those that rows share, if any; then come those of the row.
-        many: the same, with the parameters of `at_once` rows.
-        at_once: how many.
-        shared: how many parameters rows share.
-    """
-
-    one: str
-    many: str
-    at_once: int
-    shared: int = 0
-
-
-def _many(table: str, columns: str, at_once: int, shared: int = 0) -> ManyRows:
-    """An INSERT into so many columns, the first of which may have one value for all rows.
-
-    OR FAIL, as an error ends the transaction anyway: with the usual OR ABORT SQLite keeps a copy
-    of every page that a statement of many rows touches, to undo that statement alone.
-    """
-    own = columns.count(",") + 1 - shared
-
-    def statement(rows: int) -> str:
-        values = (
-            [f"?{place}" for place in (*range(1, 1 + shared), *range(first, first + own))]
-            for first in range(1 + shared, 1 + shared + rows * own, own)
-        )
-        return f"INSERT OR FAIL INTO {table} ({columns}) VALUES " + ", ".join(
-            f"({', '.join(row)})" for row in values
-        )
-
-    return ManyRows(statement(1), statement(at_once), at_once, shared)
-
+from typing import Final
 
 SELECT_SETTINGS: Final = """
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content
@@ -75,8 +38,14 @@ DELETE_DOCUMENTS_FROM: Final = "DELETE FROM documents WHERE doc_id >= ?"
 DELETE_DOCUMENT: Final = "DELETE FROM documents WHERE doc_id = ?"
 INSERT_SIGNATURE: Final = "INSERT INTO signatures (doc_id, signature) VALUES (?, ?)"
 DELETE_SIGNATURE: Final = "DELETE FROM signatures WHERE doc_id = ?"
-INSERT_BANDS: Final = _many("bands", "band_no, bucket_key, doc_id", 200, shared=1)
-"""All of one band."""
+INSERT_BAND: Final = "INSERT OR FAIL INTO bands (band_no, bucket_key, doc_id) VALUES (?1, ?2, ?3)"
+BANDS_AT_ONCE: Final = 200
+# OR FAIL, as an error ends the transaction anyway: with the usual OR ABORT SQLite keeps a copy of
+# every page that a statement of many rows touches, to undo that statement alone.
+INSERT_BANDS: Final = "INSERT OR FAIL INTO bands (band_no, bucket_key, doc_id) VALUES " + ", ".join(
+    f"(?1, ?{place}, ?{place + 1})" for place in range(2, 2 + 2 * BANDS_AT_ONCE, 2)
+)
+"""Rows of one band, three times as fast as one by one."""
 # Without WHERE: SQLite frees whole pages, without a look at their rows.
 DELETE_BANDS: Final = "DELETE FROM bands"
 DELETE_BAND: Final = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"

@@ -244,7 +244,7 @@ class Store(StoreReader):
         """
         for band in range(bucket_keys[0].shape[1]):
             keys = np.concatenate([piece[:, band] for piece in bucket_keys])
-            order = np.argsort(keys)  # see sorted_band_rows
+            order = np.argsort(keys)  # pages are then visited in order, each once
             self.append_bands(band, keys[order], doc_ids[order])
 
     def append_bands(
@@ -264,25 +264,11 @@ class Store(StoreReader):
     def unindex(self, doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]) -> None:
         """Delete the signatures and band rows of documents int64[n], buckets int64[n, b]."""
         for band in range(bucket_keys.shape[1]):
-            rows = sorted_band_rows(doc_ids, bucket_keys[:, band], band)
-            self._run_many(sql.DELETE_BAND, rows.tolist())
+            order = np.argsort(bucket_keys[:, band])
+            keys = bucket_keys[order, band].tolist()
+            rows = zip(repeat(band), keys, doc_ids[order].tolist(), strict=False)
+            self._run_many(sql.DELETE_BAND, rows)
         self._run_many(sql.DELETE_SIGNATURE, [(doc_id,) for doc_id in doc_ids.tolist()])
-
-
-def sorted_band_rows(
-    doc_ids: npt.NDArray[np.int64], keys: npt.NDArray[np.int64], band: int
-) -> npt.NDArray[np.int64]:
-    """The rows of one band in the order of the table, int64[n, 3]: band_no, bucket_key, doc_id.
-
-    B-tree pages are then visited in order, each once; rows in the order of documents take many
-    times as long.
-    """
-    order = np.argsort(keys)
-    rows = np.empty((len(keys), 3), dtype=np.int64)
-    rows[:, 0] = band
-    rows[:, 1] = keys[order]
-    rows[:, 2] = doc_ids[order]
-    return rows
 
 
 def insert_rows(
@@ -292,13 +278,13 @@ def insert_rows(
     doc_ids: npt.NDArray[np.int64],
 ) -> None:
     """Insert sorted rows of a band, int64[n] both, many at once, by a function that runs SQL."""
-    rows = sql.INSERT_BANDS
-    statements, rest = divmod(len(keys), rows.at_once)
-    whole = len(keys) - rest
-    values = np.empty((statements, 1 + 2 * rows.at_once), dtype=np.int64)
+    at_once = sql.BANDS_AT_ONCE
+    statements = len(keys) // at_once
+    whole = statements * at_once
+    values = np.empty((statements, 1 + 2 * at_once), dtype=np.int64)
     values[:, 0] = band
-    values[:, 1::2] = keys[:whole].reshape(statements, rows.at_once)
-    values[:, 2::2] = doc_ids[:whole].reshape(statements, rows.at_once)
-    run_many(rows.many, (row.tolist() for row in values))
+    values[:, 1::2] = keys[:whole].reshape(statements, at_once)
+    values[:, 2::2] = doc_ids[:whole].reshape(statements, at_once)
+    run_many(sql.INSERT_BANDS, (row.tolist() for row in values))
     last = zip(repeat(band), keys[whole:].tolist(), doc_ids[whole:].tolist(), strict=False)
-    run_many(rows.one, list(last))
+    run_many(sql.INSERT_BAND, list(last))
