@@ -529,20 +529,18 @@ class Database:
         ...     db.query("the FOX, and the grapes")
         [Match(key='fox', similarity=1.0, exact=True, estimate=1.0, bands=16, containment=None)]
         """
-        with self._store.reading():
-            least = self._store.settings.threshold if threshold is None else threshold
-            asked = Query(
-                content,
-                key,
-                top,
-                least,
-                estimate,
-                exhaustive,
-                containment,
-                where=where,
-                parameters=parameters,
-            )
-            return search(self._store, asked)
+        asked = Query(
+            content,
+            key,
+            top,
+            threshold,
+            estimate,
+            exhaustive,
+            containment,
+            where=where,
+            parameters=parameters,
+        )
+        return search(self._store, asked)
 
     def query_signature(
         self,

@@ -126,9 +126,7 @@ def query_signature(
     """The stored documents similar to one signature; see Database.query_signature."""
     check_made_with(store, made_with)
     row = lanes(np.asarray(signature)[np.newaxis], store.settings.permutations)[0]
-    with store.reading():
-        least = store.settings.threshold if threshold is None else threshold
-        return search(store, Query(None, None, top, least, True, exhaustive, signature=row))
+    return search(store, Query(None, None, top, threshold, True, exhaustive, signature=row))
 
 
 def _sizes(

@@ -18,7 +18,7 @@ from lshdb.search.limits import QUERY_BEST, QUERY_FIRST
 from lshdb.search.similarity import estimates
 from lshdb.sketching.banding import BucketKeys, bucket_keys
 from lshdb.sketching.constructions import candidates_among, evaluate
-from lshdb.store.store import Store
+from lshdb.store.lookups import StoreReader
 
 _AT_ONCE: Final = 10_000
 """Signatures in memory at once: 5 MB of 128 lanes."""
@@ -53,19 +53,21 @@ class Candidates:
         return Candidates(*chosen, self.cut, self.read)
 
 
-def buckets_of(store: Store, signature: Signature) -> BucketKeys:
+def buckets_of(store: StoreReader, signature: Signature) -> BucketKeys:
     """The bucket keys int64[b] of a signature uint32[k]."""
     keys: BucketKeys = _bucket_keys(store, signature[np.newaxis])[0]
     return keys
 
 
-def candidate_ids(store: Store, signature: Signature) -> tuple[DocIds, npt.NDArray[np.int64]]:
+def candidate_ids(store: StoreReader, signature: Signature) -> tuple[DocIds, npt.NDArray[np.int64]]:
     """All candidates, int64[c] ascending, and in how many bands each shares a bucket, int64[c]."""
     rows = store.members_by_band(buckets_of(store, signature))
     return candidates_among(*rows, store.settings.construction)
 
 
-def all_in_buckets(store: Store, signature: Signature, keep: Keep | None = None) -> Candidates:
+def all_in_buckets(
+    store: StoreReader, signature: Signature, keep: Keep | None = None
+) -> Candidates:
     """All candidates: documents that share a bucket, in a cascade those that make it true."""
     found, bands = candidate_ids(store, signature)
     if keep is not None:
@@ -74,7 +76,7 @@ def all_in_buckets(store: Store, signature: Signature, keep: Keep | None = None)
     return _with_estimates(store, signature, found, bands)
 
 
-def best_in_buckets(store: Store, signature: Signature, top: int) -> Candidates:
+def best_in_buckets(store: StoreReader, signature: Signature, top: int) -> Candidates:
     """The candidates, but of buckets that are too large only some.
 
     Of a bucket of more than QUERY_FIRST (or `top`) documents those added first are read. Of
@@ -113,7 +115,7 @@ def best_in_buckets(store: Store, signature: Signature, top: int) -> Candidates:
     return found.chosen(kept)
 
 
-def all_documents(store: Store, signature: Signature, keep: Keep | None = None) -> Candidates:
+def all_documents(store: StoreReader, signature: Signature, keep: Keep | None = None) -> Candidates:
     """All documents that have a signature."""
     own = buckets_of(store, signature)
     doc_ids = [np.empty(0, dtype=np.int64)]
@@ -130,7 +132,7 @@ def all_documents(store: Store, signature: Signature, keep: Keep | None = None) 
 
 
 def _with_estimates(
-    store: Store, signature: Signature, found: DocIds, bands: npt.NDArray[np.int64]
+    store: StoreReader, signature: Signature, found: DocIds, bands: npt.NDArray[np.int64]
 ) -> Candidates:
     estimated = [np.empty(0)]
     for start in range(0, len(found), _AT_ONCE):
@@ -139,5 +141,5 @@ def _with_estimates(
     return Candidates(found, bands, np.concatenate(estimated))
 
 
-def _bucket_keys(store: Store, signatures: Signature) -> BucketKeys:
+def _bucket_keys(store: StoreReader, signatures: Signature) -> BucketKeys:
     return bucket_keys(signatures, store.settings.construction, store.settings.seed)

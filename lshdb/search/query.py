@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,7 +27,7 @@ from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.minhash import EMPTY
 from lshdb.sketching.signing import sign
 from lshdb.store.conditions import Parameters
-from lshdb.store.lookups import DocumentRow
+from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.store import Store
 
 _VERIFIED_FIRST: Final = 64
@@ -39,12 +38,15 @@ _MOST: Final = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What `Database.query` was asked; see there. Illegal ones raise UsageError."""
+    """What `Database.query` was asked; see there. Illegal ones raise UsageError.
+
+    The threshold None is that of the database, as it is when the query begins.
+    """
 
     content: Content | None
     key: str | None
     top: int | None
-    threshold: float
+    threshold: float | None
     estimate: bool
     exhaustive: bool
     containment: bool = False
@@ -57,7 +59,7 @@ class Query:
             raise UsageError("a query takes either a document or a key")
         if self.top is not None and self.top < 1:
             raise UsageError(f"top {self.top} is not at least 1")
-        if not 0 < self.threshold <= 1:
+        if self.threshold is not None and not 0 < self.threshold <= 1:
             raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
         if self.where is None and self.parameters:
             raise UsageError("parameters are for an expression, and there is no where")
@@ -96,24 +98,31 @@ class _Scores:
 
 def search(store: Store, query: Query) -> list[Match]:
     """The matches of a query, best first."""
+    if query.where is None:
+        with store.reading():
+            return _search(store, query, None)
+    with store.where(query.where, query.parameters) as (reader, condition):
+        return _search(reader, query, condition.matching)
+
+
+def _search(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
+    """The same, in a transaction."""
     exact = store.settings.content and not query.estimate
     if query.containment and store.settings.shingling.foreign:
         raise UsageError("of signatures that were made elsewhere no containment can be told")
-    with ExitStack() as stack:
-        keep = None
-        if query.where is not None:
-            condition = store.condition(query.where, query.parameters)
-            keep = stack.enter_context(condition).matching
-        stack.enter_context(store.reading())
-        asked = _document_of(store, query, exact)
-        if asked.signature is None:
-            return []
-        found = _candidates(store, query, asked.signature, keep)
-        if asked.doc_id >= 0:
-            found = found.chosen(found.doc_ids != asked.doc_id)
-        scores = (_verified if exact else _estimated)(store, query, asked, found)
-        scores = _best(found, scores, query)
-        keys = store.keys_of(found.doc_ids[scores.places])
+    asked = _document_of(store, query, exact)
+    if asked.signature is None:
+        return []
+    found = _candidates(store, query, asked.signature, keep)
+    if asked.doc_id >= 0:
+        found = found.chosen(found.doc_ids != asked.doc_id)
+    threshold = store.settings.threshold if query.threshold is None else query.threshold
+    if exact:
+        scores = _verified(store, query, asked, found, threshold)
+    else:
+        scores = _estimated(store, query, asked, found)
+    scores = _best(found, scores, query.top, threshold)
+    keys = store.keys_of(found.doc_ids[scores.places])
     if found.cut and not _is_certain(scores, query.top):
         warn_of_limit(query_cut(found.cut, found.read))
     found = found.chosen(scores.places)
@@ -134,7 +143,7 @@ def search(store: Store, query: Query) -> list[Match]:
     ]
 
 
-def row_of_key(store: Store, key: str) -> DocumentRow:
+def row_of_key(store: StoreReader, key: str) -> DocumentRow:
     """The stored document of a key; KeyNotFound if there is none."""
     row = store.document(key)
     if row is None:
@@ -142,7 +151,7 @@ def row_of_key(store: Store, key: str) -> DocumentRow:
     return row
 
 
-def _document_of(store: Store, query: Query, exact: bool) -> _Asked:
+def _document_of(store: StoreReader, query: Query, exact: bool) -> _Asked:
     if query.signature is not None:
         is_empty = bool((query.signature == EMPTY).all())
         return _Asked(None, None if is_empty else query.signature, 0, -1)
@@ -163,12 +172,12 @@ def _document_of(store: Store, query: Query, exact: bool) -> _Asked:
     return _Asked(hashes, signature, 0 if hashes is None else len(hashes), -1)
 
 
-def _hashes(store: Store, document: Content) -> npt.NDArray[np.uint64]:
+def _hashes(store: StoreReader, document: Content) -> npt.NDArray[np.uint64]:
     return distinct_shingles([document], store.settings.shingling, store.settings.seed).hashes
 
 
 def _candidates(
-    store: Store, query: Query, signature: npt.NDArray[np.uint32], keep: Keep | None
+    store: StoreReader, query: Query, signature: npt.NDArray[np.uint32], keep: Keep | None
 ) -> Candidates:
     if query.exhaustive:
         return all_documents(store, signature, keep)
@@ -179,7 +188,7 @@ def _candidates(
     return best_in_buckets(store, signature, min(query.top, _MOST) + 1)
 
 
-def _estimated(store: Store, query: Query, asked: _Asked, found: Candidates) -> _Scores:
+def _estimated(store: StoreReader, query: Query, asked: _Asked, found: Candidates) -> _Scores:
     """The scores of all candidates that signatures tell."""
     contained = None
     if query.containment:
@@ -188,7 +197,9 @@ def _estimated(store: Store, query: Query, asked: _Asked, found: Candidates) -> 
     return _Scores(np.arange(len(found.doc_ids)), found.estimates, contained)
 
 
-def _verified(store: Store, query: Query, asked: _Asked, found: Candidates) -> _Scores:
+def _verified(
+    store: StoreReader, query: Query, asked: _Asked, found: Candidates, threshold: float
+) -> _Scores:
     """The exact scores of the candidates that can be among the matches, judged by estimate.
 
     They are verified in the order of their estimates, and with `top` only as long as one of the
@@ -203,7 +214,7 @@ def _verified(store: Store, query: Query, asked: _Asked, found: Candidates) -> _
     waiting = np.lexsort((found.doc_ids, -expected))
     at_once = len(waiting) if query.top is None else max(_VERIFIED_FIRST, 2 * query.top)
     shared, sizes = np.zeros((2, len(waiting)), dtype=np.int64)
-    level = query.threshold
+    level = threshold
     done = waiting[:0]
     while True:
         possible = found.estimates >= least_estimate(level, lanes)
@@ -231,14 +242,14 @@ def _verified(store: Store, query: Query, asked: _Asked, found: Candidates) -> _
         at_once *= 4
 
 
-def _best(found: Candidates, scores: _Scores, query: Query) -> _Scores:
+def _best(found: Candidates, scores: _Scores, top: int | None, threshold: float) -> _Scores:
     """The scores that reach the threshold, best first, at most `top`."""
     doc_ids, estimates = found.doc_ids[scores.places], found.estimates[scores.places]
     if scores.containments is None:
         order = np.lexsort((doc_ids, -estimates, -scores.similarities))
     else:
         order = np.lexsort((doc_ids, -scores.similarities, -scores.containments))
-    order = order[scores.decisive[order] >= query.threshold][: query.top]
+    order = order[scores.decisive[order] >= threshold][:top]
     return _Scores(
         scores.places[order],
         scores.similarities[order],

@@ -23,7 +23,7 @@ from lshdb.shingling.content import many_from_stored
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.constructions import evaluate
-from lshdb.store.store import Store
+from lshdb.store.lookups import StoreReader
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 """Numbers of documents, or counts."""
@@ -144,7 +144,9 @@ def intersections(one: Hashes, others: Shingles) -> Numbers:
     return _sums(one.take(place, mode="clip") == others.hashes, others.offsets)
 
 
-def shared_with_stored(store: Store, one: Hashes, doc_ids: Numbers) -> tuple[Numbers, Numbers]:
+def shared_with_stored(
+    store: StoreReader, one: Hashes, doc_ids: Numbers
+) -> tuple[Numbers, Numbers]:
     """Compare a document with stored ones whose content is kept.
 
     Args:

@@ -48,7 +48,9 @@ def code_points(text: str) -> npt.NDArray[np.uint32]:
     return np.frombuffer(text.encode(_UTF32, "surrogatepass"), dtype=np.uint32)
 
 
-def word_bounds(codes: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def word_bounds(
+    codes: npt.NDArray[np.uint32],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Where words begin and end in a folded text of code points, int64[words] both.
 
     An ideograph is a word of its own.

@@ -3,7 +3,7 @@
 The expression goes into a statement of lshdb's, so it must not end where lshdb's parenthesis
 does not: what SQLite would read as the end of it, or of the statement, is refused before. What is
 left can be wrong, and can be slow, but it is one expression. It runs where `lshdb sql` runs, on a
-connection that can do nothing but read, of the file as it is at that moment.
+connection that can do nothing but read, and in the transaction of the query that it belongs to.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import QueryError
-from lshdb.store.readonly_sql import explained, sealed_connection
+from lshdb.store.guard import Connection
+from lshdb.store.readonly_sql import explained
 from lshdb.store.rows import SqlValue
 
 Parameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
@@ -48,10 +48,12 @@ A variable may have anything in parentheses directly behind its name, as in Tcl.
 
 
 class Condition:
-    """Tells of which documents an expression is true. Use as a context manager."""
+    """Says of which documents an expression is true."""
 
-    def __init__(self, path: Path, expression: str, parameters: Parameters, timeout: float) -> None:
-        """Prepare to evaluate it.
+    def __init__(
+        self, connection: Connection, path: Path, expression: str, parameters: Parameters
+    ) -> None:
+        """Prepare to evaluate it on a sealed connection.
 
         Raises:
             QueryError: it is not one expression, or would do anything but read.
@@ -61,24 +63,9 @@ class Condition:
         self._parameters = parameters
         self._statement = _MATCHING.format(expression=expression)
         self._candidates = "[]"
-        self._connection = sealed_connection(path, timeout)
-        try:
-            self._connection.create_function("lshdb_candidates", 0, lambda: self._candidates)
-            self.matching(np.empty(0, dtype=np.int64))
-        except BaseException:
-            self._connection.close()
-            raise
-
-    def __enter__(self) -> Condition:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._connection.close()
+        self._connection = connection
+        connection.create_function("lshdb_candidates", 0, lambda: self._candidates)
+        self.matching(np.empty(0, dtype=np.int64))
 
     def matching(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Of which of the documents int64[n] it is true, bool[n]; QueryError if it fails."""

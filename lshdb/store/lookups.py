@@ -22,7 +22,7 @@ from lshdb.store import statements as sql
 from lshdb.store.conditions import Condition, Parameters
 from lshdb.store.connection import connect, file_size, translated_errors
 from lshdb.store.guard import Connection
-from lshdb.store.readonly_sql import run_readonly
+from lshdb.store.readonly_sql import run_readonly, sealed_connection
 from lshdb.store.rows import SettingsRow, SqlValue, blob, integer, integers, text
 
 _T = TypeVar("_T")
@@ -70,6 +70,23 @@ class StoreReader:
             with translated_errors(self.path):
                 connection.execute("BEGIN")
             yield StoreReader(self.path, connection, self._timeout)
+        finally:
+            connection.close()
+
+    @contextmanager
+    def where(
+        self, expression: str, parameters: Parameters
+    ) -> Iterator[tuple[StoreReader, Condition]]:
+        """A user's condition on documents, and a reader of the same file at the same moment.
+
+        Both use one connection that can do nothing but read, and one transaction of it.
+        """
+        self._connection.check()
+        connection = sealed_connection(self.path, self._timeout, one_moment=True)
+        try:
+            condition = Condition(connection, self.path, expression, parameters)
+            connection.text_factory = str  # what is no UTF-8 is damage again
+            yield StoreReader(self.path, connection, self._timeout), condition
         finally:
             connection.close()
 
@@ -264,10 +281,6 @@ class StoreReader:
         """Run a user's SQL on a connection that only reads: column names and rows."""
         self._connection.check_file()
         return run_readonly(self.path, statement, self._timeout)
-
-    def condition(self, expression: str, parameters: Parameters) -> Condition:
-        """A user's condition on documents, to be closed after use."""
-        return Condition(self.path, expression, parameters, self._timeout)
 
     def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:
         doc_id, key, shingles, metadata, content, signature = row

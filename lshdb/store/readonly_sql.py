@@ -95,11 +95,16 @@ def _authorize(
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
-def sealed_connection(path: Path, timeout: float) -> Connection:
-    """A connection for SQL that a user wrote: whatever it says, it can only read."""
+def sealed_connection(path: Path, timeout: float, *, one_moment: bool = False) -> Connection:
+    """A connection for SQL that a user wrote: whatever it says, it can only read.
+
+    With `one_moment` it is in a transaction, and sees one state of the file until it is closed.
+    """
     connection = connect(path, "read", timeout, sealed=True)
     try:
         with translated_errors(path):
+            if one_moment:
+                connection.execute("BEGIN")  # no SQL may, once it is sealed
             register_functions(connection)
             connection.set_authorizer(_authorize)
             for limit, value in _LIMITS.items():

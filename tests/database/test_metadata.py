@@ -10,6 +10,7 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import inspection
 import numpy as np
@@ -27,7 +28,8 @@ from lshdb.model import Document
 from lshdb.search import buckets as lookup
 from lshdb.sources.metadata import DEEPEST, to_json
 from lshdb.sources.records import RecordParser
-from lshdb.store.conditions import check_expression
+from lshdb.store.conditions import Condition, check_expression
+from lshdb.store.lookups import StoreReader
 
 PARSER = RecordParser(False, "id", "text", "set", False, False)
 FOX = "the fox and the grapes"
@@ -361,6 +363,37 @@ def test_a_file_of_format_1_is_read_as_it_is_and_migrated_when_written(many: Pat
     assert inspection.rows(many, "PRAGMA user_version") == [(2,)]
     assert lshdb.check(many).problems == ()
     inspection.check(many)
+
+
+@pytest.mark.parametrize("exhaustive", [False, True])
+@pytest.mark.parametrize("step", ["document", "matching", "signatures", "contents", "keys_of"])
+def test_a_query_with_a_condition_sees_one_state_while_another_writes(
+    path: Path, step: str, exhaustive: bool
+) -> None:
+    owner = Condition if step == "matching" else StoreReader
+    own = getattr(owner, "all_signatures" if exhaustive and step == "signatures" else step)
+    with lshdb.open(path) as writer, lshdb.open(path, mode="read") as reader:
+        writer.add("q", FOX)
+        writer.add("x", FOX, {"wanted": 1})
+        writer.add("y", FOX, {"wanted": 0})
+        written: list[object] = []
+
+        def write_first(self: object, *arguments: object) -> object:
+            if self is not writer._store and not written:
+                written.append(self)
+                writer.add_many([("x", "other"), Document("y", FOX, {"wanted": 1})])
+                writer.add("z", FOX, {"wanted": 1})
+            return own(self, *arguments)
+
+        def asked() -> list[str]:
+            where = "metadata ->> 'wanted' = ?"
+            found = reader.query(key="q", where=where, parameters=[1], exhaustive=exhaustive)
+            return [match.key for match in found]
+
+        with mock.patch.object(owner, own.__name__, write_first):
+            assert asked() == ["x"]
+        assert written
+        assert asked() == ["y", "z"]
 
 
 def test_conditions_look_documents_up(many: Path) -> None:
