@@ -13,11 +13,23 @@ from helpers import Command
 from lshdb.sources import records
 from lshdb.sources.readers import Item, Reader
 
+LONGEST = (
+    "test_spark.py",
+    "test_bench.py",
+    "test_crashes.py",
+    "test_docs.py",
+    "test_packaging.py",
+    "test_web.py",
+    "test_hostile.py",
+    "test_workers.py",
+    "test_database.py",
+    "test_fuzz.py",
+)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that take longest: no processor then waits for them at the end."""
-    first = {"test_spark.py": 0, "test_bench.py": 1, "test_packaging.py": 2}
-    items.sort(key=lambda item: first.get(item.path.name, len(first)))
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else 99)
 
 
 @pytest.fixture(scope="module", params=["json", "orjson"])

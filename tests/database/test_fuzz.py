@@ -33,7 +33,7 @@ def test_a_share_of_the_long_form(tmp_path: Path) -> None:
 NAMES = ("threshold", "recall", "shingle", "permutations", "construction", "sketch", "seed")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(given_settings=st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, ANYTHING)))
 def test_settings_of_any_type(given_settings: dict[str, object]) -> None:
     try:

@@ -110,7 +110,7 @@ def test_word_shingles(text: str, expected: list[tuple[str, ...]]) -> None:
 # texts
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(BATCHES, st.one_of(WORDS, CHARS), st.sampled_from([0, 1, (1 << 63) - 1]))
 def test_a_batch_of_texts_equals_the_oracle(texts: list[str], kind: Shingling, seed: int) -> None:
     assert shingled(texts, kind, seed) == oracle(texts, kind, seed)
@@ -177,7 +177,7 @@ def test_groups_have_every_document_once_and_stay_near_a_block(
 # large texts
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(BATCHES, st.one_of(WORDS, CHARS), st.sampled_from([1, 2, 7, 16]))
 def test_texts_in_pieces_equal_the_oracle(texts: list[str], kind: Shingling, block: int) -> None:
     with blocks_of(block):
