@@ -8,6 +8,8 @@ LshdbError
 |-- InputError          a file or a line that cannot be read as documents
 |-- KeyNotFound         no document has this key
 `-- StoreError          the database file cannot be used
+|-- NoDatabase      there is no file to read
+|-- NoDatabase      no file where one is to be read
 |-- NotADatabase    no lshdb file: another program's, or no SQLite file at all
 |-- NewerFormat     written by a newer lshdb
 |-- DamagedFile     SQLite or lshdb found it broken
@@ -60,6 +62,10 @@ class KeyNotFound(LshdbError, KeyError):
 
 class StoreError(LshdbError):
     """The database file cannot be used."""
+
+
+class NoDatabase(StoreError):
+    """There is no file where a database is to be read."""
 
 
 class NotADatabase(StoreError):

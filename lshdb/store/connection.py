@@ -15,6 +15,7 @@ from lshdb.errors import (
     Busy,
     DamagedFile,
     NewerFormat,
+    NoDatabase,
     NotADatabase,
     QueryError,
     ReadOnly,
@@ -116,6 +117,8 @@ def connect(
             return _opened(path, flags, mode, timeout, whole)
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if mode != "create" and code == sqlite3.SQLITE_CANTOPEN and not path.exists():
+                raise NoDatabase(f"no database at {path}: {_what_is_there(path)}") from None
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
             if mode != "read" or not unable or not _only_directory_is_closed(path):
                 raise
@@ -360,7 +363,21 @@ def _why_not_opened(path: Path) -> str:
     if not path.parent.is_dir():
         return f"there is no directory {path.parent}"
     if not path.exists():
-        if os.access(path.parent, os.W_OK):
-            return "there is no such file; lshdb init or lshdb add makes one"
         return "there is no such file, and its directory may not be written"
     return "permission denied"
+
+
+def _what_is_there(path: Path) -> str:
+    """What there is where a file is missing: another of nearly its name, no directory, nothing."""
+    import difflib
+
+    try:
+        names = [other.name for other in path.parent.iterdir() if other.is_file()]
+    except FileNotFoundError:
+        return f"there is no directory {path.parent}"
+    except OSError:
+        names = []
+    same_kind = [name for name in names if name.endswith((".db", path.suffix or ".db"))]
+    near = difflib.get_close_matches(path.name, same_kind, n=1)
+    advice = f"is {path.with_name(near[0])} meant?" if near else "lshdb init or lshdb add makes one"
+    return f"there is no such file; {advice}"

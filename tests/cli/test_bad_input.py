@@ -170,7 +170,8 @@ def test_a_text_from_the_command_line_need_not_be_utf8(command: Command, databas
     assert command.done("query", "--text", b"one \xff").err.startswith("no document")
     (command.directory / os.fsdecode(b"\xff.db")).write_bytes(database.read_bytes())
     assert command.done("query", "-d", b"\xff.db", "--text", TEXT).out == "1.000000\texact\tgood\n"
-    assert "cannot be opened" in command.fails("info", "-d", b"no\xff.db")
+    reason = command.fails("info", "-d", b"no\xff.db")
+    assert reason.startswith("no database at no\\udcff.db: there is no such file")
 
 
 # files
@@ -272,8 +273,6 @@ def test_database_paths_that_are_none(command: Command, database: Path) -> None:
         newer.execute("PRAGMA user_version = 99")
     before = {path.name: path.read_bytes() for path in root.iterdir()}
     reasons = {
-        "nosuch.db": "no such file",
-        "missing/x.db": "missing",
         ".": "directory",
         "text.db": "not an SQLite database",
         "empty.db": "empty",

@@ -93,6 +93,40 @@ def test_help_of_all_names_the_commands(command: Command) -> None:
     assert all(f"\n  {name} " in help for name in FLAGS)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["query", "--text", "a"],
+        ["pairs"],
+        ["clusters"],
+        ["compare", "a.txt", "b.txt"],
+        ["show", "a"],
+        ["buckets"],
+        ["sql", "select 1"],
+        ["info"],
+        ["tune"],
+        ["tune", "--measure"],
+        ["check"],
+        ["backup", "copy.db"],
+        ["remove", "a"],
+        ["reindex", "--threshold", "0.5"],
+    ],
+    ids=" ".join,
+)
+def test_a_mistyped_database_is_never_made(arguments: list[str], command: Command) -> None:
+    for name in ("a.txt", "b.txt"):
+        (command.directory / name).write_text("a text")
+    command.done("init", "-d", "library.db")
+    before = sorted(os.listdir(command.directory))
+    for name, advice in (
+        ("libary.db", "there is no such file; is library.db meant?"),
+        ("other", "there is no such file; lshdb init or lshdb add makes one"),
+        ("nowhere/x.db", "there is no directory nowhere"),
+    ):
+        assert command.fails(*arguments, "-d", name) == f"no database at {name}: {advice}"
+        assert sorted(os.listdir(command.directory)) == before
+
+
 def test_version_also_of_the_module(command: Command) -> None:
     assert command.done("--version", says="").out == f"lshdb {lshdb.__version__}\n"
     module = subprocess.run(

@@ -16,6 +16,7 @@ import lshdb
 from lshdb.errors import (
     DamagedFile,
     NewerFormat,
+    NoDatabase,
     NotADatabase,
     ReadOnly,
     SettingsError,
@@ -141,7 +142,7 @@ def test_every_table_and_view_of_the_schema_is_looked_for(path: Path) -> None:
 def test_a_missing_file_is_made_by_mode_create_only(path: Path, mode: Mode) -> None:
     with pytest.raises(StoreError, match="no such file") as raised:
         lshdb.open(path, mode=mode)
-    assert type(raised.value) is StoreError
+    assert type(raised.value) is NoDatabase
     assert list(path.parent.iterdir()) == []
 
 
