@@ -14,7 +14,7 @@ from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
 from lshdb.model import AddReport, Match, Settings
 from lshdb.search.query import Query, search
-from lshdb.shingling.content import DIGEST_BYTES, digest
+from lshdb.shingling.content import DIGEST_BYTES, LARGEST, digest
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.minhash import EMPTY, Signatures
 from lshdb.sketching.signature_sets import SignatureSet, Sketching
@@ -145,6 +145,8 @@ def _sizes(
         raise ContentError("numbers of shingles are integers, one for each document")
     if len(sizes) == len(empty) and ((sizes < 0).any() or (empty != (sizes == 0)).any()):
         raise ContentError("a document without shingles has 4294967295 in all lanes, no other has")
+    if len(sizes) and sizes.max() > LARGEST:
+        raise ContentError(f"no document has more than {LARGEST:,} shingles")
     return sizes.astype(np.int64)
 
 

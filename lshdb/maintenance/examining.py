@@ -15,7 +15,7 @@ import numpy.typing as npt
 from lshdb.errors import ContentError, DamagedFile, QueryError
 from lshdb.maintenance.findings import PROBLEMS, OnProgress, Problem, ProblemKind
 from lshdb.model import Content, Settings
-from lshdb.shingling.content import cleaned, digest, encoded, from_stored
+from lshdb.shingling.content import LARGEST, cleaned, digest, encoded, from_stored
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import from_json
@@ -236,7 +236,7 @@ def faults_of(batch: AuditedDocuments, settings: Settings, deep: bool) -> Faults
         "content-missing": ~batch.filled & settings.content,
         "metadata": _bad_metadata(batch.metadata),
         "digest": digests != DIGEST_BYTES,
-        "shingles": shingles < 0,
+        "shingles": (shingles < 0) | (shingles > LARGEST),
         # Neither has a signature of another size a use, nor one of a document without shingles.
         "signature": (sizes >= 0) & ((sizes != 4 * settings.permutations) | (shingles <= 0)),
         "signature-missing": (sizes < 0) & (shingles > 0),

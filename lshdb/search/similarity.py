@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.errors import DamagedFile
 from lshdb.model import Construction, Settings, Shingles
 from lshdb.shingling.content import many_from_stored
 from lshdb.shingling.hashing import Hashes
@@ -385,10 +386,7 @@ class Exact:
         found[self._same[one] == self._same[other]] = 1.0
         different = np.flatnonzero(found == 0)
         a, b = one[different], other[different]
-        unread = _marked(a, b, len(self._doc_ids))
-        for some in self._batches(unread[~self._read[unread]]):
-            self._make_room(int(self.sizes[some].sum()))
-            self._take(some)
+        self._read_unread(_marked(a, b, len(self._doc_ids)))
         bound = most_shared(self.sizes, self._parities, a, b)
         chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= least
         different, a, b = different[chosen], a[chosen], b[chosen]
@@ -401,6 +399,7 @@ class Exact:
     def sets(self, documents: Numbers) -> Iterator[tuple[Numbers, Shingles]]:
         """The distinct shingle hashes of documents int64[n], some at a time, with their numbers."""
         for some in self._batches(documents):
+            self._read_unread(some)
             self._keep(some)
             sizes = self.sizes[some]
             hashes = self._hashes[_places(self._starts[some], sizes)]
@@ -410,8 +409,13 @@ class Exact:
         """Cut documents into batches of about as many shingles as are read in one go."""
         return (documents[part] for part in _parts(self.sizes[documents], _READ))
 
+    def _read_unread(self, documents: Numbers) -> None:
+        """Read those of the documents that were never read."""
+        for some in self._batches(documents[~self._read[documents]]):
+            self._take(some)
+
     def _keep(self, documents: Numbers) -> None:
-        """Have the hashes of these documents, which fit, in memory at once."""
+        """Have the hashes of these documents, which were read and fit, in memory at once."""
         missing = documents[self._starts[documents] < 0]
         if self._used + self.sizes[missing].sum() > len(self._hashes):
             self._make_room(int(self.sizes[documents].sum()))
@@ -429,15 +433,22 @@ class Exact:
             self._hashes = np.empty(count, dtype=np.uint64)
 
     def _take(self, documents: Numbers) -> None:
-        """Read documents, for whose hashes there is room."""
+        """Read documents."""
         shingling = self._settings.shingling
         contents = many_from_stored([*self._contents(self._doc_ids[documents])], shingling)
         own = distinct_shingles(contents, shingling, self._settings.seed)
         del contents
         if not self._read[documents].all():
-            self.sizes[documents] = np.diff(own.offsets)
+            sizes = np.diff(own.offsets)
+            if (sizes > self.sizes[documents]).any():
+                raise DamagedFile(
+                    "the file says of a document that it has fewer shingles than it has: "
+                    "see lshdb check --deep"
+                )
+            self.sizes[documents] = sizes
             self._parities[documents] = parities(own, self._parities.shape[1])
             self._read[documents] = True
+        self._make_room(len(own.hashes))
         self._hashes[self._used : self._used + len(own.hashes)] = own.hashes
         self._starts[documents] = self._used + own.offsets[:-1]
         self._used += len(own.hashes)

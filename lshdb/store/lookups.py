@@ -7,7 +7,7 @@ A join is read as a stream, for minutes where there are many pairs. It has a rea
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile, QueryError
 from lshdb.model import Bucket, Settings
+from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.store import statements as sql
 from lshdb.store.conditions import Condition, Parameters
 from lshdb.store.connection import connect, file_size, translated_errors
@@ -31,7 +32,6 @@ _AT_ONCE: Final = 10_000
 in memory where all are wanted, 5 MB of 128 lanes."""
 _ROWS_AT_ONCE: Final = 50_000
 """Band rows of a join in memory as Python's objects: some 10 MB."""
-_DIGEST_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,19 +157,19 @@ class StoreReader:
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.void]]:
         """Shingles of these documents, repetitions counted, int64[n], and their digests V16[n]."""
         shingles = np.empty(len(doc_ids), dtype=np.int64)
-        digests = np.empty(len(doc_ids), dtype=f"V{_DIGEST_BYTES}")
+        digests = np.empty(len(doc_ids), dtype=f"V{DIGEST_BYTES}")
         start = 0
         for rows in self._rows_of(sql.SIZES, doc_ids):
             part = slice(start, start := start + len(rows))
-            shingles[part] = integers(row[:1] for row in rows)
-            blobs = self._joined([row[1] for row in rows], _DIGEST_BYTES, "digest", doc_ids[part])
+            shingles[part] = self._counts(row[:1] for row in rows)
+            blobs = self._joined([row[1] for row in rows], DIGEST_BYTES, "digest", doc_ids[part])
             digests[part] = np.frombuffer(blobs, dtype=digests.dtype)
         return shingles, digests
 
     def lengths(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The lengths of these documents, in characters; in shingles without content: int64[n]."""
         blocks = self._rows_of(sql.LENGTHS, doc_ids)
-        return np.concatenate([np.empty(0, dtype=np.int64), *map(integers, blocks)])
+        return np.concatenate([np.empty(0, dtype=np.int64), *map(self._counts, blocks)])
 
     def keys_of(self, doc_ids: npt.NDArray[np.int64]) -> list[str]:
         """The keys of these documents, in this order."""
@@ -292,7 +292,7 @@ class StoreReader:
         return DocumentRow(
             integer(doc_id),
             text(key),
-            integer(shingles),
+            int(self._counts([(shingles,)])[0]),
             None if metadata is None else text(metadata),
             None if content is None else text(content),
             None if signature is None else self._signature_matrix([(doc_id, signature)])[1][0],
@@ -306,6 +306,17 @@ class StoreReader:
         packed = self._joined([row[1] for row in rows], lanes * 4, "signature", doc_ids)
         matrix = np.frombuffer(packed, dtype="<u4").reshape(len(rows), lanes)
         return doc_ids, matrix.astype(np.uint32, copy=False)
+
+    def _counts(self, rows: Iterable[tuple[SqlValue, ...]]) -> npt.NDArray[np.int64]:
+        """Numbers of shingles or characters of documents, one of each row: int64[n]."""
+        counts = integers(rows)
+        if len(counts) and (counts.min() < 0 or counts.max() > LARGEST):
+            strange = int(counts[(counts < 0) | (counts > LARGEST)][0])
+            raise DamagedFile(
+                f"{self.path} says of a document that it has {strange:,} shingles, and a document "
+                f"has 0 to {LARGEST:,}; restore the file from a copy"
+            )
+        return counts
 
     def _joined(
         self, values: list[SqlValue], width: int, what: str, doc_ids: npt.NDArray[np.int64]

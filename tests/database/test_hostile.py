@@ -230,6 +230,36 @@ def test_values_that_no_table_allows_are_told_as_damage(filled: Path, statement:
         ask()
 
 
+@pytest.mark.parametrize("content", [True, False])
+@pytest.mark.parametrize("shingles", [(1 << 63) - 1, 900_000_001])
+def test_more_shingles_than_a_document_can_have_are_damage(
+    command: Command, shingles: int, content: bool
+) -> None:
+    with lshdb.open(command.directory / "lsh.db", threshold=0.3, content=content) as db:
+        db.add_many([*TEXTS, ("c", TEXTS[0][1] + " and the fox")])
+    alter(command.directory / "lsh.db", f"UPDATE documents SET shingles = {shingles}")
+    told = f"lsh.db says of a document that it has {shingles:,} shingles, and a document"
+    for words in (
+        ["pairs"],
+        ["clusters"],
+        ["clusters", "--star", "--keep", "longest"],
+        ["query", "--key", "a"],
+        ["query", "--text", TEXTS[1][1], "--containment"],
+        ["compare", "a", "b"],
+        ["show", "a"],
+        ["tune", "--measure"],
+    ):
+        if content or words[0] != "tune":  # where nothing is compared exactly, none is read
+            assert command.fails(*words).startswith(told)
+    assert command("check").out.startswith("shingles\t3\t")
+
+
+def test_fewer_shingles_than_a_document_has_are_damage(filled: Path) -> None:
+    alter(filled, "UPDATE documents SET shingles = 1")
+    with lshdb.open(filled, mode="read") as db, pytest.raises(DamagedFile, match="fewer shingles"):
+        list(db.pairs())
+
+
 def test_a_damaged_file_is_read_rightly_or_refused(tmp_path: Path) -> None:
     """The short form of scripts/torture's damaged files."""
     tally = damage.work(0, 60, str(tmp_path), files=40)

@@ -217,6 +217,7 @@ WRONG: dict[str, Callable[[Database], object]] = {
     "lone surrogate": lambda db: db.add_signatures(["\ud800"], ROW, OWN, shingles=[1]),
     "give the numbers": lambda db: db.add_signatures(["a"], ROW, OWN),
     "are integers": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1.5]),
+    "more than 900,000,000": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1 << 63]),
     "2 numbers": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1, 1]),
     "in all lanes": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[0]),
     "0 digests": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1], digests=[]),
