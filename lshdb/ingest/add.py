@@ -1,9 +1,13 @@
 """Adding documents: a batch is signed, compared with what is stored, and written whole.
 
 Batches are read and written by the caller's thread, in parts; these are parsed and signed by
-other processes (lshdb.ingest.workers), so that one batch is signed while the next is read and the
-one before is written. They are written in order, each in one transaction, and nothing is read
-within one: a slow stream keeps no other process from writing.
+other processes (lshdb.ingest.workers), so that some are signed while others are read and written.
+They are written in order, each batch in one transaction. Nothing but files is read within one: a
+slow stream keeps no other process from writing.
+
+Of the CPU time of adding 100,000 documents of 3 KB (62 us each on two slow cores, in both
+processes together) signing takes 33%, band rows 16%, rows of documents 8%, the digest 7%, copying
+the log into the file 7%, passing documents between processes 6%, parsing 5%, signatures 4%.
 """
 
 from __future__ import annotations
