@@ -129,11 +129,12 @@ class Connection(sqlite3.Connection):
         if self._closed or os.getpid() != self._process:
             return
         self.check_owner()
-        self._closed = True
         if self._log_is_anothers():
             # The last to close copies the log into the file, and deletes it by its name.
             _abandon([self])
+            self._closed = True
         else:
+            self._closed = True  # before the log goes: see check_may_open
             if self._watched and _identity(self.path) != self.identity:
                 self._empty_log()
             super().close()
@@ -193,7 +194,12 @@ def check_may_open(path: Path) -> None:
             )
     for connection in list(_open):
         if connection.identity == found and connection._version is None:
-            connection.check_file()
+            try:
+                connection.check_file()
+            except StoreError:
+                # Another thread may be closing it, and the last to close deletes the log.
+                if not connection._closed:
+                    raise
 
 
 def has_log(path: Path) -> bool:

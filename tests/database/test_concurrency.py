@@ -13,7 +13,7 @@ from pathlib import Path
 import inspection
 import pytest
 from helpers import Command
-from measure.torture import soak
+from measure.torture import handles, soak
 
 import lshdb
 from lshdb.errors import Busy, UsageError
@@ -199,6 +199,12 @@ def test_each_thread_may_have_a_handle(path: Path) -> None:
     assert failures == []
     inspection.check(path)
     assert len(inspection.rows(path, "SELECT 1 FROM documents")) == 70
+
+
+def test_handles_that_come_and_go_in_threads_do_not_alarm_each_other(path: Path) -> None:
+    """The last to close a file deletes its log; scripts/measure/torture/handles.py does more."""
+    assert handles.run(path, 2, 40, writer=False) == []
+    inspection.check(path)
 
 
 # fork
