@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lshdb.cli.conditions import ANY, Condition
 from lshdb.cli.documents import content_of_file, reader_for
 from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message, tell_recall
@@ -24,7 +25,6 @@ from lshdb.cli.options import (
     key_given,
 )
 from lshdb.cli.results import columns_of, write_results
-from lshdb.cli.running import end_on_interrupt
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -71,18 +71,7 @@ def query(
             "that share with --threshold: to find a quotation in a longer text.",
         ),
     ] = False,
-    where: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SQL", help="Only documents of which this SQL expression is true; see below."
-        ),
-    ] = None,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--parameter", "-p", metavar="VALUE", help="A text for a ? in --where, in order."
-        ),
-    ] = None,
+    condition: Condition = ANY,
     form: Form = TEXT,
 ) -> None:
     """Find the stored documents similar to a document.
@@ -116,8 +105,6 @@ def query(
 
     if sum(given is not None for given in (file, text, key)) != 1:
         raise lshdb.UsageError("give one of FILE, -, --text TEXT and --key KEY")
-    if where is not None:
-        end_on_interrupt()
     paths = matching(at.db)
     form.check(*paths, *([file] if file is not None else []))
     with replace(at, db=paths[0]).reading() as database:
@@ -134,8 +121,7 @@ def query(
             estimate=estimate,
             exhaustive=exhaustive,
             containment=containment,
-            where=where,
-            parameters=parameter or (),
+            **condition.given(),
         )
         if containment and not exhaustive:
             _tell_what_is_found(database, least)
