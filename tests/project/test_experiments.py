@@ -1,13 +1,12 @@
-"""The experiments of scripts/audio, scripts/ratings and scripts/curves, in short."""
+"""The experiments of scripts/audio and scripts/ratings, in short."""
 
 from __future__ import annotations
 
 import itertools
-import sys
 from pathlib import Path
 
 import pytest
-from measure.experiments import audio, curves, ratings
+from measure.experiments import audio, ratings
 from oracles import jaccard
 
 
@@ -59,14 +58,3 @@ def test_brute_force_tells_the_similarities_of_users() -> None:
     scores = {(a, b): jaccard(sets[a], sets[b]) for a, b in itertools.permutations(range(60), 2)}
     assert found == {pair: score for pair, score in scores.items() if score >= 0.1}
     assert len(found) > 20
-
-
-def test_curves_are_printed_beside_what_files_find(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(curves, "CONSTRUCTIONS", ("and 4, or 4", "or 2, and 3"))
-    monkeypatch.setattr(sys, "argv", ["curves", "--pairs", "100"])
-    assert curves.main() == 0
-    shown = capsys.readouterr().out.splitlines()
-    assert len(shown) == 1 + 2 * 2 * len(curves.PERCENTS) + 1
-    assert shown[-1] == "off: of the bound; 0 beyond it"

@@ -239,7 +239,7 @@ def test_candidates_follow_the_curves(sketch: SketchName) -> None:
     ("text", "percents"),
     [
         ("and 4, or 4", PERCENTS),
-        # More bands take longer: where the curve is steep. scripts/curves has all of them.
+        # More bands take longer: where the curve is steep.
         ("or 4, and 4", (20, 50)),
         ("and 4, or 4, and 4, or 4", (60, 80)),
     ],
