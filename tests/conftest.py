@@ -9,9 +9,14 @@ from unittest import mock
 
 import pytest
 from helpers import Command
+from hypothesis import settings
 
 from lshdb.sources import records
 from lshdb.sources.readers import Item, Reader
+
+# No deadline: on a busy machine any test is slow at times. Each run draws other cases.
+settings.register_profile("lshdb", deadline=None, max_examples=60)
+settings.load_profile("lshdb")
 
 LONGEST = (
     "test_spark.py",

@@ -33,7 +33,7 @@ def test_a_share_of_the_long_form(tmp_path: Path) -> None:
 NAMES = ("threshold", "recall", "shingle", "permutations", "construction", "sketch", "seed")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(given_settings=st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, ANYTHING)))
 def test_settings_of_any_type(given_settings: dict[str, object]) -> None:
     try:
@@ -44,7 +44,7 @@ def test_settings_of_any_type(given_settings: dict[str, object]) -> None:
     assert Construction.parse(str(made.construction)) == made.construction
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(stored=st.text() | st.from_regex(r"\A\[[\[\]\"1,.a-]*\]\Z"))
 def test_a_stored_set_is_one_or_is_damage(stored: str) -> None:
     try:

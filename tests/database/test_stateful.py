@@ -106,4 +106,4 @@ class DatabaseMachine(RuleBasedStateMachine):
 
 
 TestDatabase = DatabaseMachine.TestCase
-TestDatabase.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestDatabase.settings = settings(max_examples=25, stateful_step_count=20)

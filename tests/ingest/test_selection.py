@@ -139,7 +139,7 @@ def test_sets_and_keys_given_again_are_decided_on_as_one_by_one(
     assert len(told) > 10
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     documents=st.lists(
         st.tuples(st.sampled_from("abcdef"), st.sets(st.integers(0, 7), max_size=6)), max_size=25

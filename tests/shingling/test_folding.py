@@ -23,7 +23,7 @@ CHARACTERS = st.characters() if ON_UNICODE_14 else st.characters().filter(oracle
 TEXTS = st.text(st.one_of(CHARACTERS, st.sampled_from(oracles.NASTY)))
 
 
-@settings(deadline=None, max_examples=500)
+@settings(max_examples=500)
 @given(TEXTS)
 @example("\uff25\u0323\u0301\xdf")
 def test_fold_is_nfkc_then_casefold(text: str) -> None:
@@ -97,7 +97,6 @@ def test_characters_that_unicode_14_had_not_assigned_stay(character: str, knows_
 
 
 @needs_unicode_14
-@settings(deadline=None)
 @given(st.text(st.one_of(st.characters(), st.sampled_from("\u0378\U0001e030\u0301\uff25\xdf"))))
 def test_later_pythons_fold_around_unassigned_characters_alike(text: str) -> None:
     """What a Python with more characters does gives here what needs no such care."""
@@ -111,7 +110,6 @@ def test_lone_surrogates_survive() -> None:
     assert fold("\ude00\ud83d") == "\ude00\ud83d"
 
 
-@settings(deadline=None)
 @given(st.text(st.characters()))
 def test_code_points_are_those_of_the_characters(text: str) -> None:
     assert code_points(text).tolist() == [ord(character) for character in text]

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import oracles
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshdb.shingling.hashing import LONGEST_CHAINED, PADDING, SpanHash, constants, span_hash
@@ -32,14 +32,12 @@ def test_the_oracle_has_the_published_splitmix64() -> None:
     ]
 
 
-@settings(deadline=None)
 @given(SEEDS, st.text(max_size=20), st.integers(0, 40))
 @example((1 << 63) - 1, "", 1)
 def test_constants_are_odd_splitmix64_outputs(seed: int, label: str, count: int) -> None:
     assert constants(seed, label, count).tolist() == oracles.constants(seed, label, count)
 
 
-@settings(deadline=None)
 @given(SEEDS, st.lists(st.binary(max_size=40), max_size=30))
 @example(0, [b"", b"\0", b"\0\0", b"12345678", b"123456789", b""])
 def test_spans_have_the_documented_hash(seed: int, spans: list[bytes]) -> None:
@@ -56,7 +54,6 @@ def test_spans_of_every_length_around_the_chunks_and_the_change_to_xxh3() -> Non
     assert hashes_of(spans, span_hash(1, "x")) == expected
 
 
-@settings(deadline=None)
 @given(st.binary(min_size=1, max_size=60), st.data())
 def test_spans_may_overlap_and_lie_anywhere(buffer: bytes, data: st.DataObject) -> None:
     cuts = st.tuples(st.integers(0, len(buffer)), st.integers(0, len(buffer))).map(sorted)
@@ -77,7 +74,6 @@ def test_windows_are_the_spans_at_every_byte(width: int) -> None:
     assert got.tolist() == [oracles.span_hash(text[i : i + width], 5, "x") for i in first]
 
 
-@settings(deadline=None)
 @given(SEEDS, st.lists(st.integers(-(1 << 63), (1 << 63) - 1)))
 @example(1, [0, -1, 1, -(1 << 63), (1 << 63) - 1])
 def test_integers_have_the_documented_hash(seed: int, values: list[int]) -> None:
@@ -96,7 +92,6 @@ def test_arithmetic_modulo_2_64_is_no_reason_to_warn(seed: int) -> None:
         hashes_of([b"abcdefghijkl", b""], hasher)
 
 
-@settings(deadline=None)
 @given(SEEDS, st.binary(min_size=1, max_size=8))
 def test_short_spans_can_be_read_back_from_their_hash(seed: int, span: bytes) -> None:
     """So two of the same length never collide."""

@@ -110,7 +110,7 @@ def test_word_shingles(text: str, expected: list[tuple[str, ...]]) -> None:
 # texts
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(BATCHES, st.one_of(WORDS, CHARS), st.sampled_from([0, 1, (1 << 63) - 1]))
 def test_a_batch_of_texts_equals_the_oracle(texts: list[str], kind: Shingling, seed: int) -> None:
     assert shingled(texts, kind, seed) == oracle(texts, kind, seed)
@@ -121,7 +121,7 @@ def test_no_documents_are_no_shingles() -> None:
         assert shingled([], kind) == []
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.data(), st.sampled_from([8, 17, 40, 64]))
 def test_long_char_shingles_of_several_bytes_a_character(data: st.DataObject, size: int) -> None:
     """Windows of 20 to 256 bytes: several chunks, of which every width of character has some."""
@@ -145,7 +145,6 @@ def test_words_around_the_longest_chained_length(size: int) -> None:
 # grouping
 
 
-@settings(deadline=None)
 @given(BATCHES, st.one_of(WORDS, CHARS), st.integers(0, 1 << 32))
 def test_any_grouping_gives_the_same(texts: list[str], kind: Shingling, seed: int) -> None:
     """Whichever documents share a block: ASCII with others, in any order, or each alone."""
@@ -158,7 +157,6 @@ def test_any_grouping_gives_the_same(texts: list[str], kind: Shingling, seed: in
         assert by_document(together) == [alone[i] for i in group]
 
 
-@settings(deadline=None)
 @given(st.lists(TEXTS, max_size=30), st.integers(1, 40), st.sampled_from(["char", "word"]))
 def test_groups_have_every_document_once_and_stay_near_a_block(
     texts: list[str], block: int, kind: str
@@ -177,7 +175,7 @@ def test_groups_have_every_document_once_and_stay_near_a_block(
 # large texts
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(BATCHES, st.one_of(WORDS, CHARS), st.sampled_from([1, 2, 7, 16]))
 def test_texts_in_pieces_equal_the_oracle(texts: list[str], kind: Shingling, block: int) -> None:
     with blocks_of(block):
@@ -237,7 +235,7 @@ def real_text(length: int, script: str) -> str:
 # sets
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(st.lists(ELEMENTS, max_size=12), max_size=6), st.sampled_from([0, 1, 9]))
 @example([["", "1", 1, -1], [], [1 << 64, str(1 << 64)], ["\ud800", "x" * 300], []], 1)
 def test_a_batch_of_sets_equals_the_oracle(sets: list[list[Element]], seed: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import oracles
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshdb.model import Shingles, SketchName
@@ -80,7 +80,6 @@ def test_a_large_document_that_misses_lanes_equals_the_oracle() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None)
 @given(st.lists(SETS, max_size=8), st.integers(0, 1 << 32), AT_ONCE)
 @example([{1}, set(), set(range(60)), {7, 8}], 1, 10)
 def test_batch_order_and_repetition_do_not_matter(
@@ -100,7 +99,6 @@ def test_batch_order_and_repetition_do_not_matter(
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None)
 @given(st.lists(st.integers(0, (1 << 64) - 1) | st.sampled_from([5, 6]), max_size=80), st.data())
 def test_a_document_in_pieces_has_the_signature_of_the_whole(
     name: SketchName, document: list[int], data: st.DataObject

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from unittest import mock
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshdb.sources import records
@@ -40,7 +40,6 @@ LINES = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(LINES, st.booleans(), st.booleans(), st.booleans())
 @example(b'{"id": 18446744073709551616, "text": "t"}', False, False, False)
 @example(b'{"id": 1e400, "text": "t"}', False, False, False)
