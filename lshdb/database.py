@@ -266,7 +266,7 @@ class Database:
         >>> table = pyarrow.table({"id": [1, 2], "text": ["The fox and the grapes", None]})
         >>> with lshdb.open("fables.db") as db:
         ...     report = db.add_table(table, on_failure=print)
-        Failure(where='table:2', reason="column 'text' is null")
+        Failure(where='table:2', reason="field 'text' is null, not a string")
         >>> report.added, report.failed
         (1, 1)
         """

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
 from helpers import Command
 from hypothesis import settings
 
-from lshdb.sources import records
-from lshdb.sources.readers import Item, Reader
+from lshdb.sources import text_rows
 
 # No deadline: on a busy machine any test is slow at times. Each run draws other cases.
 settings.register_profile("lshdb", deadline=None, max_examples=60)
@@ -44,25 +42,8 @@ def both_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
         pytest.importorskip("orjson", reason="the extra `speed` is not installed")
         yield
         return
-    with mock.patch.object(records, "_fast_json", return_value=None):
+    with mock.patch.object(text_rows, "_fast_json", return_value=None):
         yield
-
-
-@pytest.fixture
-def after_listing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """Call a function when files are cut into stretches and none of these is read yet."""
-
-    def change_then(change: Callable[[], object]) -> None:
-        real = Reader.items
-
-        def items(reader: Reader, paths: list[str], **options: Any) -> Iterator[Item]:
-            found = list(real(reader, paths, **options))
-            change()
-            yield from found
-
-        monkeypatch.setattr(Reader, "items", items)
-
-    return change_then
 
 
 @pytest.fixture

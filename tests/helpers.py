@@ -106,7 +106,7 @@ def _word(rng: random.Random) -> str:
 
 # worker processes
 
-_own_result = Workers._result
+_own_result = Workers.result
 
 
 def _wait_and_take(workers: Workers, pending: Pending) -> SignedPart:
@@ -119,7 +119,7 @@ def _wait_and_take(workers: Workers, pending: Pending) -> SignedPart:
 @contextmanager
 def signed_elsewhere() -> Iterator[None]:
     """Have worker processes sign every part they are given: the writing thread only waits."""
-    with mock.patch.object(Workers, "_result", _wait_and_take):
+    with mock.patch.object(Workers, "result", _wait_and_take):
         yield
 
 

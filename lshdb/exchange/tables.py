@@ -84,7 +84,7 @@ def add_table(
         wanted_columns(schema, parser)
     return add_documents(
         store,
-        blocks(batches, parser, "table", "the table cannot be read"),
+        blocks(batches, "table", parser),
         parser=parser,
         workers=workers,
         on_similar=on_similar,

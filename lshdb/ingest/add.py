@@ -28,7 +28,7 @@ from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure, Lines, RecordParser
+from lshdb.sources.records import Block, Failure, Lines, RecordParser
 from lshdb.store.store import Store
 
 
@@ -39,12 +39,12 @@ class Selection:
     Attributes:
         screening: what decides.
         numbered: whether keys may be repeated; see lshdb.ingest.dedup.write_selected.
-        keep_lines: whether the outcomes shall have the lines.
+        keep_blocks: whether the outcomes shall have the blocks.
     """
 
     screening: Screening
     numbered: bool = False
-    keep_lines: bool = False
+    keep_blocks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class Outcome:
     """What became of the documents of a part.
 
     Attributes:
-        lines: what they were made of, where that is wanted.
+        block: what they were made of, where that is wanted.
         part: the documents.
         skipped: why each is not kept; None for those that are.
     """
 
-    lines: Lines | None
+    block: Block | None
     part: SignedPart
     skipped: list[Skipped | None]
 
@@ -96,9 +96,9 @@ def write_documents(
     cut = documents = 0
     count = default_workers() if workers is None else workers
     prompt = prompt and selection is None  # which decides on a batch when all of it is there
-    keep_lines = selection is not None and selection.keep_lines
+    keep_blocks = selection is not None and selection.keep_blocks
     with store.many_batches(), Workers(store.settings, parser, count) as pool:
-        stream = Stream(store, items, pool, prompt=prompt, keep_lines=keep_lines)
+        stream = Stream(store, items, pool, prompt=prompt, keep_blocks=keep_blocks)
         while stream.read_ahead():
             if selection is None:
                 written = Written(_write(store, stream, on_failure), [])
@@ -173,7 +173,7 @@ def add_files(
     before = reader.replaced
     report = add_documents(
         store,
-        reader.items(paths, apart=True),
+        reader.items(paths),
         parser=reader.parser,
         workers=workers,
         on_similar=on_similar,
@@ -210,14 +210,14 @@ def deduplicated_lines(
     """The lines of files, and which are kept; see Database.dedup."""
     if reader is None:
         reader = Reader(of_sets=store.settings.shingling.of_sets, format="jsonl")
-    selection = Selection(Screening(threshold, estimate), numbered, keep_lines=True)
+    selection = Selection(Screening(threshold, estimate), numbered, keep_blocks=True)
     items = reader.items(paths)
 
     def lines() -> Iterator[Line]:
         for written in write_documents(store, items, workers, reader.parser, on_failure, selection):
             for outcome in written.outcomes:
-                if outcome.lines is not None:
-                    yield from _lines(outcome.lines, outcome)
+                if isinstance(outcome.block, Lines):
+                    yield from _lines(outcome.block, outcome)
             if on_batch is not None:
                 on_batch(written.report)
 
@@ -227,7 +227,7 @@ def deduplicated_lines(
 def _lines(block: Lines, outcome: Outcome) -> Iterator[Line]:
     data = block.data.split(b"\n")
     last = len(data) - 1
-    rows = zip(outcome.part.keys, outcome.part.lines, outcome.skipped, strict=True)
+    rows = zip(outcome.part.keys, outcome.part.places, outcome.skipped, strict=True)
     for key, place, skipped in rows:
         line = data[place] + b"\n" if place < last else data[place]
         yield Line(key, block.name, block.first + place, line, skipped)

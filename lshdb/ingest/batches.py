@@ -19,11 +19,11 @@ from lshdb.ingest.workers import Pending, Workers
 from lshdb.model import Content, Document, Settings
 from lshdb.shingling.content import cleaned
 from lshdb.sources.metadata import to_json
-from lshdb.sources.records import Failure, Lines
+from lshdb.sources.records import Block, Failure, Lines, Rows, key_fault
 from lshdb.store.store import Store
 
-Item: TypeAlias = Document | tuple[str, Content] | Lines | Failure
-"""What is added: documents, also as pairs of key and content, or lines; failures are counted."""
+Item: TypeAlias = Document | tuple[str, Content] | Block | Failure
+"""What is added: documents, also as pairs of key and content, or blocks; failures are counted."""
 
 _BATCH_DOCUMENTS: Final = 32_000
 _BATCH_SHARE: Final = 5
@@ -34,7 +34,9 @@ _BATCH_BYTES: Final = 240_000_000
 _BATCH_SECONDS: Final = 5.0
 """How long a batch is read: a document of a slow stream waits no longer for others."""
 _AHEAD: Final = 60_000_000
-"""Bytes of documents in memory: read, being signed, or signed and not written yet."""
+_AHEAD_OF_FILES: Final = 20_000_000
+"""Bytes of documents in memory: read, being signed, or signed and not written yet; of files less
+will do, for they are read on whenever a part was written."""
 _BAND_ROW: Final = 64
 """Bytes that a band row takes in memory and in the log, about."""
 _PART_BYTES: Final = 1_000_000
@@ -45,9 +47,9 @@ _OBJECTS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part that is being signed: its lines if they are kept, about its documents and bytes."""
+    """A part that is being signed: its block if that is kept, about its documents and bytes."""
 
-    lines: Lines | None
+    block: Block | None
     pending: Pending
     documents: int
     size: int
@@ -65,7 +67,7 @@ class Stream:
     """
 
     def __init__(
-        self, store: Store, items: Iterable[Item], pool: Workers, *, prompt: bool, keep_lines: bool
+        self, store: Store, items: Iterable[Item], pool: Workers, *, prompt: bool, keep_blocks: bool
     ) -> None:
         """Read items for a store, to be signed by `pool`.
 
@@ -75,13 +77,13 @@ class Stream:
             pool: by whom they are signed.
             prompt: whether reading never waits for anybody, so that a batch may be read while it
                 is written. Else all of it is read before, and in memory.
-            keep_lines: whether parts shall come with the lines that documents are made of.
+            keep_blocks: whether parts shall come with the blocks that documents are made of.
         """
         self.error: BaseException | None = None
         self.sign = True
         self._pool = pool
         self._prompt = prompt
-        self._keep_lines = keep_lines
+        self._keep_blocks = keep_blocks
         self._stored = store.last_doc_id()
         self._band_rows = _BAND_ROW * store.settings.construction.bands
         self._source = _parts(items, store.settings)
@@ -97,8 +99,8 @@ class Stream:
                 break
         return bool(self._ahead)
 
-    def batch(self) -> Iterator[tuple[Lines | None, SignedPart]]:
-        """The parts of a batch, each when it is signed, and the lines of each if they are kept."""
+    def batch(self) -> Iterator[tuple[Block | None, SignedPart]]:
+        """The parts of a batch, each when it is signed, and the block of each if that is kept."""
         most = self._most()
         begun = time.monotonic()
         documents = size = 0
@@ -118,8 +120,7 @@ class Stream:
             documents += part.documents
             size += part.size
             self._stored += part.documents
-            for signed in self._pool.results(part.pending):
-                yield part.lines, signed
+            yield part.block, self._pool.result(part.pending)
             while self._prompt and self._read():
                 pass
 
@@ -132,7 +133,7 @@ class Stream:
         batches = 2 if self._pool.count else 1  # one is written while the other is signed
         if (
             self._over
-            or self._ahead_size >= _AHEAD // 2 * batches
+            or self._ahead_size >= (_AHEAD_OF_FILES if self._prompt else _AHEAD) // 2 * batches
             or self._ahead_documents >= self._most() * batches
         ):
             return False
@@ -145,8 +146,8 @@ class Stream:
                 pending = Pending(Part(), signed=SignedPart([], [], [], None, [item], 0))
             else:
                 pending = self._pool.submit(replace(item, sign=self.sign))
-            lines = item.lines if self._keep_lines and isinstance(item, Part) else None
-            self._ahead.append(_Part(lines, pending, documents, size))
+            block = item.block if self._keep_blocks and isinstance(item, Part) else None
+            self._ahead.append(_Part(block, pending, documents, size))
             self._ahead_size += size
             self._ahead_documents += documents
         except BaseException as error:
@@ -163,7 +164,7 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
     size = 0
     begun = time.monotonic()
     for item in items:
-        alone = isinstance(item, Lines | Failure)
+        alone = isinstance(item, Lines | Rows | Failure)
         if documents and (
             alone
             or size >= _PART_BYTES
@@ -172,8 +173,8 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
         ):
             yield _part(documents, metadata), len(documents), size
             documents, metadata, size = [], [], 0
-        if isinstance(item, Lines):
-            yield Part(lines=item), item.count, item.size
+        if isinstance(item, Lines | Rows):
+            yield Part(block=item), item.count, item.size
         elif isinstance(item, Failure):
             yield item, 0, _OBJECTS
         else:
@@ -208,11 +209,7 @@ def _checked(document: Document, settings: Settings) -> tuple[str, Content, str 
 
 def checked_key(key: str) -> str:
     """The key itself; ContentError if it is none."""
-    if not isinstance(key, str) or not key or "\0" in key:
-        raise ContentError(f"key {key!r} is not a string of at least one character without NUL")
-    try:
-        if not key.isascii():
-            key.encode()
-    except UnicodeEncodeError as error:
-        raise ContentError(f"key {key!r} has a lone surrogate") from error
+    fault = key_fault(key) if isinstance(key, str) else "is not a string"
+    if fault:
+        raise ContentError(f"key {key!r} {fault}")
     return key

@@ -1,4 +1,4 @@
-"""Parts of a batch: documents, or lines of JSON, that are parsed, digested and signed in one go."""
+"""Parts of a batch: documents, or lines or rows, that are parsed, digested and signed in one go."""
 
 from __future__ import annotations
 
@@ -7,35 +7,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from lshdb.errors import ContentError, InputError
+from lshdb.errors import ContentError
 from lshdb.model import Content, Settings
 from lshdb.shingling.content import cleaned, digests, encoded
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import to_json
-from lshdb.sources.parsing import Rows
-from lshdb.sources.records import Failure, Lines, RecordParser
+from lshdb.sources.readers import parsed
+from lshdb.sources.records import Block, Failure, RecordParser
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is signed in one go: documents or lines.
+    """What is signed in one go: documents or a block.
 
     Attributes:
         documents: keys and documents, cleaned (see lshdb.shingling.content).
-        lines: a block of lines or rows, not parsed yet.
+        block: lines or rows, not parsed yet.
         sign: whether signatures are wanted; else only digests.
         metadata: of the documents, as stored; none here where no document has any.
     """
 
     documents: Sequence[tuple[str, Content]] = ()
-    lines: Lines | None = None
+    block: Block | None = None
     sign: bool = True
     metadata: Sequence[str | None] = ()
-
-    @property
-    def rows(self) -> Lines | None:
-        """The rows that are in a file."""
-        return None if self.lines is None or self.lines.stretch is None else self.lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +45,8 @@ class SignedPart:
         signed: their signatures; None if they were not wanted.
         failures: lines and rows that gave no document.
         replaced: how many had bytes or code units that are not Unicode.
-        lines: where they came as lines, the place of each one's line in its block, from 0.
+        places: where they came as a block, the place of each one's line or row in it, from 0.
         metadata: of the documents, as stored; none here where no document has any.
-        rows: where they are rows of a file, which.
-        unread: whether those could not be read, so that there is nothing here: see Rows.again.
     """
 
     keys: Sequence[str]
@@ -62,15 +55,8 @@ class SignedPart:
     signed: Signed | None
     failures: list[Failure]
     replaced: int
-    lines: Sequence[int] = ()
+    places: Sequence[int] = ()
     metadata: Sequence[str | None] = ()
-    rows: Lines | None = None
-    unread: bool = False
-
-    @classmethod
-    def not_read(cls, part: Part) -> SignedPart:
-        """A part whose rows could not be read."""
-        return cls([], [], [], None, [], 0, rows=part.rows, unread=True)
 
     def metadata_at(self, places: Sequence[int]) -> list[str | None]:
         """The metadata of the documents at some places."""
@@ -79,32 +65,24 @@ class SignedPart:
         return [self.metadata[place] for place in places]
 
 
-def sign_part(
-    part: Part, settings: Settings, parser: RecordParser | None, rows: Rows | None = None
-) -> SignedPart:
+def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> SignedPart:
     """Parse, digest and sign a part.
 
     Args:
         part: what is signed.
         settings: of the database.
-        parser: for lines; it is not changed.
-        rows: for lines that are in a file: without it these stay unread.
+        parser: for a block; it is not changed.
     """
     failures: list[Failure] = []
     keys: list[str] = []
     contents: list[Content] = []
-    lines: list[int] = []
+    places: list[int] = []
     metadata: list[str | None] = []
-    if part.lines is not None:
+    replaced = 0
+    if part.block is not None:
         assert parser is not None
         parser = dataclasses.replace(parser)  # counts for itself: others may be at work
-        if part.rows is not None and rows is None:
-            return SignedPart.not_read(part)
-        try:
-            numbered = (rows or Rows()).numbered(part.lines, parser)
-        except (InputError, OSError):
-            return SignedPart.not_read(part)
-        for place, item in numbered:
+        for place, item in parsed(part.block, parser):
             content: Content
             if isinstance(item, tuple):
                 key, content = item
@@ -122,8 +100,9 @@ def sign_part(
                     continue
             keys.append(key)
             contents.append(content)
-            lines.append(place)
+            places.append(place)
             metadata.append(other)
+        replaced = parser.replaced
     else:
         keys += [key for key, _ in part.documents]
         contents += [content for _, content in part.documents]
@@ -133,7 +112,6 @@ def sign_part(
     forms = [encoded(one) for one in contents] if of_sets else cast("list[str]", contents)
     own = digests(forms)
     stored = [] if part.sign and not settings.content else forms
-    replaced = parser.replaced if part.lines is not None and parser is not None else 0
     if not any(metadata):
         metadata = []
-    return SignedPart(keys, stored, own, signed, failures, replaced, lines, metadata, part.rows)
+    return SignedPart(keys, stored, own, signed, failures, replaced, places, metadata)

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -31,8 +31,7 @@ from typing import BinaryIO, Final, cast
 
 from lshdb.ingest.parts import Part, SignedPart, sign_part
 from lshdb.model import Settings
-from lshdb.sources.parsing import Rows
-from lshdb.sources.records import Failure, RecordParser
+from lshdb.sources.records import RecordParser
 
 _ALONE: Final = 2
 """Parts signed before processes are started: a small job ends sooner than they start."""
@@ -68,7 +67,7 @@ class Pending:
     """A part that is to be signed.
 
     Attributes:
-        part: what it was.
+        part: what it was; without its block once a worker has signed that.
         future: a worker's reply, still a pickle, or None where it has none.
         signed: the part as it was signed here.
     """
@@ -97,8 +96,6 @@ class Workers:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._closed = False
         self._under_way: deque[Pending] = deque()
-        # Two, as they are at different places of a file.
-        self._ahead, self._behind = Rows(), Rows()
 
     def __enter__(self) -> Workers:
         return self
@@ -117,8 +114,6 @@ class Workers:
             self._threads.shutdown()
         for process in self._processes:
             _end(process)
-        self._ahead.close()
-        self._behind.close()
 
     def submit(self, part: Part) -> Pending:
         """Have a part signed; it is done at once if that is done here."""
@@ -130,35 +125,18 @@ class Workers:
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self.count, "lshdb-worker")
         try:
-            pending.future = self._threads.submit(self._elsewhere, part)
+            pending.future = self._threads.submit(self._elsewhere, pending)
         except RuntimeError:  # the system has no more threads
             pending.future = Future()
             pending.future.set_result(None)
         self._under_way.append(pending)
         return pending
 
-    def results(self, pending: Pending) -> Iterator[SignedPart]:
-        """What became of a part; one whose rows could not be read at once is signed here in pieces.
+    def result(self, pending: Pending) -> SignedPart:
+        """The part, signed; until it is there, what no worker has begun is signed here.
 
-        Call this in the order of submission: where rows of a file cannot be read at all, what
-        comes behind them in it is left out.
+        Call this in the order of submission.
         """
-        part = self._result(pending)
-        if part.rows is None or part.rows.stretch is None:
-            yield part
-        elif not part.unread:
-            if not part.rows.stretch.file.broken:
-                yield part
-        else:
-            assert self._parser is not None
-            for lines in self._behind.again(part.rows, self._parser):
-                if isinstance(lines, Failure):
-                    yield SignedPart([], [], [], None, [lines], 0)
-                else:
-                    yield sign_part(Part(lines=lines), self._settings, self._parser)
-
-    def _result(self, pending: Pending) -> SignedPart:
-        """The part, signed; until it is there, what no worker has begun is signed here."""
         if self._under_way and pending is self._under_way[0]:
             self._under_way.popleft()
             future = pending.future
@@ -177,15 +155,15 @@ class Workers:
 
     def _sign(self, part: Part) -> SignedPart:
         """Sign a part here."""
-        return sign_part(part, self._settings, self._parser, self._ahead)
+        return sign_part(part, self._settings, self._parser)
 
-    def _elsewhere(self, part: Part) -> bytes | None:
+    def _elsewhere(self, pending: Pending) -> bytes | None:
         """Have a part signed by this thread's process; its reply, or None where that fails."""
         if getattr(self._own, "failed", 0) >= _ATTEMPTS:
             return None
         # Whatever it is: the part is signed here, and an error is then reported once.
         try:
-            request = _request(part)
+            request = _request(pending.part)
         except Exception:
             return None
         try:
@@ -199,6 +177,8 @@ class Workers:
             self._own.process = None
             self._own.failed = getattr(self._own, "failed", 0) + 1
             return None
+        if reply is not None and pending.part.block is not None:
+            pending.part = Part()  # the reply has all of it: no need to keep it twice
         return reply
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -242,22 +222,22 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _request(part: Part) -> bytes:
     """A part as a worker gets it: without what only this process needs."""
-    if part.lines is None:
+    if part.block is None:
         part = replace(part, documents=[("", one) for _, one in part.documents], metadata=())
     return pickle.dumps(part, 5)
 
 
 def _reply(part: Part, signed: SignedPart, settings: Settings) -> SignedPart:
     """A signed part as the other process gets it: without what that has."""
-    if part.lines is None and not settings.shingling.of_sets:
+    if part.block is None and not settings.shingling.of_sets:
         return replace(signed, keys=[], stored=[])
-    return replace(signed, rows=None)
+    return signed
 
 
 def _whole(reply: SignedPart, part: Part, settings: Settings) -> SignedPart:
     """A worker's reply with what it did not need, or did not send back."""
-    if part.lines is not None:
-        return replace(reply, rows=part.rows)
+    if not part.documents:
+        return reply
     stored: Sequence[str] = reply.stored
     if not settings.shingling.of_sets and (settings.content or not part.sign):
         stored = cast("list[str]", [content for _, content in part.documents])
@@ -274,7 +254,6 @@ def _send(pipe: BinaryIO, message: bytes | None) -> None:
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     """Answer requests until there are no more."""
     settings, parser = pickle.load(requests)
-    rows = Rows()
     while True:
         try:
             request = pickle.load(requests)
@@ -284,7 +263,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         # Whatever it is: it is signed where it came from, and an error is reported there.
         with suppress(Exception):
             part = pickle.loads(request)
-            signed = sign_part(part, settings, parser, rows)
+            signed = sign_part(part, settings, parser)
             reply = pickle.dumps(_reply(part, signed, settings), 5)
         _send(replies, reply)
 

@@ -13,34 +13,31 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import BinaryIO, Final, TypeAlias
 
-import numpy as np
-
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
 from lshdb.shingling.content import LARGEST
-from lshdb.sources import lines
 from lshdb.sources.compression import compression_of
-from lshdb.sources.parsing import Rows
 from lshdb.sources.paths import STDIN, Format, expanded, format_of, opened, printable_path
 from lshdb.sources.records import (
     BOM,
+    Block,
     Failure,
     Lines,
+    Parsed,
     RecordParser,
+    Rows,
     documents_among,
-    is_blank,
-    too_long,
 )
+from lshdb.sources.text_rows import csv_blocks, is_blank, json_blocks, json_documents
 from lshdb.store.guard import is_open
 
-Item: TypeAlias = Document | Failure | Lines
+Item: TypeAlias = Document | Failure | Block
 
 _SQLITE_SUFFIXES: Final = ("-wal", "-shm", "-journal")
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _BINARY_PROBE: Final = 8192
 _BLOCK: Final = 1 << 20
-"""Bytes of lines in a block; a longer line is a block of its own."""
-_NEWLINE: Final = 10
+"""Bytes that are read at once; whole lines of them make a block."""
 _UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -109,25 +106,19 @@ class Reader:
 
     def read(self, paths: Iterable[str]) -> Iterator[Document | Failure]:
         """The documents of files, directories (walked), patterns and `-`, in order."""
-        with Rows() as rows:
-            for item in self.items(paths):
-                if isinstance(item, Lines):
-                    yield from documents_among(rows.numbered(item, self.parser))
-                else:
-                    yield item
+        for item in self.items(paths):
+            if isinstance(item, Lines | Rows):
+                yield from documents_among(parsed(item, self.parser))
+            else:
+                yield item
 
-    def items(self, paths: Iterable[str], *, apart: bool = False) -> Iterator[Item]:
-        """As `read`, but lines and rows come in blocks, still to be parsed (lshdb.sources.parsing).
-
-        Args:
-            paths: as for `read`.
-            apart: whether a block may tell only where in a file its lines or rows are.
-        """
+    def items(self, paths: Iterable[str]) -> Iterator[Item]:
+        """As `read`, but lines and rows come in blocks, still to be parsed (see `parsed`)."""
         for path in expanded(paths):
             if path != STDIN and os.path.isdir(path):
-                yield from self._directory(path, apart)
+                yield from self._directory(path)
             else:
-                yield from self._input(path, apart)
+                yield from self._input(path)
 
     def read_one(self, path: str) -> Content:
         """The one document, without a key, that a file or `-` holds; InputError if it does not."""
@@ -137,13 +128,13 @@ class Reader:
         except (InputError, OSError) as error:
             raise InputError(f"{printable_path(path)}: {_reason(error)}") from error
 
-    def _directory(self, root: str, apart: bool) -> Iterator[Item]:
+    def _directory(self, root: str) -> Iterator[Item]:
         # A stack of its own: a tree may be deeper than Python lets functions nest.
         waiting = [(root, True)]
         while waiting:
             path, is_directory = waiting.pop()
             if not is_directory:
-                yield from self._input(path, apart, walked=True)
+                yield from self._input(path, walked=True)
                 continue
             try:
                 waiting += sorted(self._entries(path), reverse=True)
@@ -168,7 +159,7 @@ class Reader:
                 else:
                     yield entry.path, False
 
-    def _input(self, path: str, apart: bool, *, walked: bool = False) -> Iterator[Item]:
+    def _input(self, path: str, *, walked: bool = False) -> Iterator[Item]:
         """The documents of one file, or of standard input."""
         try:
             format = format_of(path) if self.format == "auto" else self.format
@@ -178,7 +169,7 @@ class Reader:
                 elif format == "text":
                     yield Document(printable_path(path), self._text_document(file))
                 else:
-                    yield from self._rows(file, path, format, apart)
+                    yield from self._blocks(file, path, format)
         except (InputError, OSError) as error:
             if walked and isinstance(error, _BinaryInput):
                 self.binary += 1
@@ -190,32 +181,37 @@ class Reader:
             raise _BinaryInput("the database itself")
         return opened(path, self.stdin)
 
-    def _rows(self, file: BinaryIO, path: str, format: Format, apart: bool) -> Iterator[Item]:
+    def _blocks(self, file: BinaryIO, path: str, format: Format) -> Iterator[Block | Failure]:
         """The blocks of a file of lines or rows."""
         name = printable_path(path)
-        if format in ("csv", "tsv"):
-            from lshdb.sources import csv_rows
-
-            chunks = iter(lambda: self._some(file), b"")
-            yield from csv_rows.blocks(chunks, name, format, self.parser)
-        elif format in ("parquet", "arrow"):
-            from lshdb.sources import arrow_files
-
-            if compression_of(path):
-                raise InputError(f"a compressed {format} file: unpack it first")
-            size = 0 if path == STDIN else os.fstat(file.fileno()).st_size
-            before = self.bytes_read
-
-            def on_read(share: float) -> None:
-                self.bytes_read = before + int(share * size)
-
-            again = path if apart else None
-            yield from arrow_files.blocks(file, again, name, format, self.parser, on_read)
-            on_read(1.0)
-        elif apart and not compression_of(path) and lines.can_be_cut(file):
-            yield from lines.stretches(file, path, name, self._count)
+        if format in ("parquet", "arrow"):
+            yield from self._tables(file, path, format)
+        elif format in ("csv", "tsv"):
+            yield from csv_blocks(self._chunks(file), name, format, self.parser)
         else:
-            yield from self._json_lines(file, path)
+            yield from json_blocks(self._chunks(file), name)
+
+    def _tables(self, file: BinaryIO, path: str, format: Format) -> Iterator[Rows]:
+        if compression_of(path):
+            raise InputError(f"a compressed {format} file: unpack it first")
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise InputError(
+                "Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'"
+            ) from error
+        from lshdb.sources import arrow_rows
+
+        size = 0 if path == STDIN else os.fstat(file.fileno()).st_size
+        before = self.bytes_read
+
+        def on_read(share: float) -> None:
+            self.bytes_read = before + int(share * size)
+
+        batches = arrow_rows.file_batches(file, format, self.parser, on_read)
+        unreadable = f"not {format.capitalize()}, or damaged"
+        yield from arrow_rows.blocks(batches, printable_path(path), self.parser, unreadable)
+        on_read(1.0)
 
     def _stdin(self, file: BinaryIO) -> Iterator[Item]:
         if self.stdin_key is not None:
@@ -223,16 +219,10 @@ class Reader:
             return
         if self.format == "text":
             raise InputError("a text on standard input needs a key: give --key KEY")
-        if self.format not in ("auto", "jsonl"):
-            yield from self._rows(file, STDIN, self.format, apart=False)
-            return
-        head = b""
-        if self.format == "auto":
-            while is_blank(head) and (more := self._some(file)):
-                head += more
-            if not is_blank(head) and not _starts_object(head):
-                raise InputError("not JSON lines, and a text needs a key: give --key KEY")
-        yield from self._json_lines(file, STDIN, head)
+        if self.format != "auto":
+            yield from self._blocks(file, STDIN, self.format)
+        else:
+            yield from json_blocks(_starting_object(self._chunks(file)), STDIN)
 
     def _text_document(self, file: BinaryIO) -> str:
         text = self._text(file)
@@ -253,49 +243,23 @@ class Reader:
             raise InputError(f"larger than {LARGEST:,} bytes, the limit: split it")
         return self.parser.decoded(data)
 
-    def _json_lines(self, file: BinaryIO, path: str, head: bytes = b"") -> Iterator[Item]:
-        """The lines of `head`, read already, and of the rest of the file, in blocks."""
-        name = printable_path(path)
-        number = 1
-        waiting: list[bytes] = []  # the beginning of a line, in pieces
-        size = 0
-        while data := head or self._some(file):
-            head = b""
-            end = data.rfind(b"\n") + 1
-            if end:
-                block = b"".join([*waiting, memoryview(data)[:end]])  # one copy, not two
-                # Ten times as fast as bytes.count, which takes as long as reading.
-                count = int(np.count_nonzero(np.frombuffer(block, np.uint8) == _NEWLINE))
-                yield Lines(name, number, count, block)
-                number += count
-                waiting, size = [], 0
-            waiting.append(data[end:])
-            size += len(data) - end
-            if size > LARGEST:
-                yield too_long(f"{name}:{number}")
-                number += 1
-                head = self._behind_line(file)
-                waiting, size = [], 0
-        if size:
-            yield Lines(name, number, 1, b"".join(waiting))
-
-    def _behind_line(self, file: BinaryIO) -> bytes:
-        """Pass over the rest of a line that is too long; what was read behind it."""
-        while data := self._some(file):
-            _, newline, rest = data.partition(b"\n")
-            if newline:
-                return rest
-        return b""
+    def _chunks(self, file: BinaryIO) -> Iterator[bytes]:
+        """The bytes of a file, as many at once as are there, a block at most."""
+        return iter(lambda: self._some(file), b"")
 
     def _some(self, file: BinaryIO) -> bytes:
         """The next bytes of a file, as many as are there, a block at the most; none at its end."""
         # A pipe gives what it has: a slow stream is not held back until a block is full.
         data: bytes = getattr(file, "read1", file.read)(_BLOCK)
-        self._count(len(data))
+        self.bytes_read += len(data)
         return data
 
-    def _count(self, size: int) -> None:
-        self.bytes_read += size
+
+def parsed(block: Block, parser: RecordParser) -> Iterator[tuple[int, Parsed]]:
+    """What the lines or rows of a block are, each with its place in the block, from 0."""
+    if isinstance(block, Lines):
+        return json_documents(block, parser)
+    return parser.of_rows(block)
 
 
 def _is_part_of_sqlite(path: str) -> bool:
@@ -312,8 +276,15 @@ def _is_part_of_sqlite(path: str) -> bool:
         return False
 
 
-def _starts_object(line: bytes) -> bool:
-    return line.removeprefix(BOM).lstrip().startswith(b"{")
+def _starting_object(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunks; InputError if the first that is not blank does not begin a JSON object."""
+    begun = False
+    for chunk in chunks:
+        if not begun and not is_blank(chunk):
+            begun = True
+            if not chunk.removeprefix(BOM).lstrip().startswith(b"{"):
+                raise InputError("not JSON lines, and a text needs a key: give --key KEY")
+        yield chunk
 
 
 def _reason(error: InputError | OSError) -> str:

@@ -1,34 +1,25 @@
-"""One record, a line of JSON or a whole text, becomes a document or an InputError that says why.
+"""One record becomes a document, or an InputError that says why: all rules for keys, contents
+and metadata, whatever the record was read from (docs/inputs.md has them as a table).
 
-Lines are read in blocks, which may be parsed elsewhere than where they are read.
+Records come in blocks, lines of JSON or rows of a table, which may be sent to another process
+and made into documents there.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
 from itertools import pairwise
-from typing import Final, Literal, TypeAlias
-
-import numpy as np
+from typing import Final, TypeAlias
 
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
-from lshdb.shingling.content import LARGEST, without_surrogates
-from lshdb.sources.metadata import has_large_float
-from lshdb.sources.row_files import Stretch
-
-RowFormat: TypeAlias = Literal["jsonl", "csv", "tsv", "arrow", "parquet"]
-"""How rows are written: lines of JSON or of CSV, an Arrow stream, or a stretch of Parquet."""
+from lshdb.shingling.content import without_surrogates
 
 BOM: Final = b"\xef\xbb\xbf"
 
 _JSON: Final = json.JSONDecoder()
-_NEWLINE: Final = 10
 _JSON_BLANKS: Final = " \t\n\r"
 _NAMES_SHOWN: Final = 10
 _NAME_SHOWN: Final = 40
@@ -36,51 +27,75 @@ _NAME_SHOWN: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file or line that gave no document: where it is, and why."""
+    """A file, line or row that gave no document: where it is, and why."""
 
     where: str
     reason: str
 
 
-Row: TypeAlias = Document | Failure | tuple[str, str]
-"""What a row is. A pair is a key and a text that are clean, and all that is kept of the row."""
-
-
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Whole lines of JSON or CSV, or rows of a table, not parsed yet.
+    """Whole lines of JSON, not parsed yet.
 
     Attributes:
         name: the file's, as printed.
-        first: the number of the first line or row; 0 for lines in a file, until it is asked for.
-        count: how many lines or rows there are; of lines in a file about.
-        data: the lines, each but perhaps the last with its newline; rows as an Arrow stream.
-        format: which of them it is.
-        columns: the names of the columns of CSV.
-        stretch: where they are in a file, if `data` has nothing of them.
+        first: the number of the first line.
+        count: how many lines there are.
+        data: the lines, each but perhaps the last with its newline.
     """
 
     name: str
     first: int
     count: int
     data: bytes
-    format: RowFormat = "jsonl"
-    columns: tuple[str, ...] = ()
-    stretch: Stretch | None = None
 
     @property
     def size(self) -> int:
-        """About how many bytes the lines or rows have."""
-        return len(self.data) if self.stretch is None else self.stretch.size
+        """How many bytes the lines have."""
+        return len(self.data)
+
+
+Values: TypeAlias = Sequence[object] | str
+"""The values of a row, or the reason why it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a table, no documents yet.
+
+    Attributes:
+        name: the file's or table's, as printed.
+        columns: the names of the columns.
+        rows: each with its number: of CSV that of its first line; from 1.
+        size: about how many bytes they have.
+        torn: whether strings may have lone surrogates for bytes that are not UTF-8, as the error
+            handler `surrogateescape` makes them.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[int, Values]]
+    size: int
+    torn: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self.rows)
+
+
+Block: TypeAlias = Lines | Rows
+Parsed: TypeAlias = Document | Failure | tuple[str, str]
+"""What a line or row is. A pair is a clean key and a clean text, of a record without metadata."""
 
 
 @dataclass(slots=True)
 class RecordParser:
-    """Makes documents of bytes.
+    """Makes documents of records.
 
     Attributes:
         of_sets: whether documents are sets (else texts).
-        key_field, text_field, set_field: names in a JSON line.
+        key_field, text_field, set_field: names of fields.
         strict: refuse what is not UTF-8, instead of replacing the bad bytes by U+FFFD.
         auto_key: name a record without a key by its place, instead of refusing it.
         metadata: whether the other fields of a record are kept.
@@ -97,6 +112,57 @@ class RecordParser:
     metadata: bool = True
     metadata_fields: Sequence[str] = ()
     replaced: int = field(default=0, init=False)
+
+    @property
+    def content_field(self) -> str:
+        """The field that holds a document's content."""
+        return self.set_field if self.of_sets else self.text_field
+
+    def of_record(self, record: dict[str, object], where: str) -> Document:
+        """The document of a record, its fields by their names; `where` names it without a key."""
+        replaced = self.replaced
+        document = Document(
+            self._key(record, where), self._content(record), self._other_fields(record)
+        )
+        self.replaced = min(self.replaced, replaced + 1)  # a document counts once
+        return document
+
+    def of_json(self, line: bytes, where: str) -> Document:
+        """The document of a record that is written as JSON."""
+        replaced = self.replaced
+        try:
+            # As json.loads, without its check of the type and its two regular expressions.
+            text = self.decoded(line.rstrip()).lstrip(_JSON_BLANKS)
+            record, end = _JSON.raw_decode(text)
+            if end < len(text):
+                raise json.JSONDecodeError("Extra data", text, end)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"not JSON: {_json_reason(error)}") from error
+        if not isinstance(record, dict):
+            raise InputError(f"not a JSON object but {_kind(record)}")
+        document = self.of_record(record, where)
+        self.replaced = min(self.replaced, replaced + 1)
+        return document
+
+    def of_rows(self, block: Rows) -> Iterator[tuple[int, Document | Failure]]:
+        """What the rows of a block are, each with its place in the block, from 0."""
+        columns = block.columns
+        for place, (number, values) in enumerate(block.rows):
+            where = f"{block.name}:{number}"
+            replaced = self.replaced
+            try:
+                if isinstance(values, str):
+                    raise InputError(values)
+                if len(values) != len(columns):
+                    raise InputError(f"{len(values)} fields, and the heading names {len(columns)}")
+                record = dict(zip(columns, values, strict=True))
+                if block.torn:
+                    self._repair(record)
+                document = self.of_record(record, where)
+                self.replaced = min(self.replaced, replaced + 1)
+                yield place, document
+            except InputError as error:
+                yield place, Failure(where, str(error))
 
     def content_of(self, text: str) -> Content:
         """The text itself; for sets the array in it. InputError if there is none."""
@@ -125,90 +191,6 @@ class RecordParser:
             self.replaced += 1
             return data.decode("utf-8", "replace")
 
-    def documents(self, lines: Lines) -> Iterator[Document | Failure]:
-        """The documents of a block of lines, and a Failure for each line that is none."""
-        return documents_among(self.numbered(lines))
-
-    def numbered(
-        self, lines: Lines, first: Callable[[], int] | None = None
-    ) -> Iterator[tuple[int, Row]]:
-        """The same, each with the place of its line in the block, from 0, and some as pairs.
-
-        `first` tells the number of the first line, if the block does not.
-        """
-        number = lines.first
-
-        def where(place: int) -> str:
-            nonlocal number
-            if not number and first is not None:
-                number = first()
-            return f"{lines.name}:{number + place}"
-
-        view = memoryview(lines.data)  # whose slices are no copies
-        newlines = np.flatnonzero(np.frombuffer(lines.data, np.uint8) == _NEWLINE).tolist()
-        start = 0
-        loads = _fast_json()
-        key_field, text_field = self.key_field, self.text_field
-        may_be_pair = not self.of_sets and key_field != text_field
-        for place, end in enumerate([*newlines, len(view)]):
-            line, start = view[start:end], end + 1
-            try:
-                record = loads(line) if loads is not None and len(line) <= LARGEST else None
-            except (ValueError, RecursionError):
-                record = None  # it is read again, to say why
-            if type(record) is dict and may_be_pair and (len(record) == 2 or not self.metadata):
-                # Most lines are like this; orjson takes no lone surrogates, so they are clean.
-                key, text = record.get(key_field), record.get(text_field)
-                if type(key) is str and type(text) is str and key and "\0" not in key:
-                    yield place, (key, text)
-                    continue
-            if len(line) > LARGEST:
-                yield place, too_long(where(place))
-                continue
-            own_key = where(place) if self.auto_key else ""
-            try:
-                document = self._quickly(record, own_key) if type(record) is dict else None
-                if document is None and not is_blank(whole := bytes(line)):
-                    document = self.document(whole, own_key)
-            except InputError as error:
-                yield place, Failure(where(place), str(error))
-                continue
-            if document is not None:
-                yield place, document
-
-    def document(self, line: bytes, where: str) -> Document:
-        """The document of a line of JSON; `where` names it if it has no key."""
-        try:
-            # As json.loads, without its check of the type and its two regular expressions.
-            text = self.decoded(line.rstrip()).lstrip(_JSON_BLANKS)
-            record, end = _JSON.raw_decode(text)
-            if end < len(text):
-                raise json.JSONDecodeError("Extra data", text, end)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"not JSON: {_json_reason(error)}") from error
-        if not isinstance(record, dict):
-            raise InputError(f"not a JSON object but {_kind(record)}")
-        return self.of_record(record, where)
-
-    def _quickly(self, record: dict[str, object], where: str) -> Document | None:
-        """The same of what orjson read; None where `document` says why not, or reads otherwise."""
-        try:
-            document = self.of_record(record, where)
-        except InputError:
-            return None
-        if document.metadata is not None and has_large_float(document.metadata):
-            return None
-        return document
-
-    def of_record(self, record: dict[str, object], where: str) -> Document:
-        """The document of a record, its fields by their names; `where` names it without a key."""
-        return Document(self._key(record, where), self._content(record), self._other_fields(record))
-
-    @property
-    def content_field(self) -> str:
-        """The field that holds a document's content."""
-        return self.set_field if self.of_sets else self.text_field
-
     def check_columns(self, names: Sequence[str]) -> None:
         """InputError if a file's columns are not those that documents are made of.
 
@@ -226,15 +208,6 @@ class RecordParser:
             more = ", ..." if len(names) > _NAMES_SHOWN else ""
             raise InputError(f"{error} (the columns are {shown}{more})") from error
 
-    def _other_fields(self, record: dict[str, object]) -> dict[str, object] | None:
-        """What is kept of a record beside its key and content."""
-        own = (self.key_field, self.content_field)
-        # Most records have nothing else: that is told without looking at each field.
-        if not self.metadata or (len(record) == 2 and own[0] in record and own[0] != own[1]):
-            return None
-        kept = [n for n in self.metadata_fields or record if n in record and n not in own]
-        return {name: record[name] for name in kept} if kept else None
-
     def _named_key(self) -> str:
         return f"field {self.key_field!r}: name it with --key-field, or give --auto-key"
 
@@ -247,12 +220,10 @@ class RecordParser:
             raise InputError(f"no {self._named_key()}")
         if isinstance(key, bool) or not isinstance(key, str | int):
             raise InputError(f"field {name!r} is {_kind(key)}, not a string or integer")
-        key = str(key)
-        if not key:
-            raise InputError(f"field {name!r} is empty")
-        if "\0" in key:
-            raise InputError(f"field {name!r} has a NUL character")
-        return without_surrogates(key)
+        key = self._clean(str(key))
+        if fault := key_fault(key):
+            raise InputError(f"field {name!r} {fault}")
+        return key
 
     def _check_content(self, record: Container[str]) -> None:
         """InputError if a record with these fields has no content."""
@@ -277,11 +248,23 @@ class RecordParser:
         if wanted not in record:
             self._check_content(record)
         content = record[wanted]
+        if isinstance(content, bytes):
+            content = content.decode("utf-8", "surrogateescape")
+            content = self._repaired(content, wanted)
         if self.of_sets:
             return set_of(content, f"field {wanted!r}")
         if not isinstance(content, str):
             raise InputError(f"field {wanted!r} is {_kind(content)}, not a string")
         return self._clean(content)
+
+    def _other_fields(self, record: dict[str, object]) -> dict[str, object] | None:
+        """What is kept of a record beside its key and content."""
+        own = (self.key_field, self.content_field)
+        # Most records have nothing else: that is told without looking at each field.
+        if not self.metadata or (len(record) == 2 and own[0] in record and own[0] != own[1]):
+            return None
+        kept = [n for n in self.metadata_fields or record if n in record and n not in own]
+        return {name: record[name] for name in kept} if kept else None
 
     def _clean(self, text: str) -> str:
         clean = without_surrogates(text)
@@ -291,49 +274,56 @@ class RecordParser:
             self.replaced += 1
         return clean
 
+    def _repair(self, record: dict[str, object]) -> None:
+        """Replace or refuse bytes that are not UTF-8 in a row that may have them."""
+        for name, value in record.items():
+            record[name] = self._repaired(value, name)
 
-@cache
-def _fast_json() -> Callable[[bytes | memoryview], object] | None:
-    """orjson.loads where the extra `speed` is installed, else None.
+    def _repaired(self, value: object, name: str) -> object:
+        if isinstance(value, list):
+            return [self._repaired(one, name) for one in value]
+        if isinstance(value, dict):
+            return {key: self._repaired(one, name) for key, one in value.items()}
+        if not isinstance(value, str) or value.isascii():
+            return value
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            if self.strict:
+                raise InputError(f"not UTF-8 in field {name!r}") from error
+            self.replaced += 1
+            return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return value
 
-    It refuses some of what json.loads takes, and reads integers beyond 64 bits as floats.
-    LSHDB_SPEED=0 keeps to json.
-    """
-    if os.environ.get("LSHDB_SPEED") == "0":
-        return None
-    try:
-        loads: Callable[[bytes | memoryview], object] = import_module("orjson").loads
-    except ImportError:
-        return None
-    return loads
+
+def key_fault(key: str) -> str | None:
+    """What is wrong with a key, as the end of a sentence; None for a good one."""
+    if not key:
+        return "is empty"
+    if "\0" in key:
+        return "has a NUL character"
+    if not key.isascii() and without_surrogates(key) is not key:
+        return "has a lone surrogate"
+    return None
 
 
-def documents_among(rows: Iterable[tuple[int, Row]]) -> Iterator[Document | Failure]:
-    """The documents that numbered rows are."""
+def documents_among(rows: Iterable[tuple[int, Parsed]]) -> Iterator[Document | Failure]:
+    """The documents that numbered lines or rows are."""
     for _, row in rows:
         yield Document(*row) if isinstance(row, tuple) else row
 
 
-def is_blank(line: bytes) -> bool:
-    """Whether a line has nothing on it, not even a record that is wrong."""
-    return not line or line.isspace() or (line.startswith(BOM) and not line[len(BOM) :].strip())
-
-
-def too_long(where: str) -> Failure:
-    """What a line that is too long becomes."""
-    return Failure(where, f"longer than {LARGEST:,} bytes, the limit")
-
-
-def array_of(text: str, name: str) -> object:
-    """What a field of a table holds that is a set as JSON; InputError if it is no JSON."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"field {name!r} is not a JSON array") from error
-
-
 def set_of(content: object, name: str) -> Content:
-    """The elements of a JSON array; InputError if it is not one of strings and integers."""
+    """The elements of an array, or of a string that holds one as JSON.
+
+    Raises:
+        InputError: it is not one of strings and integers; the message calls it by `name`.
+    """
+    if isinstance(content, str):
+        try:
+            content = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{name} is a string that is not a JSON array") from error
     if not isinstance(content, list):
         raise InputError(f"{name} is {_kind(content)}, not an array")
     if not set(map(type, content)) <= {str, int}:
@@ -357,9 +347,9 @@ def _json_reason(error: ValueError | RecursionError) -> str:
 
 
 def _kind(value: object) -> str:
-    """What a JSON value is, in JSON's own words."""
+    """What a value is, in JSON's own words if JSON has it."""
     if value is None:
         return "null"
     kinds = {bool: "a boolean", int: "a number", float: "a decimal number", str: "a string"}
     kinds |= {list: "an array", dict: "an object"}
-    return kinds[type(value)]
+    return kinds.get(type(value), f"a {type(value).__name__}")

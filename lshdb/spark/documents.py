@@ -21,7 +21,7 @@ from lshdb.errors import ContentError, InputError, UsageError
 from lshdb.model import Content, Settings, Shingling
 from lshdb.settings import SettingsRequest
 from lshdb.shingling.content import cleaned
-from lshdb.sources.records import array_of, set_of
+from lshdb.sources.records import set_of
 from lshdb.tuning.resolve import resolve
 
 KEY: Final = "id"
@@ -137,7 +137,7 @@ def _content(value: str | list[str | int], shingling: Shingling) -> Content | No
     try:
         content: Content = value
         if shingling.of_sets:
-            content = set_of(array_of(value, "set") if isinstance(value, str) else value, "set")
+            content = set_of(value, "set")
         return cleaned(content, shingling)
     except (ContentError, InputError):
         return None

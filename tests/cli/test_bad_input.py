@@ -104,7 +104,7 @@ def test_bad_elements_and_texts_in_a_database_of_sets(command: Command) -> None:
         '{"id": 2, "set": [null]}': "element 1 of field 'set' is null, not a string or integer",
         '{"id": 2, "set": [["a"]]}': "element 1 of field 'set' is an array, not a string or "
         "integer",
-        '{"id": 2, "set": "abc"}': "field 'set' is a string, not an array",
+        '{"id": 2, "set": "abc"}': "field 'set' is a string that is not a JSON array",
         '{"id": 2, "set": {"a": 1}}': "field 'set' is an object, not an array",
         '{"id": 2, "text": "a"}': "a text (field 'text'), and this database holds sets (field "
         "'set')",

@@ -60,7 +60,7 @@ def stored(path: Path) -> dict[object, object]:
     ],
 )
 def test_fields_of_json_lines_are_kept_as_they_are(line: str, expected: str | None) -> None:
-    assert to_json(PARSER.document(line.encode(), "x").metadata) == expected
+    assert to_json(PARSER.of_json(line.encode(), "x").metadata) == expected
 
 
 def test_values_of_python_have_a_form_in_json() -> None:

@@ -19,6 +19,7 @@ def test_files_are_read_while_a_batch_is_written_and_streams_before(
 ) -> None:
     """Neither has more documents in memory than there is room for."""
     monkeypatch.setattr(batches, "_AHEAD", 20_000)
+    monkeypatch.setattr(batches, "_AHEAD_OF_FILES", 20_000)
     monkeypatch.setattr(batches, "_PART_BYTES", 500)
     monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 200)
     read = 0
@@ -30,7 +31,7 @@ def test_files_are_read_while_a_batch_is_written_and_streams_before(
 
     sizes, keys, ahead, read_within = list[int](), list[str](), 0, 0
     with lshdb.open(tmp_path / "x.db") as db, Workers(db.settings, None, 0) as pool:
-        stream = Stream(db._store, documents(), pool, prompt=prompt, keep_lines=False)
+        stream = Stream(db._store, documents(), pool, prompt=prompt, keep_blocks=False)
         while stream.read_ahead():
             before, written = read, len(keys)
             for _, part in stream.batch():

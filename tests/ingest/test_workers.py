@@ -61,16 +61,10 @@ def pids(workers: Workers) -> list[int]:
     return [process.pid for process in workers._processes]
 
 
-def result(workers: Workers, pending: Pending) -> SignedPart:
-    """What became of a part; parts are to be asked for in order."""
-    (signed,) = workers.results(pending)
-    return signed
-
-
 def start(workers: Workers) -> None:
     """Have each process sign something."""
     for pending in [workers.submit(Part([("k", "text")])) for _ in range(2 + workers.count)]:
-        assert result(workers, pending).digests
+        assert workers.result(pending).digests
     assert len(pids(workers)) == workers.count
 
 
@@ -86,7 +80,7 @@ def parts_of(settings: Settings, contents: list[Content]) -> list[Part]:
     documents = [(f"k{i}", cleaned(c, settings.shingling)) for i, c in enumerate(contents)]
     parts = [Part(documents), Part(documents[:1]), Part(), Part(documents, sign=False)]
     if not settings.shingling.of_sets:
-        parts += [Part(lines=Lines("x.jsonl", 5, 7, LINES), sign=sign) for sign in (True, False)]
+        parts += [Part(block=Lines("x.jsonl", 5, 7, LINES), sign=sign) for sign in (True, False)]
     return parts
 
 
@@ -109,15 +103,15 @@ def test_workers_sign_as_this_process_does(
         first = [workers.submit(Part()) for _ in range(2)]  # these are signed here
         submitted = [workers.submit(part) for part in parts]
         for pending in first:
-            assert not result(workers, pending).digests
+            assert not workers.result(pending).digests
         for part, pending in zip(parts, submitted, strict=True):
             assert pending.future is not None
-            assert same(result(workers, pending), sign_part(part, settings, PARSER))
+            assert same(workers.result(pending), sign_part(part, settings, PARSER))
         assert len(pids(workers)) == count
 
 
 def test_lines_become_documents_and_failures() -> None:
-    part = sign_part(Part(lines=Lines("x.jsonl", 5, 7, LINES)), resolve(SettingsRequest()), PARSER)
+    part = sign_part(Part(block=Lines("x.jsonl", 5, 7, LINES)), resolve(SettingsRequest()), PARSER)
     assert part.keys == ["a", "b\u00e9", "7", "z"]
     assert part.stored[2] == "na\u00efve \ufffd fox"
     assert part.replaced == 1
@@ -257,7 +251,7 @@ def test_workers_that_always_die_are_given_up(monkeypatch: pytest.MonkeyPatch) -
     with Workers(settings, None, 1) as workers, signed_elsewhere():
         submitted = [workers.submit(part) for _ in range(10)]
         for pending in submitted:
-            assert same(result(workers, pending), sign_part(part, settings, None))
+            assert same(workers.result(pending), sign_part(part, settings, None))
         assert 1 <= len(pids(workers)) <= 3
 
 
@@ -269,9 +263,9 @@ def test_the_writing_thread_signs_what_no_worker_has_begun(
     released, here = threading.Event(), list[str]()
     own = Workers._sign
 
-    def slowly(_: Workers, part: Part) -> bytes:
+    def slowly(_: Workers, pending: Pending) -> bytes:
         released.wait(60)
-        return pickle.dumps(sign_part(part, settings, None))
+        return pickle.dumps(sign_part(pending.part, settings, None))
 
     def noting(workers: Workers, part: Part) -> SignedPart:
         here.append(part.documents[0][0])
@@ -283,7 +277,7 @@ def test_the_writing_thread_signs_what_no_worker_has_begun(
     monkeypatch.setattr(Workers, "_sign", noting)
     with Workers(settings, None, 1) as workers:
         submitted = [workers.submit(Part([(f"k{i}", "text")])) for i in range(8)]
-        found = [result(workers, pending).keys for pending in submitted]
+        found = [workers.result(pending).keys for pending in submitted]
     assert found == [[f"k{i}"] for i in range(8)]
     assert here[:5] == ["k0", "k1", "k3", "k4", "k5"]
     assert len(here) == len(set(here))
@@ -291,10 +285,10 @@ def test_the_writing_thread_signs_what_no_worker_has_begun(
 
 def test_what_a_process_cannot_be_asked_is_signed_here() -> None:
     settings = resolve(SettingsRequest())
-    broken = Part(lines=Lines("x.jsonl", 5, lambda: 7, LINES))  # type: ignore[arg-type]
+    broken = Part(block=Lines("x.jsonl", 5, lambda: 7, LINES))  # type: ignore[arg-type]
     with Workers(settings, PARSER, 1) as workers, signed_elsewhere():
         start(workers)
-        assert same(result(workers, workers.submit(broken)), sign_part(broken, settings, PARSER))
+        assert same(workers.result(workers.submit(broken)), sign_part(broken, settings, PARSER))
         start(workers)
 
 
@@ -311,7 +305,7 @@ def test_what_a_process_does_not_understand_is_signed_here() -> None:
         part = Part([("k", Unknown("the fox and the grapes"))])
         with Workers(settings, None, 1) as workers, signed_elsewhere():
             start(workers)
-            assert same(result(workers, workers.submit(part)), sign_part(part, settings, None))
+            assert same(workers.result(workers.submit(part)), sign_part(part, settings, None))
             start(workers)
     finally:
         Unknown.__module__ = __name__
@@ -326,7 +320,7 @@ def test_without_a_python_to_start_signing_is_done_here(
     part = Part([(f"k{i}", text) for i, text in enumerate(TEXTS)])
     with Workers(settings, None, 2) as workers:
         for _ in range(4):
-            assert same(result(workers, workers.submit(part)), sign_part(part, settings, None))
+            assert same(workers.result(workers.submit(part)), sign_part(part, settings, None))
         assert not pids(workers)
 
 

@@ -204,8 +204,7 @@ def test_dependencies_are_those_imported() -> None:
     assert required == {"numpy", "xxhash", "typer"}
     extras = {
         "sources.arrow_rows": {"pyarrow"},
-        "sources.arrow_files": {"pyarrow"},
-        "sources.parquet_rows": {"pyarrow"},
+        "sources.readers": {"pyarrow"},
         "exchange.tables": {"pyarrow"},
         "database": {"pyarrow"},
         "cli.results": {"pyarrow"},

@@ -23,7 +23,7 @@ from helpers import Command
 
 import lshdb
 from lshdb.model import Document
-from lshdb.sources import csv_rows, readers
+from lshdb.sources import readers, text_rows
 from lshdb.sources.compression import packed
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import expanded, format_of, listed
@@ -137,41 +137,6 @@ def test_a_real_collection_in_every_format(tmp_path: Path) -> None:
     assert_same(tmp_path, rows, names)
 
 
-def test_sets_of_every_format(tmp_path: Path) -> None:
-    rows: list[Row] = [{"id": str(i), "set": ["a", "b", f"{i // 2}"]} for i in range(6)]
-    as_text = [{**row, "set": json.dumps(row["set"])} for row in rows]
-    numbers = [{**row, "set": [7, 8, int(row["id"]) // 2]} for row in rows]
-    made = {
-        "x.jsonl": as_jsonl(rows),
-        "x.csv": as_csv(as_text),
-        "x.parquet": as_parquet(rows),
-        "text.parquet": as_parquet(as_text),
-    }
-    found = []
-    for name, data in made.items():
-        (tmp_path / name).write_bytes(data)
-        found.append(database_of(tmp_path / name, rows, "set"))
-    assert all(other == found[0] for other in found)
-    assert len(found[0][1]) == 3 + 12
-    (tmp_path / "n.parquet").write_bytes(as_parquet(numbers))
-    tables, _ = database_of(tmp_path / "n.parquet", rows, "set")
-    assert [row[-1] for row in tables["documents"]][:3] == ["[0,7,8]", "[0,7,8]", "[1,7,8]"]
-
-
-def test_names_of_columns_are_given(tmp_path: Path) -> None:
-    rows = [{"url": 17, "lang": "en", "n": 3, "body": "the fox"}]
-    expected = Document("17", "the fox", {"lang": "en", "n": 3})
-    for name, data in {"x.parquet": as_parquet(rows), "x.jsonl": as_jsonl(rows)}.items():
-        (tmp_path / name).write_bytes(data)
-        names: dict[str, Any] = {"key_field": "url", "text_field": "body"}
-        read = [*Reader(False, **names).read([str(tmp_path / name)])]
-        assert read == [expected]
-        chosen = Reader(False, **names, metadata_fields=["n", "nosuch"])
-        assert [*chosen.read([str(tmp_path / name)])] == [Document("17", "the fox", {"n": 3})]
-        without = Reader(False, **names, metadata=False)
-        assert [*without.read([str(tmp_path / name)])] == [Document("17", "the fox")]
-
-
 def test_what_parquet_has_and_json_has_not(tmp_path: Path) -> None:
     table = pa.table(
         {
@@ -245,19 +210,6 @@ def test_wrong_csv_costs_only_its_lines(tmp_path: Path, data: bytes, expected: l
     assert failures_of(tmp_path / "x.csv", data) == expected
 
 
-def test_bytes_that_are_no_utf8_in_csv(tmp_path: Path) -> None:
-    data = b"\xef\xbb\xbfid,text,x\na,caf\xe9,\xff\nb,\xc3\xa9,\n"
-    path = tmp_path / "x.csv"
-    path.write_bytes(data)
-    reader = Reader(False)
-    assert [*reader.read([str(path)])] == [
-        Document("a", "caf\ufffd", {"x": "\ufffd"}),
-        Document("b", "\u00e9", {"x": ""}),
-    ]
-    assert reader.replaced == 1
-    assert failures_of(path, data, strict=True) == [":2: not UTF-8 in field 'text'"]
-
-
 def test_a_record_of_csv_may_be_long_but_not_endless(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,7 +218,7 @@ def test_a_record_of_csv_may_be_long_but_not_endless(
     path = tmp_path / "x.csv"
     path.write_bytes(as_csv([{"id": "1", "text": text}, {"id": "2", "text": "b"}]))
     assert [*Reader(False).read([str(path)])] == [Document("1", text), Document("2", "b")]
-    monkeypatch.setattr(csv_rows, "LARGEST", 5_000)
+    monkeypatch.setattr(text_rows, "LARGEST", 5_000)
     (failure,) = Reader(False).read([str(path)])
     assert isinstance(failure, Failure)
     assert failure.reason == "line 2: a record longer than 5,000 bytes, the limit"

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lshdb.sources import records
-from lshdb.sources.records import Lines, RecordParser
+from lshdb.sources import text_rows
+from lshdb.sources.records import Lines, RecordParser, documents_among
+from lshdb.sources.text_rows import json_documents
 
 pytest.importorskip("orjson", reason="the extra `speed` is not installed")
 
@@ -56,12 +57,14 @@ def test_lines_are_read_alike(line: bytes, of_sets: bool, strict: bool, auto_key
     found = []
     for fast in (True, False):
         parser = RecordParser(of_sets, "id", "text", "set", strict, auto_key)
-        with nullcontext() if fast else mock.patch.object(records, "_fast_json", return_value=None):
-            found.append((list(parser.documents(block)), parser.replaced))
-    assert records._fast_json() is not None
+        with (
+            nullcontext() if fast else mock.patch.object(text_rows, "_fast_json", return_value=None)
+        ):
+            found.append((list(documents_among(json_documents(block, parser))), parser.replaced))
+    assert text_rows._fast_json() is not None
     assert repr(found[0]) == repr(found[1])
 
 
 def test_an_environment_variable_keeps_to_json(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LSHDB_SPEED", "0")
-    assert records._fast_json.__wrapped__() is None
+    assert text_rows._fast_json.__wrapped__() is None

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
 from lshdb.shingling.content import without_surrogates
-from lshdb.sources import readers, records
+from lshdb.sources import readers, text_rows
 from lshdb.sources.paths import Format, input_bytes, printable_path
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure
@@ -224,21 +224,9 @@ def test_keys_that_are_missing_are_made_of_place_and_line(root: Path) -> None:
     ]
 
 
-def test_lone_surrogates_are_replaced_in_texts_and_keys() -> None:
-    reader = Reader(of_sets=False)
-    line = b'{"id": "k\\ud800", "text": "t\\udc00"}'
-    assert from_stdin(line, reader) == [Document("k\ufffd", "t\ufffd")]
-    assert reader.replaced == 1
-    strict = Reader(of_sets=False, strict=True)
-    assert from_stdin(line, strict) == [
-        Failure("-:1", "a lone surrogate, which is not Unicode text")
-    ]
-
-
 @pytest.mark.parametrize("block", [1, 7, 40, 41, 64, 1 << 20])
 def test_a_line_too_long_costs_one_line(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(readers, "LARGEST", 39)
-    monkeypatch.setattr(records, "LARGEST", 39)
+    monkeypatch.setattr(text_rows, "LARGEST", 39)
     monkeypatch.setattr(readers, "_BLOCK", block)
     lines = [
         b'{"id": 1, "text": "just fits ........"}\n',
@@ -291,7 +279,7 @@ def test_sets() -> None:
         (True, ' {"set": [], "id": 5}\n', []),
         (True, '{"text": "a"}', "an object: a set is a JSON array, or"),
         (True, '"a"', "a string: a set is a JSON array, or"),
-        (True, '{"set": "a"}', "field 'set' is a string, not an array"),
+        (True, '{"set": "a"}', "field 'set' is a string that is not a JSON array"),
         (True, "[null]", "element 1 of the set is null, not a string or integer"),
         (True, "", "not JSON (expecting value at character 1): a set is"),
     ],

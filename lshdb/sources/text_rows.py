@@ -1,0 +1,270 @@
+"""JSON lines and CSV: bytes to blocks of whole lines or rows, and lines of JSON to documents.
+
+The dialect of CSV is that of RFC 4180 and of spreadsheets: fields in double quotes may hold
+delimiters, newlines and doubled quotes. TSV is the same with tabs. The first record names the
+columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+import numpy as np
+
+from lshdb.errors import InputError
+from lshdb.model import Document
+from lshdb.shingling.content import LARGEST
+from lshdb.sources.metadata import has_large_float
+from lshdb.sources.records import (
+    BOM,
+    Failure,
+    Lines,
+    Parsed,
+    RecordParser,
+    Rows,
+    Values,
+)
+
+_DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
+_LONGEST_FIELD: Final = (1 << 31) - 1
+"""No limit of the module csv's own."""
+_NEWLINE: Final = 10
+
+
+def json_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines | Failure]:
+    """Cut a file of lines, which comes in chunks, into blocks of whole lines."""
+    number = 1
+    waiting: list[bytes] = []  # the beginning of a line, in pieces
+    size = 0
+    skipping = False
+    for chunk in chunks:
+        if skipping:  # the rest of a line that is too long
+            _, newline, chunk = chunk.partition(b"\n")
+            if not newline:
+                continue
+            skipping = False
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            block = b"".join([*waiting, memoryview(chunk)[:end]])  # one copy, not two
+            # Ten times as fast as bytes.count, which takes as long as reading.
+            count = int(np.count_nonzero(np.frombuffer(block, np.uint8) == _NEWLINE))
+            yield Lines(name, number, count, block)
+            number += count
+            waiting, size = [], 0
+        waiting.append(chunk[end:])
+        size += len(chunk) - end
+        if size > LARGEST:
+            yield _too_long(f"{name}:{number}")
+            number += 1
+            waiting, size, skipping = [], 0, True
+    if size:
+        yield Lines(name, number, 1, b"".join(waiting))
+
+
+def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Parsed]]:
+    """What the lines of a block are that are not blank, each with its place in it, from 0."""
+    loads = _fast_json()
+    key_field, text_field = parser.key_field, parser.text_field
+    may_be_pair = not parser.of_sets and key_field != text_field
+    view = memoryview(lines.data)  # whose slices are no copies
+    for place, start, end in _filled_lines(lines.data):
+        line = view[start:end]
+        try:
+            record = loads(line) if loads is not None and len(line) <= LARGEST else None
+        except (ValueError, RecursionError):
+            record = None  # it is read again, to say why
+        if type(record) is dict and may_be_pair and (len(record) == 2 or not parser.metadata):
+            # Most lines are like this; orjson takes no lone surrogates, so they are clean.
+            key, text = record.get(key_field), record.get(text_field)
+            if type(key) is str and type(text) is str and key and "\0" not in key:
+                yield place, (key, text)
+                continue
+        where = f"{lines.name}:{lines.first + place}"
+        if len(line) > LARGEST:
+            yield place, _too_long(where)
+            continue
+        try:
+            document = _quickly(record, where, parser) if type(record) is dict else None
+            if document is None and not is_blank(whole := bytes(line)):
+                document = parser.of_json(whole, where)
+        except InputError as error:
+            yield place, Failure(where, str(error))
+            continue
+        if document is not None:
+            yield place, document
+
+
+def _filled_lines(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """The lines that are longer than one blank: their places, and where they begin and end."""
+    octets = np.frombuffer(data, np.uint8)
+    ends = np.append(np.flatnonzero(octets == _NEWLINE), len(data))
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    lengths = ends - starts
+    # A file may have millions of empty lines: they take no turn of a loop.
+    alone = np.flatnonzero(lengths == 1)
+    lengths[alone[np.isin(octets[starts[alone]], np.frombuffer(b" \t\r\v\f", np.uint8))]] = 0
+    places = np.flatnonzero(lengths)
+    return zip(places.tolist(), starts[places].tolist(), ends[places].tolist(), strict=True)
+
+
+def _quickly(record: dict[str, object], where: str, parser: RecordParser) -> Document | None:
+    """The document of what orjson read; None where json says why not, or reads it otherwise."""
+    try:
+        document = parser.of_record(record, where)
+    except InputError:
+        return None
+    if document.metadata is not None and has_large_float(document.metadata):
+        return None
+    return document
+
+
+@cache
+def _fast_json() -> Callable[[bytes | memoryview], object] | None:
+    """orjson.loads where the extra `speed` is installed, else None.
+
+    It refuses some of what json.loads takes, and reads integers beyond 64 bits as floats.
+    LSHDB_SPEED=0 keeps to json.
+    """
+    if os.environ.get("LSHDB_SPEED") == "0":
+        return None
+    try:
+        loads: Callable[[bytes | memoryview], object] = import_module("orjson").loads
+    except ImportError:
+        return None
+    return loads
+
+
+def is_blank(line: bytes) -> bool:
+    """Whether a line has nothing on it, not even a record that is wrong."""
+    return not line or line.isspace() or (line.startswith(BOM) and not line[len(BOM) :].strip())
+
+
+def _too_long(where: str) -> Failure:
+    """What a line that is too long becomes."""
+    return Failure(where, f"longer than {LARGEST:,} bytes, the limit")
+
+
+def csv_blocks(
+    chunks: Iterable[bytes], name: str, format: str, parser: RecordParser
+) -> Iterator[Rows]:
+    """Cut a file of CSV, which comes in chunks, into blocks: the rows that end in a chunk.
+
+    Raises:
+        InputError: a heading without the columns that documents are made of, or none; a record
+            that is too long.
+    """
+    csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
+    lines = _TextLines(chunks)
+    reader = csv.reader(lines, strict=True, delimiter=_DELIMITERS[format])
+    columns: tuple[str, ...] = ()
+    while lines.read(pass_over_empty=True):
+        rows: list[tuple[int, Values]] = []
+        before = lines.characters
+        for number, values in _csv_records(reader, lines, format):
+            if columns:
+                rows.append((number, values))
+            elif isinstance(values, str):
+                raise InputError(f"line {number}: {values}")
+            else:
+                columns = tuple(map(_name_of, values))
+                parser.check_columns(columns)
+        if rows:
+            yield Rows(name, columns, rows, lines.characters - before, lines.torn)
+    if not columns:
+        raise InputError("empty: the first line must name the columns")
+
+
+def _csv_records(
+    reader: Iterator[list[str]], lines: _TextLines, format: str
+) -> Iterator[tuple[int, list[str] | str]]:
+    """The records that begin before the end of a chunk and are not blank, with their numbers."""
+    while lines.waiting:
+        lines.begin_record()
+        number = lines.number
+        try:
+            row = next(reader)
+        except csv.Error as error:
+            yield number, f"not {format.upper()}: {error}"  # reading goes on with the next line
+            continue
+        if len(row) > 1 or (row and row[0].strip()):
+            yield number, row
+
+
+class _TextLines:
+    """The lines of a text that comes in chunks of bytes, as an iterator.
+
+    Attributes:
+        number: of the next line, from 1.
+        waiting: the lines that were read and not taken, the last one first.
+        characters: how many were taken.
+        torn: whether there were bytes that are not UTF-8; they become lone surrogates.
+    """
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self.number = 1
+        self.waiting: list[str] = []
+        self.characters = 0
+        self.torn = False
+        self._chunks = iter(chunks)
+        self._rest: list[bytes] = []  # the beginning of a line, in pieces
+        self._record = (1, 0)  # the number of its line, and the characters before it
+
+    def begin_record(self) -> None:
+        """Count the length of a record, which is limited, from the next line."""
+        self._record = self.number, self.characters
+
+    def read(self, *, pass_over_empty: bool = False) -> bool:
+        """Read until lines wait; False at the end."""
+        while not self.waiting:
+            chunk = next(self._chunks, b"")
+            end = chunk.rfind(b"\n") + 1
+            if chunk and not end:
+                self._rest.append(chunk)
+                self._check_length(sum(map(len, self._rest)))
+                continue
+            data = b"".join([*self._rest, chunk[:end]])
+            self._rest = [chunk[end:]]
+            if not data:
+                return False
+            # A file may have millions of empty lines.
+            if pass_over_empty and data[:1] in b"\r\n" and not data.strip(b"\r\n"):
+                self.number += data.count(b"\n")
+                continue
+            self.waiting = io.StringIO(self._text(data), newline="\n").readlines()[::-1]
+        return True
+
+    def __iter__(self) -> _TextLines:
+        return self
+
+    def __next__(self) -> str:
+        if not self.waiting and not self.read():
+            raise StopIteration
+        line = self.waiting.pop()
+        self.characters += len(line)
+        self._check_length(self.characters - self._record[1])
+        self.number += 1
+        return line
+
+    def _text(self, data: bytes) -> str:
+        if self.number == 1:
+            data = data.removeprefix(BOM)
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self.torn = True
+            return data.decode("utf-8", "surrogateescape")
+
+    def _check_length(self, size: int) -> None:
+        if size > LARGEST:
+            number = self._record[0]
+            raise InputError(f"line {number}: a record longer than {LARGEST:,} bytes, the limit")
+
+
+def _name_of(column: str) -> str:
+    return column.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,369 @@
+"""One rule for records: the same documents and failures, whatever they are read from."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lshdb
+from lshdb.errors import InputError
+from lshdb.exchange.tables import record_batches
+from lshdb.model import Document
+from lshdb.shingling.content import without_surrogates
+from lshdb.sources.arrow_rows import blocks
+from lshdb.sources.metadata import to_json
+from lshdb.sources.readers import Reader
+from lshdb.sources.records import Failure, RecordParser, documents_among
+
+Record = dict[str, Any]
+Source = Callable[[list[Record], Reader, Path], Iterator[Document | Failure]]
+
+
+def columns_of(records: list[Record]) -> list[str]:
+    return list(dict.fromkeys(name for record in records for name in record))
+
+
+def table_of(records: list[Record]) -> pa.Table:
+    columns = {name: [record.get(name) for record in records] for name in columns_of(records)}
+    return pa.table(columns or {"id": pa.array([], pa.string()), "text": []})
+
+
+def from_file(name: str, data: bytes, reader: Reader, directory: Path) -> Iterator[Any]:
+    path = directory / name
+    path.write_bytes(data)
+    return reader.read([str(path)])
+
+
+def from_json_lines(records: list[Record], reader: Reader, directory: Path) -> Iterator[Any]:
+    data = b"".join(json.dumps(record).encode() + b"\n" for record in records)
+    return from_file("x.jsonl", data, reader, directory)
+
+
+def from_csv(records: list[Record], reader: Reader, directory: Path) -> Iterator[Any]:
+    """What is no string is written as JSON; what is missing as an empty field."""
+    file, columns = io.StringIO(newline=""), columns_of(records)
+    writer = csv.writer(file)
+    writer.writerow(columns)
+    for record in records:
+        values = [record.get(name, "") for name in columns]
+        writer.writerow([one if isinstance(one, str) else json.dumps(one) for one in values])
+    return from_file("x.csv", file.getvalue().encode(), reader, directory)
+
+
+def from_parquet(records: list[Record], reader: Reader, directory: Path) -> Iterator[Any]:
+    sink = io.BytesIO()
+    pq.write_table(table_of(records), sink, row_group_size=2)
+    return from_file("x.parquet", sink.getvalue(), reader, directory)
+
+
+def from_arrow(records: list[Record], reader: Reader, directory: Path) -> Iterator[Any]:
+    sink, table = io.BytesIO(), table_of(records)
+    with pa.ipc.new_stream(sink, table.schema) as file:
+        file.write_table(table, max_chunksize=3)
+    return from_file("x.arrow", sink.getvalue(), reader, directory)
+
+
+def from_table(records: list[Record], reader: Reader, _: Path) -> Iterator[Any]:
+    """As `Database.add_table` reads it."""
+    batches = record_batches(table_of(records))[1]
+    for block in blocks(batches, "table", reader.parser):
+        yield from documents_among(reader.parser.of_rows(block))
+
+
+def from_dicts(records: list[Record], reader: Reader, _: Path) -> Iterator[Any]:
+    for number, record in enumerate(records, 1):
+        try:
+            yield reader.parser.of_record(record, f"dict:{number}")
+        except InputError as error:
+            yield Failure(f"dict:{number}", str(error))
+
+
+ALL: dict[str, Source] = {
+    "JSON lines": from_json_lines,
+    "CSV": from_csv,
+    "Parquet": from_parquet,
+    "Arrow": from_arrow,
+    "table": from_table,
+    "dicts": from_dicts,
+}
+TYPED = [name for name in ALL if name != "CSV"]
+"""Sources that know null, numbers and arrays from strings."""
+UNTYPED_COLUMNS = ["JSON lines", "dicts"]
+"""Sources whose fields may have values of any type, or be missing, in each record."""
+
+WITH_SETS: dict[str, Any] = {"of_sets": True}
+AUTO_KEY: dict[str, Any] = {"auto_key": True}
+STRICT: dict[str, Any] = {"strict": True}
+
+NO_KEY = "no field 'id': name it with --key-field, or give --auto-key"
+NO_TEXT = "no field 'text': name it with --text-field"
+
+# The sources, the reader's options, the records, and for each of these what becomes of it: the
+# key, content and stored metadata of a document, or the reason of a failure.
+CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
+    "strings": (
+        [*ALL],
+        {},
+        [
+            {"id": "a", "text": "the fox", "more": 'x"y', "lang": "en"},
+            {"id": "\u00e9 [b]", "text": "\u72d0\n, \U0001f98a", "more": "", "lang": "\u00e9"},
+            {"id": "", "text": "no key", "more": "m", "lang": "en"},
+            {"id": "e", "text": "", "more": "m", "lang": "en"},
+        ],
+        [
+            ("a", "the fox", '{"more":"x\\"y","lang":"en"}'),
+            ("\u00e9 [b]", "\u72d0\n, \U0001f98a", '{"more":"","lang":"\u00e9"}'),
+            "field 'id' is empty",
+            ("e", "", '{"more":"m","lang":"en"}'),
+        ],
+    ),
+    "integers as keys": (
+        [*ALL],
+        {},
+        [{"id": 7, "text": "t"}, {"id": -(2**63), "text": "t"}],
+        [("7", "t", None), (str(-(2**63)), "t", None)],
+    ),
+    "some of the metadata": (
+        [*ALL],
+        {"metadata_fields": ["y", "text", "nosuch", "x"]},
+        [{"id": "a", "x": "1", "text": "t", "z": "3", "y": "2"}],
+        [("a", "t", '{"y":"2","x":"1"}')],
+    ),
+    "no metadata": (
+        [*ALL],
+        {"metadata": False},
+        [{"id": "a", "text": "t", "x": "1"}],
+        [("a", "t", None)],
+    ),
+    "names of fields": (
+        [*ALL],
+        {"key_field": "url", "text_field": "body"},
+        [{"id": "1", "url": "u", "text": "t", "body": "b"}],
+        [("u", "b", '{"id":"1","text":"t"}')],
+    ),
+    "sets of strings": (
+        [*ALL],
+        WITH_SETS,
+        [{"id": "a", "set": ["x", "\u00e9"]}, {"id": "b", "set": []}],
+        [("a", ["x", "\u00e9"], None), ("b", [], None)],
+    ),
+    "sets of integers": ([*ALL], WITH_SETS, [{"id": "a", "set": [3, -1]}], [("a", [3, -1], None)]),
+    "sets as JSON": (
+        [*ALL],
+        WITH_SETS,
+        [
+            {"id": "a", "set": '["x", 1]'},
+            {"id": "b", "set": "x"},
+            {"id": "c", "set": '{"x": 1}'},
+            {"id": "d", "set": "[1.5]"},
+        ],
+        [
+            ("a", ["x", 1], None),
+            "field 'set' is a string that is not a JSON array",
+            "field 'set' is an object, not an array",
+            "element 1 of field 'set' is a decimal number, not a string or integer",
+        ],
+    ),
+    "a null element": (
+        [*ALL],
+        WITH_SETS,
+        [{"id": "a", "set": ["x", None]}],
+        ["element 2 of field 'set' is null, not a string or integer"],
+    ),
+    "nulls": (
+        TYPED,
+        {},
+        [{"id": "a", "text": None}, {"id": None, "text": "t"}, {"id": "c", "text": "t"}],
+        [
+            "field 'text' is null, not a string",
+            "field 'id' is null, not a string or integer",
+            ("c", "t", None),
+        ],
+    ),
+    "no key": (
+        [*ALL],
+        AUTO_KEY,
+        [{"text": "t"}, {"text": "u"}],
+        [("", "t", None), ("", "u", None)],
+    ),
+    "null keys": (TYPED, AUTO_KEY, [{"id": None, "text": "t"}], [("", "t", None)]),
+    "NUL": (TYPED, {}, [{"id": "a\0", "text": "t\0"}], ["field 'id' has a NUL character"]),
+    "nested metadata": (
+        TYPED,
+        {},
+        [{"id": "a", "text": "t", "x": {"y": [1.5, 2.5, None], "z": {"\u00e9": True}}, "n": None}],
+        [("a", "t", '{"x":{"y":[1.5,2.5,null],"z":{"\u00e9":true}},"n":null}')],
+    ),
+    "fields that are missing": (
+        UNTYPED_COLUMNS,
+        {},
+        [{"text": "t"}, {"id": "b"}, {"id": "c", "set": ["a"]}],
+        [
+            NO_KEY,
+            NO_TEXT,
+            "a set (field 'set'), and this database holds texts: make one for sets "
+            "with lshdb init --shingle set",
+        ],
+    ),
+    "fields of another type": (
+        UNTYPED_COLUMNS,
+        {},
+        [
+            {"id": True, "text": "t"},
+            {"id": 1.5, "text": "t"},
+            {"id": ["a"], "text": "t"},
+            {"id": "d", "text": 5},
+            {"id": "e", "text": {"a": 1}},
+        ],
+        [
+            "field 'id' is a boolean, not a string or integer",
+            "field 'id' is a decimal number, not a string or integer",
+            "field 'id' is an array, not a string or integer",
+            "field 'text' is a number, not a string",
+            "field 'text' is an object, not a string",
+        ],
+    ),
+    "a lone surrogate": (
+        UNTYPED_COLUMNS,
+        {},
+        [{"id": "k\ud800", "text": "t\udc00"}],
+        [("k\ufffd", "t\ufffd", None)],
+    ),
+    "a lone surrogate, strictly": (
+        UNTYPED_COLUMNS,
+        STRICT,
+        [{"id": "k", "text": "t\udc00"}, {"id": "k\ud800", "text": "t"}],
+        ["a lone surrogate, which is not Unicode text"] * 2,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "source"), [(case, source) for case in CASES for source in CASES[case][0]]
+)
+@pytest.mark.usefixtures("both_parsers")
+def test_records_are_the_same_from_every_source(case: str, source: str, tmp_path: Path) -> None:
+    _, options, records, expected = CASES[case]
+    reader = Reader(**{"of_sets": False, **options})
+    found = list(ALL[source](records, reader, tmp_path))
+    first = 2 if source == "CSV" else 1  # behind the heading
+    line = first
+    for item, wanted, record in zip(found, expected, records, strict=True):
+        if isinstance(item, Failure):
+            assert item.reason == wanted
+            assert item.where.endswith(f":{line}")
+        else:
+            key, content, metadata = wanted
+            assert (item.content, to_json(item.metadata)) == (content, metadata)
+            assert item.key == key if key else item.key.endswith(f":{line}")
+        line += 1 + (source == "CSV" and str(record.get("text")).count("\n"))
+
+
+@pytest.mark.parametrize("source", ["CSV", "Parquet", "Arrow", "table"])
+@pytest.mark.parametrize(
+    ("records", "reasons"),
+    [
+        ([{"text": "t"}], ["no field 'id': name it", "no column 'id' in the table; it has 'text'"]),
+        ([{"id": "a"}], ["no field 'text': name it", "no column 'text' in the table; it has 'id'"]),
+    ],
+    ids=["key", "text"],
+)
+def test_a_missing_column_costs_the_file(
+    source: str, records: list[Record], reasons: list[str], tmp_path: Path
+) -> None:
+    try:
+        (failure,) = ALL[source](records, Reader(False), tmp_path)
+        assert isinstance(failure, Failure)
+        reason = failure.reason
+    except InputError as error:  # of a table all is refused
+        reason = str(error)
+    assert reason.startswith(reasons[source == "table"])
+
+
+def bad_bytes(name: str) -> bytes:
+    """A row whose text, metadata and key are not UTF-8, each in its own way."""
+    if name == "x.jsonl":
+        return (
+            b'{"id": "k\xff", "text": "caf\xe9", "x": "\xe7\x8b"}\n{"id": "b", "text": "\xc3\xa9"}'
+        )
+    if name == "x.csv":
+        return b"id,text,x\nk\xff,caf\xe9,\xe7\x8b\nb,\xc3\xa9,\n"
+    columns = {
+        "id": pa.array([b"k\xff", b"b"]).view(pa.string()),
+        "text": pa.array([b"caf\xe9", b"\xc3\xa9"], pa.binary()),
+        "x": pa.array([b"\xe7\x8b", None]).view(pa.string()).dictionary_encode(),
+    }
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns), sink)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.csv", "x.parquet"])
+@pytest.mark.usefixtures("both_parsers")
+def test_bytes_that_are_not_utf8_are_replaced_and_counted_or_refused(
+    name: str, tmp_path: Path
+) -> None:
+    reader = Reader(False)
+    one, other = from_file(name, bad_bytes(name), reader, tmp_path)
+    assert one == Document("k\ufffd", "caf\ufffd", {"x": "\ufffd"})
+    assert (other.key, other.content) == ("b", "\u00e9")
+    assert reader.replaced == 1
+    refused, other = from_file(name, bad_bytes(name), Reader(False, strict=True), tmp_path)
+    assert isinstance(refused, Failure)
+    assert refused.reason.startswith("not UTF-8 ")
+    assert other.key == "b"
+
+
+def test_strings_that_are_not_utf8_are_replaced_wherever_they_are() -> None:
+    torn = pa.array([b"ok", b"\xff", b"\xe7\x8b", None]).view(pa.string())
+    nested = pa.ListArray.from_arrays([0, 2, 4], torn)
+    inner = pa.StructArray.from_arrays([nested, torn[:2]], names=["list", "text"])
+    table = pa.table({"id": ["a", "b"], "text": ["t", "u"], "x": inner})
+    reader = Reader(False)
+    (block,) = blocks(table.to_batches(), "table", reader.parser)
+    found = [one.metadata for one in documents_among(reader.parser.of_rows(block))]  # type: ignore[union-attr]
+    assert found == [
+        {"x": {"list": ["ok", "\ufffd"], "text": "ok"}},
+        {"x": {"list": ["\ufffd", None], "text": "\ufffd"}},
+    ]
+    assert reader.replaced == 2
+
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=6)
+
+
+@given(rows=st.lists(st.tuples(TEXT, TEXT, TEXT), min_size=1, max_size=8))
+def test_any_strings_come_back_from_every_source(
+    rows: list[tuple[str, str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    records = [{"id": f"k{a}".replace("\0", "0"), "text": b, "x": c} for a, b, c in rows]
+    expected = [Document(one["id"], one["text"], {"x": one["x"]}) for one in records]
+    directory = tmp_path_factory.getbasetemp()
+    for name, source in ALL.items():
+        if name == "CSV" and any("\r" in "".join(row) or "\0" in "".join(row) for row in rows):
+            continue  # Python's csv writes and reads these otherwise
+        assert list(source(records, Reader(False), directory)) == expected, name
+
+
+@pytest.mark.parametrize("key", ["", "a\0b", "\ud800", 5, None])
+def test_keys_from_python_follow_the_same_rule(key: Any, tmp_path: Path) -> None:
+    """But none is replaced, or made of another type."""
+    with lshdb.open(tmp_path / "x.db") as db, pytest.raises(lshdb.ContentError, match="key"):
+        db.add(key, "text")
+    try:
+        document = RecordParser(False, "id", "text", "set", True, False).of_record(
+            {"id": key, "text": "t"}, "x:1"
+        )
+    except InputError:
+        return
+    assert document.key == str(key) == without_surrogates(str(key))
