@@ -3,9 +3,9 @@
 >>> import lshdb
 >>> with lshdb.open("fables.db", threshold=0.7) as db:
 ...     db.add("fox", "A hungry fox saw some fine grapes hanging from a vine").added
-...     [match.key for match in db.query("a hungry fox saw some fine grapes hanging")]
+...     [match.key for match in db.query("A hungry fox saw some fine grapes hanging from a tree")]
 1
-[]
+['fox']
 """
 
 import importlib

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from lshdb.cli.documents import Failures, reader_for
-from lshdb.cli.messages import message, progress_bar, shape, tell
+from lshdb.cli.messages import message, progress_bar, shape, tell, tell_low_recall
 from lshdb.cli.options import (
     DATABASE,
     FIELDS,
@@ -66,6 +66,7 @@ def init(
         made = database.settings
         done = "exists already" if existed else "made"
         message(f"{at.db} {done}: shingle {made.shingling}, {shape(made)}")
+        tell_low_recall(made, settings.bands, settings.construction)
 
 
 def add(

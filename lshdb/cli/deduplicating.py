@@ -14,7 +14,7 @@ import typer
 
 from lshdb.cli.documents import Failures, reader_for
 from lshdb.cli.files import STDOUT, Output, check_distinct, directory_beside
-from lshdb.cli.messages import message, progress_bar, tell, tell_recall
+from lshdb.cli.messages import message, progress_bar, tell, tell_low_recall, tell_recall
 from lshdb.cli.options import (
     DEFAULT_TIMEOUT,
     FIELDS,
@@ -86,6 +86,8 @@ def dedup(
     as by add: what is stored already is dropped, and a key with new content that is similar to no
     other document replaces the old one. Without -d keys may be repeated or missing.
 
+    Only -d names a database to which lines are added: LSHDB_PATH does not.
+
     OUTPUT gets its name when all is done. Settings are those of init; for a database that exists
     --threshold is only for this run.
 
@@ -96,6 +98,7 @@ def dedup(
 
     if dropped == STDOUT and output == STDOUT:
         raise lshdb.UsageError("only one of --output and --dropped can be standard output")
+    _check_formats([*inputs, output, *([dropped] if dropped else [])])
     _check_inputs(inputs)
     outputs = [output, *([dropped] if dropped else []), *([str(db)] if db else [])]
     check_distinct(inputs, outputs)
@@ -113,6 +116,7 @@ def dedup(
         told = stack.enter_context(Output(dropped)) if dropped is not None else None
         where = db or stack.enter_context(_temporary(output))
         database = stack.enter_context(lshdb.open(where, timeout=timeout, **given))
+        tell_low_recall(database.settings, settings.bands, settings.construction)
         if threshold is not None and threshold < database.settings.threshold:
             tell_recall(database.settings, threshold)
         reader = reader_for(
@@ -169,6 +173,16 @@ class _Counts:
     failed: int = 0
     empty: int = 0
     replaced: int = 0
+
+
+def _check_formats(paths: Sequence[str]) -> None:
+    """UsageError for a file that is no JSON lines by its name."""
+    from lshdb.errors import UsageError
+    from lshdb.sources.paths import format_of
+
+    for path in paths:
+        if (format := format_of(path)) not in ("jsonl", "text"):
+            raise UsageError(f"{path}: dedup reads and writes JSON lines, not .{format}")
 
 
 def _check_inputs(inputs: Sequence[str]) -> None:

@@ -9,13 +9,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
     from lshdb.model import Settings
 
+_LOW_RECALL: Final = 0.9
 _quiet = False
 
 
@@ -55,6 +56,16 @@ def tell_recall(settings: Settings, threshold: float, advice: str = "") -> None:
         f"the index is made for similarity {settings.threshold:g}: of the documents at "
         f"{threshold:g} it finds about {recall:.1%}{advice}"
     )
+
+
+def tell_low_recall(settings: Settings, bands: int | None, construction: str | None) -> None:
+    """Warn of bands and rows, or a construction, that were asked for and find too little."""
+    if settings.recall < _LOW_RECALL and (bands is not None or construction is not None):
+        tell(
+            f"lshdb: this index finds {settings.recall:.2%} of the pairs at similarity "
+            f"{settings.threshold:g}: take more bands or fewer rows, or give --recall instead, and "
+            "lshdb chooses them; lshdb tune shows which"
+        )
 
 
 def shape(settings: Settings) -> str:

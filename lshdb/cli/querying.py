@@ -143,6 +143,7 @@ def query(
 
 def _content(database: Database, file: str | None, text: str | None) -> Content:
     from lshdb.errors import InputError
+    from lshdb.sources.paths import format_of
 
     if text is not None:
         try:
@@ -152,6 +153,11 @@ def _content(database: Database, file: str | None, text: str | None) -> Content:
     assert file is not None
     if file != STDOUT and not os.path.exists(file):
         raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
+    if file != STDOUT and (format := format_of(file)) != "text":
+        raise InputError(
+            f"{file}: a table of documents by its name (.{format}), and query takes one document; "
+            "standard input is read as one, whatever it is: lshdb query - < FILE"
+        )
     return content_of_file(database, file)
 
 

@@ -232,6 +232,22 @@ def test_init_takes_a_shape_in_either_form(command: Command) -> None:
         assert settings.recall == pytest.approx(1 - (1 - 0.8**5) ** 20, abs=1e-6)
 
 
+def test_an_index_that_finds_too_little_is_warned_of(command: Command) -> None:
+    few = ["--bands", "50", "--rows", "50"]
+    warning = "lshdb: this index finds 0.07% of the pairs at similarity 0.8: take more bands or"
+    for arguments in (
+        ["init", "-d", "a.db", *few],
+        ["init", "-d", "b.db", "--construction", "and 50, or 50"],
+        ["dedup", "-", *few],
+    ):
+        assert warning in command.done(*arguments).err
+        assert warning in command.done(*arguments, "--quiet").err, "it is no note"
+    command.done("init", "-d", "c.db", "--permutations", "2500")
+    assert warning in command.done("reindex", "-d", "c.db", *few).err
+    for asked in (["--recall", "0.5"], ["--bands", "20", "--rows", "5"]):
+        assert len(command.done("init", "-d", f"{asked[1]}.db", *asked).err.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -355,6 +371,15 @@ def test_sets(command: Command) -> None:
     (match,) = command.done("query", "--json", "--exhaustive", "-", stdin='["a", "b", "3"]').records
     assert (match["key"], match["similarity"]) == ("x", 0.5)
     assert command.done("show", "x").lines[2] == "elements:          3"
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson.gz", "a.CSV", "a.parquet", "a.arrow"])
+def test_a_table_is_not_asked_for_as_one_text(name: str, fables: Command) -> None:
+    (fables.directory / name).write_text(FABLES["fox"])
+    reason = fables.fails("query", name)
+    assert reason.startswith(f"{name}: a table of documents by its name (.")
+    assert reason.endswith("lshdb query - < FILE")
+    assert len(fables.done("query", "-", stdin=FABLES["fox"]).lines) == 2
 
 
 def test_query_options(fables: Command) -> None:

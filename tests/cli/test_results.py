@@ -235,6 +235,7 @@ def test_every_format_has_the_same_columns_and_rows(name: str, directory: Path) 
     assert from_csv(saved(".csv").read_bytes().decode(), columns) == told(rows)
 
     assert from_csv(printed("--csv"), columns) == escaped(told(rows))
+    assert printed("--csv") == saved(".csv").read_bytes().decode().replace("\x1b", "\\x1b")
     assert from_json(printed("--json"), columns) == rows
     if not shown:  # no lines of these columns; other tests say what there is
         return

@@ -123,6 +123,7 @@ def run(test: doctest.DocTest, directory: Path, monkeypatch: pytest.MonkeyPatch)
     report: list[str] = []
     doctest.DocTestRunner(verbose=False).run(test, out=report.append)
     assert not report, "".join(report)
+    assert not [one for one in test.examples if one.want == "[]\n"], "an example finds something"
 
 
 @pytest.mark.parametrize("name", ["lshdb", *MODULES])
