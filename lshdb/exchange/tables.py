@@ -1,4 +1,4 @@
-"""Arrow tables: whatever is one as record batches, and pairs and clusters as record batches.
+"""Arrow tables: adding whatever is one, and pairs and clusters as record batches.
 
 Needs the extra `arrow`; pyarrow is imported when a table is first asked for.
 """
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from lshdb.errors import InputError, UsageError
+from lshdb.errors import UsageError
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.dedup import screening
 from lshdb.model import AddReport, Cluster, OnSimilar, Skipped
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 10_000
 """Rows of a batch."""
-_ROWS_OF_DATASET: Final = 1_000
 CLUSTER_COLUMNS: Final[Mapping[str, type]] = {
     "cluster": int,
     "key": str,
@@ -77,14 +76,12 @@ def add_table(
         metadata_fields=tuple(metadata_fields),
     )
     screening(on_similar)  # refuses what is neither keep nor skip before it reads
-    schema, batches = record_batches(table)
-    from lshdb.sources.arrow_rows import blocks, wanted_columns  # imports pyarrow, which is there
+    arrow()
+    from lshdb.sources.arrow_rows import blocks, table_batches  # imports pyarrow, which is there
 
-    if schema is not None:
-        wanted_columns(schema, parser)
     return add_documents(
         store,
-        blocks(batches, "table", parser),
+        blocks(table_batches(table, parser), "table", parser),
         parser=parser,
         workers=workers,
         on_similar=on_similar,
@@ -92,97 +89,6 @@ def add_table(
         on_failure=on_failure,
         on_skip=on_skip,
     )
-
-
-def record_batches(table: object) -> tuple[pa.Schema | None, Iterator[pa.RecordBatch]]:
-    """A table's columns, and its record batches as they are asked for.
-
-    Args:
-        table: an object with the Arrow C stream interface (`__arrow_c_stream__`) or the C array
-            interface, an iterable of such objects, or a Hugging Face dataset.
-
-    Returns:
-        The schema (of an iterable that of its first table; None if there is none), and the
-        batches, which raise InputError where they cannot be read.
-
-    Raises:
-        UsageError: it is none of these, or pyarrow is not there.
-        InputError: it cannot be read.
-    """
-    pa = arrow()
-    if _is_stream(table):
-        reader = _reader(pa, table)
-        return reader.schema, _read(pa, reader)
-    if hasattr(table, "with_format") and hasattr(table, "iter"):
-        # The rows of a dataset by themselves are Python's objects, made one by one.
-        table = table.with_format("arrow").iter(batch_size=_ROWS_OF_DATASET)
-    if not isinstance(table, Iterable) or isinstance(table, str | bytes | Mapping):
-        raise _no_table(table)
-    rest = iter(table)
-    first = next(rest, None)
-    if first is None:
-        return None, iter(())
-    schema, batches = _checked(pa, first)
-    return schema, _chained(pa, batches, rest)
-
-
-def _is_stream(table: object) -> bool:
-    return hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
-
-
-def _checked(pa: Any, table: object) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    if not _is_stream(table):
-        raise _no_table(table)
-    reader = _reader(pa, table)
-    return reader.schema, _read(pa, reader)
-
-
-def _no_table(table: object) -> UsageError:
-    return UsageError(
-        f"{type(table).__name__} is no table: give something with the Arrow C stream interface, "
-        "such as a pyarrow Table or RecordBatchReader, or a pandas or Polars DataFrame"
-    )
-
-
-def _chained(
-    pa: Any, batches: Iterator[pa.RecordBatch], rest: Iterator[object]
-) -> Iterator[pa.RecordBatch]:
-    yield from batches
-    for table in rest:
-        yield from _checked(pa, table)[1]
-
-
-def _reader(pa: Any, table: object) -> pa.RecordBatchReader:
-    try:
-        # Its own are not handed over in C: before 25 it fails there with views that a cast made.
-        if isinstance(table, pa.Table):
-            return table.to_reader()
-        if isinstance(table, pa.RecordBatch):
-            return pa.RecordBatchReader.from_batches(table.schema, [table])
-        if isinstance(table, pa.RecordBatchReader):
-            return table
-        if hasattr(table, "__arrow_c_stream__"):
-            return pa.RecordBatchReader.from_stream(table)
-        batch = pa.record_batch(table)
-        return pa.RecordBatchReader.from_batches(batch.schema, [batch])
-    except pa.ArrowException as error:
-        raise _unreadable(error) from error
-
-
-def _read(pa: Any, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    while True:
-        try:
-            batch = reader.read_next_batch()
-        except StopIteration:
-            return
-        except (pa.ArrowException, OSError) as error:
-            raise _unreadable(error) from error
-        yield batch
-
-
-def _unreadable(error: Exception) -> InputError:
-    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return InputError(f"the table cannot be read: {reason}")
 
 
 def pairs_schema() -> pa.Schema:

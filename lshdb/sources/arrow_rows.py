@@ -7,7 +7,7 @@ pyarrow, the extra `arrow`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, Final
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
-from lshdb.errors import InputError
+from lshdb.errors import InputError, UsageError
 from lshdb.sources.records import RecordParser, Rows
 
 _BLOCK: Final = 1 << 20
@@ -105,6 +105,58 @@ def _of_arrow(
             if size:
                 on_read(min(1.0, file.tell() / size))
             yield batch.select(wanted)
+
+
+def table_batches(table: object, parser: RecordParser) -> Iterator[pa.RecordBatch]:
+    """The record batches of a table, as they are asked for.
+
+    Args:
+        table: an object with the Arrow C stream interface (`__arrow_c_stream__`) or the C array
+            interface, an iterable of such objects, or a Hugging Face dataset.
+        parser: says which columns are wanted.
+
+    Raises:
+        UsageError: it is none of these.
+        InputError: it lacks a column that is wanted, even if it has no rows.
+        pyarrow.ArrowException: it cannot be read.
+    """
+    tables: Iterable[object] = [table]
+    if not _is_table(table):
+        if hasattr(table, "with_format") and hasattr(table, "iter"):
+            # The rows of a dataset by themselves are Python's objects, made one by one.
+            table = table.with_format("arrow").iter(batch_size=_MOST_ROWS)
+        if not isinstance(table, Iterable) or isinstance(table, str | bytes | Mapping):
+            raise _no_table(table)
+        tables = table
+    for one in tables:
+        if not _is_table(one):
+            raise _no_table(one)
+        reader = _reader(one)
+        wanted_columns(reader.schema, parser)
+        yield from reader
+
+
+def _is_table(table: object) -> bool:
+    return hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
+
+
+def _no_table(table: object) -> UsageError:
+    return UsageError(
+        f"{type(table).__name__} is no table: give something with the Arrow C stream interface, "
+        "such as a pyarrow Table or RecordBatchReader, or a pandas or Polars DataFrame"
+    )
+
+
+def _reader(table: object) -> pa.RecordBatchReader:
+    # Its own are not handed over in C: before 25 it fails there with views that a cast made.
+    if isinstance(table, pa.Table):
+        return table.to_reader()
+    if isinstance(table, pa.RecordBatchReader):
+        return table
+    if hasattr(table, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(table)
+    batch = table if isinstance(table, pa.RecordBatch) else pa.record_batch(table)
+    return pa.RecordBatchReader.from_batches(batch.schema, [batch])
 
 
 def _checked_columns(schema: pa.Schema, parser: RecordParser) -> list[str]:

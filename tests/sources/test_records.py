@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.errors import InputError
-from lshdb.exchange.tables import record_batches
 from lshdb.model import Document
 from lshdb.shingling.content import without_surrogates
-from lshdb.sources.arrow_rows import blocks
+from lshdb.sources.arrow_rows import blocks, table_batches
 from lshdb.sources.metadata import to_json
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure, RecordParser, documents_among
@@ -75,7 +74,7 @@ def from_arrow(records: list[Record], reader: Reader, directory: Path) -> Iterat
 
 def from_table(records: list[Record], reader: Reader, _: Path) -> Iterator[Any]:
     """As `Database.add_table` reads it."""
-    batches = record_batches(table_of(records))[1]
+    batches = table_batches(table_of(records), reader.parser)
     for block in blocks(batches, "table", reader.parser):
         yield from documents_among(reader.parser.of_rows(block))
 
