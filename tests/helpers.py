@@ -362,10 +362,11 @@ class Parsed(HTMLParser):
 
 
 class Site:
-    """A running server."""
+    """A running server, and the number of its process."""
 
-    def __init__(self, base: str) -> None:
+    def __init__(self, base: str, process: int) -> None:
         self.base = base
+        self.process = process
         parts = urlsplit(base)
         assert parts.hostname is not None
         self.host, self.port, self.root = parts.hostname, parts.port, parts.path
@@ -399,7 +400,12 @@ class Site:
 
 
 @contextmanager
-def served(directory: Path, *arguments: str, end: int = signal.SIGINT) -> Iterator[Site]:
+def served(
+    directory: Path,
+    *arguments: str,
+    end: int = signal.SIGINT,
+    before: Callable[[], None] | None = None,
+) -> Iterator[Site]:
     """`lshdb serve` in a directory; at the end a signal must stop it in order."""
     process = Command(directory).start(
         "serve",
@@ -408,12 +414,13 @@ def served(directory: Path, *arguments: str, end: int = signal.SIGINT) -> Iterat
         *arguments,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=before,
     )
     try:
         assert process.stdout is not None
         address = process.stdout.readline().decode().strip()
         assert address, process.communicate()[1].decode()
-        yield Site(address)
+        yield Site(address, process.pid)
     finally:
         process.send_signal(end)
         status, said = finish(process)
@@ -439,7 +446,7 @@ def datasette(directory: Path, *files: str) -> Iterator[Site]:
             line = process.stderr.readline().decode()
             assert line, said
             said += line
-        yield Site(f"{running[1]}/-/lshdb")
+        yield Site(f"{running[1]}/-/lshdb", process.pid)
     finally:
         process.send_signal(signal.SIGINT)
         _, said = finish(process)

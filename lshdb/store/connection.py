@@ -101,8 +101,8 @@ def connect(
     A file of an older format is brought up to date, in mode `read` for this connection only.
 
     `sealed` opens it read-only for SQLite itself, below anything that SQL can reach; such a
-    connection belongs beside another that outlives it. Where tables may be missing, because that
-    is what is to be found out, `whole` is false.
+    connection belongs beside another that outlives it, and removes the -wal and -shm at its end.
+    Where tables may be missing, because that is what is to be found out, `whole` is false.
 
     Raises:
         UsageError: the process that forked this one had the file open.
@@ -120,7 +120,7 @@ def connect(
             if mode != "create" and code == sqlite3.SQLITE_CANTOPEN and not path.exists():
                 raise NoDatabase(f"no database at {path}: {_what_is_there(path)}") from None
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-            if mode != "read" or not unable or not _only_directory_is_closed(path):
+            if mode != "read" or not unable or not only_directory_is_closed(path):
                 raise
         if has_log(path):
             raise StoreError(
@@ -151,7 +151,7 @@ def _opened(path: Path, flags: str, mode: Mode, timeout: float, whole: bool) -> 
     return connection
 
 
-def _only_directory_is_closed(path: Path) -> bool:
+def only_directory_is_closed(path: Path) -> bool:
     """Whether the file may be read, and nothing may be written beside it."""
     may_read = path.is_file() and os.access(path, os.R_OK)
     return may_read and not os.access(path.absolute().parent, os.W_OK)
@@ -335,7 +335,7 @@ def _translate(error: sqlite3.Error, path: Path) -> Exception:
         return NotADatabase(f"{path} is not an SQLite database")
     if primary == sqlite3.SQLITE_CORRUPT:
         return DamagedFile(f"{path} is damaged: {error}; restore it from a copy")
-    closed = primary == sqlite3.SQLITE_CANTOPEN and _only_directory_is_closed(path)
+    closed = primary == sqlite3.SQLITE_CANTOPEN and only_directory_is_closed(path)
     if primary == sqlite3.SQLITE_READONLY or closed:
         return ReadOnly(f"{path} cannot be written: the file or its directory is read-only")
     if primary == sqlite3.SQLITE_CANTOPEN:

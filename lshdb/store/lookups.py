@@ -65,7 +65,7 @@ class StoreReader:
         Its settings are those of the index that it reads: another process may have reindexed it.
         """
         self._connection.check_file()
-        connection = connect(self.path, "read", self._timeout)
+        connection = connect(self.path, "read", self._timeout, sealed=True)
         try:
             with translated_errors(self.path):
                 connection.execute("BEGIN")

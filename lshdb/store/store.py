@@ -67,15 +67,23 @@ class Store(StoreReader):
         self._rebuilding = False
 
     @classmethod
-    def open(cls, path: Path, mode: Mode, timeout: float, wanted: Callable[[], Settings]) -> Store:
+    def open(
+        cls,
+        path: Path,
+        mode: Mode,
+        timeout: float,
+        wanted: Callable[[], Settings] | None = None,
+        *,
+        sealed: bool = False,
+    ) -> Store:
         """Open the file; mode `create` makes it with the settings `wanted()` where there is none.
 
         A process that makes the same file at the same moment wins or loses whole: the loser
-        opens what the winner made.
+        opens what the winner made. `sealed` is for mode `read`, see `connect`.
         """
-        connection = connect(path, mode, timeout)
+        connection = connect(path, mode, timeout, sealed=sealed)
         try:
-            if mode == "create":
+            if mode == "create" and wanted is not None:
                 with translated_errors(path):
                     if is_new(connection):
                         settings = wanted()

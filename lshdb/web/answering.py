@@ -11,6 +11,7 @@ from urllib.parse import parse_qs
 
 import lshdb
 from lshdb.web import views
+from lshdb.web.guarding import is_own_origin
 from lshdb.web.rendering import HEADERS, Links, Page, html
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ async def answer(request: Request, datasette: Datasette) -> Response:
         if route:
             attached = await _attached(request, datasette, route)
             database = attached.name
-            page = await _page(request, attached, name)
+            page = await _page(request, datasette, attached, name)
         else:
             await datasette.ensure_permissions(request.actor, ["view-instance"])
-            _check_method(request, posted=False)
+            _check_method(request, datasette, posted=False)
             page = await _index(request, datasette)
     except _Refused as refused:
         page = Page("problem", _NAMES[refused.status], {"reason": str(refused)}, refused.status)
@@ -84,17 +85,17 @@ def _permissions(name: str) -> list[Any]:
     return [("view-table", (name, "documents")), ("view-database", name), "view-instance"]
 
 
-async def _page(request: Request, attached: Attached, name: str) -> Page:
+async def _page(request: Request, datasette: Datasette, attached: Attached, name: str) -> Page:
     make = views.PAGES.get(name)
     if make is None:
         raise _Refused(404, "there is no such page")
-    _check_method(request, posted=name in views.POSTED)
+    _check_method(request, datasette, posted=name in views.POSTED)
     posted = await _form(request) if request.method == "POST" else None
     arguments = _fields(request.query_string)
 
     def run() -> Page:
         path = Path(attached.path)
-        with lshdb.open(path, mode="read", timeout=views.TIMEOUT) as database:
+        with views.opened(path) as database:
             _check_is_as_before(path)
             return make(views.Visit(database, attached.name, arguments, posted))
 
@@ -124,13 +125,17 @@ def _status(error: lshdb.LshdbError) -> int:
     return 503 if isinstance(error, lshdb.Busy) else 500
 
 
-def _check_method(request: Request, *, posted: bool) -> None:
+def _check_method(request: Request, datasette: Datasette, *, posted: bool) -> None:
     if request.method in ("GET", "HEAD"):
         return
     if request.method != "POST" or not posted:
         raise _Refused(405, f"this page is only read: {request.method} is not for it")
-    # Nothing is changed, but other sites shall not make this machine work either.
-    if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+    # Nothing is changed, but other sites shall not make this machine work either. Browsers say
+    # where a form comes from by one of these, older ones by the second only.
+    site, origin = (request.headers.get(name) for name in ("sec-fetch-site", "origin"))
+    foreign = site not in (None, "same-origin", "none")
+    host = request.headers.get("host", "")
+    if foreign or (origin is not None and not is_own_origin(origin, host, datasette)):
         raise _Refused(403, "a form of another site was sent here")
 
 
@@ -180,7 +185,7 @@ async def _index(request: Request, datasette: Datasette) -> Page:
 
 def _is_ours(path: Path) -> bool:
     try:
-        lshdb.open(path, mode="read", timeout=views.TIMEOUT).close()
+        views.opened(path).close()
     except lshdb.NotADatabase:
         return False
     except lshdb.StoreError:

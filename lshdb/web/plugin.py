@@ -1,12 +1,12 @@
 """Pages about near duplicates in Datasette, which finds this module by its entry point.
 
 Whatever else is attached to Datasette stays as it is: the SQL functions go to connections to
-lshdb files, and the pages, all below /-/lshdb, are about these only.
+lshdb files, the pages, all below /-/lshdb, are about these only, and only they are guarded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ from markupsafe import Markup
 from lshdb.errors import LshdbError
 from lshdb.sources.paths import escaped
 from lshdb.store.functions import is_lshdb, register_functions
+from lshdb.web import guarding
 from lshdb.web.answering import answer, style_sheet
 from lshdb.web.rendering import Links
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
 
 _KEYED: Final = frozenset(["documents", "bucket_members"])
 """The table and the view that have a column `key`."""
-
-_ours: Final[set[str]] = set()
-"""The paths of the files that connections have shown to be lshdb's."""
 
 
 @hookimpl
@@ -41,6 +39,12 @@ def register_routes() -> list[tuple[str, object]]:
 
 
 @hookimpl
+def asgi_wrapper(datasette: Datasette) -> Callable[[guarding.App], guarding.App]:
+    """The guard of what lshdb files hold."""
+    return lambda app: guarding.guarded(app, datasette)
+
+
+@hookimpl
 def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
     """Register the SQL functions on connections to lshdb files."""
     path = getattr(datasette.databases.get(database), "path", None)
@@ -49,7 +53,7 @@ def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
     # A file that is broken, or of another program, is Datasette's to complain of.
     with suppress(LshdbError, *_sqlite_errors(conn)):
         if is_lshdb(conn):
-            _ours.add(path)
+            guarding.ours.add(path)
             register_functions(conn)
 
 
@@ -88,7 +92,7 @@ def render_cell(
 
 
 def _is_ours(datasette: Datasette, database: str) -> bool:
-    return getattr(datasette.databases.get(database), "path", None) in _ours
+    return getattr(datasette.databases.get(database), "path", None) in guarding.ours
 
 
 def _sqlite_errors(conn: Any) -> tuple[type[Exception], ...]:

@@ -22,7 +22,8 @@ HEADERS: Final = {
         "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
         "base-uri 'none'; frame-ancestors 'none'"
     ),
-    "referrer-policy": "no-referrer",  # addresses hold keys
+    # Addresses hold keys; our own forms shall say where they come from.
+    "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",

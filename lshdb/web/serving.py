@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import signal
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import uvicorn
 from datasette.app import Datasette
@@ -16,17 +16,11 @@ from datasette.plugins import pm
 
 import lshdb
 from lshdb.errors import LshdbError, UsageError
+from lshdb.store.connection import only_directory_is_closed
 from lshdb.web import plugin
 from lshdb.web.rendering import Links
 
 HOST: Final = "127.0.0.1"
-
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-_OWN_NAMES: Final = frozenset([HOST, "localhost"])
 
 
 def serve(path: Path, port: int, ready: Callable[[str], None]) -> None:
@@ -46,10 +40,14 @@ def serve(path: Path, port: int, ready: Callable[[str], None]) -> None:
     if not pm.is_registered(plugin):  # run from sources, which have no entry point
         raise LshdbError("Datasette does not find lshdb's pages: install lshdb with pip")
     _without_rich()
-    datasette = Datasette([str(path.absolute())])
+    files = [str(path.absolute())]
+    # SQLite cannot make its -shm where it may not write: as nobody else has the file open, it can
+    # be read without. lshdb's own pages notice if it changes all the same.
+    fixed = only_directory_is_closed(path)
+    datasette = Datasette([] if fixed else files, immutables=files if fixed else [])
     (name,) = (name for name, file in datasette.databases.items() if file.path is not None)
     config = uvicorn.Config(
-        _only_for_this_machine(datasette.app()),
+        datasette.app(),
         log_level="error",
         lifespan="on",
         server_header=False,
@@ -91,27 +89,3 @@ def _bound(port: int) -> socket.socket:
             raise LshdbError(f"port {port} is taken: give another --port, or 0 for any") from error
         raise LshdbError(f"port {port} cannot be had: {error.strerror}") from error
     return listening
-
-
-def _only_for_this_machine(app: App) -> App:
-    """Refuse requests for a foreign host name.
-
-    A web site can have its name lead to 127.0.0.1, and its scripts then read what is here.
-    """
-
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or _host(scope) in _OWN_NAMES:
-            await app(scope, receive, send)
-            return
-        text = b"lshdb serve answers to 127.0.0.1 and localhost only\n"
-        headers = [(b"content-type", b"text/plain"), (b"content-length", b"%d" % len(text))]
-        await send({"type": "http.response.start", "status": 403, "headers": headers})
-        await send({"type": "http.response.body", "body": text})
-
-    return guarded
-
-
-def _host(scope: Scope) -> str:
-    hosts = [value for name, value in scope["headers"] if name == b"host"]
-    host = hosts[0].decode("latin-1") if len(hosts) == 1 else ""
-    return host.rpartition(":")[0] or host

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
@@ -13,6 +14,7 @@ from lshdb.database import Database
 from lshdb.errors import limits_noted
 from lshdb.model import Bucket, Cluster, Comparison, Content, Document, Element
 from lshdb.sketching.constructions import candidate_probability
+from lshdb.store.store import Store
 from lshdb.web.drawing import bars, s_curve
 from lshdb.web.rendering import Page, pieces, shortened
 from lshdb.web.results import Results, state_of
@@ -63,6 +65,11 @@ class Visit:
         return self.arguments[name]
 
 
+def opened(path: Path) -> Database:
+    """A file opened read-only for the system as well: pages cannot change it, whatever they do."""
+    return Database(Store.open(path, "read", TIMEOUT, sealed=True))
+
+
 def _lasting(
     visit: Visit, what: str, make: Callable[[Database], _T], told: dict[str, Any]
 ) -> _T | None:
@@ -73,7 +80,7 @@ def _lasting(
     path = visit.database.path
 
     def run() -> _T:
-        with lshdb.open(path, mode="read", timeout=TIMEOUT) as database:
+        with opened(path) as database:
             return make(database)
 
     state = state_of(path)

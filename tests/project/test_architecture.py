@@ -212,6 +212,7 @@ def test_dependencies_are_those_imported() -> None:
         "cli.tuning": {"matplotlib"},
         "web.plugin": {"datasette", "markupsafe"},
         "web.answering": {"datasette"},
+        "web.guarding": {"datasette"},
         "web.rendering": {"datasette", "jinja2"},
         "web.serving": {"datasette", "uvicorn"},
     }

@@ -252,3 +252,15 @@ def test_the_keyboard_is_enough(browser: Browser, site: Site) -> None:
             seen.add(name)
         assert {"A Clusters", "INPUT key", "BUTTON Show", "SUMMARY The curve as a table"} <= seen
         assert tab.wrong == []
+
+
+def test_datasettes_own_scripts_run_on_pages_of_lshdbs_files(browser: Browser, site: Site) -> None:
+    with browser.new_context() as context:
+        tab = Watched(context, site)
+        for page in ("texts", "texts/documents", "texts?sql=select+1"):
+            tab.page.goto(f"http://{site.host}:{site.port}/{page}")
+            assert tab.wrong == []
+        assert tab.page.locator(".CodeMirror").count() == 1
+        tab.page.evaluate("document.body.append(document.createElement('script'))")
+        tab.page.evaluate("document.querySelector('body > script:last-child').text = 'x = 1'")
+        assert any("Content Security Policy" in told for told in tab.wrong)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import sqlite3
@@ -10,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event
 from time import sleep
@@ -18,7 +19,7 @@ from urllib.parse import quote, urlsplit
 
 import inspection
 import pytest
-from helpers import Answer, Command, Site, datasette, eventually, served
+from helpers import Answer, Command, Site, datasette, eventually, served, unprivileged
 
 pytest.importorskip("datasette", reason="the extra `web` is not installed")
 
@@ -96,7 +97,7 @@ def check(answer: Answer) -> None:
         "base-uri": "'none'",
         "frame-ancestors": "'none'",
     }
-    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["referrer-policy"] == "same-origin"
     assert answer.headers["x-content-type-options"] == "nosniff"
     page = answer.page
     tags = {tag for tag, _, _ in page.elements}
@@ -352,6 +353,19 @@ def test_only_forms_of_our_own_pages_are_taken(site: Site) -> None:
         assert answer.status == status
 
 
+def test_forms_say_where_they_come_from_by_their_origin_too(site: Site) -> None:
+    for origin, status in (
+        (f"http://127.0.0.1:{site.port}", 200),
+        ("http://localhost:1", 200),
+        ("http://evil.example", 403),
+        (f"http://127.0.0.1.evil.example:{site.port}", 403),
+        ("null", 403),
+    ):
+        headers = {"Origin": origin}
+        answer = site.ask("POST", f"{site.root}/query", b"text=a+b+c", headers)
+        assert answer.status == status, origin
+
+
 def test_a_foreign_name_for_this_machine_is_refused(site: Site) -> None:
     for host, status in (
         ("evil.example", 403),
@@ -404,6 +418,53 @@ def test_nothing_is_left_behind_whatever_was_shown(tmp_path: Path, end: int, pag
         db.add("fox", TEXT)
     with served(tmp_path, end=end) as site:
         assert site.ask("GET", page).status == 200
+    assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
+
+
+def test_a_served_file_is_open_for_reading_only_and_others_write_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "lsh.db"
+    with lshdb.open(path) as db:
+        db.add_many([("fox", TEXT), ("fox 2", TEXT)])
+    with served(tmp_path) as site:
+        for number, page in enumerate((*PAGES, "document?key=fox", "compare?a=fox&b=fox+2")):
+            assert eventually(site, page).status == 200
+            assert site.ask("GET", "/lsh/documents").status == 200
+            assert modes_of_open(site.process, path) == {os.O_RDONLY}
+            with lshdb.open(path, mode="write") as db:
+                db.add(f"new {number}", f"{TEXT} {number}")
+            assert facts(eventually(site, ""))["Documents"] == str(number + 3)
+            assert f": {number + 3} documents" in eventually(site, "clusters").page.texts("h2")[0]
+            assert f"new {number}" in site.ask("GET", "/lsh/documents.json").text
+    assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
+
+
+def modes_of_open(process: int, path: Path) -> set[int]:
+    """How a process has a file open: read-only, write-only or both."""
+    directory = Path(f"/proc/{process}/fd")
+    if not directory.exists():
+        pytest.skip("this system does not show open files in /proc")
+    found = set()
+    for one in directory.iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            if one.readlink() == path:
+                lines = Path(f"/proc/{process}/fdinfo/{one.name}").read_text().splitlines()
+                flags = next(line.split()[1] for line in lines if line.startswith("flags:"))
+                found.add(int(flags, 8) & os.O_ACCMODE)
+    return found
+
+
+def test_a_file_in_a_directory_that_may_not_be_written_is_served(tmp_path: Path) -> None:
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        db.add_many([("fox", TEXT), ("fox 2", TEXT)])
+    tmp_path.chmod(0o555)
+    try:
+        with served(tmp_path, before=unprivileged) as site:
+            for page in (*PAGES, "document?key=fox"):
+                assert eventually(site, page).status == 200
+            for path in ("/lsh", "/lsh/documents.json", "/lsh.json?sql=select+1"):
+                assert site.ask("GET", path).status == 200
+    finally:
+        tmp_path.chmod(0o755)
     assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
 
 
@@ -543,6 +604,66 @@ def test_pages_know_the_base_url(directory: Path) -> None:
             assert site.ask("GET", link).status == 200
         form = answer.page.values("action")[0].replace("document", "query")
         assert site.ask("POST", form, b"text=the+quick+brown+fox").status == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:80", ""])
+def test_datasette_shows_lshdbs_files_under_names_of_this_machine_only(
+    all_of_them: Site, host: str
+) -> None:
+    foreign = {"Host": host}
+    for path in (
+        "/-/lshdb",
+        "/-/lshdb/texts/document?key=fox",
+        "/-/lshdb/none",
+        "/texts",
+        "/texts.json?sql=select+1",
+        "/texts/documents",
+        "/texts/documents.json",
+        "/nothing~20yet/documents",
+        "/bare/signatures",
+    ):
+        assert all_of_them.ask("GET", path, headers=foreign).status == 403, path
+        for own in ("127.0.0.1", "LOCALHOST:80", "[::1]", "[::1]:80"):
+            assert all_of_them.ask("GET", path, headers={"Host": own}).status != 403, path
+    # Other files are Datasette's own affair.
+    assert all_of_them.ask("GET", "/foreign/documents.json", headers=foreign).status == 200
+    for path in (
+        "/texts.db",
+        "/%74exts/documents.json",
+        "/~74exts/documents.json",
+        "//texts/documents.json",
+    ):
+        assert "brown fox" not in all_of_them.ask("GET", path, headers=foreign).text
+
+
+def test_what_datasette_shows_of_lshdbs_files_has_rules_for_browsers(all_of_them: Site) -> None:
+    for path in ("/texts", "/texts/documents", "/texts/documents.json", "/texts?sql=select+1"):
+        headers = all_of_them.ask("GET", path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] in ("no-referrer", "same-origin")
+        rules = headers["content-security-policy"]
+        assert "default-src 'none'" in rules
+        scripts = next(rule for rule in rules.split("; ") if rule.startswith("script-src"))
+        assert "unsafe" not in scripts
+    assert "content-security-policy" not in all_of_them.ask("GET", "/foreign/documents").headers
+
+
+def test_the_owner_allows_other_host_names(directory: Path) -> None:
+    hosts = {"plugins": {"lshdb": {"hosts": ["Data.example"]}}}
+    (directory / "hosts.json").write_text(json.dumps(hosts))
+    with datasette(directory, "texts.db", "--metadata", "hosts.json") as site:
+        # There are lshdb's files only: what is beside them is guarded as well.
+        for path in ("/", "/-/databases.json", "/texts/documents", "/-/lshdb/texts"):
+            for host, status in (
+                ("data.example:443", 200),
+                ("localhost", 200),
+                ("evil.example", 403),
+                ("other.data.example", 403),
+            ):
+                assert site.ask("GET", path, headers={"Host": host}).status == status
+        headers = {"Host": "data.example", "Origin": "https://data.example"}
+        form = "/-/lshdb/texts/query"
+        assert site.ask("POST", form, b"text=a+b+c", headers).status == 200
 
 
 # what is kept between requests
