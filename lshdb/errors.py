@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -54,7 +54,17 @@ class InputError(LshdbError):
 
 
 class KeyNotFound(LshdbError, KeyError):
-    """No document has this key."""
+    """No document has this key.
+
+    Attributes:
+        nearest: up to three keys of the database that may be meant, the nearest first.
+    """
+
+    def __init__(self, text: str, nearest: Sequence[str] = ()) -> None:
+        *others, last = map(repr, nearest or [""])
+        meant = f"{', '.join(others)} or {last}" if others else last
+        super().__init__(f"{text}; did you mean {meant}?" if nearest else text)
+        self.nearest = tuple(nearest)
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError's own __str__ would quote the message

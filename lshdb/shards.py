@@ -96,18 +96,21 @@ def query_files(
 
 def _document(paths: Sequence[Path], key: str, timeout: float) -> tuple[Path, Content]:
     """The first file that has a document, and its content."""
+    nearest: list[str] = []
     for path in paths:
         with open_database(path, mode="read", timeout=timeout) as database:
-            if key not in database:
+            try:
+                content = database.get(key).content
+            except KeyNotFound as error:
+                nearest += error.nearest
                 continue
-            content = database.get(key).content
             if content is None:
                 raise UsageError(
                     "the files keep no contents, and a document of one cannot be looked for in "
                     "the others by its key: give the document itself"
                 )
             return path, content
-    raise KeyNotFound(f"no document has the key {key!r}")
+    raise KeyNotFound(f"no document has the key {key!r}", list(dict.fromkeys(nearest))[:3])
 
 
 def _rank(match: Match) -> tuple[float, float]:

@@ -119,7 +119,11 @@ def _document(database: Database, name: str) -> str | Document:
         if key in database:
             return key
         if not os.path.exists(name):
-            raise KeyNotFound(f"{key}: no document has this key, and there is no such file")
+            try:
+                database.get(key)
+            except KeyNotFound as error:
+                told = f"{key}: no document has this key, and there is no such file"
+                raise KeyNotFound(told, error.nearest) from None
     return Document(key, content_of_file(database, name))
 
 

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lshdb.errors import KeyNotFound, warn_of_limit
+from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.dedup import Screening, screening, write_selected
 from lshdb.ingest.parts import SignedPart
@@ -253,7 +253,7 @@ def remove(store: Store, keys: Sequence[str]) -> None:
         known = store.known(keys)
         for key in keys:
             if key not in known:
-                raise KeyNotFound(f"no document has the key {key!r}")
+                raise store.not_found(key)
         doc_ids = sorted({document.doc_id for document in known.values()})
         unindex(store, doc_ids)
         store.delete(doc_ids)

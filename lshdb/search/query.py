@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import KeyNotFound, UsageError, warn_of_limit
+from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Content, Match
 from lshdb.search.buckets import Candidates, Keep, all_documents, all_in_buckets, best_in_buckets
 from lshdb.search.limits import query_cut
@@ -147,7 +147,7 @@ def row_of_key(store: StoreReader, key: str) -> DocumentRow:
     """The stored document of a key; KeyNotFound if there is none."""
     row = store.document(key)
     if row is None:
-        raise KeyNotFound(f"no document has the key {key!r}")
+        raise store.not_found(key)
     return row
 
 

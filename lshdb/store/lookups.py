@@ -7,16 +7,19 @@ A join is read as a stream, for minutes where there are many pairs. It has a rea
 from __future__ import annotations
 
 import json
+import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import DamagedFile, QueryError
+from lshdb.errors import DamagedFile, KeyNotFound, QueryError
 from lshdb.model import Bucket, Settings
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.store import statements as sql
@@ -27,6 +30,14 @@ from lshdb.store.readonly_sql import run_readonly, sealed_connection
 from lshdb.store.rows import SettingsRow, SqlValue, blob, integer, integers, text
 
 _T = TypeVar("_T")
+_NEIGHBOURS: Final = 5
+"""Keys before and behind an unknown one that may be meant."""
+_SEARCHING: Final = 0.025
+"""Seconds in which such keys are looked for: enough for some 100,000, and nobody waits for it."""
+_MOST_CONTAINING: Final = 1_000
+"""Keys that are found so: weighing them takes some milliseconds."""
+_LONGEST: Final = 200
+"""Characters of a key that an error names beside the unknown one."""
 _AT_ONCE: Final = 10_000
 """Documents or buckets asked for by one statement, whose JSON then has some 100 KB; and signatures
 in memory where all are wanted, 5 MB of 128 lanes."""
@@ -267,6 +278,41 @@ class StoreReader:
         """At most so many keys from this text on, in the order of their UTF-8 bytes."""
         return [text(key) for (key,) in self._rows(sql.KEYS_FROM, first, most)]
 
+    def not_found(self, key: str) -> KeyNotFound:
+        """The error for a key that is not there; it names up to three keys that may be meant.
+
+        They contain the key, or have half of its characters in common with it at their ends. They
+        are looked for among its neighbours in the index, and by a short scan of the index.
+        """
+        wanted = key.encode(errors="ignore").decode().removeprefix("./")
+        found = {text(one) for (one,) in self._rows(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
+        # Of a path also what is behind its first directories, and in the end its last name.
+        parts = wanted.split("/", maxsplit=_NEIGHBOURS)
+        for place in range(len(parts)):
+            found.update(self.keys_from("/".join(parts[place:]), _NEIGHBOURS))
+        if name := (wanted.rpartition("/")[2] or wanted).lower():
+            with translated_errors(self.path):
+                found.update(self._keys_containing(name))
+        scored = sorted(
+            (-_likeness(wanted, one), len(one), one) for one in found if len(one) <= _LONGEST
+        )
+        nearest = [one for score, _, one in scored if -2 * score >= max(3, len(wanted))]
+        return KeyNotFound(f"no document has the key {key!r}", nearest[:3])
+
+    def _keys_containing(self, part: str) -> Iterator[str]:
+        """Keys that contain a text in lower case: as many as are found in _SEARCHING seconds."""
+        end = time.monotonic() + _SEARCHING
+        # True ends the statement; asked every 1,000 steps of SQLite's, some 50 us.
+        self._connection.set_progress_handler(lambda: time.monotonic() > end, 1_000)
+        try:
+            for (key,) in self._connection.execute(sql.KEYS_CONTAINING, (part, _MOST_CONTAINING)):
+                yield text(key)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise
+        finally:
+            self._connection.set_progress_handler(None, 0)
+
     def bytes(self) -> int:
         """The size of the file with its write-ahead log, in bytes."""
         return file_size(self.path)
@@ -339,6 +385,21 @@ class StoreReader:
 
     def _rows(self, statement: str, *parameters: SqlValue) -> list[tuple[SqlValue, ...]]:
         return self._run(lambda: self._connection.execute(statement, parameters).fetchall())
+
+
+def _likeness(wanted: str, key: str) -> int:
+    """How many characters a key has in common with a wanted one, at both ends or in one piece."""
+    one, other = wanted.lower(), key.lower()
+    if one in other:
+        return len(one)
+    begin = _equal(one, other)
+    return begin + _equal(one[begin:][::-1], other[begin:][::-1])
+
+
+def _equal(one: str, other: str) -> int:
+    """How many characters are equal from the beginning on."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _parts(doc_ids: npt.NDArray[np.int64]) -> Iterator[str]:

@@ -98,6 +98,8 @@ SIGNATURES_AFTER: Final = """
     SELECT doc_id, signature FROM signatures WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
 KEYS: Final = "SELECT key FROM documents ORDER BY doc_id"
 KEYS_FROM: Final = "SELECT key FROM documents WHERE key >= ? ORDER BY key LIMIT ?"
+KEYS_BEFORE: Final = "SELECT key FROM documents WHERE key < ? ORDER BY key DESC LIMIT ?"
+KEYS_CONTAINING: Final = "SELECT key FROM documents WHERE instr(lower(key), ?) LIMIT ?"
 
 # The table is walked once in the order of its key, and shared buckets are looked up at once: 3.2 s
 # for 16 million rows. group_concat takes 5.0 s; reading all rows, which takes no SQL, 7 s.

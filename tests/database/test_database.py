@@ -601,6 +601,63 @@ def test_removing_takes_all_of_a_document_and_nothing_else(path: Path) -> None:
     inspection.check(path)
 
 
+NEAR = ["notes/fox.txt", "notes/Fox and crow.txt", "notes/hare.txt", "wolf", "\x1b[31m"]
+
+
+@pytest.mark.parametrize(
+    ("key", "nearest"),
+    [
+        ("fox.txt", ["notes/fox.txt"]),  # a suffix
+        ("notes/f", ["notes/fox.txt", "notes/Fox and crow.txt"]),  # a prefix
+        ("CROW", ["notes/Fox and crow.txt"]),  # a piece
+        ("./notes/hare.txt", ["notes/hare.txt"]),
+        ("old/notes/hare.txt", ["notes/hare.txt"]),
+        ("notes/hair.txt", ["notes/hare.txt", "notes/fox.txt"]),
+        ("wolves", ["wolf"]),
+        ("[31m", ["\x1b[31m"]),
+        ("nothing like it", []),
+        ("", []),
+        ("\ud800", []),
+        ("w\0", []),
+    ],
+)
+def test_an_unknown_key_brings_those_near_it(path: Path, key: str, nearest: list[str]) -> None:
+    with lshdb.open(path) as db:
+        db.add_many((one, "the fox and the grapes") for one in NEAR)
+        calls: list[Callable[[], object]] = [
+            lambda: db.get(key),
+            lambda: db.query(key=key),
+            lambda: db.compare(key, "wolf"),
+            lambda: db.buckets_of(key),
+            lambda: db.remove(key),
+        ]
+        for call in calls:
+            with pytest.raises(KeyNotFound) as raised:
+                call()
+            found = list(raised.value.nearest)
+            assert found[: len(nearest)] == nearest
+            assert bool(nearest) == bool(found)
+            assert len(found) <= 3
+            told = "; did you mean " if nearest else ""
+            assert str(raised.value).startswith(f"no document has the key {key!r}{told}")
+        assert len(db) == len(NEAR)
+
+
+def test_only_a_bounded_time_is_spent_on_near_keys(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index is still asked for the neighbours, and a transaction goes on."""
+    monkeypatch.setattr("lshdb.store.lookups._SEARCHING", -1)
+    with lshdb.open(path) as db:
+        db.add_many((f"key {i:05}", "the fox") for i in range(2_000))
+        with pytest.raises(KeyNotFound) as raised:
+            db.get("key 00100x")
+        assert "key 00100" in raised.value.nearest
+        with pytest.raises(KeyNotFound, match="01999"):
+            db.remove_many(["key 00001", "01999"])
+        assert len(db) == 2_000
+
+
 @pytest.mark.parametrize("missing", ["nobody", "", "a\0", "\ud800"])
 def test_removing_with_one_key_missing_removes_nothing(path: Path, missing: str) -> None:
     with open_sets(path) as db:
