@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Final, Literal, TypeAlias
 
 from lshdb.errors import (
@@ -49,8 +50,7 @@ def begin_writing(connection: Connection) -> None:
     if connection.waited or took > _LONG:
         time.sleep(max(0.0, ended + min(took, _PAUSE) - begun))
     connection.waited = False
-    connection.execute("PRAGMA busy_timeout = 0")
-    try:
+    with connection.waiting(0.0):
         while True:
             try:
                 connection.execute("BEGIN IMMEDIATE")
@@ -61,8 +61,6 @@ def begin_writing(connection: Connection) -> None:
                     raise
             connection.waited = True
             time.sleep(min(random.uniform(0.2, 1) * _PAUSE, left))
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {int(connection.timeout * 1000)}")
 
 
 Mode: TypeAlias = Literal["create", "write", "read"]
@@ -244,19 +242,26 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 
 
 @contextmanager
-def transaction(connection: Connection, kind: Literal["read", "write"]) -> Iterator[None]:
+def transaction(
+    connection: Connection, kind: Literal["read", "write"], owner: FrameType | None = None
+) -> Iterator[None]:
     """All or nothing: commit at the end, roll back on any error, also one of COMMIT itself.
 
     A read transaction sees one state of the file throughout, whatever others write meanwhile.
     Within a write transaction of the same connection (a stream of documents that asks the
     database it goes to) it is part of that.
+
+    Two interrupts in a row may end this function before it rolls back. The connection does so
+    then, when it is used again and `owner`, the function whose transaction it is, has ended.
     """
     connection.check_owner()
+    connection.end_abandoned()
     if connection.in_transaction:
         if kind == "write":
             raise UsageError("the database is being written to: finish that first")
         yield
         return
+    connection.owner = owner
     if kind == "write":
         begin_writing(connection)
     else:
@@ -269,7 +274,9 @@ def transaction(connection: Connection, kind: Literal["read", "write"]) -> Itera
         # SQLite has rolled back by itself after some errors (full disk, out of memory).
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+        connection.owner = None
         raise
+    connection.owner = None
     if kind == "write":
         _bound_log(connection)
         now = time.monotonic()
@@ -289,22 +296,31 @@ def _bound_log(connection: Connection) -> None:
         size = os.stat(f"{connection.path}-wal").st_size
     except OSError:
         return
-    if size <= max(_LONGEST_LOG, connection.log_limit):
-        return
-    connection.execute(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
-    try:
-        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    except sqlite3.OperationalError as error:
-        # A disk too full for the copy: all is safe in the log, which was synced by COMMIT.
-        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_FULL:
+    if size > max(_LONGEST_LOG, connection.log_limit):
+        connection.log_limit = 0 if empty_log(connection, _PATIENCE) else 2 * size
+
+
+def empty_log(connection: Connection, patience: float) -> bool:
+    """Copy the log into the file and give its room back.
+
+    Returns:
+        Whether that was possible: not if others read it for longer than `patience` seconds, nor on
+        a disk that is too full for the copy. All is safe in the log then, which COMMIT has synced.
+
+    Raises:
+        StoreError: copying failed for another reason; all is safe in the log.
+    """
+    with connection.waiting(patience):
+        try:
+            (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY):
+                return False
             raise StoreError(
                 f"{connection.path}: what was written is safe in its log, but copying that into "
                 f"the file failed: {error}"
             ) from error
-        busy = True
-    finally:
-        connection.execute(f"PRAGMA busy_timeout = {int(connection.timeout * 1000)}")
-    connection.log_limit = 2 * size if busy else 0
+    return not busy
 
 
 @contextmanager

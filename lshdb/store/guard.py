@@ -11,10 +11,12 @@ import atexit
 import gc
 import os
 import sqlite3
-from collections.abc import Iterable
-from contextlib import suppress
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
+from types import FrameType
 from typing import Any, Final, TypeAlias
 from weakref import WeakSet
 
@@ -36,6 +38,7 @@ class Connection(sqlite3.Connection):
         waited: whether the last write transaction had to wait for another.
         log_limit: bytes of log up to which emptying it is not tried again.
         wrote: when the last one ended (time.monotonic), and how many seconds it took.
+        owner: the function whose transaction it is, if it is one of `connection.transaction`.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -44,6 +47,7 @@ class Connection(sqlite3.Connection):
         self.waited = False
         self.log_limit = 0
         self.wrote = (0.0, 0.0)
+        self.owner: FrameType | None = None
         self.identity: _Identity | None = None
         self._process = os.getpid()
         self._thread = get_ident()
@@ -108,9 +112,31 @@ class Connection(sqlite3.Connection):
                 "directory may not be written: try again"
             )
 
+    def end_abandoned(self) -> None:
+        """Roll back a transaction whose function has ended, interrupted before it could do so."""
+        if self.owner is None or not self.in_transaction:
+            return
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            if frame is self.owner:
+                return
+            frame = frame.f_back
+        super().execute("ROLLBACK")
+        self.owner = None
+
+    @contextmanager
+    def waiting(self, seconds: float) -> Iterator[None]:
+        """Have SQLite itself wait for locks for so long; after that as long as usual."""
+        super().execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+        try:
+            yield
+        finally:
+            super().execute(f"PRAGMA busy_timeout = {int(self.timeout * 1000)}")
+
     def check(self) -> None:
         """All checks."""
         self.check_owner()
+        self.end_abandoned()
         if not self.in_transaction:
             self.check_file()
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from types import FrameType
+from typing import Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +24,7 @@ from lshdb.store.connection import (
     Mode,
     connect,
     create_tables,
+    empty_log,
     is_new,
     transaction,
     translated_errors,
@@ -106,7 +109,10 @@ class Store(StoreReader):
         self._connection.close()
 
     def reading(self) -> AbstractContextManager[None]:
-        """A transaction in which everything read is of one moment."""
+        """A transaction in which everything read is of one moment.
+
+        It ends with the function that enters it, at the latest.
+        """
         return self._transaction("read")
 
     @contextmanager
@@ -124,36 +130,35 @@ class Store(StoreReader):
             self._connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
 
     def shrink_log(self) -> None:
-        """Copy the log into the file and give its room back, as far as no reader needs it."""
-        # What cannot be copied now (the disk is full) is safe in the log, and is copied later.
-        with suppress(sqlite3.Error):
-            self._connection.execute("PRAGMA busy_timeout = 0")
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        self._connection.execute(f"PRAGMA busy_timeout = {int(self._timeout * 1000)}")
+        """Copy the log into the file and give its room back, as far as no reader needs it.
+
+        Raises:
+            StoreError: copying failed; all is safe in the log.
+        """
+        empty_log(self._connection, 0.0)
 
     def writing(self) -> AbstractContextManager[None]:
         """A transaction that is written whole or not at all."""
         return self._transaction("write")
 
-    @contextmanager
-    def rebuilding(self) -> Iterator[None]:
+    def rebuilding(self) -> AbstractContextManager[None]:
         """A transaction that makes the index anew; nothing is found in it before it is done."""
-        with self.writing():
-            self._rebuilding = True
-            try:
-                yield
-            finally:
-                self._rebuilding = False
+        return self._transaction("rebuild")
 
     @contextmanager
-    def _transaction(self, kind: str) -> Iterator[None]:
-        if self._rebuilding:
+    def _transaction(self, kind: Literal["read", "write", "rebuild"]) -> Iterator[None]:
+        owner: FrameType | None = sys._getframe(1)
+        while owner is not None and owner.f_globals["__name__"] == contextmanager.__module__:
+            owner = owner.f_back
+        self._connection.end_abandoned()
+        if self._rebuilding and self._connection.in_transaction:
             raise UsageError("the database is being reindexed: finish that first")
         with translated_errors(self.path):
             outermost = not self._connection.in_transaction
-            with transaction(self._connection, "write" if kind == "write" else "read"):
+            with transaction(self._connection, "read" if kind == "read" else "write", owner):
                 if outermost:
                     self._settings.refresh()
+                    self._rebuilding = kind == "rebuild"
                 yield
 
     def _run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:

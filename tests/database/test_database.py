@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -814,6 +815,27 @@ def test_another_process_gives_the_same_answers(path: Path, sketch: str) -> None
             check=True,
         )
         assert answers.stdout.splitlines() == expected
+
+
+# closing
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_closed_file_is_whole_by_itself(path: Path, workers: int) -> None:
+    """Whatever was done before: nothing is left in a log beside it, and no file stays open."""
+    own = f"/proc/{os.getpid()}/fd"
+    with open_sets(path) as db, in_batches_of(10):
+        db.add_many(((f"k{i}", [i, i + 1]) for i in range(40)), workers=workers)
+        db.reindex(threshold=0.3)
+        db.query([1, 2], where="key <> ''")
+        next(db.pairs(), None)
+        db.remove("k7")
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    assert "k7" not in {key for (key,) in inspection.rows(path, "SELECT key FROM documents")}
+    inspection.check(path)
+    if os.path.isdir(own):
+        opened = (os.path.realpath(f"{own}/{name}") for name in os.listdir(own))
+        assert not any(name.startswith(os.fspath(path)) for name in opened)
 
 
 # two connections

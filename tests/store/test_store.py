@@ -585,6 +585,51 @@ def test_a_log_that_cannot_be_copied_costs_nothing_that_is_written(path: Path, c
     inspection.check(path)
 
 
+# interrupts
+
+
+@pytest.mark.parametrize(
+    ("step", "interrupted"),
+    [
+        ("insert_signatures", lambda db: db.add("lost", ["lost"])),
+        ("insert_bands", lambda db: db.add("lost", ["lost"])),
+        ("clear_bands", lambda db: db.reindex(bands=5, rows=1)),
+    ],
+)
+def test_a_second_interrupt_leaves_no_transaction_open(
+    path: Path, step: str, interrupted: Callable[[lshdb.Database], object]
+) -> None:
+    """One comes in the middle of writing, the next before that is rolled back."""
+    real = Connection.execute
+
+    def execute(connection: Connection, statement: str, *rest: Any) -> sqlite3.Cursor:
+        if statement == "ROLLBACK":
+            raise KeyboardInterrupt
+        return real(connection, statement, *rest)
+
+    uses: list[Callable[[lshdb.Database], object]] = [
+        lambda db: db.add("b", ["z"]),
+        lambda db: db.query(["x", "y"]),
+        lambda db: len(db),
+        lambda db: db.reindex(bands=4, rows=2),
+    ]
+    with open_sets(path) as db:
+        db.add("a", ["x", "y"])
+        for use in uses:
+            keys = db.keys()
+            with (
+                mock.patch.object(Connection, "execute", execute),
+                mock.patch.object(Store, step, side_effect=KeyboardInterrupt),
+                pytest.raises(KeyboardInterrupt),
+            ):
+                interrupted(db)
+            use(db)
+            assert set(db.keys()) - {"b"} == set(keys) - {"b"}
+            with lshdb.open(path, timeout=0.0) as other:
+                assert other.add("other", ["x"]).documents == 1
+    inspection.check(path)
+
+
 # damage found while reading
 
 
