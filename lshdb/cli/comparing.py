@@ -99,7 +99,7 @@ def _database(at: DatabaseFile, of_files: bool) -> Iterator[Database]:
     """The database; for two files without one, an empty one that is deleted at the end."""
     import lshdb
 
-    if at != DATABASE or at.db.exists() or not of_files:
+    if at.is_there or not of_files:
         with at.reading() as database:
             yield database
         return

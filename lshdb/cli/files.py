@@ -64,10 +64,13 @@ class Output:
 
     def write_line(self, line: bytes) -> None:
         """Write a line; one without a newline gets it when another line follows."""
-        with self.named():
+        try:  # without the cost of `named`, for millions of lines
             if not self._last.endswith(b"\n"):
                 self._file.write(b"\n")
             self._file.write(line)
+        except OSError as error:
+            self._name(error)
+            raise
         self._last = line
         self._lines = True
 
@@ -122,9 +125,12 @@ class Output:
         try:
             yield
         except OSError as error:
-            if self._path != STDOUT:
-                error.filename = self._path
+            self._name(error)
             raise
+
+    def _name(self, error: OSError) -> None:
+        if self._path != STDOUT:
+            error.filename = self._path
 
 
 def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:

@@ -179,6 +179,11 @@ class DatabaseFile:
 
         return lshdb.open(self.db, mode=mode, timeout=self.timeout, **settings)
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the user named a database, or has the one of the default name."""
+        return self.db != _DATABASE or self.db.exists()
+
     def reading(self, form: Form | None = None) -> Database:
         """Open the database to read it, and give results in this form.
 

@@ -48,6 +48,8 @@ Columns: TypeAlias = Mapping[str, type]
 """Names and types: str, int, float, bool; list, what JSON has in brackets or braces, which CSV and
 Parquet have as JSON text; object, any value of SQLite. Every value may be None."""
 
+_NESTED: Final = (list, tuple, dict)
+_to_json: Final = json.JSONEncoder(default=asdict).encode
 _ROW_GROUP: Final = 10
 """Batches of a row group of Parquet, 100,000 rows."""
 _TABLE_ROWS: Final = 1_000
@@ -178,7 +180,7 @@ def _json(value: object) -> str:
     if isinstance(value, float) and math.isinf(value):
         # JSON has no infinity; this number is too large for any float, and is read as one.
         return "9e999" if value > 0 else "-9e999"
-    return json.dumps(value, default=asdict)
+    return _to_json(value)
 
 
 # CSV
@@ -204,6 +206,8 @@ def csv_cell(cell: Any) -> Any:
 
 
 def _csv_value(value: object) -> object:
+    if isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bytes) or (isinstance(value, float) and math.isinf(value)):
@@ -213,7 +217,7 @@ def _csv_value(value: object) -> object:
 
 def _flat(value: object) -> object:
     """A value of a cell; lists, tuples and dicts as JSON text, which is ASCII."""
-    return _json(value) if isinstance(value, list | tuple | dict) else value
+    return _to_json(value) if isinstance(value, _NESTED) else value
 
 
 # Parquet

@@ -12,11 +12,10 @@ from lshdb.cli.options import FIELDS, SETTINGS, AsJson, Fields, NewSettings
 from lshdb.cli.results import json_line
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
     from lshdb.model import Settings
 
-_FORMATS = ("auto", "parquet", "jsonl")
+_FORMATS = {"parquet": "parquet", "jsonl": "json"}
+"""Spark's names of ours."""
 _JSONL = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
 _BYTES_AT_ONCE = "64m"
 """Of documents that Spark hands to Python in one batch, unless --conf says otherwise."""
@@ -96,8 +95,8 @@ def spark_dedup(
 
     if keep not in get_args(Keep):
         raise lshdb.UsageError(f"keep {keep!r} is not {', '.join(get_args(Keep))}")
-    if input_format not in _FORMATS:
-        raise lshdb.UsageError(f"--format {input_format!r} is not {', '.join(_FORMATS)}")
+    if input_format not in ("auto", *_FORMATS):
+        raise lshdb.UsageError(f"--format {input_format!r} is not auto, {', '.join(_FORMATS)}")
     wanted = _settings(settings_from, settings.given())
     options = {"spark.sql.execution.arrow.maxBytesPerBatch": _BYTES_AT_ONCE} | _options(conf or [])
     try:
@@ -109,11 +108,10 @@ def spark_dedup(
         for path in filter(None, (output, dropped)):
             if exists(spark, path):
                 raise lshdb.UsageError(f"{path} is there already: name a new directory")
-        format = _format(input, input_format)
-        df = _read(spark, input, format)
+        format = _FORMATS[_format_of(input) if input_format == "auto" else input_format]
         of_sets = wanted.shingling.of_sets
         result = dedup(
-            df,
+            spark.read.load(input, format),
             wanted,
             key=fields.key_field,
             text=None if of_sets else fields.text_field,
@@ -123,10 +121,10 @@ def spark_dedup(
             estimate=estimate,
             limit=limit,
         )
-        _write(result.kept, output, format)
+        result.kept.write.save(output, format)
         if dropped is not None:
-            _write(result.dropped, dropped, format)
-        kept = _read(spark, output, format).count()
+            result.dropped.write.save(dropped, format)
+        kept = spark.read.load(output, format).count()
         gone = result.clusters.where("key <> keep").count()
         for line in result.counts.lines(limit):
             tell(f"lshdb: {line}")
@@ -165,22 +163,9 @@ def _options(conf: list[str]) -> dict[str, str]:
     return found
 
 
-def _format(input: str, wanted: str) -> str:
-    if wanted != "auto":
-        return wanted
+def _format_of(input: str) -> str:
     names = [input.rstrip("/").lower()]
     directory = Path(input)
     if directory.is_dir():
         names = [path.name.lower() for path in directory.iterdir() if path.name[0] not in "._"]
     return "jsonl" if any(name.endswith(_JSONL) for name in names) else "parquet"
-
-
-def _read(spark: SparkSession, path: str, format: str) -> DataFrame:
-    return spark.read.parquet(path) if format == "parquet" else spark.read.json(path)
-
-
-def _write(df: DataFrame, path: str, format: str) -> None:
-    if format == "parquet":
-        df.write.parquet(path)
-    else:
-        df.write.json(path)

@@ -109,7 +109,7 @@ def tune(
     if sample is not None:
         raise UsageError("--sample goes with --measure")
     form.check(at.db)
-    if at != DATABASE or at.db.exists():
+    if at.is_there:
         with at.reading() as database:
             found = database.tune(
                 threshold=threshold,

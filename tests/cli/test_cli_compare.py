@@ -108,7 +108,7 @@ def test_two_files_need_no_database(tmp_path: Path) -> None:
     command = Command(tmp_path)
     for name in ("one.txt", "two.txt"):
         (tmp_path / name).write_text("the fox and the grapes")
-    result = command.done("compare", "one.txt", "two.txt", "--json")
+    result = command.done("compare", "one.txt", "two.txt", "--json", "--timeout", "5")
     assert result.record["similarity"] == 1
     assert result.err == (
         "there is no lsh.db: compared as in a database with the default settings\n"

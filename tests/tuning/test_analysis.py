@@ -231,7 +231,7 @@ def test_tune_without_a_database(command: Command) -> None:
     assert first["0.5"] == pytest.approx(0.2227, abs=1e-4)
     assert first["candidates"] is None
     assert [record["chosen"] for record in records] == [True, False, False, False, False]
-    lines = command.done("tune").lines
+    lines = command.done("tune", "--timeout", "5").lines
     assert lines[0].split("\t")[:2] == ["and 6, or 16", "0.992281"]
     assert list(command.directory.iterdir()) == []
 
