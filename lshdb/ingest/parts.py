@@ -96,7 +96,7 @@ def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> Si
                     content = cleaned(item.content, settings.shingling)
                     other = to_json(item.metadata)
                 except ContentError as error:
-                    failures.append(Failure(key, str(error)))
+                    failures.append(Failure(part.block.where(place), str(error)))
                     continue
             keys.append(key)
             contents.append(content)

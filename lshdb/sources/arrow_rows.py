@@ -16,6 +16,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from lshdb.errors import InputError, UsageError
+from lshdb.sources.paths import escaped
 from lshdb.sources.records import RecordParser, Rows
 
 _BLOCK: Final = 1 << 20
@@ -216,7 +217,7 @@ def _check_type(field: pa.Field, parser: RecordParser) -> None:
         shown = str(field.type)
         if len(shown) > _TYPE_SHOWN:
             shown = shown[:_TYPE_SHOWN] + "\N{HORIZONTAL ELLIPSIS}"
-        raise InputError(f"column {field.name!r} has the type {shown}, not {wanted}")
+        raise InputError(f"column {field.name!r} has the type {escaped(shown)}, not {wanted}")
 
 
 def _of_values(kind: pa.DataType) -> pa.DataType:
@@ -250,7 +251,7 @@ def _readable(unreadable: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(f"{unreadable}: {reason}") from error
+        raise InputError(f"{unreadable}: {escaped(reason)}") from error
 
 
 def blocks(

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
 from lshdb.shingling.content import without_surrogates
+from lshdb.sources.paths import escaped
 
 BOM: Final = b"\xef\xbb\xbf"
 
@@ -27,7 +28,10 @@ _NAME_SHOWN: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file, line or row that gave no document: where it is, and why."""
+    """A file, line or row that gave no document: where it is, and why.
+
+    The reason has nothing of the input but printable characters.
+    """
 
     where: str
     reason: str
@@ -53,6 +57,10 @@ class Lines:
     def size(self) -> int:
         """How many bytes the lines have."""
         return len(self.data)
+
+    def where(self, place: int) -> str:
+        """How messages name the line at a place, from 0."""
+        return f"{self.name}:{self.first + place}"
 
 
 Values: TypeAlias = Sequence[object] | str
@@ -82,6 +90,10 @@ class Rows:
     def count(self) -> int:
         """How many rows there are."""
         return len(self.rows)
+
+    def where(self, place: int) -> str:
+        """How messages name the row at a place, from 0."""
+        return f"{self.name}:{self.rows[place][0]}"
 
 
 Block: TypeAlias = Lines | Rows
@@ -147,8 +159,8 @@ class RecordParser:
     def of_rows(self, block: Rows) -> Iterator[tuple[int, Document | Failure]]:
         """What the rows of a block are, each with its place in the block, from 0."""
         columns = block.columns
-        for place, (number, values) in enumerate(block.rows):
-            where = f"{block.name}:{number}"
+        for place, (_, values) in enumerate(block.rows):
+            where = block.where(place)
             replaced = self.replaced
             try:
                 if isinstance(values, str):
@@ -204,7 +216,7 @@ class RecordParser:
                 raise InputError(f"no {self._named_key()}")
             self._check_content(record)
         except InputError as error:
-            shown = ", ".join(name[:_NAME_SHOWN] for name in names[:_NAMES_SHOWN])
+            shown = ", ".join(escaped(name[:_NAME_SHOWN]) for name in names[:_NAMES_SHOWN])
             more = ", ..." if len(names) > _NAMES_SHOWN else ""
             raise InputError(f"{error} (the columns are {shown}{more})") from error
 

@@ -35,6 +35,8 @@ _DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 _LONGEST_FIELD: Final = (1 << 31) - 1
 """No limit of the module csv's own."""
 _NEWLINE: Final = 10
+_SPACE: Final = 32
+"""The last of the blank characters of ASCII."""
 
 
 def json_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines | Failure]:
@@ -75,6 +77,8 @@ def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Pa
     view = memoryview(lines.data)  # whose slices are no copies
     for place, start, end in _filled_lines(lines.data):
         line = view[start:end]
+        if line[0] <= _SPACE and bytes(line).isspace():
+            continue
         try:
             record = loads(line) if loads is not None and len(line) <= LARGEST else None
         except (ValueError, RecursionError):
@@ -85,7 +89,7 @@ def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Pa
             if type(key) is str and type(text) is str and key and "\0" not in key:
                 yield place, (key, text)
                 continue
-        where = f"{lines.name}:{lines.first + place}"
+        where = lines.where(place)
         if len(line) > LARGEST:
             yield place, _too_long(where)
             continue
@@ -233,9 +237,13 @@ class _TextLines:
             if not data:
                 return False
             # A file may have millions of empty lines.
-            if pass_over_empty and data[:1] in b"\r\n" and not data.strip(b"\r\n"):
-                self.number += data.count(b"\n")
-                continue
+            if pass_over_empty and data[0] in b"\r\n":
+                filled = len(data) - len(data.lstrip(b"\r\n"))
+                end = data.rfind(b"\n", 0, filled) + 1
+                self.number += data.count(b"\n", 0, end)
+                data = data[end:]
+                if not data:
+                    continue
             self.waiting = io.StringIO(self._text(data), newline="\n").readlines()[::-1]
         return True
 

@@ -26,7 +26,7 @@ from lshdb.model import Document
 from lshdb.sources import readers, text_rows
 from lshdb.sources.compression import packed
 from lshdb.sources.metadata import to_json
-from lshdb.sources.paths import expanded, format_of, listed
+from lshdb.sources.paths import escaped, expanded, format_of, listed
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure
 
@@ -252,7 +252,37 @@ def test_wrong_bytes_give_failures_and_no_error(tmp_path: Path, name: str) -> No
         for item in Reader(False).read([str(path)]):
             failures += isinstance(item, Failure)
             assert isinstance(item, Document | Failure)
+            assert not isinstance(item, Failure) or item.reason == escaped(item.reason)
     assert failures
+
+
+@pytest.mark.parametrize("hostile", ["\n", "\x1b[31m", "\u202e", '"\x00\n"'])
+def test_reasons_have_nothing_raw_of_the_input(tmp_path: Path, hostile: str) -> None:
+    nested = pa.array([{hostile: 1}])
+    tables = {
+        "name.parquet": pa.table({hostile: ["a"]}),
+        "type.parquet": pa.table({"id": ["a"], "text": nested}),
+        "twice.arrow": pa.table([["a"], ["a"]], names=[hostile, hostile]),
+    }
+    reasons = []
+    for name, table in tables.items():
+        sink = io.BytesIO()
+        if name.endswith("parquet"):
+            pq.write_table(table, sink)
+        else:
+            with pa.ipc.new_file(sink, table.schema) as file:
+                file.write_table(table)
+        reasons += failures_of(tmp_path / name, sink.getvalue())
+    lines: list[Row] = [
+        {hostile: "a"},
+        {"id": "a", "text": {hostile: 1}},
+        {"id": [hostile], "text": "t"},
+    ]
+    reasons += failures_of(tmp_path / "x.jsonl", as_jsonl(lines))
+    reasons += failures_of(tmp_path / "x.csv", as_csv([{hostile: "a", "text": "t"}]))
+    reasons += failures_of(tmp_path / "y.csv", as_csv([{"id": hostile, "text": "t"}]) + b'"a" b')
+    assert len(reasons) >= 7
+    assert [reason for reason in reasons if reason != escaped(reason)] == []
 
 
 def test_pyarrow_and_zstd_are_asked_for_where_they_are_needed(

@@ -8,6 +8,7 @@ import os
 import socket
 import sqlite3
 import subprocess
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Literal, get_args
@@ -20,7 +21,7 @@ from lshdb.errors import InputError
 from lshdb.model import Content, Document
 from lshdb.shingling.content import without_surrogates
 from lshdb.sources import readers, text_rows
-from lshdb.sources.paths import Format, input_bytes, printable_path
+from lshdb.sources.paths import Format, escaped, input_bytes, printable_path
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure
 
@@ -258,6 +259,23 @@ def test_a_text_too_large_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "size"),
+    [(b"\n", 10_000_000), (b"\r\n", 10_000_000), (b" \t\n", 1_000_000), (b"\n \n", 1_000_000)],
+)
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_blank_lines_by_the_million_are_passed_over_at_once(
+    line: bytes, size: int, format: Format
+) -> None:
+    blank = line * (size // len(line))
+    last = b'{"id": "", "text": "t"}' if format == "jsonl" else b"id,text\n,t"
+    begun = time.process_time()
+    (failure,) = from_stdin(blank + last, Reader(False, format))
+    assert time.process_time() - begun < 1
+    number = blank.count(b"\n") + last.count(b"\n") + 1
+    assert failure == Failure(f"-:{number}", "field 'id' is empty")
+
+
 # sets, and single documents
 
 
@@ -315,6 +333,8 @@ def test_json_lines_bring_back_what_was_written(documents: list[tuple[str, str]]
     st.sampled_from([None, "key"]),
 )
 @example(b"[" * 100_000, False, "jsonl", False, None)
+@example(b'"\x00\n"', False, "csv", False, None)
+@example(b"id,\x1b[31m,text\n1,\x1b[0m", True, "csv", False, None)
 def test_any_bytes_give_documents_and_failures_and_no_error(
     data: bytes,
     of_sets: bool,
@@ -326,7 +346,7 @@ def test_any_bytes_give_documents_and_failures_and_no_error(
     for item in from_stdin(data, reader):
         if isinstance(item, Failure):
             assert item.where.startswith("-")
-            assert "\n" not in item.reason
+            assert item.reason == escaped(item.reason)
         else:
             item.key.encode()
             assert not isinstance(item.content, str) or item.content.encode() is not None
