@@ -113,7 +113,7 @@ def add(
         str,
         typer.Option(
             metavar="keep|skip",
-            help="skip: leave out a document similar to one that is stored, and tell it.",
+            help="skip: leave out a document similar to a stored one, and print it.",
         ),
     ] = "keep",
     as_json: AsJson = False,
@@ -125,11 +125,11 @@ def add(
     database of sets, {"id": ..., "set": [...]}; a row of CSV, Parquet or Arrow is the same with
     columns, and a set in CSV is a JSON array. The other fields are kept as metadata.
 
-    The suffix tells what a file is: .jsonl and .ndjson, .csv, .tsv and .tab, .parquet and .pq,
+    The suffix says what a file is: .jsonl and .ndjson, .csv, .tsv and .tab, .parquet and .pq,
     .arrow and .feather; all else is text. Behind it there may be .gz, .bz2, .xz or .zst.
 
     Adding a key again replaces the document; the same content and metadata change nothing. What
-    cannot be read is told and counted, the rest is added, and the exit status is 1.
+    cannot be read is reported and counted, the rest is added, and the exit status is 1.
 
     With --on-similar skip a document is left out if it is similar to one that is stored, or was
     added before it. It is then a line: the similarity, whether that is exact or an estimate, its

@@ -23,7 +23,7 @@ lshdb finds near duplicates, with a database in one file.
   lshdb dedup IN.jsonl -o OUT.jsonl
                            lines without near duplicates, no database needed
 
-lshdb --help names all commands, lshdb COMMAND --help tells one with an example."""
+lshdb --help names all commands, lshdb COMMAND --help explains one with an example."""
 
 COMMANDS: Final = {
     "init": "adding",

@@ -35,7 +35,7 @@ def check(
     ] = False,
     repair: Annotated[
         bool,
-        typer.Option("--repair", help="Put right what can be derived, in one transaction."),
+        typer.Option("--repair", help="Repair what can be derived, in one transaction."),
     ] = False,
     form: Form = TEXT,
 ) -> None:
@@ -43,7 +43,7 @@ def check(
 
     Each kind of problem is a line: its name, how many there are, what it is, some examples (keys,
     where it is about documents). Each kind of repair follows likewise. The exit status is 1 if
-    there are problems, unless --repair put all of them right.
+    there are problems, unless --repair removed all of them.
 
     --repair rebuilds bands from signatures, and signatures, digests and numbers of shingles from
     contents; what belongs to no document is removed. Documents never are.
@@ -119,7 +119,7 @@ def backup(
     """Copy the database, also while others write to it.
 
     The copy is the database as it was when the command began. It gets its name when it is
-    complete and on the disk. What a run that was killed left beside it is told.
+    complete and on the disk. A note names what a killed run left beside it.
 
     Example: lshdb backup -d code.db monday.db
     """

@@ -44,13 +44,13 @@ def compare(
     b: Annotated[
         str,
         typer.Argument(
-            metavar="B", autocompletion=completed_keys, help="Likewise; - is standard input."
+            metavar="B", autocompletion=completed_keys, help="The same; - is standard input."
         ),
     ],
     at: DatabaseFile = DATABASE,
     form: Form = TEXT,
 ) -> None:
-    """Tell why two documents are similar, or why not.
+    """Show why two documents are similar, or why not.
 
     First the Jaccard similarity and containment (the share of one's shingles that the other
     holds), the sizes of both sets, the estimate with its standard error, and whether the index
@@ -122,8 +122,8 @@ def _document(database: Database, name: str) -> str | Document:
             try:
                 database.get(key)
             except KeyNotFound as error:
-                told = f"{key}: no document has this key, and there is no such file"
-                raise KeyNotFound(told, error.nearest) from None
+                reason = f"{key}: no document has this key, and there is no such file"
+                raise KeyNotFound(reason, error.nearest) from None
     return Document(key, content_of_file(database, name))
 
 
@@ -146,7 +146,7 @@ def _record(compared: Comparison) -> dict[str, Any]:
 
 
 def _facts(compared: Comparison) -> dict[str, object]:
-    """What is told of any two documents, the most important first."""
+    """What is printed of any two documents, the most important first."""
     unknown = "not known: contents are not kept"
     lost = "no: a query for one does not find the other"
     return {
@@ -204,7 +204,7 @@ def _show_passages(compared: Comparison, passages: Sequence[Passage]) -> None:
 
 def _tell_rest(count: int, what: str) -> None:
     if count > 0:
-        message(f"{count:,} more {what} that both share; --json tells all")
+        message(f"{count:,} more {what} that both share; --json has all")
 
 
 def _text(content: object) -> str:

@@ -31,7 +31,7 @@ class Condition:
     where: Annotated[
         str | None,
         typer.Option(
-            metavar="SQL", help="Only documents of which this SQL expression is true; see below."
+            metavar="SQL", help="Only documents that match this SQL expression; see below."
         ),
     ] = None
     parameter: Annotated[

@@ -46,7 +46,7 @@ def dedup(
     dropped: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Tell each dropped line, as a line of JSON; also compressed."
+            metavar="FILE", help="Where the dropped lines go, as lines of JSON; also compressed."
         ),
     ] = None,
     db: Annotated[
@@ -63,7 +63,9 @@ def dedup(
     settings: NewSettings = SETTINGS,
     estimate: Annotated[
         bool,
-        typer.Option("--estimate", help="Decide by what signatures tell, and store no contents."),
+        typer.Option(
+            "--estimate", help="Decide by estimates from signatures, and store no contents."
+        ),
     ] = False,
     fields: Fields = FIELDS,
     auto_key: Annotated[
@@ -75,12 +77,12 @@ def dedup(
     strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
-    """Drop lines of JSON that are similar to a line before them.
+    """Drop lines of JSON that are similar to an earlier line.
 
     Like uniq for near duplicates: lines stay as they are and in order, and each is compared with
-    all that were kept before it. A dropped line is told as {"key", "line", "file", "kept",
+    all that were kept before it. --dropped has each dropped line as {"key", "line", "file", "kept",
     "similarity", "exact"}: the kept one that it resembles most. Blank lines go; lines that cannot
-    be read are told, go, and make the exit status 1.
+    be read are reported, go, and make the exit status 1.
 
     With -d it is also compared with the documents of a database, to which the kept ones are added
     as by add: what is stored already is dropped, and a key with new content that is similar to no
@@ -186,7 +188,7 @@ def _check_formats(paths: Sequence[str]) -> None:
 
 
 def _check_inputs(inputs: Sequence[str]) -> None:
-    """An error for what cannot be read, before anything is made."""
+    """An error for what cannot be read, before any file is written."""
     from lshdb.errors import InputError
 
     for path in inputs:

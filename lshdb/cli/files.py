@@ -39,7 +39,7 @@ class Output:
         self._lines = False
         suffix = compression_of(path)
         if suffix is not None:
-            check_available(suffix)  # before a file is made
+            check_available(suffix)  # before the file is written
         if path == STDOUT:
             self._file: BinaryIO = sys.stdout.buffer
         elif os.path.exists(path) and not os.path.isfile(path):
@@ -149,7 +149,7 @@ def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
 
 
 def _identity(path: str, stream: int) -> tuple[int, int] | None:
-    """What tells files apart; None for what is no file, or not there yet."""
+    """What distinguishes files; None for what is no file, or not there yet."""
     try:
         status = os.fstat(stream) if path == STDOUT else os.stat(path)
     except OSError:

@@ -110,7 +110,7 @@ def clusters(
 
 
 def _least(database: Database, threshold: float | None) -> float:
-    """The threshold; if the index is not made for it, that is told."""
+    """The threshold; a note says what the index finds if it is below the database's."""
     settings = database.settings
     if threshold is None or not 0 < threshold < settings.threshold:
         return settings.threshold if threshold is None else threshold

@@ -16,6 +16,7 @@ from lshdb.cli.options import (
     TEXT,
     DatabaseFile,
     Form,
+    StoredKey,
     completed_keys,
     key_given,
 )
@@ -90,18 +91,10 @@ def _write_buckets(buckets: Iterable[Bucket], form: Form) -> None:
 def buckets(
     at: DatabaseFile = DATABASE,
     top: Annotated[int, typer.Option(min=1, help="How many, the largest.")] = 10,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KEY",
-            parser=key_given,
-            autocompletion=completed_keys,
-            help="Rather all the buckets of this document.",
-        ),
-    ] = None,
+    key: StoredKey = None,
     form: Form = TEXT,
 ) -> None:
-    """Show the largest buckets, or those of one document.
+    """Show the largest buckets, or all those of one stored document.
 
     Each bucket is a line: the number of its band, its key, how many documents are in it.
 

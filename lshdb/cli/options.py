@@ -23,37 +23,6 @@ _SUFFIXES: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 
 # documents
 
-Estimate: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--estimate", help="Faster: the similarity that signatures tell, without contents."
-    ),
-]
-Strict: TypeAlias = Annotated[
-    bool, typer.Option("--strict", help="Refuse what is not UTF-8 instead of replacing it.")
-]
-Threshold: TypeAlias = Annotated[
-    float | None, typer.Option(help="The least similarity. [default: the database's]")
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """The options that name the fields of a JSON line, or the columns of a table."""
-
-    key_field: Annotated[
-        str, typer.Option(metavar="NAME", help="The key's field in a JSON line, or column.")
-    ] = "id"
-    text_field: Annotated[
-        str, typer.Option(metavar="NAME", help="The text's field in a JSON line, or column.")
-    ] = "text"
-    set_field: Annotated[
-        str, typer.Option(metavar="NAME", help="The set's field in a JSON line, or column.")
-    ] = "set"
-
-
-FIELDS: Final = Fields()
-
 
 def key_given(text: str) -> str:
     """A key from the command line: a file name that is not UTF-8 becomes the key that add gave."""
@@ -76,6 +45,48 @@ def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
     except lshdb.LshdbError:
         return []
     return [key for key in keys if key.isprintable()]
+
+
+Estimate: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--estimate", help="Faster: the similarity estimated from signatures, without contents."
+    ),
+]
+Strict: TypeAlias = Annotated[
+    bool, typer.Option("--strict", help="Refuse what is not UTF-8 instead of replacing it.")
+]
+Threshold: TypeAlias = Annotated[
+    float | None, typer.Option(help="Minimum similarity. [default: the database's]")
+]
+StoredKey: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="KEY",
+        parser=key_given,
+        autocompletion=completed_keys,
+        help="A stored document, by its key.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The options that name the fields of a JSON line, or the columns of a table."""
+
+    key_field: Annotated[
+        str, typer.Option(metavar="NAME", help="The key's field in a JSON line, or column.")
+    ] = "id"
+    text_field: Annotated[
+        str, typer.Option(metavar="NAME", help="The text's field in a JSON line, or column.")
+    ] = "text"
+    set_field: Annotated[
+        str, typer.Option(metavar="NAME", help="The set's field in a JSON line, or column.")
+    ] = "set"
+
+
+FIELDS: Final = Fields()
 
 
 # results
@@ -166,7 +177,7 @@ class DatabaseFile:
             envvar="LSHDB_PATH",
             metavar="FILE",
             help="The database file.",
-            readable=False,  # that it is not is told by the store, as one of its failures
+            readable=False,  # the store reports that, as one of its failures
         ),
     ] = _DATABASE
     timeout: Timeout = DEFAULT_TIMEOUT

@@ -20,9 +20,8 @@ from lshdb.cli.options import (
     DatabaseFile,
     Estimate,
     Form,
+    StoredKey,
     Threshold,
-    completed_keys,
-    key_given,
 )
 from lshdb.cli.results import columns_of, write_results
 
@@ -43,17 +42,9 @@ def query(
     text: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The document itself, instead of FILE.")
     ] = None,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KEY",
-            parser=key_given,
-            autocompletion=completed_keys,
-            help="A stored document, by its key; it is not among its own matches.",
-        ),
-    ] = None,
+    key: StoredKey = None,
     top: Annotated[
-        int | None, typer.Option(min=1, help="At most so many, the best. [default: all]")
+        int | None, typer.Option(min=1, help="Maximum number of matches, the best. [default: all]")
     ] = None,
     threshold: Threshold = None,
     estimate: Estimate = False,
@@ -77,17 +68,18 @@ def query(
     """Find the stored documents similar to a document.
 
     Similarities are exact where the database keeps contents, else estimates. For a database of
-    sets the document is a JSON array, or an object with the array as "set".
+    sets the document is a JSON array, or an object with the array as "set". A stored document is
+    not among its own matches.
 
     A match is a line: its similarity, whether that is exact or an estimate, its key; with
     --containment the line begins with the containment.
 
     The index finds by Jaccard similarity. A document k times as long as the query that holds the
-    share c of its shingles has similarity c / (1 + k - c), which is low for a large k: how
-    probably such documents are found is told on standard error. --exhaustive finds them all.
+    share c of its shingles has similarity c / (1 + k - c), which is low for a large k: the
+    probability of finding such documents is printed on standard error. --exhaustive finds them all.
 
-    With --top, only some documents of a bucket of more than 2,000 are compared; it is told where
-    that may have cost a match.
+    With --top, only some documents of a bucket of more than 2,000 are compared; a warning says when
+    a match may have been missed.
 
     --where is an expression of the columns of the table documents: key, metadata (a JSON
     object), content, shingles, doc_id. It is judged before the best are chosen; a bucket is then

@@ -25,9 +25,9 @@ def reindex(
     rows: Rows = None,
     construction: Construction = None,
 ) -> None:
-    """Make the index anew for another threshold, recall or shape.
+    """Rebuild the index for another threshold, recall or shape.
 
-    It is made from the stored signatures; the documents are not needed again. Others can query
+    It is built from the stored signatures; the documents are not needed again. Others can query
     meanwhile, with the old index, and not add. If it fails or is interrupted, the file is as
     before. Shingles, permutations, sketch and seed cannot change.
 

@@ -321,7 +321,7 @@ def _exactness(exact: bool) -> str:
 
 
 def _number(value: float | None, digits: int) -> Cell:
-    """A share of 1 with so many digits, a count with one."""
+    """A share of 1 with these digits, a count with one."""
     if value is None or isinstance(value, bool):
         return value
     return f"{value:.{digits}f}" if abs(value) <= 1 else f"{value:.1f}"

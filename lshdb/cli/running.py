@@ -30,7 +30,7 @@ _P = ParamSpec("_P")
 
 
 def command(function: Callable[_P, None]) -> Callable[..., None]:
-    """Make a function a command: what goes wrong in it is told in one line, with no traceback.
+    """Make a function a command: what goes wrong in it is one line, with no traceback.
 
     The command has the option --quiet besides its own. A parameter whose type is a dataclass
     stands for the options that are its fields.

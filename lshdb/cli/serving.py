@@ -30,7 +30,7 @@ def serve(
     """
     from lshdb.errors import LshdbError
 
-    at.reading().close()  # what is wrong with the file is told before all else
+    at.reading().close()  # reports first what is wrong with the file
     try:
         from lshdb.web import serving
     except ModuleNotFoundError as error:

@@ -50,10 +50,12 @@ def spark_dedup(
     ] = "first",
     dropped: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Tell each dropped document, in a new directory."),
+        typer.Option(
+            metavar="DIR", help="Where the dropped documents are listed: a new directory."
+        ),
     ] = None,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Decide by what signatures tell.")
+        bool, typer.Option("--estimate", help="Decide by estimates from signatures.")
     ] = False,
     limit: Annotated[
         int,
@@ -79,11 +81,11 @@ def spark_dedup(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Drop near duplicates on Apache Spark, for collections that one machine does not hold.
+    """Drop near duplicates on Apache Spark, for more documents than one machine can hold.
 
     Of all documents that similar pairs connect one is kept, with all of its columns; OUTPUT is of
     the format of INPUT. Keys must be distinct. Rows without a key or a document are kept, and
-    counted. --dropped tells the key of each other row, the kept one, and how similar they are.
+    counted. --dropped has the key of each other row, the kept one, and how similar they are.
 
     Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster, whose executors need
     lshdb, too: spark-submit --master URL PATH/TO/lshdb/spark/__main__.py INPUT OUTPUT.

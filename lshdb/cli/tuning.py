@@ -53,7 +53,9 @@ def tune(
     ] = None,
     documents: Annotated[
         int | None,
-        typer.Option(min=0, help="Candidates for a collection of so many. [default: its size]"),
+        typer.Option(
+            min=0, help="Predict candidates for a collection of this size. [default: its own]"
+        ),
     ] = None,
     construction: Annotated[
         str | None,
@@ -86,7 +88,7 @@ def tune(
     Each line: the construction, the recall at the threshold, how probably pairs of similarity
     0.3, 0.5 and 0.7 become candidates (JSON, CSV and files have 0.1 to 0.9), the bytes that a
     document takes in the index, and the candidates that a query will have. These need a database
-    (lsh.db if it is there): its documents tell, by a sample, how similar documents are.
+    (lsh.db if it is there): a sample of its documents shows how similar documents are.
 
     With --measure, the index as it is: documents of a sample are compared with all. Each line:
     what, of pairs of which similarities, measured, by formula, and for recall the bounds of its
@@ -121,7 +123,9 @@ def tune(
             )
             threshold = database.settings.threshold if threshold is None else threshold
     elif documents is not None:
-        raise UsageError("--documents needs a database, which tells how similar documents are")
+        raise UsageError(
+            "--documents needs a database, whose documents show how similar documents are"
+        )
     else:
         from lshdb import settings
         from lshdb.tuning import choices as tuning
@@ -174,7 +178,7 @@ def _measure(
     if recall.pairs < _ENOUGH and measured.sample < measured.documents:
         message(
             f"only {recall.pairs} of the pairs are similar: --sample with more than "
-            f"{measured.sample} tells recall better"
+            f"{measured.sample} measures recall better"
         )
     shown = [name for name in _MEASURED if name not in ("found", "exact")]
     write_results(_MEASURED, _measured_rows(measured), form, shown=shown)

@@ -489,7 +489,7 @@ def test_sql_prints_what_the_sqlite3_shell_prints(fables: Command) -> None:
             check=True,
         )
         assert fables.done("sql", statement, says="").out == shell.stdout.decode()
-    assert len(fables.done("sql", statements[0]).lines) == 5
+    assert fables.done("sql", "--heading", "select 1 as a, 2 as b").lines == ["a|b", "1|2"]
 
 
 def test_sql_in_json_and_csv(fables: Command) -> None:

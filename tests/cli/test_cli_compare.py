@@ -171,7 +171,7 @@ def test_a_terminal_is_not_flooded(command: Command) -> None:
     (command.directory / "b.txt").write_text("\n".join(changed[:1_000] + words[1_000:]))
     shown, _ = command.on_terminal("compare", "a.txt", "b.txt")
     assert shown.count("\x1b[1ma ") == 20
-    assert "5 more passages that both share; --json tells all\n" in shown
+    assert "5 more passages that both share; --json has all\n" in shown
     assert "\N{HORIZONTAL ELLIPSIS}" in shown
     assert len(shown) < 20_000
     lines = command.done("compare", "a.txt", "b.txt").lines

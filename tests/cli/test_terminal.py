@@ -90,12 +90,12 @@ def test_no_color_is_respected(command: Command) -> None:
 
 def completed(command: Command, *words: str) -> list[str]:
     """What the shell is offered for the last word."""
-    command.variables |= {
+    variables = {
         "_LSHDB_COMPLETE": "complete_bash",
         "COMP_WORDS": " ".join(["lshdb", *words]),
         "COMP_CWORD": str(len(words)),
     }
-    return [line for line in command.done(says="").lines if line]
+    return [line for line in Command(command.directory, variables).done(says="").lines if line]
 
 
 def test_commands_flags_and_keys_are_completed(command: Command) -> None:

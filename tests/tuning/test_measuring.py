@@ -183,7 +183,7 @@ def test_tune_measure(tmp_path: Path) -> None:
     assert candidates["formula"] == measured.candidates_formula
     assert precision["measured"] == measured.precision
     few = command.done("tune", "--measure", "--sample", "1").err
-    assert "--sample with more than 1 tells recall better" in few
+    assert "--sample with more than 1 measures recall better" in few
 
 
 @pytest.mark.parametrize(
