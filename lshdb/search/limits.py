@@ -55,7 +55,7 @@ LISTED: Final = 128
 """Kept documents of a bucket that `dedup` compares with: with 16 bands at most 2,048 comparisons
 a document, which take as long as reading and shingling a dozen documents."""
 SPARK_WHOLE: Final = 2_000
-"""As for CLUSTERS; a task of Spark holds so many rows of a bucket."""
+"""As for CLUSTERS; a row on Spark lists the keys of so many documents of its bucket."""
 SAMPLE_ROWS: Final = 5_000
 """Rows of buckets that `tune` reads for each document of its sample: two million in all."""
 TEXT_CHARACTERS: Final = 4_000_000

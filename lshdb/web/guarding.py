@@ -19,6 +19,8 @@ from urllib.parse import urlsplit
 from datasette import __file__ as _datasette_file
 from datasette.utils import tilde_decode
 
+from lshdb.store.functions import is_lshdb
+
 if TYPE_CHECKING:
     from datasette.app import Datasette
     from datasette.database import Database as Attached
@@ -32,7 +34,7 @@ _OWN_NAMES: Final = frozenset(["127.0.0.1", "localhost", "[::1]"])
 _SCRIPT: Final = re.compile("<script>(.*?)</script>", re.DOTALL)
 
 ours: Final[set[str]] = set()
-"""The paths of the files that connections have shown to be lshdb's."""
+"""The paths of files that have shown to be lshdb's, and of those that have not."""
 _others: Final[set[str]] = set()
 
 
@@ -89,11 +91,10 @@ async def _is_ours(attached: Attached) -> bool:
     """Whether a file is lshdb's; one that cannot be asked counts as such."""
     if attached.path not in ours | _others:
         try:
-            await attached.execute_fn(bool)  # a new connection adds its file to `ours`
+            found = await attached.execute_fn(is_lshdb)
         except Exception:
             return True
-        if attached.path not in ours:
-            _others.add(attached.path)
+        (ours if found else _others).add(attached.path)
     return attached.path in ours
 
 
