@@ -51,7 +51,7 @@ def state_of(path: Path) -> Hashable:
             continue
         if status.st_size:  # an empty log comes and goes with those who read
             found.append((status.st_ino, status.st_size, status.st_mtime_ns))
-    just_now = any(time.time_ns() - changed < _TICK for _, _, changed in found)
+    just_now = any(abs(time.time_ns() - changed) < _TICK for _, _, changed in found)
     return object() if just_now else tuple(found)
 
 

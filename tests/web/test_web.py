@@ -29,7 +29,7 @@ from lshdb.model import Construction
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.web import views
 from lshdb.web.rendering import pieces
-from lshdb.web.results import Results
+from lshdb.web.results import Results, state_of
 
 TEXT = "The quick brown fox jumps over the lazy dog while the band plays on in the old square"
 HOSTILE = {
@@ -411,8 +411,10 @@ def test_serving_changes_nothing_and_leaves_nothing_behind(tmp_path: Path, end: 
     assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("page", ["/-/lshdb/lsh/document?key=fox", "/lsh/documents"])
+@pytest.mark.parametrize(
+    ("end", "page"),
+    [(signal.SIGINT, "/-/lshdb/lsh/document?key=fox"), (signal.SIGTERM, "/lsh/documents")],
+)
 def test_nothing_is_left_behind_whatever_was_shown(tmp_path: Path, end: int, page: str) -> None:
     with lshdb.open(tmp_path / "lsh.db") as db:
         db.add("fox", TEXT)
@@ -681,6 +683,32 @@ def test_results_are_made_once_for_each_state() -> None:
     other = results.get("other", 1, make, 10)
     assert other is not None
     assert other.value == 4
+
+
+def test_a_file_has_another_state_when_it_was_written_to(path: Path) -> None:
+    log = path.with_name(f"{path.name}-wal")
+    path.write_bytes(b"a")
+    assert state_of(path) != state_of(path)  # it may be written to again at the same moment
+    long_ago, later = 10**18, 3 * 10**18
+    states = []
+    for file, content, changed in (
+        (path, b"a", long_ago),
+        (path, b"a", long_ago + 1),
+        (path, b"ab", long_ago + 1),
+        (log, b"a", long_ago),
+        (log, b"a", later),
+    ):
+        file.write_bytes(content)
+        os.utime(file, ns=(changed, changed))
+        states.append(state_of(path))
+        assert state_of(path) == states[-1]
+    assert len(set(states)) == len(states)
+    log.write_bytes(b"")
+    assert state_of(path) == states[2]  # as without a log
+    path.with_name("new").write_bytes(b"ab")
+    os.utime(path.with_name("new"), ns=(long_ago + 1, long_ago + 1))
+    path.with_name("new").replace(path)
+    assert state_of(path) != states[2]
 
 
 def test_while_a_result_is_made_the_one_before_is_told() -> None:
