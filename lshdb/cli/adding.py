@@ -122,11 +122,12 @@ def add(
 
     A text file is one document, and its path is its key; a directory is walked, without hidden
     and binary files and symbolic links. A JSON line is {"id": ..., "text": ...} or, in a
-    database of sets, {"id": ..., "set": [...]}; a row of CSV, Parquet or Arrow is the same with
-    columns, and a set in CSV is a JSON array. The other fields are kept as metadata.
+    database of sets, {"id": ..., "set": [...]}; a .json file is an array of such objects; a row
+    of CSV, Parquet or Arrow is the same with columns, and a set in CSV is a JSON array. The other
+    fields are kept as metadata.
 
-    The suffix says what a file is: .jsonl and .ndjson, .csv, .tsv and .tab, .parquet and .pq,
-    .arrow and .feather; all else is text. Behind it there may be .gz, .bz2, .xz or .zst.
+    The suffix says what a file is: .jsonl and .ndjson, .json, .csv, .tsv and .tab, .parquet and
+    .pq, .arrow and .feather; all else is text. Behind it there may be .gz, .bz2, .xz or .zst.
 
     Adding a key again replaces the document; the same content and metadata change nothing. What
     cannot be read is reported and counted, the rest is added, and the exit status is 1.

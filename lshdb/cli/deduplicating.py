@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -100,7 +100,8 @@ def dedup(
 
     if dropped == STDOUT and output == STDOUT:
         raise lshdb.UsageError("only one of --output and --dropped can be standard output")
-    _check_formats([*inputs, output, *([dropped] if dropped else [])])
+    _check_formats(inputs, ("jsonl", "text", "json"))
+    _check_formats([output, *([dropped] if dropped else [])], ("jsonl", "text"))
     _check_inputs(inputs)
     outputs = [output, *([dropped] if dropped else []), *([str(db)] if db else [])]
     check_distinct(inputs, outputs)
@@ -124,7 +125,7 @@ def dedup(
         reader = reader_for(
             database,
             fields,
-            format="jsonl",
+            fallback="jsonl",
             strict=strict,
             auto_key=auto_key or db is None,
             metadata=db is not None,  # nobody would see it
@@ -177,13 +178,13 @@ class _Counts:
     replaced: int = 0
 
 
-def _check_formats(paths: Sequence[str]) -> None:
-    """UsageError for a file that is no JSON lines by its name."""
+def _check_formats(paths: Sequence[str], formats: Container[str]) -> None:
+    """UsageError for a file that is none of the formats by its name."""
     from lshdb.errors import UsageError
     from lshdb.sources.paths import format_of
 
     for path in paths:
-        if (format := format_of(path)) not in ("jsonl", "text"):
+        if (format := format_of(path)) not in formats:
             raise UsageError(f"{path}: dedup reads and writes JSON lines, not .{format}")
 
 

@@ -209,7 +209,7 @@ def deduplicated_lines(
 ) -> Iterator[Line]:
     """The lines of files, and which are kept; see Database.dedup."""
     if reader is None:
-        reader = Reader(of_sets=store.settings.shingling.of_sets, format="jsonl")
+        reader = Reader(of_sets=store.settings.shingling.of_sets, fallback="jsonl")
     selection = Selection(Screening(threshold, estimate), numbered, keep_blocks=True)
     items = reader.items(paths)
 

@@ -14,7 +14,7 @@ from typing import BinaryIO, Final, Literal, TypeAlias
 from lshdb.errors import InputError
 from lshdb.sources.compression import compression_of, unpacked, without_compression
 
-Format: TypeAlias = Literal["auto", "text", "jsonl", "csv", "tsv", "parquet", "arrow"]
+Format: TypeAlias = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 
 STDIN: Final = "-"
 BUFFER: Final = 1 << 20
@@ -23,6 +23,7 @@ BUFFER: Final = 1 << 20
 _FORMATS: Final[dict[str, Format]] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "json",
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",

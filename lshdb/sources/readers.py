@@ -28,7 +28,13 @@ from lshdb.sources.records import (
     Rows,
     documents_among,
 )
-from lshdb.sources.text_rows import csv_blocks, is_blank, json_blocks, json_documents
+from lshdb.sources.text_rows import (
+    csv_blocks,
+    is_blank,
+    json_array_blocks,
+    json_blocks,
+    json_documents,
+)
 from lshdb.store.guard import is_open
 
 Item: TypeAlias = Document | Failure | Block
@@ -57,6 +63,7 @@ class Reader:
         auto_key: name a line or row without a key FILE:NUMBER, instead of refusing it.
         metadata: whether the other fields of a line or row are kept.
         metadata_fields: which of them; all if there are none here.
+        fallback: for `auto`, what standard input and files of any other suffix are.
         stdin: where `-` is read from; None where it is closed.
         stdin_key: the key of a text on standard input.
         hidden, binary, links, special: what was passed over in directories (by name; for NUL
@@ -76,6 +83,7 @@ class Reader:
     stdin_key: str | None = None
     metadata: bool = True
     metadata_fields: Sequence[str] = ()
+    fallback: Format = "text"
     hidden: int = field(default=0, init=False)
     binary: int = field(default=0, init=False)
     links: int = field(default=0, init=False)
@@ -162,7 +170,7 @@ class Reader:
     def _input(self, path: str, *, walked: bool = False) -> Iterator[Item]:
         """The documents of one file, or of standard input."""
         try:
-            format = format_of(path) if self.format == "auto" else self.format
+            format = self._format_of(path)
             with self._opened(path) as file:
                 if path == STDIN:
                     yield from self._stdin(file)
@@ -176,6 +184,12 @@ class Reader:
             else:
                 yield Failure(printable_path(path), _reason(error))
 
+    def _format_of(self, path: str) -> Format:
+        if self.format != "auto":
+            return self.format
+        format = format_of(path)
+        return self.fallback if format == "text" else format
+
     def _opened(self, path: str) -> AbstractContextManager[BinaryIO]:
         if path != STDIN and is_open(path):
             raise _BinaryInput("the database itself")
@@ -188,6 +202,8 @@ class Reader:
             yield from self._tables(file, path, format)
         elif format in ("csv", "tsv"):
             yield from csv_blocks(self._chunks(file), name, format, self.parser)
+        elif format == "json":
+            yield from json_array_blocks(self._chunks(file), name)
         else:
             yield from json_blocks(self._chunks(file), name)
 
@@ -217,10 +233,11 @@ class Reader:
         if self.stdin_key is not None:
             yield Document(self.stdin_key, self._text_document(file))
             return
+        format = self._format_of(STDIN)
         if self.format == "text":
             raise InputError("a text on standard input needs a key: give --key KEY")
-        if self.format != "auto":
-            yield from self._blocks(file, STDIN, self.format)
+        if format != "text":
+            yield from self._blocks(file, STDIN, format)
         else:
             yield from json_blocks(_starting_object(self._chunks(file)), STDIN)
 

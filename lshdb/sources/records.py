@@ -20,7 +20,8 @@ from lshdb.sources.paths import escaped
 
 BOM: Final = b"\xef\xbb\xbf"
 
-_JSON: Final = json.JSONDecoder()
+JSON: Final = json.JSONDecoder()
+
 _JSON_BLANKS: Final = " \t\n\r"
 _NAMES_SHOWN: Final = 10
 _NAME_SHOWN: Final = 40
@@ -145,11 +146,11 @@ class RecordParser:
         try:
             # As json.loads, without its check of the type and its two regular expressions.
             text = self.decoded(line.rstrip()).lstrip(_JSON_BLANKS)
-            record, end = _JSON.raw_decode(text)
+            record, end = JSON.raw_decode(text)
             if end < len(text):
                 raise json.JSONDecodeError("Extra data", text, end)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"not JSON: {_json_reason(error)}") from error
+            raise InputError(f"not JSON: {json_reason(error)}") from error
         if not isinstance(record, dict):
             raise InputError(f"not a JSON object but {_kind(record)}")
         document = self.of_record(record, where)
@@ -185,7 +186,7 @@ class RecordParser:
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"not JSON ({_json_reason(error)}): {wanted}") from error
+            raise InputError(f"not JSON ({json_reason(error)}): {wanted}") from error
         if isinstance(value, dict) and name in value:
             return set_of(value[name], f"field {name!r}")
         if not isinstance(value, list):
@@ -350,9 +351,10 @@ def _repeated(names: Sequence[str]) -> str:
     return next(one for one, next_ in pairwise(ordered) if one == next_)
 
 
-def _json_reason(error: ValueError | RecursionError) -> str:
+def json_reason(error: ValueError | RecursionError, start: int = 0) -> str:
+    """Why a text that begins at `start` is no JSON."""
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg.lower().removesuffix(' at')} at character {error.pos + 1}"
+        return f"{error.msg.lower().removesuffix(' at')} at character {error.pos - start + 1}"
     if isinstance(error, RecursionError):
         return "nested too deeply"
     return "a number with too many digits"

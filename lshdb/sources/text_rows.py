@@ -7,12 +7,16 @@ columns.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -23,18 +27,26 @@ from lshdb.shingling.content import LARGEST
 from lshdb.sources.metadata import has_large_float
 from lshdb.sources.records import (
     BOM,
+    JSON,
     Failure,
     Lines,
     Parsed,
     RecordParser,
     Rows,
     Values,
+    json_reason,
 )
 
 _DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 _LONGEST_FIELD: Final = (1 << 31) - 1
 """No limit of the module csv's own."""
 _NEWLINE: Final = 10
+_BLANKS: Final = re.compile(r"[ \t\n\r]*")
+_LONGEST_TOKEN: Final = 12
+"""Characters of what JSON's parser reports by its beginning, but for strings: a pair of escapes."""
+_NO_ARRAY: Final = (
+    "not an array of objects: --format jsonl reads lines of JSON, --format text all as one text"
+)
 _SPACE: Final = 32
 """The last of the blank characters of ASCII."""
 
@@ -67,6 +79,80 @@ def json_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines | Failure]
             waiting, size, skipping = [], 0, True
     if size:
         yield Lines(name, number, 1, b"".join(waiting))
+
+
+def json_array_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines]:
+    """Cut a JSON array, which comes in chunks, into blocks of lines: an element on each, from 1.
+
+    Raises:
+        InputError: it is no array, or not all of one; what stands before is given first.
+    """
+    decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
+    number, wanted, expected = 1, 0, "["
+    waiting: list[str] = []  # what is not cut yet, in pieces
+    for chunk in chain(chunks, (b"",)):
+        waiting.append(decode(chunk, not chunk))
+        # Joined and parsed when it has doubled: a long element is else gone over and over.
+        if chunk and sum(map(len, waiting)) < wanted:
+            continue
+        text = "".join(waiting)
+        if expected == "[":
+            text = text.removeprefix("\ufeff")
+        lines: list[str] = []
+        problem, at = "", 0
+        while not problem and (at := _blanks_end(text, at)) < len(text):
+            found = text[at]
+            if expected == "value" or (expected == "value or ]" and found != "]"):
+                try:
+                    _, end = JSON.raw_decode(text, at)
+                except (ValueError, RecursionError) as error:
+                    if chunk and _may_be_cut(error, text):
+                        break
+                    problem = f"element {number + len(lines)}: not JSON: {json_reason(error, at)}"
+                    continue
+                if chunk and found not in '{["' and end > len(text) - _LONGEST_TOKEN:
+                    break  # a number may go on
+                # A newline is a blank here: within a string it is no JSON.
+                lines.append(text[at:end].replace("\n", " "))
+                at, expected = end, ", or ]"
+            elif expected == "[" and found == "[":
+                at, expected = at + 1, "value or ]"
+            elif expected == ", or ]" and found == ",":
+                at, expected = at + 1, "value"
+            elif expected in ("value or ]", ", or ]") and found == "]":
+                at, expected = at + 1, "nothing more"
+            elif expected == "[":
+                problem = _NO_ARRAY
+            else:
+                problem = (
+                    f"behind element {number + len(lines) - 1}: not JSON: expecting {expected}"
+                )
+        if lines:
+            data = "\n".join([*lines, ""]).encode("utf-8", "surrogateescape")
+            yield Lines(name, number, len(lines), data)
+            number += len(lines)
+        if problem:
+            raise InputError(problem)
+        waiting = [text[at:]]
+        wanted = 2 * len(waiting[0])
+        if wanted > 2 * LARGEST:
+            raise InputError(f"element {number}: longer than {LARGEST:,} bytes, the limit")
+    if expected != "nothing more":
+        raise InputError(_NO_ARRAY if expected == "[" else f"cut off behind element {number - 1}")
+
+
+def _blanks_end(text: str, start: int) -> int:
+    """Where the blanks end that stand at a place."""
+    found = _BLANKS.match(text, start)
+    assert found is not None
+    return found.end()
+
+
+def _may_be_cut(error: ValueError | RecursionError, text: str) -> bool:
+    """Whether a text may be no JSON only because its end is missing."""
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    return error.msg.startswith("Unterminated string") or error.pos >= len(text) - _LONGEST_TOKEN
 
 
 def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Parsed]]:

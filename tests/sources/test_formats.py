@@ -80,6 +80,8 @@ def as_zstd(data: bytes) -> bytes:
 
 FORMATS: dict[str, Callable[[list[Row]], bytes]] = {
     "x.jsonl": as_jsonl,
+    "x.json": lambda rows: json.dumps(rows, indent=1).encode(),
+    "x.JSON.gz": lambda rows: gzip.compress(json.dumps(rows, ensure_ascii=False).encode()),
     "x.NDJSON.GZ": lambda rows: gzip.compress(as_jsonl(rows)),
     "x.jsonl.bz2": lambda rows: bz2.compress(as_jsonl(rows)),
     "x.jsonl.xz": lambda rows: lzma.compress(as_jsonl(rows)),

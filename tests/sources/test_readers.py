@@ -153,7 +153,7 @@ def test_a_pipe_named_as_a_file_is_read(root: Path) -> None:
     [
         ("x.jsonl", "auto", True),
         ("x.NDJSON", "auto", True),
-        ("x.json", "auto", False),
+        ("x.json", "text", False),
         ("x.jsonl", "text", False),
         ("x.txt", "jsonl", True),
     ],

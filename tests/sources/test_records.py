@@ -48,6 +48,10 @@ def from_json_lines(records: list[Record], reader: Reader, directory: Path) -> I
     return from_file("x.jsonl", data, reader, directory)
 
 
+def from_json_array(records: list[Record], reader: Reader, directory: Path) -> Iterator[Any]:
+    return from_file("x.json", json.dumps(records, indent=2).encode(), reader, directory)
+
+
 def from_csv(records: list[Record], reader: Reader, directory: Path) -> Iterator[Any]:
     """What is no string is written as JSON; what is missing as an empty field."""
     file, columns = io.StringIO(newline=""), columns_of(records)
@@ -89,6 +93,7 @@ def from_dicts(records: list[Record], reader: Reader, _: Path) -> Iterator[Any]:
 
 ALL: dict[str, Source] = {
     "JSON lines": from_json_lines,
+    "JSON array": from_json_array,
     "CSV": from_csv,
     "Parquet": from_parquet,
     "Arrow": from_arrow,
@@ -97,7 +102,7 @@ ALL: dict[str, Source] = {
 }
 TYPED = [name for name in ALL if name != "CSV"]
 """Sources that know null, numbers and arrays from strings."""
-UNTYPED_COLUMNS = ["JSON lines", "dicts"]
+UNTYPED_COLUMNS = ["JSON lines", "JSON array", "dicts"]
 """Sources whose fields may have values of any type, or be missing, in each record."""
 
 WITH_SETS: dict[str, Any] = {"of_sets": True}

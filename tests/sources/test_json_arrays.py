@@ -1,0 +1,141 @@
+"""Files that are a JSON array: their elements are rows, read as a stream."""
+
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+from typing import Any
+
+import pytest
+from helpers import Command
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lshdb.errors import InputError
+from lshdb.model import Document
+from lshdb.sources.readers import Reader
+from lshdb.sources.records import Failure, Lines
+from lshdb.sources.text_rows import json_array_blocks
+
+
+def read(data: bytes, chunk: int = 1 << 20) -> list[Document | Failure]:
+    class Pipe(io.BytesIO):
+        def read1(self, _: int | None = -1) -> bytes:
+            return super().read(chunk)
+
+    return list(Reader(False, format="json", stdin=Pipe(data)).read(["-"]))
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=6,
+)
+
+
+@given(
+    st.lists(VALUES, max_size=6),
+    st.integers(1, 40),
+    st.sampled_from([None, 2]),
+    st.booleans(),
+)
+@example([12, 3.5, True, "\\"], 1, None, True)
+def test_elements_are_the_same_however_the_array_comes(
+    values: list[Any], chunk: int, indent: int | None, ascii: bool
+) -> None:
+    data = json.dumps(values, indent=indent, ensure_ascii=ascii).encode("utf-8", "replace")
+    expected = json.loads(data)
+    chunks = [data[i : i + chunk] for i in range(0, len(data), chunk)]
+    blocks = list(json_array_blocks(chunks, "x"))
+    lines = [line for block in blocks for line in block.data.split(b"\n")[:-1]]
+    assert [json.loads(line) for line in lines] == expected
+    firsts = [block.first for block in blocks]
+    assert firsts == [1 + sum(one.count for one in blocks[:i]) for i in range(len(blocks))]
+
+
+ROW = '{"id": 1, "text": "t"}'
+OTHER = "not an array of objects: --format jsonl reads lines of JSON, --format text all as one text"
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 1 << 20])
+@pytest.mark.parametrize(
+    ("text", "documents", "reason"),
+    [
+        ("[]", 0, None),
+        (f"\ufeff [ {ROW} ,\n{ROW}\n]\n", 2, None),
+        ("", 0, ": " + OTHER),
+        (ROW, 0, ": " + OTHER),
+        (f"{ROW}\n{ROW}\n", 0, ": " + OTHER),
+        ('"text"', 0, ": " + OTHER),
+        (f"[{ROW}, 12, {ROW}]", 2, ":2: not a JSON object but a number"),
+        (f"[{ROW}", 1, ": cut off behind element 1"),
+        (f"[{ROW},", 1, ": cut off behind element 1"),
+        (f'[{ROW}, {{"id": "cut', 1, ": element 2: not JSON: unterminated string starting at"),
+        (f"[{ROW},]", 1, ": element 2: not JSON: expecting value at character 1"),
+        (f"[{ROW} {ROW}]", 1, ": behind element 1: not JSON: expecting , or ]"),
+        (f"[{ROW}, {{1: 2}}, {ROW}]", 1, ": element 2: not JSON: expecting property name"),
+        (f"[{ROW}] x", 1, ": behind element 1: not JSON: expecting nothing more"),
+        ("[" * 100_000, 0, ": element 1: not JSON: nested too deeply"),
+    ],
+    ids=range(15),
+)
+def test_what_is_wrong_is_named_and_what_stands_before_it_read(
+    text: str, documents: int, reason: str | None, chunk: int
+) -> None:
+    found = read(text.encode(), chunk if len(text) < 1_000 else 1 << 20)
+    failures = [one for one in found if isinstance(one, Failure)]
+    assert len(found) - len(failures) == documents
+    assert [reason is None or reason in f"{one.where}: {one.reason}" for one in failures] == (
+        [True] if reason else []
+    )
+
+
+def test_a_mistake_is_found_without_reading_on() -> None:
+    def endless() -> Any:
+        yield b'[{"id": 1, "text": "t"}, {"id": 2, text: '
+        while True:
+            yield b" " * (1 << 20)
+
+    blocks = json_array_blocks(endless(), "x")
+    assert next(blocks).count == 1
+    with pytest.raises(InputError, match="element 2"):
+        next(blocks)
+
+
+def test_an_array_larger_than_memory_is_read_piece_by_piece() -> None:
+    def chunks() -> Any:
+        yield b"["
+        for i in range(100):
+            yield b'{"id": %d, "text": "%s"},' % (i, b"word " * 20_000)
+        yield b"{}]"
+
+    def count(items: Any) -> int:
+        return sum(item.count for item in items if isinstance(item, Lines))
+
+    tracemalloc.start()
+    try:
+        assert count(json_array_blocks(chunks(), "x")) == 101
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_arrays_are_rows_for_add_and_other_json_is_told(command: Command) -> None:
+    (command.directory / "rows.json").write_text(f"[{ROW}]")
+    (command.directory / "other.json").write_text('{"name": "package"}')
+    result = command("add", "rows.json", "other.json")
+    assert result.err.splitlines()[0] == f"lshdb: other.json: {OTHER}"
+    assert result.status == 1
+    assert command.keys() == ["1"]
+    command.done("add", "--format", "text", "other.json")
+    assert command.keys() == ["1", "other.json"]
+
+
+def test_dedup_writes_the_elements_of_an_array_as_lines(command: Command) -> None:
+    rows = [{"id": i, "text": f"the fox and {i // 2} grapes"} for i in range(4)]
+    (command.directory / "rows.json").write_text(json.dumps(rows, indent=1))
+    command.done("dedup", "rows.json", "-o", "kept.jsonl")
+    kept = (command.directory / "kept.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in kept] == [rows[0], rows[2]]
+    assert "not .json" in command.fails("dedup", "rows.json", "-o", "kept.json", status=2)
