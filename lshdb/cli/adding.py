@@ -20,6 +20,7 @@ from lshdb.cli.options import (
     SETTINGS,
     AsJson,
     DatabaseFile,
+    Encoding,
     Fields,
     NewSettings,
     Strict,
@@ -109,6 +110,7 @@ def add(
         typer.Option("--null", "-0", help="With --files-from: each path ends with a NUL byte."),
     ] = False,
     strict: Strict = False,
+    encoding: Encoding = None,
     on_similar: Annotated[
         str,
         typer.Option(
@@ -175,6 +177,7 @@ def add(
             fields,
             format=format,
             strict=strict,
+            encoding=encoding,
             auto_key=auto_key,
             stdin_key=key,
             metadata=metadata,

@@ -16,7 +16,7 @@ import typer
 from lshdb.cli.documents import content_of_file
 from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message
-from lshdb.cli.options import DATABASE, TEXT, DatabaseFile, Form, completed_keys
+from lshdb.cli.options import DATABASE, TEXT, DatabaseFile, Encoding, Form, completed_keys
 from lshdb.cli.results import columns_of, on_terminal, write_record, write_results
 from lshdb.sources.paths import escaped
 
@@ -48,6 +48,7 @@ def compare(
         ),
     ],
     at: DatabaseFile = DATABASE,
+    encoding: Encoding = None,
     form: Form = TEXT,
 ) -> None:
     """Show why two documents are similar, or why not.
@@ -73,7 +74,9 @@ def compare(
     files = [name for name in (a, b) if name == STDOUT or os.path.exists(name)]
     form.check(at.db, *files)
     with _database(at, len(files) == 2) as database:
-        compared = database.compare(_document(database, a), _document(database, b))
+        compared = database.compare(
+            _document(database, a, encoding), _document(database, b, encoding)
+        )
     write_record(_record(compared), form, _facts(compared), columns_of(Comparison))
     if not form.is_text:
         return
@@ -108,7 +111,7 @@ def _database(at: DatabaseFile, of_files: bool) -> Iterator[Database]:
         yield database
 
 
-def _document(database: Database, name: str) -> str | Document:
+def _document(database: Database, name: str, encoding: str | None) -> str | Document:
     """The stored key, or the document of the file, that a name on the command line means."""
     from lshdb.errors import KeyNotFound
     from lshdb.model import Document
@@ -124,7 +127,7 @@ def _document(database: Database, name: str) -> str | Document:
             except KeyNotFound as error:
                 reason = f"{key}: no document has this key, and there is no such file"
                 raise KeyNotFound(reason, error.nearest) from None
-    return Document(key, content_of_file(database, name))
+    return Document(key, content_of_file(database, name, encoding))
 
 
 def _record(compared: Comparison) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from lshdb.cli.options import (
     FIELDS,
     SETTINGS,
     AsJson,
+    Encoding,
     Fields,
     NewSettings,
     Strict,
@@ -75,6 +76,7 @@ def dedup(
         ),
     ] = False,
     strict: Strict = False,
+    encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
     """Drop lines of JSON that are similar to an earlier line.
@@ -127,6 +129,7 @@ def dedup(
             fields,
             fallback="jsonl",
             strict=strict,
+            encoding=encoding,
             auto_key=auto_key or db is None,
             metadata=db is not None,  # nobody would see it
         )

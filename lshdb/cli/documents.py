@@ -27,14 +27,14 @@ def reader_for(database: Database, fields: Fields = FIELDS, **options: Any) -> R
     return Reader(of_sets=of_sets, stdin=stdin, **asdict(fields), **options)
 
 
-def content_of_file(database: Database, name: str) -> Content:
+def content_of_file(database: Database, name: str, encoding: str | None = None) -> Content:
     """The one document that a file or `-` holds; InputError if it does not."""
     from lshdb.sources.paths import printable_path
 
-    reader = reader_for(database)
+    reader = reader_for(database, encoding=encoding)
     content = reader.read_one(name)
     if reader.replaced:
-        tell(f"{printable_path(name)} is not UTF-8; bad bytes are replaced")
+        tell(f"{printable_path(name)} is not {encoding or 'UTF-8'}; bad bytes are replaced")
     return content
 
 

@@ -56,6 +56,13 @@ Estimate: TypeAlias = Annotated[
 Strict: TypeAlias = Annotated[
     bool, typer.Option("--strict", help="Refuse what is not UTF-8 instead of replacing it.")
 ]
+Encoding: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Of texts, JSON and CSV. [default: UTF-8, or what a byte order mark says]",
+    ),
+]
 Threshold: TypeAlias = Annotated[
     float | None, typer.Option(help="Minimum similarity. [default: the database's]")
 ]

@@ -18,6 +18,7 @@ from lshdb.cli.options import (
     DATABASE,
     TEXT,
     DatabaseFile,
+    Encoding,
     Estimate,
     Form,
     StoredKey,
@@ -62,6 +63,7 @@ def query(
             "that share with --threshold: to find a quotation in a longer text.",
         ),
     ] = False,
+    encoding: Encoding = None,
     condition: Condition = ANY,
     form: Form = TEXT,
 ) -> None:
@@ -100,7 +102,7 @@ def query(
     paths = matching(at.db)
     form.check(*paths, *([file] if file is not None else []))
     with replace(at, db=paths[0]).reading() as database:
-        content = None if key is not None else _content(database, file, text)
+        content = None if key is not None else _content(database, file, text, encoding)
         least = database.settings.threshold if threshold is None else threshold
         ask = database.query
         if len(paths) > 1:
@@ -133,7 +135,9 @@ def query(
     )
 
 
-def _content(database: Database, file: str | None, text: str | None) -> Content:
+def _content(
+    database: Database, file: str | None, text: str | None, encoding: str | None
+) -> Content:
     from lshdb.errors import InputError
     from lshdb.sources.paths import format_of
 
@@ -145,12 +149,14 @@ def _content(database: Database, file: str | None, text: str | None) -> Content:
     assert file is not None
     if file != STDOUT and not os.path.exists(file):
         raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
-    if file != STDOUT and (format := format_of(file)) != "text":
+    of_sets = database.settings.shingling.of_sets
+    whole = ("text", "json") if of_sets else ("text",)  # a set is a JSON array
+    if file != STDOUT and (format := format_of(file)) not in whole:
         raise InputError(
             f"{file}: a table of documents by its name (.{format}), and query takes one document; "
             "standard input is read as one, whatever it is: lshdb query - < FILE"
         )
-    return content_of_file(database, file)
+    return content_of_file(database, file, encoding)
 
 
 def _tell_what_is_found(database: Database, containment: float) -> None:

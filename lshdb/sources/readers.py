@@ -7,13 +7,15 @@ best done.
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import BinaryIO, Final, TypeAlias
 
-from lshdb.errors import InputError
+from lshdb.errors import InputError, UsageError
 from lshdb.model import Content, Document
 from lshdb.shingling.content import LARGEST
 from lshdb.sources.compression import compression_of
@@ -41,10 +43,18 @@ Item: TypeAlias = Document | Failure | Block
 
 _SQLITE_SUFFIXES: Final = ("-wal", "-shm", "-journal")
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
+_BINARY: Final = "a binary file (it has NUL bytes)"
 _BINARY_PROBE: Final = 8192
 _BLOCK: Final = 1 << 20
 """Bytes that are read at once; whole lines of them make a block."""
-_UTF16_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
+_ENCODINGS: Final = {
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16's, which it begins with
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Byte order marks, and the encodings that they stand for."""
+_LONGEST_BOM: Final = 4
 
 
 class _BinaryInput(InputError):
@@ -60,6 +70,7 @@ class Reader:
         format: `auto` goes by suffix (and, for standard input, by the first character).
         key_field, text_field, set_field: names in a JSON line, or of columns.
         strict: refuse what is not UTF-8, instead of replacing the bad bytes by U+FFFD.
+        encoding: of texts, JSON and CSV; None for UTF-8, or what a byte order mark says.
         auto_key: name a line or row without a key FILE:NUMBER, instead of refusing it.
         metadata: whether the other fields of a line or row are kept.
         metadata_fields: which of them; all if there are none here.
@@ -84,6 +95,7 @@ class Reader:
     metadata: bool = True
     metadata_fields: Sequence[str] = ()
     fallback: Format = "text"
+    encoding: str | None = None
     hidden: int = field(default=0, init=False)
     binary: int = field(default=0, init=False)
     links: int = field(default=0, init=False)
@@ -92,6 +104,11 @@ class Reader:
     parser: RecordParser = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except (LookupError, ValueError) as error:
+                raise UsageError(f"encoding {self.encoding!r} is not known to Python") from error
         self.parser = RecordParser(
             self.of_sets,
             self.key_field,
@@ -162,6 +179,8 @@ class Reader:
                     yield entry.path, True
                 elif not entry.is_file():
                     self.special += 1
+                elif is_open(entry.path) or _is_open_beside(entry.path):
+                    pass  # what is added to does not count as left out
                 elif _is_part_of_sqlite(entry.path):
                     self.binary += 1
                 else:
@@ -249,20 +268,52 @@ class Reader:
 
     def _text(self, file: BinaryIO) -> str:
         """All of a file as one text; InputError if it is binary or too large."""
-        start = file.read(_BINARY_PROBE)
-        if b"\0" in start:
-            if start.startswith(_UTF16_BOMS):
-                raise _BinaryInput("UTF-16 text: convert it to UTF-8")
-            raise _BinaryInput("a binary file (it has NUL bytes)")
-        data = start + file.read(LARGEST + 1 - len(start))
+        data = file.read(_BINARY_PROBE)
+        encoding = self._encoding_of(data)
+        if encoding is None and b"\0" in data:
+            raise _BinaryInput(_BINARY)
+        data += file.read(LARGEST + 1 - len(data))
         self.bytes_read += len(data)
+        if encoding is not None:
+            data = b"".join(self._to_utf8((data,), encoding))
+            if b"\0" in data[:_BINARY_PROBE]:
+                raise _BinaryInput(_BINARY)
         if len(data) > LARGEST:
             raise InputError(f"larger than {LARGEST:,} bytes, the limit: split it")
         return self.parser.decoded(data)
 
     def _chunks(self, file: BinaryIO) -> Iterator[bytes]:
-        """The bytes of a file, as many at once as are there, a block at most."""
-        return iter(lambda: self._some(file), b"")
+        """The text of a file in UTF-8, as much at once as is there, about a block at most."""
+        chunks = iter(lambda: self._some(file), b"")
+        start = b""
+        while len(start) < _LONGEST_BOM and (chunk := next(chunks, b"")):
+            start += chunk
+        if start:
+            chunks = chain((start,), chunks)
+        encoding = self._encoding_of(start)
+        return chunks if encoding is None else self._to_utf8(chunks, encoding)
+
+    def _encoding_of(self, start: bytes) -> str | None:
+        """The encoding of a text that begins so; None for UTF-8."""
+        if self.encoding is not None:
+            return self.encoding
+        return next((name for bom, name in _ENCODINGS.items() if start.startswith(bom)), None)
+
+    def _to_utf8(self, chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+        decoder = codecs.getincrementaldecoder(encoding)()
+        for chunk in chain(chunks, (b"",)):
+            before = decoder.getstate()
+            try:
+                text = decoder.decode(chunk, not chunk)
+            except UnicodeDecodeError as error:
+                if self.strict:
+                    raise InputError(f"not {encoding.upper()}") from error
+                self.parser.replaced += 1
+                decoder.setstate(before)
+                decoder.errors = "replace"
+                text = decoder.decode(chunk, not chunk)
+            if text:
+                yield text.encode("utf-8", "surrogatepass")
 
     def _some(self, file: BinaryIO) -> bytes:
         """The next bytes of a file, as many as are there, a block at the most; none at its end."""
@@ -279,13 +330,17 @@ def parsed(block: Block, parser: RecordParser) -> Iterator[tuple[int, Parsed]]:
     return parser.of_rows(block)
 
 
+def _is_open_beside(path: str) -> bool:
+    """Whether a file belongs to a database that is open here."""
+    database, dash, suffix = path.rpartition("-")
+    return dash + suffix in _SQLITE_SUFFIXES and is_open(database)
+
+
 def _is_part_of_sqlite(path: str) -> bool:
-    """Whether a file belongs to an SQLite database beside it, which may be the one written to."""
+    """Whether a file belongs to an SQLite database beside it."""
     database, dash, suffix = path.rpartition("-")
     if dash + suffix not in _SQLITE_SUFFIXES or not os.path.isfile(database):
         return False
-    if is_open(database):
-        return True
     try:
         with open(database, "rb") as file:
             return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC

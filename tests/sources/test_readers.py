@@ -333,6 +333,8 @@ def test_json_lines_bring_back_what_was_written(documents: list[tuple[str, str]]
     st.sampled_from([None, "key"]),
 )
 @example(b"[" * 100_000, False, "jsonl", False, None)
+@example(b"\xff\xfe{\x00", False, "auto", False, "key")
+@example(b"\xff\xfe\x00", False, "json", True, None)
 @example(b'"\x00\n"', False, "csv", False, None)
 @example(b"id,\x1b[31m,text\n1,\x1b[0m", True, "csv", False, None)
 def test_any_bytes_give_documents_and_failures_and_no_error(
@@ -351,6 +353,27 @@ def test_any_bytes_give_documents_and_failures_and_no_error(
             item.key.encode()
             assert not isinstance(item.content, str) or item.content.encode() is not None
     assert reader.bytes_read <= len(data)
+
+
+@given(
+    st.lists(st.text(st.characters(codec="utf-8"), max_size=6), max_size=6),
+    st.sampled_from(["utf-16", "utf-32", "utf-16-be", "utf-7", "gb18030"]),
+    st.integers(1, 9),
+)
+@example(["", "x"], "utf-32", 1)
+def test_encodings_are_read_however_the_bytes_come(
+    texts: list[str], encoding: str, chunk: int
+) -> None:
+    class Pipe(io.BytesIO):
+        def read1(self, _: int | None = -1) -> bytes:
+            return super().read(chunk)
+
+    lines = [json.dumps({"id": f"k{i}", "text": text}) for i, text in enumerate(texts)]
+    data = "\n".join(lines).encode(encoding)
+    marked = encoding in ("utf-16", "utf-32")
+    reader = Reader(False, stdin=Pipe(data), encoding=None if marked else encoding)
+    assert read("-", reader=reader) == [Document(f"k{i}", text) for i, text in enumerate(texts)]
+    assert (reader.replaced, reader.bytes_read) == (0, len(data))
 
 
 # counting bytes, and names
