@@ -65,8 +65,8 @@ def candidate_pairs(
 def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
     """The pairs of each bucket: a, b, band_no, cut.
 
-    The first document of a bucket above the limit is paired with itself as well; that row tells
-    in `cut` how many pairs are left out, which is null in all others.
+    The first document of a bucket above the limit is paired with itself as well; `cut` of that row
+    is the number of pairs that are left out, and null in all others.
     """
     bucket = Window.partitionBy("band_no", "bucket_key")
     members = F.count("*").over(bucket).alias("members")

@@ -75,7 +75,7 @@ def _lasting(
 ) -> _T | None:
     """What takes long, made with a handle of its own; None while it is made for the first time.
 
-    Adds to `told` what every page of such a result tells, and whether the browser shall ask again.
+    Adds to `told` what every page with such a result shows, and whether the browser asks again.
     """
     path = visit.database.path
 
