@@ -327,7 +327,7 @@ class Database:
         ...         ["a", "b"], lanes, lshdb.Sketching.foreign("my lanes", 128)
         ...     )
         ...     list(db.pairs())
-        [Pair(a='a', b='b', similarity=0.9375, exact=False, estimate=0.9375)]
+        [Pair(a='a', b='b', similarity=0.9375, exact=False, estimate=0.9375, identical=False)]
         """
         from lshdb.exchange.signatures import add_signatures
 
@@ -526,8 +526,9 @@ class Database:
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
         ...     report = db.add("fox", "The fox and the grapes")
-        ...     db.query("the FOX, and the grapes")
-        [Match(key='fox', similarity=1.0, exact=True, estimate=1.0, bands=16, containment=None)]
+        ...     (match,) = db.query("the FOX, and the grapes")
+        >>> match.key, match.similarity, match.exact, match.identical
+        ('fox', 1.0, True, False)
         """
         asked = Query(
             content,
@@ -631,7 +632,7 @@ class Database:
         ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The FOX, the ant")])
         ...     report += db.add("c", "the fox and the grapes!")
         ...     list(db.pairs())
-        [Pair(a='a', b='c', similarity=1.0, exact=True, estimate=1.0)]
+        [Pair(a='a', b='c', similarity=1.0, exact=True, estimate=1.0, identical=False)]
         """
         from lshdb.search.pairs import Request, all_pairs
 
@@ -690,7 +691,7 @@ class Database:
 
         Returns:
             A row for each pair, in the order of `pairs`: a and b (string), similarity (double),
-            exact (bool), estimate (double).
+            exact (bool), estimate (double), identical (bool).
 
         Raises:
             UsageError: a threshold out of range, or pyarrow is not installed.
@@ -700,8 +701,8 @@ class Database:
         >>> with lshdb.open("fables.db") as db:
         ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox; the ant")])
         ...     report += db.add("c", "the fox and the grapes!")
-        ...     db.pairs_table().to_pylist()
-        [{'a': 'a', 'b': 'c', 'similarity': 1.0, 'exact': True, 'estimate': 1.0}]
+        ...     db.pairs_table().select(["a", "b", "similarity", "identical"]).to_pylist()
+        [{'a': 'a', 'b': 'c', 'similarity': 1.0, 'identical': False}]
         """
         from lshdb.exchange.tables import arrow, pair_batches, pairs_schema
 
@@ -740,7 +741,7 @@ class Database:
             A row for each member of a cluster, in the order of `clusters`: cluster (int64, its
             number), key (string), keep (string, the key to keep), role (string: `keep`, `member`,
             or `below` if it is less similar to the kept one than the threshold), similarity
-            (double, to the kept one), exact (bool).
+            (double, to the kept one), exact (bool), identical (bool, to the kept one).
 
         Raises:
             UsageError: a threshold out of range, an unknown `keep`, or no pyarrow.

@@ -303,6 +303,9 @@ class Match:
         bands: in how many bands the two share a bucket.
         containment: the share of the query's distinct shingles that the document holds, exact
             where `similarity` is; None unless the query asked for it.
+        identical: whether it has the same content, byte by byte (a set, the same elements), which
+            the digests of both say. Two that differ in case or punctuation have similarity 1 and
+            are not identical. Where only signatures are known, False.
     """
 
     key: str
@@ -311,6 +314,7 @@ class Match:
     estimate: float
     bands: int
     containment: float | None = None
+    identical: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +354,7 @@ class Comparison:
         shared: how many of them both have.
         union: how many at least one of them has.
         similarity: shared / union, the exact Jaccard similarity; 0 for two empty documents.
+        identical: whether both have the same content, as for Match.
         a_in_b: shared / a_shingles, the share of A that B holds; 0 for an empty document.
         b_in_a: shared / b_shingles, likewise.
         estimate: the share of the signatures' lanes that agree, 0 with an empty document.
@@ -374,6 +379,7 @@ class Comparison:
     shared: int | None
     union: int | None
     similarity: float | None
+    identical: bool
     a_in_b: float | None
     b_in_a: float | None
     estimate: float
@@ -400,6 +406,7 @@ class Pair:
         similarity: Jaccard similarity, exact or estimated, in [0, 1].
         exact: whether `similarity` is exact.
         estimate: the share of the signatures' lanes that agree.
+        identical: whether both have the same content, as for Match.
     """
 
     a: str
@@ -407,6 +414,7 @@ class Pair:
     similarity: float
     exact: bool
     estimate: float
+    identical: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,6 +431,7 @@ class Cluster:
         below: how many members are less similar to the kept one than the threshold: similar
             documents are chained, and the ends of a chain need not be.
         exact: whether similarities are exact.
+        identical: of each member, whether it has the same content as the kept one, as for Match.
     """
 
     cluster: int
@@ -433,6 +442,7 @@ class Cluster:
     mean: float
     below: int
     exact: bool
+    identical: tuple[bool, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -512,12 +522,14 @@ class Skipped:
         kept: the key of the kept document.
         similarity: of the two, exact or estimated, in [0, 1].
         exact: whether `similarity` is exact.
+        identical: whether both have the same content, as for Match.
     """
 
     key: str
     kept: str
     similarity: float
     exact: bool
+    identical: bool = False
 
 
 @dataclass(frozen=True, slots=True)

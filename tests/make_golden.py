@@ -88,6 +88,11 @@ def documents_of(kind: str, format: int = FORMAT_VERSION) -> list[Document]:
     ]
 
 
+def _fields(answer: Any) -> dict[str, Any]:
+    """What an answer had when the files were made."""
+    return {name: value for name, value in asdict(answer).items() if name != "identical"}
+
+
 def answers(db: lshdb.Database, kind: str, format: int = FORMAT_VERSION) -> dict[str, Any]:
     """What a file of a format answers, in the form of JSON."""
     documents = FILES[kind][1]
@@ -104,13 +109,13 @@ def answers(db: lshdb.Database, kind: str, format: int = FORMAT_VERSION) -> dict
         "stored": _hash(db, "SELECT doc_id, key, shingles, digest, content FROM documents"),
         "signatures": _hash(db, "SELECT doc_id, signature FROM signatures"),
         "bands": _hash(db, "SELECT band_no, bucket_key, doc_id FROM bands"),
-        "by key": {key: [asdict(m) for m in db.query(key=key)] for key in documents},
+        "by key": {key: [_fields(m) for m in db.query(key=key)] for key in documents},
         "by content": {
-            key: [asdict(m) for m in db.query(content, threshold=0.3, exhaustive=True)]
+            key: [_fields(m) for m in db.query(content, threshold=0.3, exhaustive=True)]
             for key, content in documents.items()
         },
-        "pairs": [asdict(pair) for pair in db.pairs(threshold=0.3)],
-        "clusters": [asdict(cluster) for cluster in db.clusters()],
+        "pairs": [_fields(pair) for pair in db.pairs(threshold=0.3)],
+        "clusters": [_fields(cluster) for cluster in db.clusters()],
     }
     if format > 1:
         found["stored metadata"] = _hash(db, "SELECT doc_id, metadata FROM documents")

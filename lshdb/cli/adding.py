@@ -27,7 +27,7 @@ from lshdb.cli.options import (
     completed_keys,
     key_given,
 )
-from lshdb.cli.results import json_line
+from lshdb.cli.results import exactness, json_line
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
 from lshdb.sources.paths import Format, escaped
 
@@ -135,9 +135,9 @@ def add(
     cannot be read is reported and counted, the rest is added, and the exit status is 1.
 
     With --on-similar skip a document is left out if it is similar to one that is stored, or was
-    added before it. It is then a line: the similarity, whether that is exact or an estimate, its
-    key, and the key of the document that it resembles most. The old version of a document is no
-    reason to leave out the new one.
+    added before it. It is then a line: the similarity, whether that is exact or an estimate or the
+    two are identical, its key, and the key of the document that it resembles most. The old version
+    of a document is no reason to leave out the new one.
 
     Example: lshdb add -d code.db src/
 
@@ -232,7 +232,7 @@ def _tell_skipped(skipped: Skipped, *, as_json: bool) -> None:
     if as_json:
         json_line(asdict(skipped))
     else:
-        kind = "exact" if skipped.exact else "estimate"
+        kind = exactness(skipped.exact, skipped.identical)
         cells = (f"{skipped.similarity:.6f}", kind, skipped.key, skipped.kept)
         print("\t".join(map(escaped, cells)))
 

@@ -154,6 +154,7 @@ def _facts(compared: Comparison) -> dict[str, object]:
     lost = "no: a query for one does not find the other"
     return {
         "similarity": unknown if compared.similarity is None else _share(compared.similarity),
+        "identical": "yes" if compared.identical else None,
         "a": compared.a,
         "b": compared.b,
         "a_in_b": _share(compared.a_in_b),

@@ -83,8 +83,8 @@ def dedup(
 
     Like uniq for near duplicates: lines stay as they are and in order, and each is compared with
     all that were kept before it. --dropped has each dropped line as {"key", "line", "file", "kept",
-    "similarity", "exact"}: the kept one that it resembles most. Blank lines go; lines that cannot
-    be read are reported, go, and make the exit status 1.
+    "similarity", "exact", "identical"}: the kept one that it resembles most. Blank lines go; lines
+    that cannot be read are reported, go, and make the exit status 1.
 
     With -d it is also compared with the documents of a database, to which the kept ones are added
     as by add: what is stored already is dropped, and a key with new content that is similar to no

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import repeat
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -29,7 +28,8 @@ def pairs(
     Similarities are exact where the database keeps contents, else estimates. Each pair comes
     once, in the order of addition, as soon as it is found; Ctrl-C or a closed pipe ends it.
 
-    A pair is a line: its similarity, whether that is exact or an estimate, both keys.
+    A pair is a line: its similarity, whether the documents are identical, or else the similarity
+    exact or an estimate, both keys.
 
     Example: lshdb pairs -d code.db --threshold 0.9
     """
@@ -50,10 +50,9 @@ def pairs(
 
 def _pairs(
     database: Database, threshold: float | None, estimate: bool
-) -> Iterator[tuple[str, str, float, bool, float]]:
+) -> Iterator[tuple[str, str, float, bool, float, bool]]:
     for block in database.pair_blocks(threshold, estimate):
-        scores, estimates = block.similarities.tolist(), block.estimates.tolist()
-        yield from zip(block.a, block.b, scores, repeat(block.exact), estimates, strict=False)
+        yield from block.rows()
 
 
 def _pair_batches(
@@ -85,7 +84,7 @@ def clusters(
     to them and not yet taken.
 
     A member is a line: the number of its cluster, its similarity to the kept one, whether that is
-    exact or an estimate, what it is (keep, member or below), its key.
+    exact or an estimate, or the documents identical, what it is (keep, member or below), its key.
 
     Example: lshdb clusters -d code.db --keep longest
     """

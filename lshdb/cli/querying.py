@@ -73,8 +73,9 @@ def query(
     sets the document is a JSON array, or an object with the array as "set". A stored document is
     not among its own matches.
 
-    A match is a line: its similarity, whether that is exact or an estimate, its key; with
-    --containment the line begins with the containment.
+    A match is a line: its similarity, whether that is exact or an estimate, or the documents
+    identical (the same content, byte by byte), its key; with --containment the line begins with
+    the containment.
 
     The index finds by Jaccard similarity. A document k times as long as the query that holds the
     share c of its shingles has similarity c / (1 + k - c), which is low for a large k: the

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from itertools import chain, islice
+from operator import itemgetter
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -293,20 +294,26 @@ def _write_text(
     names = list(columns)
     drawn = on_terminal()
     headings = {name: name for name in shown}
-    if drawn and heading is not False and "exact" in headings:
+    if drawn and heading is not False and "exact" in headings and "identical" in columns:
         del headings["exact"]
         if first is not None and not first[names.index("exact")]:
             headings["similarity"] = "estimate"
     digits = 4 if drawn else 6
-    formats: dict[str, Callable[[Any], Cell]] = {
-        name: _exactness if name == "exact" else lambda value: _number(value, digits)
-        for name in headings
-        if columns[name] in (bool, float)
-    }
-    places = [(names.index(name), formats.get(name)) for name in headings]
-    cells = (
-        [row[place] if text is None else text(row[place]) for place, text in places] for row in rows
-    )
+
+    def cell_of(name: str) -> Callable[[Sequence[Any]], Any]:
+        place = names.index(name)
+        if name in ("exact", "similarity") and "identical" in columns:
+            same = names.index("identical")
+            if name == "exact":
+                return lambda row: exactness(row[place], row[same])
+            if "exact" not in headings:
+                return lambda row: "identical" if row[same] else _number(row[place], digits)
+        if columns[name] in (bool, float):
+            return lambda row: _number(row[place], digits)
+        return itemgetter(place)
+
+    cells_of = [cell_of(name) for name in headings]
+    cells = ([cell(row) for cell in cells_of] for row in rows)
     if drawn:
         _print_tables(list(headings.values()), cells, heading is not False)
         return
@@ -316,8 +323,9 @@ def _write_text(
         print(separator.join([escaped(plain(cell)) for cell in line]))
 
 
-def _exactness(exact: bool) -> str:
-    return "exact" if exact else "estimate"
+def exactness(exact: bool, identical: bool) -> str:
+    """What a similarity is: of identical documents, exact, or an estimate."""
+    return "identical" if identical else "exact" if exact else "estimate"
 
 
 def _number(value: float | None, digits: int) -> Cell:

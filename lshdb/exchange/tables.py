@@ -29,6 +29,7 @@ CLUSTER_COLUMNS: Final[Mapping[str, type]] = {
     "role": str,
     "similarity": float,
     "exact": bool,
+    "identical": bool,
 }
 """The columns of a table of the members of clusters."""
 
@@ -93,7 +94,8 @@ def add_table(
 
 def pairs_schema() -> pa.Schema:
     """The columns of a table of pairs."""
-    return schema_of({"a": str, "b": str, "similarity": float, "exact": bool, "estimate": float})
+    names = {"a": str, "b": str, "similarity": float, "exact": bool, "estimate": float}
+    return schema_of({**names, "identical": bool})
 
 
 def schema_of(columns: Mapping[str, type], *, nullable: bool = False) -> pa.Schema:
@@ -115,7 +117,7 @@ def pair_batches(blocks: Iterable[PairBlock]) -> Iterator[pa.RecordBatch]:
     schema = pairs_schema()
     for block in blocks:
         exact = pa.repeat(pa.scalar(block.exact), len(block.a))
-        columns = [block.a, block.b, block.similarities, exact, block.estimates]
+        columns = [block.a, block.b, block.similarities, exact, block.estimates, block.identical]
         yield _batch(schema, columns)
 
 
@@ -128,12 +130,13 @@ def row_batches(schema: pa.Schema, rows: Iterable[Sequence[object]]) -> Iterator
 
 def cluster_rows(
     clusters: Iterable[Cluster], threshold: float
-) -> Iterator[tuple[int, str, str, str, float, bool]]:
+) -> Iterator[tuple[int, str, str, str, float, bool, bool]]:
     """The members of clusters as rows of `CLUSTER_COLUMNS`, cluster by cluster."""
     for one in clusters:
-        own = zip(one.members, roles(one, threshold), one.similarities, strict=True)
-        for key, role, similarity in own:
-            yield one.cluster, key, one.keep, role, similarity, one.exact
+        found = roles(one, threshold)
+        own = zip(one.members, found, one.similarities, one.identical, strict=True)
+        for key, role, similarity, identical in own:
+            yield one.cluster, key, one.keep, role, similarity, one.exact, identical
 
 
 def _batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:

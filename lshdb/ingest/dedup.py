@@ -115,7 +115,7 @@ def write_selected(
     rows: dict[str, int] = {}  # of the last kept version of a key
     numbers = iter(range(len(places)))
     skipped: list[Skipped | None] = [None] * len(keys)
-    like: dict[int, tuple[int, float]] = {}
+    like: dict[int, tuple[int, float, bool]] = {}
     next_id = store.last_doc_id() + 1
     unchanged = refreshed = updated = empty = cut = 0
     waiting = iter(places)
@@ -131,11 +131,11 @@ def write_selected(
             else:
                 refreshed += 1
                 versions[key] = replace(version, metadata=metadata[place])
-            skipped[place] = Skipped(given[place], given[place], 1.0, exact=True)
+            skipped[place] = Skipped(given[place], given[place], 1.0, True, True)
             continue
         found = kept.most_similar(row, None if version is None else version.doc_id)
         if found is not None:
-            like[place] = found
+            like[place] = *found, kept.identical(row, found[0])
             continue
         doc_id = next_id if version is None else version.doc_id
         cut += kept.keep(row, doc_id, replaces=version is not None)
@@ -145,12 +145,12 @@ def write_selected(
         versions[key] = KnownDocument(doc_id, digest, metadata[place])
         rows[key] = row
     _write(store, new, rows, versions, known)
-    names = kept.keys([number for number, _ in like.values()])
-    for (place, (number, similarity)), name in zip(like.items(), names, strict=True):
+    names = kept.keys([number for number, _, _ in like.values()])
+    for (place, (number, similarity, identical)), name in zip(like.items(), names, strict=True):
         other = (
             given[places[number]] if name is None else name[0 if first is None else _DIGITS + 1 :]
         )
-        skipped[place] = Skipped(given[place], other, similarity, kept.exact)
+        skipped[place] = Skipped(given[place], other, similarity, kept.exact, identical)
     report = AddReport(
         added=len(rows.keys() - known.keys()),
         updated=updated + refreshed,
@@ -335,6 +335,10 @@ class _Kept:
         if similarity == -1:
             self._equal[same] = other
         return other, -similarity
+
+    def identical(self, one: int, other: int) -> bool:
+        """Whether two documents have the same content."""
+        return bool(self._same[one] == self._same[other])
 
     def keep(self, number: int, doc_id: int, *, replaces: bool) -> bool:
         """Keep a document; whether some kept before in its buckets are not compared with."""

@@ -13,7 +13,7 @@ from lshdb.search.buckets import buckets_of
 from lshdb.search.limits import PASSAGES, TEXT_CHARACTERS, passages_cut, text_cut
 from lshdb.search.query import row_of_key
 from lshdb.search.similarity import containment, intersections, jaccard, standard_error
-from lshdb.shingling.content import cleaned, from_stored
+from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.passages import Run, shared_runs
 from lshdb.shingling.positions import Positions, shingle_positions
@@ -28,6 +28,7 @@ class _Side:
     """One of the two documents; the signature is None where it has no shingles."""
 
     key: str
+    digest: bytes
     content: str | tuple[Element, ...] | None
     signature: npt.NDArray[np.uint32] | None
 
@@ -63,6 +64,7 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         shared=None if sizes is None else sizes[2],
         union=None if sizes is None else sizes[0] + sizes[1] - sizes[2],
         similarity=exact,
+        identical=one.digest == other.digest and not settings.shingling.foreign,
         a_in_b=shares[1],
         b_in_a=shares[2],
         estimate=agreeing / lanes,
@@ -85,12 +87,14 @@ def _side(store: Store, given: str | Document) -> _Side:
     if isinstance(given, str):
         row = row_of_key(store, given)
         content = None if row.content is None else from_stored(row.content, shingling)
-        return _Side(row.key, content, row.signature)
+        own = store.sizes(np.array([row.doc_id]))[1][0].tobytes()
+        return _Side(row.key, own, content, row.signature)
     if not isinstance(given, Document):
         raise UsageError(f"a {type(given).__name__} is neither a key nor a Document")
     content = cleaned(given.content, shingling)
     signed = sign([content], store.settings)
-    return _Side(given.key, content, signed.signatures[0] if signed.shingles[0] else None)
+    signature = signed.signatures[0] if signed.shingles[0] else None
+    return _Side(given.key, digest(encoded(content).encode()), content, signature)
 
 
 def _sizes(store: Store, one: _Side, other: _Side) -> tuple[int, int, int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Final, get_args
 
 import numpy as np
@@ -100,6 +101,11 @@ class _Join:
             one, other, scores = one[shared], other[shared], scores[shared]
         return one, other, scores
 
+    def identical(self, one: Numbers, other: Numbers) -> npt.NDArray[np.bool_]:
+        """Whether pairs int64[c] have the same content, bool[c]; of foreign signatures unknown."""
+        same: npt.NDArray[np.bool_] = self.same[one] == self.same[other]
+        return same & (not self.settings.shingling.foreign)
+
     def keys(self, documents: Numbers) -> list[str]:
         """The keys of documents, int64[n]."""
         some, place = np.unique(documents, return_inverse=True)
@@ -127,6 +133,7 @@ class PairBlock:
         similarities: float64[n].
         estimates: float64[n].
         exact: whether similarities are exact.
+        identical: bool[n], whether the two have the same content.
     """
 
     a: list[str]
@@ -134,14 +141,19 @@ class PairBlock:
     similarities: npt.NDArray[np.float64]
     estimates: npt.NDArray[np.float64]
     exact: bool
+    identical: npt.NDArray[np.bool_]
+
+    def rows(self) -> Iterator[tuple[str, str, float, bool, float, bool]]:
+        """The fields of each pair, in the order of lshdb.model.Pair."""
+        scores, estimates = self.similarities.tolist(), self.estimates.tolist()
+        identical = self.identical.tolist()
+        return zip(self.a, self.b, scores, repeat(self.exact), estimates, identical, strict=False)
 
 
 def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
     """All pairs of candidates that are similar, in the order of addition."""
     for block in pair_blocks(store, request):
-        scores, estimates = block.similarities.tolist(), block.estimates.tolist()
-        for a, b, score, estimate in zip(block.a, block.b, scores, estimates, strict=True):
-            yield Pair(a, b, score, block.exact, estimate)
+        yield from (Pair(*row) for row in block.rows())
 
 
 def pair_blocks(store: Store, request: Request) -> Iterator[PairBlock]:
@@ -161,7 +173,8 @@ def pair_blocks(store: Store, request: Request) -> Iterator[PairBlock]:
 def _block(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64]) -> PairBlock:
     estimates = join.estimates.scores(a, b, 0) if join.exact else scores
     keys = join.keys(np.concatenate([a, b]))
-    return PairBlock(keys[: len(a)], keys[len(a) :], scores, estimates, join.exact)
+    identical = join.identical(a, b)
+    return PairBlock(keys[: len(a)], keys[len(a) :], scores, estimates, join.exact, identical)
 
 
 def all_clusters(store: Store, request: Request) -> Iterator[Cluster]:
@@ -200,6 +213,7 @@ def _clusters(
             kept = int(np.flatnonzero(members[begin:end] == keepers[begin])[0])
             similarities = scores[begin:end]
             others = np.delete(similarities, kept)
+            identical = join.identical(members[begin:end], keepers[begin:end])
             yield Cluster(
                 cluster=number + 1,
                 keep=own[kept],
@@ -209,6 +223,7 @@ def _clusters(
                 mean=float(others.mean()),
                 below=int((others < threshold).sum()),
                 exact=join.exact,
+                identical=tuple(identical.tolist()),
             )
         place = last
 

@@ -22,7 +22,7 @@ from lshdb.search.similarity import (
     shared_with_stored,
     similarity_at,
 )
-from lshdb.shingling.content import cleaned, from_stored
+from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.minhash import EMPTY
 from lshdb.sketching.signing import sign
@@ -74,12 +74,14 @@ class _Asked:
         signature: uint32[k]; None if it is empty.
         size: how many distinct shingles it has, as far as is known.
         doc_id: its own, or -1.
+        content: of a document that was given; None of another.
     """
 
     hashes: npt.NDArray[np.uint64] | None
     signature: npt.NDArray[np.uint32] | None
     size: int
     doc_id: int
+    content: Content | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,7 @@ def _search(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
         scores = _estimated(store, query, asked, found)
     scores = _best(found, scores, query.top, threshold)
     keys = store.keys_of(found.doc_ids[scores.places])
+    identical = _identical(store, asked, found.chosen(scores.places))
     if found.cut and not _is_certain(scores, query.top):
         warn_of_limit(query_cut(found.cut, found.read))
     found = found.chosen(scores.places)
@@ -135,12 +138,29 @@ def _search(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
         found.estimates.tolist(),
         found.bands.tolist(),
         contained,
+        identical,
         strict=True,
     )
     return [
-        Match(key, similarity, exact, estimate, bands, share)
-        for key, similarity, estimate, bands, share in rows
+        Match(key, similarity, exact, estimate, bands, share, same)
+        for key, similarity, estimate, bands, share, same in rows
     ]
+
+
+def _identical(store: StoreReader, asked: _Asked, found: Candidates) -> list[bool]:
+    """Which of n matches have the same content as the document of the query."""
+    identical = np.zeros(len(found.doc_ids), dtype=np.bool_)
+    # Only where all lanes agree is it worth asking: for a digest, OpenSSL is loaded.
+    possible = np.flatnonzero(found.estimates == 1)
+    known = asked.content is not None or asked.doc_id >= 0
+    if len(possible) and known and not store.settings.shingling.foreign:
+        if asked.content is None:
+            own = store.sizes(np.array([asked.doc_id]))[1][0].tobytes()
+        else:
+            own = digest(encoded(asked.content).encode())
+        digests = store.sizes(found.doc_ids[possible])[1]
+        identical[possible] = [one == own for one in digests.tolist()]
+    return [bool(one) for one in identical.tolist()]
 
 
 def row_of_key(store: StoreReader, key: str) -> DocumentRow:
@@ -169,7 +189,7 @@ def _document_of(store: StoreReader, query: Query, exact: bool) -> _Asked:
     signed = sign([document], store.settings)
     signature = signed.signatures[0] if signed.shingles[0] else None
     hashes = _hashes(store, document) if needed else None
-    return _Asked(hashes, signature, 0 if hashes is None else len(hashes), -1)
+    return _Asked(hashes, signature, 0 if hashes is None else len(hashes), -1, document)
 
 
 def _hashes(store: StoreReader, document: Content) -> npt.NDArray[np.uint64]:

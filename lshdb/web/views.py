@@ -249,7 +249,7 @@ def cluster(visit: Visit) -> Page:
         if one is None:
             raise lshdb.KeyNotFound(f"there is no cluster {number:,}")
         told["cluster"] = one
-        members = list(zip(one.members, one.similarities, strict=True))
+        members = list(zip(one.members, one.similarities, one.identical, strict=True))
         told["members"], told["paging"] = _some(visit, members, _MEMBERS)
         told["threshold"] = visit.database.settings.threshold
     return Page("cluster", f"Cluster {number:,} of {visit.name}", told)

@@ -147,7 +147,7 @@ def test_what_is_not_utf8_is_replaced_and_counted_or_refused(command: Command) -
     assert contents(command) == replaced
     queried = command.done("query", "latin.txt")
     assert queried.err == "latin.txt is not UTF-8; bad bytes are replaced\n"
-    assert queried.out == "1.000000\texact\tlatin.txt\n"
+    assert queried.out == "1.000000\tidentical\tlatin.txt\n"
 
 
 def test_keys_and_names_may_be_anything(command: Command) -> None:
@@ -169,7 +169,9 @@ def test_keys_and_names_may_be_anything(command: Command) -> None:
 def test_a_text_from_the_command_line_need_not_be_utf8(command: Command, database: Path) -> None:
     assert command.done("query", "--text", b"one \xff").err.startswith("no document")
     (command.directory / os.fsdecode(b"\xff.db")).write_bytes(database.read_bytes())
-    assert command.done("query", "-d", b"\xff.db", "--text", TEXT).out == "1.000000\texact\tgood\n"
+    assert (
+        command.done("query", "-d", b"\xff.db", "--text", TEXT).out == "1.000000\tidentical\tgood\n"
+    )
     reason = command.fails("info", "-d", b"no\xff.db")
     assert reason.startswith("no database at no\\udcff.db: there is no such file")
 

@@ -277,7 +277,7 @@ def test_add_and_query_in_a_pipe_with_no_init(command: Command) -> None:
     matches = command.done("query", "--json", "-", stdin=FABLES["fox"], says="").records
     assert matches == command.done("query", "--json", "doc.txt").records
     assert [list(match) for match in matches] == 2 * [
-        ["key", "similarity", "exact", "estimate", "bands"]
+        ["key", "similarity", "exact", "estimate", "bands", "identical"]
     ]
     assert [(m["key"], m["similarity"], m["exact"]) for m in matches] == [
         ("fox", 1.0, True),
@@ -286,7 +286,7 @@ def test_add_and_query_in_a_pipe_with_no_init(command: Command) -> None:
     assert (matches[0]["estimate"], matches[0]["bands"]) == (1.0, 16)
     assert 0.7 < matches[1]["estimate"] < 1
     assert command.done("query", "--text", FABLES["fox"]).lines == [
-        "1.000000\texact\tfox",
+        "1.000000\tidentical\tfox",
         f"{SIMILARITY:.6f}\texact\tfox2",
     ]
 
@@ -350,7 +350,7 @@ def test_add_reads_other_fields_formats_and_lines_without_key(command: Command) 
     command.done("add", "--format", "text", "lines")
     command.done("add", "--auto-key", "-", stdin='\n{"text": "two"}\n{"id": 3, "text": "three"}\n')
     assert command.keys() == ["-:2", "3", "lines", "n"]
-    assert command.done("query", "--text", "text of n").lines == ["1.000000\texact\tn"]
+    assert command.done("query", "--text", "text of n").lines == ["1.000000\tidentical\tn"]
 
 
 def test_add_one_text_from_standard_input(command: Command) -> None:
@@ -366,7 +366,7 @@ def test_sets(command: Command) -> None:
     command.done("add", "--set-field", "tags", "-", stdin=lines)
     for query in ('["b", "a", 3]', '{"set": [3, "b", "a", "a"]}'):
         result = command.done("query", "--text", query, says="")
-        assert result.lines == ["1.000000\texact\tx"]
+        assert result.lines == ["1.000000\tidentical\tx"]
     # "3" and 3 are two elements: two of four are shared.
     (match,) = command.done("query", "--json", "--exhaustive", "-", stdin='["a", "b", "3"]').records
     assert (match["key"], match["similarity"]) == ("x", 0.5)

@@ -55,8 +55,9 @@ def test_lines_stay_byte_for_byte_and_in_order(command: Command) -> None:
     assert done.out == ""
     assert (command.directory / "out.jsonl").read_bytes() == KEPT
     assert records(command.directory / "dropped.jsonl") == [
-        {"key": "c", "line": 4, "file": "in.jsonl", "kept": "a", "similarity": 1.0, "exact": True},
-        {"key": "7", "line": 7, "file": "in.jsonl", "kept": "a", "similarity": 1.0, "exact": True},
+        {"key": key, "line": n, "file": "in.jsonl", "kept": "a", "similarity": 1.0, "exact": True}
+        | {"identical": False}
+        for key, n in (("c", 4), ("7", 7))
     ]
     assert files(command.directory) == {"in.jsonl", "out.jsonl", "dropped.jsonl"}
 
@@ -236,7 +237,7 @@ def test_add_skips_what_is_similar(command: Command) -> None:
     command.done("dedup", "all.jsonl", "-o", "out", "--dropped", "dropped")
     done = command.done("add", "all.jsonl", "--on-similar", "skip", "--json")
     dropped = [
-        {name: record[name] for name in ("key", "kept", "similarity", "exact")}
+        {name: record[name] for name in ("key", "kept", "similarity", "exact", "identical")}
         for record in records(command.directory / "dropped")
     ]
     assert done.records[:-1] == dropped
@@ -248,7 +249,7 @@ def test_add_skips_what_is_similar(command: Command) -> None:
         "failed 0\n"
     )
     first = dropped[0]
-    assert again.lines[0] == (f"{first['similarity']:.6f}\texact\t{first['key']}\t{first['kept']}")
+    assert again.lines[0] == f"1.000000\tidentical\t{first['key']}\t{first['kept']}"
     command.fails("add", "all.jsonl", "--on-similar", "drop", status=2)
 
 

@@ -35,7 +35,9 @@ def command(tmp_path: Path) -> Command:
 def test_pairs_for_programs(command: Command) -> None:
     c = "c [red]\x1b[31m"
     found = command.done("pairs", "--json", says="").records
-    assert [list(record) for record in found] == [["a", "b", "similarity", "exact", "estimate"]] * 4
+    names = ["a", "b", "similarity", "exact", "estimate", "identical"]
+    assert [list(record) for record in found] == [names] * 4
+    assert [record["identical"] for record in found] == [False, False, False, True]
     assert [(r["a"], r["b"], r["similarity"], r["exact"]) for r in found] == [
         ("a", "b", NEXT, True),
         ("b", c, NEXT, True),
@@ -45,11 +47,9 @@ def test_pairs_for_programs(command: Command) -> None:
     lines = command.done("pairs", says="").lines
     assert lines[1] == "0.818182\texact\tb\tc [red]\\x1b[31m"
     estimates = command.done("pairs", "--estimate", "--json", "--threshold", "0.99", says="")
-    assert estimates.records == [
-        {"a": "e", "b": "f", "similarity": 1.0, "exact": False, "estimate": 1.0}
-    ]
+    assert estimates.records == [dict(zip(names, ("e", "f", 1.0, False, 1.0, True), strict=True))]
     assert (
-        command.done("pairs", "--estimate", "--threshold", "1").out == "1.000000\testimate\te\tf\n"
+        command.done("pairs", "--estimate", "--threshold", "1").out == "1.000000\tidentical\te\tf\n"
     )
 
 
@@ -58,6 +58,7 @@ def test_clusters_for_programs(command: Command) -> None:
     members = command.done("clusters", "--json", says="").records
     assert members == [
         {"cluster": n, "key": key, "keep": keep, "role": role, "similarity": s, "exact": True}
+        | {"identical": s == 1}
         for n, key, keep, role, s in (
             (1, "a", "a", "keep", 1.0),
             (1, "b", "a", "member", NEXT),
@@ -68,12 +69,12 @@ def test_clusters_for_programs(command: Command) -> None:
         )
     ]
     assert command.done("clusters", says="").lines == [
-        "1\t1.000000\texact\tkeep\ta",
+        "1\t1.000000\tidentical\tkeep\ta",
         "1\t0.818182\texact\tmember\tb",
         "1\t0.666667\texact\tbelow\tc [red]\\x1b[31m",
         "1\t0.538462\texact\tbelow\td",
-        "2\t1.000000\texact\tkeep\te",
-        "2\t1.000000\texact\tmember\tf",
+        "2\t1.000000\tidentical\tkeep\te",
+        "2\t1.000000\tidentical\tmember\tf",
     ]
 
 
@@ -138,7 +139,7 @@ def test_a_person_sees_tables(command: Command) -> None:
     shown = re.sub(r"\x1b\[\d*m", "", shown)
     assert status == 0
     assert re.search(r"cluster +estimate +role +key", shown)
-    assert re.search(r"2 +1\.0000 +keep +e", shown)
+    assert re.search(r"2 +identical +keep +e", shown)
 
 
 def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None:
@@ -149,7 +150,7 @@ def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None
     process = command.start("pairs", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(3)]
-    assert lines[2] == b"1.000000\texact\tcopy 0\tcopy 3\n"
+    assert lines[2] == b"1.000000\tidentical\tcopy 0\tcopy 3\n"
     process.stdout.close()
     process.stdout = None
     assert finish(process) == (0, "")

@@ -20,7 +20,9 @@ from lshdb.cli.app import COMMANDS as APP_COMMANDS
 
 KEY = 'a,"quoted" one\x1b[31m'
 """A key that each format writes in another way, and a terminal never gets as it is."""
-PAIR = {"a": str, "b": str, "similarity": float, "exact": bool, "estimate": float}
+PAIR = {"a": str, "b": str, "similarity": float, "exact": bool, "estimate": float} | {
+    "identical": bool
+}
 MEMBER = {
     "cluster": int,
     "key": str,
@@ -28,9 +30,11 @@ MEMBER = {
     "role": str,
     "similarity": float,
     "exact": bool,
+    "identical": bool,
 }
 MATCH = {"key": str, "similarity": float, "exact": bool, "estimate": float, "bands": int}
-CONTAINED = {**MATCH, "containment": float}
+CONTAINED = {**MATCH, "containment": float, "identical": bool}
+MATCH["identical"] = bool
 BUCKET: dict[str, type] = {"band_no": int, "bucket_key": int, "documents": int}
 VALUES = {"n": int, "x": float, "z": str, "t": str, "b": bytes, "n:1": int}
 STATEMENT = """select 1 as n, 1 / 3.0 as x, null as z, 'two' || char(10) || 'lines' as t,
@@ -69,6 +73,7 @@ COMPARED = {
     "shared": int,
     "union": int,
     "similarity": float,
+    "identical": bool,
     "a_in_b": float,
     "b_in_a": float,
     "estimate": float,
@@ -239,7 +244,13 @@ def test_every_format_has_the_same_columns_and_rows(name: str, directory: Path) 
     if not shown:  # no lines of these columns; other tests say what there is
         return
     lines = [line.split("\t") for line in printed("--heading").splitlines()]
-    wanted = [[cell(row[column]) for column in shown] for row in escaped(rows)]
+    wanted = [
+        [
+            "identical" if column == "exact" and row["identical"] else cell(row[column])
+            for column in shown
+        ]
+        for row in escaped(rows)
+    ]
     assert lines == [shown, *wanted]
     assert [line.split("\t") for line in printed().splitlines()] == wanted
     assert printed("--csv", "--no-heading") == in_csv.partition("\n")[2]

@@ -337,6 +337,7 @@ def test_pairs_and_clusters_as_tables(drafts: Path) -> None:
             ("similarity", "double"),
             ("exact", "bool"),
             ("estimate", "double"),
+            ("identical", "bool"),
         ]
         assert [lshdb.Pair(**row) for row in table.to_pylist()] == list(db.pairs())
         estimated = [lshdb.Pair(**row) for row in db.pairs_table(estimate=True).to_pylist()]
@@ -349,6 +350,7 @@ def test_pairs_and_clusters_as_tables(drafts: Path) -> None:
             "string",
             "string",
             "double",
+            "bool",
             "bool",
         ]
         assert table["key"].to_pylist() == list(cluster.members)
@@ -367,7 +369,8 @@ def read(path: Path) -> list[dict[str, Any]]:
     text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     if ".jsonl" in path.suffixes:
         return [json.loads(line) for line in text.splitlines()]
-    values: dict[str, Callable[[str], Any]] = {"exact": {"true": True, "false": False}.__getitem__}
+    truth = {"true": True, "false": False}.__getitem__
+    values: dict[str, Callable[[str], Any]] = {"exact": truth, "identical": truth}
     values |= dict.fromkeys(("similarity", "estimate"), float) | {"cluster": int}
     return [
         {name: values.get(name, str)(value) for name, value in row.items()}

@@ -128,7 +128,7 @@ def test_it_works_where_nothing_else_is_installed(built: tuple[Path, Path], tmp_
     run(lshdb, "add", "-", stdin="\n".join(lines))
     assert run(lshdb, "query", "--key", "n7", "--threshold", "0.99").split() == [
         "1.000000",
-        "exact",
+        "identical",
         "n6",
     ]
     assert json.loads(run(lshdb, "info", "--json"))["documents"] == 2_000

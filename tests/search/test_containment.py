@@ -161,7 +161,15 @@ def test_the_command_ranks_by_containment_and_tells_what_it_may_miss(tmp_path: P
     assert set(result.lines) <= set(exhaustive.lines)
     records = command.done(*asked, "--exhaustive", "--json", "--top", "1", stdin=query).records
     (record,) = records
-    assert list(record) == ["key", "similarity", "exact", "estimate", "bands", "containment"]
+    assert list(record) == [
+        "key",
+        "similarity",
+        "exact",
+        "estimate",
+        "bands",
+        "containment",
+        "identical",
+    ]
     assert (record["key"], record["containment"], record["similarity"]) == ("whole", 1, 0.25)
     (plain,) = command.done("query", "-", "--json", stdin=json.dumps([*range(8), "x"])).records
     assert "containment" not in plain

@@ -41,7 +41,8 @@ def test_an_equal_document_is_found_by_content_and_not_by_its_own_key(filled: Pa
     with lshdb.open(filled) as db:
         for key, elements in SETS.items():
             matches = db.query(elements)
-            own = Match(key, 1.0, True, 1.0, db.settings.construction.bands)
+            bands = db.settings.construction.bands
+            own = Match(key, 1.0, True, 1.0, bands, identical=True)
             assert own in matches
             assert db.query(key=key) == [match for match in matches if match != own]
 
@@ -59,6 +60,7 @@ def test_a_match_tells_similarity_estimate_and_bands(filled: Path) -> None:
                     exact=True,
                     estimate=float(np.mean(agreeing)),
                     bands=int(np.sum(own.bucket_keys == other.bucket_keys)),
+                    identical=SETS[key] == SETS[match.key],
                 )
 
 
