@@ -31,7 +31,7 @@ from lshdb.model import (
 )
 from lshdb.search.buckets import buckets_of
 from lshdb.search.query import Query, row_of_key, search
-from lshdb.settings import SettingsRequest
+from lshdb.settings import SettingsRequest, check_given, check_needed
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sources.metadata import from_json
@@ -159,6 +159,8 @@ class Database:
         ...     db.add_many([("a", "The fox and the grapes"), ("b", "The fox and the grapes!")])
         AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0, skipped=0)
         """
+        check_needed(documents=documents)
+        check_given(on_batch=on_batch, workers=workers, on_skip=on_skip)
         from lshdb.ingest.add import add_documents
 
         return add_documents(
@@ -205,6 +207,14 @@ class Database:
         ...     db.add_files(["fables.jsonl"]).added
         1
         """
+        check_needed(paths=paths)
+        check_given(
+            reader=reader,
+            on_batch=on_batch,
+            on_failure=on_failure,
+            workers=workers,
+            on_skip=on_skip,
+        )
         from lshdb.ingest.add import add_files
 
         return add_files(
@@ -270,6 +280,8 @@ class Database:
         >>> report.added, report.failed
         (1, 1)
         """
+        check_needed(metadata_fields=metadata_fields)
+        check_given(on_batch=on_batch, on_failure=on_failure, workers=workers, on_skip=on_skip)
         from lshdb.exchange.tables import add_table
 
         return add_table(
@@ -329,6 +341,8 @@ class Database:
         ...     list(db.pairs())
         [Pair(a='a', b='b', similarity=0.9375, exact=False, estimate=0.9375, identical=False)]
         """
+        check_needed(keys=keys)
+        check_given(digests=digests, on_batch=on_batch)
         from lshdb.exchange.signatures import add_signatures
 
         return add_signatures(self._store, keys, signatures, made_with, shingles, digests, on_batch)
@@ -383,6 +397,14 @@ class Database:
         ...     [line.key for line in db.dedup(["news.jsonl"]) if line.skipped is None]
         ['1']
         """
+        check_needed(paths=paths)
+        check_given(
+            reader=reader,
+            threshold=threshold,
+            on_batch=on_batch,
+            on_failure=on_failure,
+            workers=workers,
+        )
         from lshdb.ingest.add import deduplicated_lines
 
         return deduplicated_lines(
@@ -399,10 +421,14 @@ class Database:
 
     def remove(self, key: str) -> None:
         """Remove a document; KeyNotFound if no document has the key."""
+        check_needed(key=key)
         self.remove_many([key])
 
     def remove_many(self, keys: Sequence[str]) -> None:
         """Remove documents, all or (if a key is not there) none: KeyNotFound."""
+        check_needed(keys=keys)
+        for key in (keys := list(keys)):
+            check_needed(key=key)
         from lshdb.ingest.add import remove
 
         remove(self._store, keys)
@@ -418,6 +444,7 @@ class Database:
         ...     db.get("fox").content
         'The fox and the grapes'
         """
+        check_needed(key=key)
         with self._store.reading():
             row = row_of_key(self._store, key)
             keys = None
@@ -437,7 +464,7 @@ class Database:
         )
 
     def __contains__(self, key: str) -> bool:
-        return self._store.document(key) is not None
+        return isinstance(key, str) and self._store.document(key) is not None
 
     def __len__(self) -> int:
         return self._store.count()[0]
@@ -455,7 +482,12 @@ class Database:
         ...     db.keys_with_prefix("fable/")
         ['fable/1', 'fable/2']
         """
-        found = self._store.keys_from(prefix, most)
+        check_needed(prefix=prefix, most=most)
+        if any("\ud800" <= character <= "\udfff" for character in prefix):
+            return []  # no stored key has a lone surrogate
+        if most < 1:
+            raise UsageError(f"most {most} is not at least 1")
+        found = self._store.keys_from(prefix, min(most, _MOST_ROWS))
         return [key for key in found if key.startswith(prefix)]
 
     def signatures(self) -> SignatureSet:
@@ -530,6 +562,7 @@ class Database:
         >>> match.key, match.similarity, match.exact, match.identical
         ('fox', 1.0, True, False)
         """
+        check_given(key=key, top=top, threshold=threshold, where=where)
         asked = Query(
             content,
             key,
@@ -575,6 +608,7 @@ class Database:
         ...     [match.key for match in db.query_signature(known.signatures[0], known.made_with)]
         ['a']
         """
+        check_given(top=top, threshold=threshold)
         from lshdb.exchange.signatures import query_signature
 
         return query_signature(self._store, signature, made_with, top, threshold, exhaustive)
@@ -634,6 +668,8 @@ class Database:
         ...     list(db.pairs())
         [Pair(a='a', b='c', similarity=1.0, exact=True, estimate=1.0, identical=False)]
         """
+        self._store.check_open()
+        check_given(threshold=threshold)
         from lshdb.search.pairs import Request, all_pairs
 
         return all_pairs(self._store, Request(threshold, estimate))
@@ -676,6 +712,8 @@ class Database:
         """
         from lshdb.search.pairs import Request, all_clusters
 
+        self._store.check_open()
+        check_given(threshold=threshold)
         if keep == "longest" and self.settings.shingling.foreign:
             raise UsageError(
                 "of signatures that were made elsewhere no lengths are known: keep first or last"
@@ -717,6 +755,8 @@ class Database:
             UsageError: a threshold out of range.
             StoreError: while iterating, the file cannot be read.
         """
+        self._store.check_open()
+        check_given(threshold=threshold)
         from lshdb.search.pairs import Request, pair_blocks
 
         return pair_blocks(self._store, Request(threshold, estimate))
@@ -780,6 +820,7 @@ class Database:
 
     def buckets(self, top: int = 10) -> list[Bucket]:
         """The buckets with the most documents, largest first; UsageError if top is below 1."""
+        check_needed(top=top)
         if top < 1:
             raise UsageError(f"top {top} is not at least 1")
         with self._store.reading():
@@ -799,6 +840,7 @@ class Database:
 
     def buckets_of(self, key: str) -> list[Bucket]:
         """The buckets that a document is in, one of each band; KeyNotFound without one."""
+        check_needed(key=key)
         with self._store.reading():
             row = row_of_key(self._store, key)
             if row.signature is None:
@@ -807,6 +849,7 @@ class Database:
 
     def count_distinct(self, document: StoredDocument) -> int | None:
         """How many distinct shingles a document has; None where content is not kept."""
+        check_needed(document=document)
         if document.content is None:
             return None
         settings = self._store.settings
@@ -825,6 +868,8 @@ class Database:
         Raises:
             QueryError: the SQL is wrong, or would do anything but read.
         """
+        self._store.check_open()
+        check_needed(statement=statement)
         return self._store.sql(statement)
 
     # choosing and changing the index
@@ -860,6 +905,8 @@ class Database:
         Warns:
             LimitWarning: buckets were too large to be read whole.
         """
+        check_needed(seed=seed)
+        check_given(threshold=threshold, recall=recall, permutations=permutations)
         from lshdb.tuning.choices import tune
         from lshdb.tuning.sampling import distribution_of
 
@@ -904,6 +951,8 @@ class Database:
         >>> measured.recall.pairs, measured.recall.recall, measured.candidates
         (1, 1.0, 1.0)
         """
+        check_needed(seed=seed)
+        check_given(threshold=threshold, sample=sample, on_progress=on_progress)
         from lshdb.tuning.measuring import measure
 
         least = self.settings.threshold if threshold is None else threshold
@@ -950,6 +999,7 @@ class Database:
         from lshdb.maintenance.reindex import reindex
         from lshdb.settings import SettingsRequest
 
+        check_given(on_progress=on_progress)
         request = SettingsRequest(
             threshold=threshold, recall=recall, bands=bands, rows=rows, construction=construction
         )
@@ -977,6 +1027,8 @@ class Database:
         ...     db.check().problems
         ()
         """
+        self._store.check_open()
+        check_given(on_progress=on_progress)
         from lshdb.maintenance.check import check
 
         if repair:
@@ -1017,6 +1069,9 @@ class Database:
         >>> lshdb.check("copy.db", deep=True).ok
         True
         """
+        self._store.check_open()
+        check_needed(path=path)
+        check_given(on_progress=on_progress)
         from lshdb.store.backup import back_up
 
         back_up(
@@ -1050,7 +1105,7 @@ def open_database(
     The settings describe a new file. For a file that exists, those given must be its own.
 
     Args:
-        path: the file.
+        path: the file; there is no database in memory alone, and SQLite's `:memory:` is refused.
         threshold: the similarity from which documents count as similar, in (0, 1]; 0.8.
         recall: the share of pairs at the threshold that the index shall find; 0.99.
         shingle: `word:w`, `char:k` or `set`; `word:3`.
@@ -1079,6 +1134,7 @@ def open_database(
     ...     db.settings.construction
     Construction(rows=4, bands=17)
     """
+    check_needed(path=path, timeout=timeout)
     request = SettingsRequest(
         threshold=threshold,
         recall=recall,

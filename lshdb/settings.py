@@ -1,13 +1,20 @@
-"""What a user asks of a database: defaults for a new file, a check against one that exists."""
+"""What a user asks of a database: kinds of arguments, defaults of a new file, a check against one.
+
+A wrong argument is refused where it is given, in a sentence that names it: what Python says of it
+somewhere inside names neither.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
-from lshdb.errors import SettingsError, SettingsMismatch
-from lshdb.model import MOST_LANES, Construction, Settings
+from lshdb.errors import SettingsError, SettingsMismatch, UsageError
+from lshdb.model import MOST_LANES, Construction, Settings, StoredDocument
 
 THRESHOLD: Final = 0.8
 RECALL: Final = 0.99
@@ -31,6 +38,57 @@ PURPOSES: Final = {
 _T = TypeVar("_T")
 
 
+def _is_file_name(value: object) -> bool:
+    try:
+        name = os.fspath(value)  # type: ignore[call-overload]
+        return isinstance(name, str) and b"\0" not in os.fsencode(name) and name != ":memory:"
+    except (TypeError, UnicodeEncodeError):
+        return False
+
+
+def _is_stream(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray)
+
+
+def _are_texts(value: object) -> bool:
+    if not isinstance(value, Collection) or not _is_stream(value):
+        return _is_stream(value)
+    return all(isinstance(one, str) for one in value)
+
+
+_KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
+    "key prefix statement where": ("a text", lambda value: isinstance(value, str)),
+    "paths metadata_fields": ("texts in a list or another iterable", _are_texts),
+    "keys documents": ("a list or another iterable", _is_stream),
+    "digests": ("a list", lambda value: isinstance(value, Sequence)),
+    "top most workers sample seed permutations": (
+        "an integer",
+        lambda value: isinstance(value, Integral),
+    ),
+    "threshold recall timeout": ("a number", lambda value: isinstance(value, Real)),
+    "content": ("true or false", lambda value: isinstance(value, bool)),
+    "on_batch on_failure on_skip on_progress": ("a function", callable),
+    "path": ("the name of a file", _is_file_name),
+    "reader": ("a reader of files", lambda value: hasattr(value, "parser")),
+    "distribution": ("a distribution", lambda value: hasattr(value, "for_power")),
+    "document": ("a stored document", lambda value: isinstance(value, StoredDocument)),
+}
+_ARGUMENTS: Final = {name: kind for names, kind in _KINDS.items() for name in names.split()}
+
+
+def check_needed(**arguments: object) -> None:
+    """UsageError if an argument is not of the kind that its name stands for."""
+    for name, value in arguments.items():
+        what, fits = _ARGUMENTS[name]
+        if not fits(value):
+            raise UsageError(f"{name} {value!r:.100} is not {what}")
+
+
+def check_given(**arguments: object) -> None:
+    """The same for arguments that may be left out, which None stands for."""
+    check_needed(**{name: value for name, value in arguments.items() if value is not None})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsRequest:
     """Settings as given; None stands for not given. For their meaning see `lshdb.open`."""
@@ -48,8 +106,9 @@ class SettingsRequest:
     purpose: str | None = None
 
     def __post_init__(self) -> None:
-        if self.purpose is not None and self.purpose not in PURPOSES:
-            raise SettingsError(f"{self.purpose!r} is not {', '.join(PURPOSES)}")
+        if self.purpose is not None and self.purpose not in list(PURPOSES):
+            raise SettingsError(f"purpose {self.purpose!r:.100} is not {', '.join(PURPOSES)}")
+        check_given(content=self.content)
 
     def given_construction(self) -> Construction | None:
         """The shape asked for, None where it is to be chosen; SettingsError if impossible."""

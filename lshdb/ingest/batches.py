@@ -180,8 +180,7 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
         else:
             if not documents:
                 begun = time.monotonic()
-            document = item if isinstance(item, Document) else Document(*item)
-            key, content, other = _checked(document, settings)
+            key, content, other = _checked(item, settings)
             documents.append((key, content))
             metadata.append(other)
             size += _memory(content) + len(other or "") + _OBJECTS
@@ -198,8 +197,14 @@ def _memory(content: Content) -> int:
     return content.__sizeof__() if isinstance(content, str) else 100 * len(content)
 
 
-def _checked(document: Document, settings: Settings) -> tuple[str, Content, str | None]:
+def _checked(item: object, settings: Settings) -> tuple[str, Content, str | None]:
     """A document's key, cleaned content and metadata as stored; ContentError tells the key."""
+    if not isinstance(item, Document) and (not isinstance(item, tuple | list) or len(item) != 2):
+        raise ContentError(
+            f"among the documents, {item!r:.100} is neither a lshdb.Document nor a pair of a key "
+            "and a content"
+        )
+    document = item if isinstance(item, Document) else Document(*item)
     key = checked_key(document.key)
     try:
         return key, cleaned(document.content, settings.shingling), to_json(document.metadata)

@@ -29,6 +29,7 @@ from lshdb.maintenance.findings import (
 )
 from lshdb.maintenance.reindex import rebuild_bands
 from lshdb.model import Settings
+from lshdb.settings import check_given, check_needed
 from lshdb.shingling.content import digest, encoded
 from lshdb.sketching.signing import sign
 from lshdb.store.auditing import AuditedDocuments, Auditor
@@ -80,6 +81,8 @@ def check(
     >>> lshdb.check("fables.db", deep=True).ok
     True
     """
+    check_needed(path=path, timeout=timeout)
+    check_given(on_progress=on_progress)
     tell = on_progress or _ignore
     try:
         auditor = Auditor(Path(path), timeout, write=repair)

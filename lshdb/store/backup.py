@@ -55,7 +55,7 @@ def back_up(
         try:
             _copy(connection, partial.path, shown, on_progress)
             with _named(shown):
-                if not target.exists():
+                if not os.path.exists(target):
                     shutil.copymode(path, partial.path)
                 partial.take_name(replace=replace, sync=True)
         finally:
@@ -71,7 +71,7 @@ def _check_target(path: Path, target: Path, shown: Path, replace: bool) -> None:
     own = os.path.realpath(path)
     if os.fspath(target) in [own + end for end in _BESIDE]:
         raise UsageError(f"{shown} is a part of the database itself: name another file")
-    if target.exists():
+    if os.path.exists(target):
         if path.exists() and target.samefile(path):
             raise UsageError(f"{shown} is the database itself: name another file")
         if not target.is_file():
@@ -81,7 +81,7 @@ def _check_target(path: Path, target: Path, shown: Path, replace: bool) -> None:
     # A new file would be read and written with the old one's log.
     for end in _BESIDE:
         beside = target.with_name(target.name + end)
-        if beside.exists():
+        if os.path.exists(beside):
             raise StoreError(f"{shown} is in use, for there is {beside.name}: name another file")
 
 

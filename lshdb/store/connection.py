@@ -115,7 +115,7 @@ def connect(
             return _opened(path, flags, mode, timeout, whole)
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if mode != "create" and code == sqlite3.SQLITE_CANTOPEN and not path.exists():
+            if mode != "create" and code == sqlite3.SQLITE_CANTOPEN and not os.path.exists(path):
                 raise NoDatabase(f"no database at {path}: {_what_is_there(path)}") from None
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
             if mode != "read" or not unable or not only_directory_is_closed(path):
@@ -151,7 +151,7 @@ def _opened(path: Path, flags: str, mode: Mode, timeout: float, whole: bool) -> 
 
 def only_directory_is_closed(path: Path) -> bool:
     """Whether the file may be read, and nothing may be written beside it."""
-    may_read = path.is_file() and os.access(path, os.R_OK)
+    may_read = os.path.isfile(path) and os.access(path, os.R_OK)
     return may_read and not os.access(path.absolute().parent, os.W_OK)
 
 
@@ -374,11 +374,11 @@ def _disk_is_full(path: Path) -> bool:
 
 
 def _why_not_opened(path: Path) -> str:
-    if path.is_dir():
+    if os.path.isdir(path):
         return "it is a directory"
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         return f"there is no directory {path.parent}"
-    if not path.exists():
+    if not os.path.exists(path):
         return "there is no such file, and its directory may not be written"
     return "permission denied"
 

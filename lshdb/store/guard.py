@@ -38,6 +38,7 @@ class Connection(sqlite3.Connection):
         waited: whether the last write transaction had to wait for another.
         log_limit: bytes of log up to which emptying it is not tried again.
         wrote: when the last one ended (time.monotonic), and how many seconds it took.
+        closed: whether it is closed, or being closed.
         owner: the function whose transaction it is, if it is one of `connection.transaction`.
     """
 
@@ -51,7 +52,7 @@ class Connection(sqlite3.Connection):
         self.identity: _Identity | None = None
         self._process = os.getpid()
         self._thread = get_ident()
-        self._closed = False
+        self.closed = False
         self._watched: tuple[tuple[str, _Identity], ...] = ()
         self._version: _Version | None = None
         super().__init__(*arguments, **options)
@@ -76,7 +77,7 @@ class Connection(sqlite3.Connection):
 
     def check_owner(self) -> None:
         """UsageError in another thread or process than the one that opened it, or once closed."""
-        if self._closed:
+        if self.closed:
             raise UsageError(f"{self.path} is closed: open it again")
         if os.getpid() != self._process:
             raise UsageError(_forked(self.path))
@@ -152,15 +153,15 @@ class Connection(sqlite3.Connection):
 
     def close(self) -> None:
         """Close the file; safe to call twice, and in a forked process, where it does nothing."""
-        if self._closed or os.getpid() != self._process:
+        if self.closed or os.getpid() != self._process:
             return
         self.check_owner()
         if self._log_is_anothers():
             # The last to close copies the log into the file, and deletes it by its name.
             _abandon([self])
-            self._closed = True
+            self.closed = True
         else:
-            self._closed = True  # before the log goes: see check_may_open
+            self.closed = True  # before the log goes: see check_may_open
             if self._watched and _identity(self.path) != self.identity:
                 self._empty_log()
             super().close()
@@ -224,7 +225,7 @@ def check_may_open(path: Path) -> None:
                 connection.check_file()
             except StoreError:
                 # Another thread may be closing it, and the last to close deletes the log.
-                if not connection._closed:
+                if not connection.closed:
                     raise
 
 

@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import UsageError
+from lshdb.errors import DamagedFile, UsageError
 from lshdb.model import Settings
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
@@ -42,6 +42,8 @@ from lshdb.store.rows import (
 
 _T = TypeVar("_T")
 
+_MOST_IDS: Final = 1 << 62
+"""No file has had so many documents."""
 _WRITING_CACHE_KIB: Final = 32768
 
 
@@ -108,6 +110,11 @@ class Store(StoreReader):
         """Close the file; safe to call twice."""
         self._connection.close()
 
+    def check_open(self) -> None:
+        """UsageError if it was closed."""
+        if self._connection.closed:
+            raise UsageError(f"{self.path} is closed: open it again")
+
     def reading(self) -> AbstractContextManager[None]:
         """A transaction in which everything read is of one moment.
 
@@ -127,7 +134,8 @@ class Store(StoreReader):
         try:
             yield
         finally:
-            self._connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+            if not self._connection.closed:
+                self._connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
 
     def shrink_log(self) -> None:
         """Copy the log into the file and give its room back, as far as no reader needs it.
@@ -168,7 +176,12 @@ class Store(StoreReader):
 
     def last_doc_id(self) -> int:
         """The largest doc_id in use, 0 where there is none."""
-        return integer(self._rows(sql.LAST_DOC_ID)[0][0])
+        last = integer(self._rows(sql.LAST_DOC_ID)[0][0])
+        if last > _MOST_IDS:
+            raise DamagedFile(
+                f"{self.path} is damaged: a document has the number {last}, which none can follow"
+            )
+        return last
 
     def known(self, keys: Sequence[str]) -> dict[str, KnownDocument]:
         """Those of the keys that the database has."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from lshdb.errors import UsageError
 from lshdb.model import FEWEST_LANES, MOST_LANES, Construction
-from lshdb.settings import PERMUTATIONS, RECALL, THRESHOLD
+from lshdb.settings import PERMUTATIONS, RECALL, THRESHOLD, check_given, check_needed
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve, rows_per_query
 from lshdb.tuning.resolve import choose_construction
@@ -83,6 +83,10 @@ def tune(
     >>> tune(0.8, 0.99, 128)[0].construction
     Construction(rows=6, bands=16)
     """
+    check_needed(threshold=threshold, recall=recall)
+    check_given(permutations=permutations, distribution=distribution)
+    if not isinstance(documents, int):
+        raise UsageError(f"documents {documents!r:.100} is not an integer")
     named = None if construction is None else Construction.parse(construction)
     lanes = permutations
     if lanes is None:

@@ -9,6 +9,7 @@ import pytest
 
 import lshdb
 from lshdb.errors import Busy, DamagedFile, QueryError
+from lshdb.store.readonly_sql import run_readonly
 from lshdb.store.rows import SqlValue
 
 
@@ -194,13 +195,11 @@ def test_text_that_is_not_utf8_is_shown_all_the_same(filled: Path) -> None:
 
 
 def test_a_file_that_is_damaged_or_locked_is_no_fault_of_the_sql(filled: Path) -> None:
-    with lshdb.open(filled, timeout=0) as db:
-        with inspection.sqlite(filled) as other:
-            other.execute("PRAGMA locking_mode = EXCLUSIVE")
-            db._store.close()
-            other.execute("BEGIN EXCLUSIVE")
-            with pytest.raises(Busy):
-                db.sql("SELECT * FROM documents")
-        filled.write_bytes(filled.read_bytes()[:16384])
-        with pytest.raises(DamagedFile):
-            db.sql("SELECT * FROM documents")
+    with inspection.sqlite(filled) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(Busy):
+            run_readonly(filled, "SELECT * FROM documents", 0.0)
+    filled.write_bytes(filled.read_bytes()[:16384])
+    with pytest.raises(DamagedFile):
+        run_readonly(filled, "SELECT * FROM documents", 0.0)

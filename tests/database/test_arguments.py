@@ -1,0 +1,198 @@
+"""Wrong arguments: each is refused in a sentence that names it, by every public method."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import lshdb
+from lshdb.errors import LshdbError, UsageError
+
+MADE_WITH: Final = lshdb.Sketching.foreign("x", 128)
+LANES: Final = np.zeros((1, 128), dtype="u4")
+DOCUMENT: Final = lshdb.StoredDocument(1, "a", "text", 1, None, None)
+GOOD: Final[dict[str, dict[str, Any]]] = {
+    "open": {"path": "x.db"},
+    "check of a file": {"path": "x.db"},
+    "tune without a file": {"threshold": 0.5, "recall": 0.9},
+    "add": {"key": "k", "content": "a text"},
+    "add_many": {"documents": [("k", "a text")]},
+    "add_files": {"paths": ["missing.txt"]},
+    "add_table": {"table": pa.table({"id": ["k"], "text": ["a text"]})},
+    "add_signatures": {"keys": ["k"], "signatures": LANES, "made_with": MADE_WITH},
+    "dedup": {"paths": ["missing.jsonl"]},
+    "remove": {"key": "a"},
+    "remove_many": {"keys": ["a"]},
+    "get": {"key": "a"},
+    "keys_with_prefix": {"prefix": "a"},
+    "query": {"content": "the fox and the grapes"},
+    "query_signature": {"signature": LANES[0], "made_with": MADE_WITH},
+    "compare": {"a": "a", "b": "b"},
+    "pair_blocks": {"threshold": None, "estimate": False},
+    "buckets_of": {"key": "a"},
+    "count_distinct": {"document": DOCUMENT},
+    "sql": {"statement": "SELECT 1"},
+    "backup": {"path": "copy.db", "replace": True},
+}
+"""Arguments that each of these needs; the others need none."""
+
+ANY: Final = [None, b"k", 5, 2.5, -1, math.nan, math.inf, 1 << 70, -(1 << 70), True, object()]
+ANY_TEXT: Final = ["", "x", "\ud800", "a\0b", "x" * 10_000]
+ANY_COLLECTION: Final = [[], [1], {"x": 1}, ("a",), {1, 2}, [[None]]]
+
+WRONG: Final[dict[str, list[object]]] = {
+    "str": [b"k", 5, 2.5, [], object()],
+    "int": ["x", b"k", 2.5, math.nan, [], {"x": 1}],
+    "float": ["x", b"k", [], object()],
+    "Callable": ["x", 5, []],
+    "Iterable": [5, "text", b"k", [5, [None]]],
+    "Sequence[str]": [5, "text", [5]],
+    "Reader": [5, "x", {"x": 1}],
+}
+"""By the type in an annotation, some values that must be refused."""
+
+
+def methods(db: lshdb.Database | None) -> dict[str, Callable[..., object]]:
+    """All that is public, by name; of a database, if there is one."""
+    own = {
+        name: getattr(lshdb.Database if db is None else db, name)
+        for name, method in inspect.getmembers(lshdb.Database, inspect.isfunction)
+        if not name.startswith("_") and name != "close"
+    }
+    return {
+        **own,
+        "open": opened,
+        "check of a file": lshdb.check,
+        "tune without a file": lshdb.tune,
+    }
+
+
+def opened(**arguments: Any) -> None:
+    lshdb.open(**arguments).close()
+
+
+CASES: Final = [
+    (name, parameter)
+    for name, method in methods(None).items()
+    for parameter in inspect.signature(lshdb.open if name == "open" else method).parameters.values()
+    if parameter.name != "self"
+]
+
+
+@pytest.fixture(params=["contents", "signatures"])
+def db(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[lshdb.Database]:
+    """A file with contents, and one that takes the signatures of another program."""
+    monkeypatch.chdir(tmp_path)
+    if request.param == "contents":
+        with lshdb.open("x.db") as db:
+            db.add_many([("a", "the fox and the grapes"), ("b", "the fox and the grapes!")])
+            yield db
+    else:
+        with lshdb.open("x.db", shingle="foreign:x", content=False) as db:
+            db.add_signatures(["a", "b"], np.zeros((2, 128), "u4"), MADE_WITH)
+            yield db
+
+
+def use(method: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    """Call it, and take all that it gives."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = method(**arguments)
+        for part in result if isinstance(result, tuple) else [result]:
+            if isinstance(part, Iterator):
+                list(part)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"), CASES, ids=[f"{name}-{parameter.name}" for name, parameter in CASES]
+)
+def test_a_wrong_argument_is_refused_by_name(
+    db: lshdb.Database, name: str, parameter: inspect.Parameter
+) -> None:
+    for value in [*ANY, *ANY_TEXT, *ANY_COLLECTION]:
+        try:
+            use(methods(db)[name], {**GOOD.get(name, {}), parameter.name: value})
+        except LshdbError:
+            pass
+        except (TypeError, ValueError) as error:
+            if parameter.name not in str(error):
+                raise
+    for file in Path().iterdir():
+        assert file.name.startswith(("x.db", "copy.db")) or name in ("open", "backup")
+    for kind, values in WRONG.items():
+        for value in values if str(parameter.annotation).startswith(kind) else []:
+            with pytest.raises((LshdbError, TypeError, ValueError)):
+                use(methods(db)[name], {**GOOD.get(name, {}), parameter.name: value})
+
+
+@pytest.mark.parametrize("db", ["contents"], indirect=True)
+def test_every_method_is_refused_once_closed(db: lshdb.Database) -> None:
+    db.close()
+    for name, method in methods(db).items():
+        if name in ("open", "check of a file", "tune without a file", "count_distinct"):
+            continue  # which read no file that this has open
+        with pytest.raises(LshdbError) as caught:
+            use(method, GOOD.get(name, {}))
+        assert isinstance(caught.value, UsageError | lshdb.SettingsMismatch), name
+    with pytest.raises(UsageError, match="is closed: open it again"):
+        len(db)
+    with pytest.raises(UsageError, match="is closed: open it again"):
+        "a" in db  # noqa: B015
+
+
+def test_a_document_of_no_kind_is_refused(tmp_path: Path) -> None:
+    with lshdb.open(tmp_path / "x.db") as db:
+        for value in ["ab", 5, None, ("a",), ("a", "b", "c", "d"), b"ab", {"a": "b"}]:
+            with pytest.raises(LshdbError, match=r"among the documents, .* is neither"):
+                db.add_many([("k", "a text"), value])  # type: ignore[list-item]
+        keys: list[Any] = [None, 5, b"k"]
+        assert not any(key in db for key in keys)
+
+
+def test_a_database_in_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="path ':memory:' is not the name of a file"):
+        lshdb.open(":memory:")
+    assert os.listdir() == []
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_generator_left_open_says_nothing_when_it_goes(tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('{"id": 1, "text": "a"}\n{"id": 2, "text": "b"}\n')
+    with lshdb.open(tmp_path / "x.db") as db:
+        db.add_many([("a", "the fox and the grapes"), ("b", "the fox and the grapes!")])
+        left: list[Iterator[object]] = [
+            db.dedup([str(tmp_path / "in.jsonl")]),
+            db.pairs(),
+            db.clusters(),
+        ]
+        for one in left:
+            next(one)
+    del left, one
+
+
+def test_a_number_that_none_can_follow_is_damage(tmp_path: Path) -> None:
+    import inspection
+
+    path = tmp_path / "x.db"
+    with lshdb.open(path) as db:
+        db.add("a", "the fox and the grapes")
+    with inspection.sqlite(path) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute("UPDATE documents SET doc_id = 9223372036854775807")
+    with (
+        lshdb.open(path) as db,
+        pytest.raises(lshdb.DamagedFile, match="number 9223372036854775807, which none can follow"),
+    ):
+        db.add("b", "another")
