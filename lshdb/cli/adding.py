@@ -18,12 +18,14 @@ from lshdb.cli.options import (
     DATABASE,
     FIELDS,
     SETTINGS,
+    WALKING,
     AsJson,
     DatabaseFile,
     Encoding,
     Fields,
     NewSettings,
     Strict,
+    Walking,
     completed_keys,
     key_given,
 )
@@ -109,6 +111,7 @@ def add(
         bool,
         typer.Option("--null", "-0", help="With --files-from: each path ends with a NUL byte."),
     ] = False,
+    walking: Walking = WALKING,
     strict: Strict = False,
     encoding: Encoding = None,
     on_similar: Annotated[
@@ -122,11 +125,13 @@ def add(
 ) -> None:
     """Add documents.
 
-    A text file is one document, and its path is its key; a directory is walked, without hidden
-    and binary files and symbolic links. A JSON line is {"id": ..., "text": ...} or, in a
-    database of sets, {"id": ..., "set": [...]}; a .json file is an array of such objects; a row
-    of CSV, Parquet or Arrow is the same with columns, and a set in CSV is a JSON array. The other
-    fields are kept as metadata.
+    A text file is one document, and its path is its key: from the current directory where the
+    file lies beneath it, else absolute. A directory is walked, without hidden and binary files,
+    symbolic links, and what .gitignore and .lshdbignore exclude.
+
+    A JSON line is {"id": ..., "text": ...} or, in a database of sets, {"id": ..., "set": [...]};
+    a .json file is an array of such objects; a row of CSV, Parquet or Arrow is the same with
+    columns, and a set in CSV is a JSON array. The other fields are kept as metadata.
 
     The suffix says what a file is: .jsonl and .ndjson, .json, .csv, .tsv and .tab, .parquet and
     .pq, .arrow and .feather; all else is text. Behind it there may be .gz, .bz2, .xz or .zst.
@@ -182,6 +187,8 @@ def add(
             stdin_key=key,
             metadata=metadata,
             metadata_fields=[name for name in metadata_fields.split(",") if name],
+            rules=walking.rules(),
+            root=walking.root,
         )
         total = AddReport()
         failures = Failures()
@@ -239,8 +246,7 @@ def _tell_skipped(skipped: Skipped, *, as_json: bool) -> None:
 
 def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
     replaced = total.replaced + reader.replaced
-    kinds = ("hidden", "binary", "links", "special")
-    passed_over = {kind: getattr(reader, kind) for kind in kinds}
+    passed_over = asdict(reader.passed_over)
     if as_json:
         json_line({**asdict(total), "replaced": replaced, "passed_over": passed_over})
         return

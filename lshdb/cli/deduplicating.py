@@ -99,6 +99,7 @@ def dedup(
     """
     import lshdb
     from lshdb.sources.paths import input_bytes
+    from lshdb.sources.walking import Rules
 
     if dropped == STDOUT and output == STDOUT:
         raise lshdb.UsageError("only one of --output and --dropped can be standard output")
@@ -132,6 +133,7 @@ def dedup(
             encoding=encoding,
             auto_key=auto_key or db is None,
             metadata=db is not None,  # nobody would see it
+            rules=Rules(ignore=False),  # data is often kept out of git
         )
         bar = progress_bar("dedup", input_bytes(inputs), of_bytes=True)
         progress = stack.enter_context(bar)

@@ -16,12 +16,75 @@ from lshdb.errors import UsageError
 
 if TYPE_CHECKING:
     from lshdb.database import Database
+    from lshdb.sources.walking import Rules
 
 _DATABASE: Final = Path("lsh.db")
 _KEYS_OFFERED: Final = 100
 _SUFFIXES: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 
 # documents
+
+
+def size_given(text: str) -> int:
+    """A number of bytes from the command line, such as 500, 10K, 1.5M or 2G."""
+    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGT]?)", text.upper().removesuffix("B"))
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is not a size, such as 500, 10K, 1.5M or 2G")
+    return int(float(found[1]) * 1024 ** " KMGT".index(found[2] or " "))
+
+
+@dataclass(frozen=True, slots=True)
+class Walking:
+    """The options that say which files in directories are read, and what their keys are."""
+
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB",
+            help="In directories, pass over what matches, as by .gitignore: '*.min.js', vendor/.",
+        ),
+    ] = None
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB", help="In directories, read only files that match (one of them)."
+        ),
+    ] = None
+    hidden: Annotated[
+        bool, typer.Option("--hidden", help="Read also names that begin with a dot, but not .git.")
+    ] = False
+    no_ignore: Annotated[
+        bool,
+        typer.Option("--no-ignore", help="Read also what .gitignore and .lshdbignore exclude."),
+    ] = False
+    max_filesize: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", parser=size_given, help="Pass over files larger than 500K, 10M."
+        ),
+    ] = None
+    root: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keys of files are paths from DIR, not from the current directory.",
+        ),
+    ] = None
+
+    def rules(self) -> Rules:
+        """Which files are read."""
+        from lshdb.sources.walking import Rules
+
+        return Rules(
+            self.exclude or (),
+            self.include or (),
+            self.hidden,
+            not self.no_ignore,
+            self.max_filesize,  # type: ignore[arg-type]  # parsed
+        )
+
+
+WALKING: Final = Walking()
 
 
 def key_given(text: str) -> str:

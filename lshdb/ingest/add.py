@@ -29,6 +29,7 @@ from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Block, Failure, Lines, RecordParser
+from lshdb.sources.walking import Rules
 from lshdb.store.store import Store
 
 
@@ -209,7 +210,10 @@ def deduplicated_lines(
 ) -> Iterator[Line]:
     """The lines of files, and which are kept; see Database.dedup."""
     if reader is None:
-        reader = Reader(of_sets=store.settings.shingling.of_sets, fallback="jsonl")
+        # Data is often kept out of git.
+        rules = Rules(ignore=False)
+        of_sets = store.settings.shingling.of_sets
+        reader = Reader(of_sets=of_sets, fallback="jsonl", rules=rules)
     selection = Selection(Screening(threshold, estimate), numbered, keep_blocks=True)
     items = reader.items(paths)
 

@@ -147,6 +147,41 @@ def printable_path(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
+def key_of(path: str, root: str | None = None) -> str:
+    """The key of a file, or of a directory as a part of the keys in it (the root's own is empty).
+
+    It is the path from the root where it lies beneath that, else the absolute path; so `src/a`,
+    `./src//a` and `$PWD/src/a` are one. Symbolic links on the way are kept where the path as
+    given leads to the root without them.
+
+    Args:
+        path: may be relative, to the current directory.
+        root: another directory for the keys to be relative to than the current one.
+    """
+    base = os.path.abspath(root or os.curdir)
+    # The parent of a link's target is another directory than what the text of the path says.
+    given = os.path.realpath(path) if os.pardir in path.split(os.sep) else os.path.abspath(path)
+    if (key := _beneath(given, base)) is None:
+        directory, name = os.path.split(given)
+        # A file that is a link has the key of the link.
+        real = (
+            os.path.realpath(given)
+            if os.path.isdir(given)
+            else os.path.join(os.path.realpath(directory), name)
+        )
+        if (key := _beneath(real, os.path.realpath(base))) is None:
+            key = given
+    return printable_path(key)
+
+
+def _beneath(path: str, base: str) -> str | None:
+    """The path from a directory; None if it does not lead down from there."""
+    if path == base:
+        return ""
+    start = os.path.join(base, "")
+    return path[len(start) :] if path.startswith(start) else None
+
+
 def _check_end(file: BinaryIO) -> None:
     """InputError for a device; a terminal and /dev/null do end."""
     try:

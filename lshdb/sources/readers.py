@@ -19,7 +19,15 @@ from lshdb.errors import InputError, UsageError
 from lshdb.model import Content, Document
 from lshdb.shingling.content import LARGEST
 from lshdb.sources.compression import compression_of
-from lshdb.sources.paths import STDIN, Format, expanded, format_of, opened, printable_path
+from lshdb.sources.paths import (
+    STDIN,
+    Format,
+    expanded,
+    format_of,
+    key_of,
+    opened,
+    printable_path,
+)
 from lshdb.sources.records import (
     BOM,
     Block,
@@ -37,12 +45,11 @@ from lshdb.sources.text_rows import (
     json_blocks,
     json_documents,
 )
+from lshdb.sources.walking import PassedOver, Rules, walk
 from lshdb.store.guard import is_open
 
 Item: TypeAlias = Document | Failure | Block
 
-_SQLITE_SUFFIXES: Final = ("-wal", "-shm", "-journal")
-_SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _BINARY: Final = "a binary file (it has NUL bytes)"
 _BINARY_PROBE: Final = 8192
 _BLOCK: Final = 1 << 20
@@ -77,8 +84,9 @@ class Reader:
         fallback: for `auto`, what standard input and files of any other suffix are.
         stdin: where `-` is read from; None where it is closed.
         stdin_key: the key of a text on standard input.
-        hidden, binary, links, special: what was passed over in directories (by name; for NUL
-            bytes; symbolic links; sockets, pipes, devices).
+        rules: which files in directories are read.
+        root: the directory that keys of files are relative to; None for the current one.
+        passed_over: what was not read of directories.
         bytes_read: of all input so far.
         parser: makes documents of lines, as the fields above say.
     """
@@ -96,10 +104,9 @@ class Reader:
     metadata_fields: Sequence[str] = ()
     fallback: Format = "text"
     encoding: str | None = None
-    hidden: int = field(default=0, init=False)
-    binary: int = field(default=0, init=False)
-    links: int = field(default=0, init=False)
-    special: int = field(default=0, init=False)
+    rules: Rules = field(default_factory=Rules)
+    root: str | None = None
+    passed_over: PassedOver = field(default_factory=PassedOver, init=False)
     bytes_read: int = field(default=0, init=False)
     parser: RecordParser = field(init=False, repr=False)
 
@@ -153,53 +160,31 @@ class Reader:
         except (InputError, OSError) as error:
             raise InputError(f"{printable_path(path)}: {_reason(error)}") from error
 
-    def _directory(self, root: str) -> Iterator[Item]:
-        # A stack of its own: a tree may be deeper than Python lets functions nest.
-        waiting = [(root, True)]
-        while waiting:
-            path, is_directory = waiting.pop()
-            if not is_directory:
-                yield from self._input(path, walked=True)
-                continue
-            try:
-                waiting += sorted(self._entries(path), reverse=True)
-            except OSError as error:
+    def _directory(self, directory: str) -> Iterator[Item]:
+        key, start = key_of(directory, self.root), len(os.path.join(directory, ""))
+        for found in walk(directory, self.rules, self.passed_over):
+            if isinstance(found, tuple):
+                path, error = found
                 yield Failure(printable_path(path), _reason(error))
+            else:
+                below = printable_path(found.path[start:])
+                yield from self._input(found.path, os.path.join(key, below))
 
-    def _entries(self, directory: str) -> Iterator[tuple[str, bool]]:
-        """The files and directories in a directory, and which it is; the rest is counted."""
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                if entry.name.startswith("."):
-                    self.hidden += 1
-                elif entry.is_symlink():
-                    # Followed, a link would give one file twice, and a loop no end.
-                    self.links += 1
-                elif entry.is_dir():
-                    yield entry.path, True
-                elif not entry.is_file():
-                    self.special += 1
-                elif is_open(entry.path) or _is_open_beside(entry.path):
-                    pass  # what is added to does not count as left out
-                elif _is_part_of_sqlite(entry.path):
-                    self.binary += 1
-                else:
-                    yield entry.path, False
-
-    def _input(self, path: str, *, walked: bool = False) -> Iterator[Item]:
-        """The documents of one file, or of standard input."""
+    def _input(self, path: str, key: str | None = None) -> Iterator[Item]:
+        """The documents of one file, or of standard input; a file in a directory has a key."""
         try:
             format = self._format_of(path)
             with self._opened(path) as file:
                 if path == STDIN:
                     yield from self._stdin(file)
                 elif format == "text":
-                    yield Document(printable_path(path), self._text_document(file))
+                    text = self._text_document(file)
+                    yield Document(key_of(path, self.root) if key is None else key, text)
                 else:
                     yield from self._blocks(file, path, format)
         except (InputError, OSError) as error:
-            if walked and isinstance(error, _BinaryInput):
-                self.binary += 1
+            if key is not None and isinstance(error, _BinaryInput):
+                self.passed_over.binary += 1
             else:
                 yield Failure(printable_path(path), _reason(error))
 
@@ -328,24 +313,6 @@ def parsed(block: Block, parser: RecordParser) -> Iterator[tuple[int, Parsed]]:
     if isinstance(block, Lines):
         return json_documents(block, parser)
     return parser.of_rows(block)
-
-
-def _is_open_beside(path: str) -> bool:
-    """Whether a file belongs to a database that is open here."""
-    database, dash, suffix = path.rpartition("-")
-    return dash + suffix in _SQLITE_SUFFIXES and is_open(database)
-
-
-def _is_part_of_sqlite(path: str) -> bool:
-    """Whether a file belongs to an SQLite database beside it."""
-    database, dash, suffix = path.rpartition("-")
-    if dash + suffix not in _SQLITE_SUFFIXES or not os.path.isfile(database):
-        return False
-    try:
-        with open(database, "rb") as file:
-            return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
-    except OSError:
-        return False
 
 
 def _starting_object(chunks: Iterable[bytes]) -> Iterator[bytes]:

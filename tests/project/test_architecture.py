@@ -201,7 +201,7 @@ def test_nothing_is_called_by_address() -> None:
 def test_dependencies_are_those_imported() -> None:
     pyproject = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
     required = {line.split(">")[0] for line in pyproject["project"]["dependencies"]}
-    assert required == {"numpy", "xxhash", "typer"}
+    assert required == {"numpy", "pathspec", "xxhash", "typer"}
     extras = {
         "sources.arrow_rows": {"pyarrow"},
         "sources.readers": {"pyarrow"},

@@ -24,6 +24,7 @@ from lshdb.sources import readers, text_rows
 from lshdb.sources.paths import Format, escaped, input_bytes, printable_path
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure
+from lshdb.sources.walking import PassedOver
 
 pytestmark = pytest.mark.usefixtures("both_parsers")
 
@@ -53,10 +54,10 @@ def texts(data: bytes) -> list[Document | Failure]:
 # files and directories
 
 
-def test_a_text_file_is_a_document_and_its_key_is_the_path_as_given(root: Path) -> None:
+def test_a_text_file_is_a_document_and_its_key_is_the_path_from_here(root: Path) -> None:
     (root / "a.txt").write_bytes(b"text\r\n")
     for path in ("a.txt", "./a.txt", str(root / "a.txt")):
-        assert read(path) == [Document(path, "text\r\n")]
+        assert read(path) == [Document("a.txt", "text\r\n")]
 
 
 def test_directories_are_read_in_order_and_their_paths_joined(root: Path) -> None:
@@ -85,7 +86,7 @@ def test_what_is_passed_over_in_directories_is_counted_and_read_when_named(root:
         reader = Reader(of_sets=False)
         found = read("d", reader=reader)
         assert [type(item) for item in found] == [Document, Document]
-        assert (reader.hidden, reader.binary, reader.links, reader.special) == (2, 1, 2, 2)
+        assert reader.passed_over == PassedOver(hidden=2, binary=1, links=2, special=2)
         named = read("d/.hidden", "d/link", "d/binary", "d/socket")
     assert named[:3] == [
         Document("d/.hidden", "hidden"),
@@ -106,8 +107,8 @@ def test_the_files_beside_an_open_database_are_passed_over(root: Path) -> None:
         (root / "lone-wal").write_text("a text")
         reader = Reader(of_sets=False)
         keys = [item.key for item in read(".", reader=reader) if isinstance(item, Document)]
-    assert keys == ["./lone-wal", "./notes", "./notes-journal"]
-    assert reader.binary == 4
+    assert keys == ["lone-wal", "notes", "notes-journal"]
+    assert reader.passed_over.binary == 4
 
 
 def test_a_tree_deeper_than_the_stack_is_walked(root: Path) -> None:

@@ -1,0 +1,277 @@
+"""Walking directories: which of the files in them are read.
+
+The rules are git's for .gitignore: the patterns of a directory hold for all below it, deeper ones
+before those above, and what is in an ignored directory cannot be taken back in. A .lshdbignore is
+the same for lshdb alone; its patterns come after those of the .gitignore beside it. Patterns are
+the library pathspec's, which is imported when there are some.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from lshdb.errors import UsageError
+from lshdb.store.guard import is_open
+
+_IGNORE_FILES: Final = (".gitignore", ".lshdbignore")
+_REPOSITORY: Final = ".git"
+_SQLITE_SUFFIXES: Final = ("-wal", "-shm", "-journal")
+_SQLITE_MAGIC: Final = b"SQLite format 3\0"
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Which files in directories are read; a file that is named itself always is.
+
+    Attributes:
+        exclude: patterns as in a .gitignore, from the directory that is walked: what matches is
+            passed over.
+        include: such patterns: only files that match one are read.
+        hidden: whether files and directories whose names begin with a dot are read; .git never is.
+        ignore: whether .gitignore and .lshdbignore hold.
+        max_filesize: bytes of the largest file that is read; None for any.
+    """
+
+    exclude: Sequence[str] = ()
+    include: Sequence[str] = ()
+    hidden: bool = False
+    ignore: bool = True
+    max_filesize: int | None = None
+
+
+@dataclass(slots=True)
+class PassedOver:
+    """What was not read of directories, counted by the reason.
+
+    Attributes:
+        hidden: names that begin with a dot.
+        binary: files with NUL bytes, and those of SQLite's.
+        links: symbolic links: followed, one would give a file twice, and a loop no end.
+        special: sockets, pipes, devices.
+        ignored: files and directories that patterns exclude.
+        large: files above the largest size.
+    """
+
+    hidden: int = 0
+    binary: int = 0
+    links: int = 0
+    special: int = 0
+    ignored: int = 0
+    large: int = 0
+
+
+_Patterns: TypeAlias = list[tuple[re.Pattern[str], bool]]
+"""Patterns, the last one first, and whether each excludes what it matches or takes it back in."""
+_Placed: TypeAlias = tuple[_Patterns, str, int]
+"""Patterns, what stands before a path for them, and how many of its characters they do not see."""
+
+
+def walk(
+    directory: str, rules: Rules, passed_over: PassedOver
+) -> Iterator[os.DirEntry[str] | tuple[str, OSError]]:
+    """The files in a directory and all below it, in the order of their names.
+
+    Args:
+        directory: may be a symbolic link itself.
+        rules: which files.
+        passed_over: counts the others.
+
+    Yields:
+        The entry of each file; or a directory that cannot be read, with the reason.
+
+    Raises:
+        UsageError: a pattern of the rules is none.
+    """
+    start = len(os.path.join(directory, ""))
+    exclude = _compiled([*map(_as_bytes, rules.exclude)], "--exclude")
+    include = _compiled([*map(_as_bytes, rules.include)], "--include")
+    outer = tuple(_outer(directory, start)) if rules.ignore else ()
+    # A stack of its own: a tree may be deeper than Python lets functions nest.
+    waiting: list[tuple[str, os.DirEntry[str] | None, tuple[_Placed, ...]]]
+    waiting = [(directory, None, outer)]
+    while waiting:
+        path, entry, patterns = waiting.pop()
+        if entry is not None and not entry.is_dir():
+            yield entry
+            continue
+        try:
+            with os.scandir(path) as found:
+                entries = list(found)
+            if rules.ignore:
+                names = {one.name for one in entries}
+                lines = [
+                    line
+                    for name in _IGNORE_FILES
+                    if name in names
+                    for line in _lines(os.path.join(path, name))
+                ]
+                if own := _compiled(lines):
+                    patterns = (*patterns, (own, "", len(os.path.join(path, ""))))
+        except OSError as error:
+            yield path, error
+            continue
+        taken = []
+        for one in entries:
+            if not _is_seen(one, rules, passed_over):
+                continue
+            is_dir = one.is_dir()
+            inner = _as_bytes(one.path[start:]) + "/" * is_dir
+            if (
+                _is_ignored(one.path, is_dir, patterns)
+                or _decision(exclude, inner)
+                or (include and not is_dir and not _decision(include, inner, below=True))
+            ):
+                passed_over.ignored += 1
+            elif not is_dir and (is_open(one.path) or _is_open_beside(one.path)):
+                pass  # what is added to does not count as left out
+            elif not is_dir and _is_part_of_sqlite(one.path):
+                passed_over.binary += 1
+            elif (
+                rules.max_filesize is not None
+                and not is_dir
+                and one.stat().st_size > rules.max_filesize
+            ):
+                passed_over.large += 1
+            else:
+                taken.append((one.path, one, patterns))
+        taken.sort(key=lambda one: one[0], reverse=True)
+        waiting += taken
+
+
+def _is_seen(entry: os.DirEntry[str], rules: Rules, passed_over: PassedOver) -> bool:
+    """Whether an entry is a file or directory that no pattern is needed for; else it is counted."""
+    if entry.name.startswith(".") and (not rules.hidden or entry.name == _REPOSITORY):
+        passed_over.hidden += 1
+    elif entry.is_symlink():
+        passed_over.links += 1
+    elif not entry.is_dir() and not entry.is_file():
+        passed_over.special += 1
+    else:
+        return True
+    return False
+
+
+def _is_ignored(path: str, is_dir: bool, patterns: Sequence[_Placed]) -> bool:
+    """Whether the last pattern that matches, of the deepest directory that has one, says so."""
+    for own, before, start in reversed(patterns):
+        relative = before + _as_bytes(path[start:])
+        if is_dir and not relative.endswith("/"):
+            relative += "/"
+        found = _decision(own, relative)
+        if found is not None:
+            return found
+    return False
+
+
+def _decision(patterns: _Patterns, path: str, *, below: bool = False) -> bool | None:
+    """What the last pattern that matches says; None if none does.
+
+    Args:
+        patterns: of one directory.
+        path: from there; of a directory with a slash at its end.
+        below: whether what matches a directory also matches all in it. For git it does not: what
+            is in an ignored directory is never asked for.
+    """
+    for pattern, excludes in patterns:
+        if pattern.search(path) if below else pattern.fullmatch(path):
+            return excludes
+    return None
+
+
+def _outer(directory: str, start: int) -> Iterator[_Placed]:
+    """The patterns above a directory, up to the top of its git repository, the highest first.
+
+    There are none for a directory that they ignore: who names it wants it.
+    """
+    inner = os.path.abspath(directory)
+    above: list[str] = []
+    while not os.path.lexists(os.path.join(inner, _REPOSITORY)):
+        parent = os.path.dirname(inner)
+        if parent == inner:
+            return  # in no repository
+        above.append(parent)
+        inner = parent
+    own = os.path.abspath(directory)
+    patterns: list[_Placed] = []
+    for parent in reversed(above):
+        paths = [os.path.join(parent, name) for name in _IGNORE_FILES]
+        lines = [line for path in paths if os.path.isfile(path) for line in _lines(path)]
+        if spec := _compiled(lines):
+            before = _as_bytes(os.path.relpath(own, parent)) + "/"
+            patterns.append((spec, before, start))
+    if not _is_ignored(own, True, [(spec, before, len(own)) for spec, before, _ in patterns]):
+        yield from patterns
+
+
+def _lines(path: str) -> list[str]:
+    """The lines of a file of patterns; OSError if it cannot be read."""
+    with open(path, "rb") as file:
+        data = file.read().removeprefix(_BOM)
+    return [line.removesuffix(b"\r").decode("latin-1") for line in data.split(b"\n")]
+
+
+def _as_bytes(path: str) -> str:
+    """A path with a character for each byte of it: so a `?` stands for one byte, as in git."""
+    return path if path.isascii() else os.fsencode(path).decode("latin-1")
+
+
+def _compiled(lines: Sequence[str], option: str | None = None) -> _Patterns:
+    """The patterns of some lines; a bad one is passed over, as by git.
+
+    Raises:
+        UsageError: a bad one of an option.
+    """
+    if not any(lines):
+        return []
+    from pathspec import GitIgnoreSpec
+
+    patterns: _Patterns = []
+    for line in lines:
+        try:
+            (found,) = GitIgnoreSpec.from_lines([line]).patterns
+        except ValueError as error:
+            if option is not None:
+                raise UsageError(f"{option} {line!r} is not a pattern") from error
+            continue
+        if found.include is not None and found.regex is not None:
+            patterns.insert(0, (_of_one_name(found.regex), found.include))
+    return patterns
+
+
+def _of_one_name(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """A pattern of pathspec that matches all of what it matches for git, and nothing below that.
+
+    pathspec asks for files alone, so that what matches a directory matches all in it. Here each
+    directory is asked for by itself, as by git: `*` and `!*/` leave out the files at all depths.
+    """
+    text = pattern.pattern
+    if text == ".":  # *
+        return re.compile(".+", re.DOTALL)
+    if text == "(?P<ps_d>/)":  # */
+        return re.compile(".*/", re.DOTALL)
+    if text.endswith("/"):  # a/**, which is not a/ itself
+        return re.compile(text + ".+", re.DOTALL)
+    return pattern
+
+
+def _is_open_beside(path: str) -> bool:
+    """Whether a file belongs to a database that is open here."""
+    database, dash, suffix = path.rpartition("-")
+    return dash + suffix in _SQLITE_SUFFIXES and is_open(database)
+
+
+def _is_part_of_sqlite(path: str) -> bool:
+    """Whether a file belongs to an SQLite database beside it."""
+    database, dash, suffix = path.rpartition("-")
+    if dash + suffix not in _SQLITE_SUFFIXES or not os.path.isfile(database):
+        return False
+    try:
+        with open(database, "rb") as file:
+            return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
+    except OSError:
+        return False
