@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -21,7 +22,7 @@ from lshdb.cli.options import (
     key_given,
 )
 from lshdb.cli.results import columns_of, write_record, write_results
-from lshdb.cli.running import end_on_interrupt
+from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
 
 if TYPE_CHECKING:
     from lshdb.model import Bucket
@@ -133,9 +134,13 @@ def sql(
             "the tables"
         )
     with at.reading(form) as database:
-        end_on_interrupt()  # also where a file is written: the time goes into the first row
+        end_on_interrupt()  # whatever the form: the time goes into the first row
         names, rows = database.sql(statement)
-        write_results(dict.fromkeys(_distinct(names), object), rows, form, separator="|")
+        if form.output is not None:
+            clear_away_on_interrupt()
+        # Closed before the database: the last to close the file clears its log away.
+        with closing(rows):  # type: ignore[type-var]
+            write_results(dict.fromkeys(_distinct(names), object), rows, form, separator="|")
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

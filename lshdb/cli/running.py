@@ -96,6 +96,12 @@ def end_on_interrupt() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def clear_away_on_interrupt() -> None:
+    """Let Ctrl-C be Python's KeyboardInterrupt again, which clears away what is half written."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def open_streams() -> None:
     """Make standard output and error writable: a stream closed by the caller (`>&-`) is None."""
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # for as long as we live

@@ -585,6 +585,16 @@ def test_an_endless_statement_can_be_interrupted(fables: Command) -> None:
     assert "Traceback" not in said
 
 
+def test_interrupted_it_leaves_no_file(fables: Command) -> None:
+    endless = "with recursive c(x) as (select 0 union all select x + 1 from c) select x from c"
+    process = fables.start("sql", endless, "-o", "x.csv", stderr=subprocess.PIPE)
+    while not list(fables.directory.glob("x.csv.*")):
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert finish(process) == (130, "lshdb: interrupted\n")
+    assert not list(fables.directory.glob("x.csv*"))
+
+
 def open_files(pid: int) -> list[str]:
     if not Path("/proc/self/fd").exists():
         pytest.skip("needs /proc")
