@@ -137,6 +137,20 @@ def test_without_a_warning_the_top_are_the_best_of_all(
     assert uncut > 0
 
 
+def test_of_a_large_bucket_more_are_compared_exactly_than_are_asked_for(path: Path) -> None:
+    """Estimates put close documents in another order than their similarities do."""
+    header = list(range(400))
+    for seed in range(4):
+        sizes = random.Random(seed).sample(range(1, 61), 60)
+        sets = {f"{n} more": [*header, *range(1000 * n, 1001 * n)] for n in sizes}
+        file = path.with_name(f"{seed}.db")
+        with filled(file, sets) as db:
+            (best,), (said,) = told(db, header, top=1)
+        assert " of the query's buckets hold more than 20 documents each" in said
+        # Of each bucket at least the first 20 are read, and of these the nearest is found.
+        assert best.similarity >= 400 / (400 + min(sizes[:20])), seed
+
+
 def test_the_command_tells_what_was_left_out(tmp_path: Path) -> None:
     """With the limits as they are: more than 2,000 documents in a bucket."""
     with lshdb.open(tmp_path / "lsh.db", threshold=0.5, shingle="set") as db:

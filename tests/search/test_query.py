@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from oracles import jaccard
 import lshdb
 from lshdb.errors import ContentError, KeyNotFound, UsageError
 from lshdb.model import Match
+from lshdb.search import query as query_module
 from lshdb.search import similarity as measures
 
 SETS = set_families(11, families=12, copies=5, size=30)
@@ -225,3 +227,18 @@ def test_a_query_changes_nothing(filled: Path) -> None:
         assert keys(db.query(SETS["1/0"]))[0] == "1/0"
         db.query(key="1/0", exhaustive=True, estimate=True)
     assert inspection.files(filled.parent) == before
+
+
+def test_top_goes_on_until_nothing_better_can_come(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The best by estimate are verified first, and are not always the best."""
+    monkeypatch.setattr(query_module, "_VERIFIED_FIRST", 1)
+    rng = random.Random(7)
+    with lshdb.open(path, threshold=0.5, shingle="set") as db:
+        for family in range(12):
+            base = range(1_000 * family, 1_000 * family + 100)
+            lacking = rng.sample(range(1, 13), 12)
+            db.add_many((f"{family} lacks {n}", rng.sample(base, 100 - n)) for n in lacking)
+            for top in (1, 2):
+                assert db.query(base, top=top) == db.query(base)[:top]
