@@ -26,6 +26,8 @@ from lshdb.model import (
     Keep,
     Match,
     Pair,
+    PassagePair,
+    Passages,
     Settings,
     StoredDocument,
 )
@@ -613,6 +615,86 @@ class Database:
 
         return query_signature(self._store, signature, made_with, top, threshold, exhaustive)
 
+    def passages(
+        self,
+        text: str | None = None,
+        *,
+        key: str | None = None,
+        least: int | None = None,
+        top: int | None = None,
+        gap: int = 0,
+        common: int | None = None,
+        base: Sequence[str] = (),
+    ) -> Passages:
+        """The stored documents that share runs of words with a text, and which runs.
+
+        Needs an index of passages (`passages` of lshdb.open or reindex). Of N words, the index
+        finds every run of N words or more that stands in the text and in a document, whatever
+        else they hold; case and punctuation do not matter. The exceptions are what stands in
+        `base`, and common runs: those in more than `common` documents.
+
+        Args:
+            text: the text; or
+            key: the key of a stored document, which is not among its own sources.
+            least: words of the shortest run that is shown; that of the index.
+            top: at most so many documents, those that share most; all of them.
+            gap: words that may stand between two runs, in either text, to be shown as one passage.
+            common: the number of documents from which on a run is common; 100.
+            base: texts that everyone may have: a task, a template, a licence.
+
+        Returns:
+            The documents, the one with most of the text first, and the common runs.
+
+        Raises:
+            UsageError: no index of passages, neither or both of text and key, or numbers out of
+                range.
+            KeyNotFound: no document has the key.
+
+        >>> import lshdb
+        >>> with lshdb.open("poems.db", passages=4) as db:
+        ...     report = db.add("frost", "Two roads diverged in a yellow wood, and sorry I could")
+        ...     found = db.passages("He wrote that two roads diverged in a yellow wood.")
+        >>> [(source.key, passage.text) for source in found for passage in source.passages]
+        [('frost', 'two roads diverged in a yellow wood')]
+        """
+        from lshdb.search.limits import COMMON
+        from lshdb.search.passages import PassageQuery, find_passages
+
+        common = COMMON if common is None else common
+        query = PassageQuery(text, key, least, top, gap, common, tuple(base))
+        return find_passages(self._store, query)
+
+    def passage_pairs(
+        self,
+        *,
+        least: int | None = None,
+        top: int | None = None,
+        gap: int = 0,
+        common: int | None = None,
+        base: Sequence[str] = (),
+    ) -> Iterator[PassagePair]:
+        """All pairs of stored documents that share runs of words, and which runs.
+
+        Each pair once, as it is found, in the order of addition; with `top` those that share most,
+        best first. The arguments and what is found are as for `passages`. The iterator reads one
+        state of the file.
+
+        Raises:
+            UsageError: no index of passages, or numbers out of range.
+
+        >>> import lshdb
+        >>> with lshdb.open("essays.db", passages=4) as db:
+        ...     report = db.add("a", "It was the best of times, it was the worst of times.")
+        ...     report = db.add("b", "For me, it was the best of times!")
+        ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
+        [('a', 'b', 6)]
+        """
+        from lshdb.search.limits import COMMON
+        from lshdb.search.passages import PairsQuery, passage_pairs
+
+        common = COMMON if common is None else common
+        return passage_pairs(self._store, PairsQuery(least, top, gap, common, tuple(base)))
+
     def compare(self, a: str | Document, b: str | Document) -> Comparison:
         """What two documents have in common, and whether a query for one would find the other.
 
@@ -966,6 +1048,7 @@ class Database:
         bands: int | None = None,
         rows: int | None = None,
         construction: str | None = None,
+        passages: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> Reindexed:
         """Make the index anew from the stored signatures, for another threshold or shape.
@@ -983,6 +1066,7 @@ class Database:
             bands: with rows, the shape of the index.
             rows: of a band.
             construction: the shape as text, "and ROWS, or BANDS" or a cascade.
+            passages: words of the shortest run that the index of passages finds; 0 deletes it.
             on_progress: called now and then with the steps done and all steps; a step is a
                 signature read or a band row written. It must not use this object.
 
@@ -1001,7 +1085,12 @@ class Database:
 
         check_given(on_progress=on_progress)
         request = SettingsRequest(
-            threshold=threshold, recall=recall, bands=bands, rows=rows, construction=construction
+            threshold=threshold,
+            recall=recall,
+            bands=bands,
+            rows=rows,
+            construction=construction,
+            passages=passages,
         )
         return reindex(self._store, request, on_progress)
 
@@ -1097,6 +1186,7 @@ def open_database(
     seed: int | Literal["random"] | None = None,
     content: bool | None = None,
     purpose: str | None = None,
+    passages: int | None = None,
     mode: Mode = "create",
     timeout: float = TIMEOUT,
 ) -> Database:
@@ -1120,6 +1210,9 @@ def open_database(
         content: whether to keep the documents, so that similarities are exact; True.
         purpose: `short-text`, `documents`, `code` or `baskets`: shingle and threshold that suit
             it, where they are not given.
+        passages: make an index of copied passages (see Database.passages): the words of the
+            shortest run that is surely found, 3 to 1000; 0, no such index. With `char` shingles,
+            characters.
         mode: `create` makes the file if need be, `write` and `read` need it to be there.
         timeout: seconds to wait while another process writes, up to 1,000,000.
 
@@ -1147,6 +1240,7 @@ def open_database(
         seed=seed,
         content=content,
         purpose=purpose,
+        passages=passages,
     )
     if mode not in get_args(Mode):
         raise UsageError(f"mode {mode!r} is not create, write or read")

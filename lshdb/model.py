@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -127,6 +127,9 @@ Keep: TypeAlias = Literal["first", "longest", "last"]
 """Which document of a cluster is kept."""
 
 FEWEST_LANES: Final = 16
+LEAST_RUN: Final = 3
+MOST_RUN: Final = 1000
+"""Units of the runs that an index of passages may be made for: shorter ones are everywhere."""
 LONGEST_SHINGLE: Final = 64
 LONGEST_NAME: Final = 100
 LARGEST_SEED: Final = (1 << 63) - 1
@@ -196,6 +199,8 @@ class Settings:
         sketch: `fast` or `minhash`.
         seed: of all hashes, 0 to 2^63 - 1.
         content: whether documents are kept, so that similarities are exact.
+        passages: words (for `char` shingles characters) of the shortest run that the index of
+            passages surely finds, 3 to 1000; 0 where there is no such index.
     """
 
     threshold: float
@@ -206,12 +211,13 @@ class Settings:
     sketch: SketchName
     seed: int
     content: bool
+    passages: int = 0
 
     def __post_init__(self) -> None:
         for name in ("threshold", "recall"):
             if not isinstance(getattr(self, name), float | int):
                 raise SettingsError(f"{name} {getattr(self, name)!r:.100} is not a number")
-        for name in ("permutations", "seed"):
+        for name in ("permutations", "seed", "passages"):
             if not isinstance(getattr(self, name), int):
                 raise SettingsError(f"{name} {getattr(self, name)!r:.100} is not an integer")
         if not 0 < self.threshold <= 1:
@@ -234,6 +240,12 @@ class Settings:
             raise SettingsError(f"shingle {self.shingling} has no contents: give --no-content")
         if not 0 <= self.seed <= LARGEST_SEED:
             raise SettingsError(f"seed {self.seed} is not 0 to {LARGEST_SEED}")
+        if self.passages and not LEAST_RUN <= self.passages <= MOST_RUN:
+            raise SettingsError(f"passages {self.passages} is not {LEAST_RUN} to {MOST_RUN}")
+        if self.passages and self.shingling.of_sets:
+            raise SettingsError("sets have no order, and so no passages: leave out passages")
+        if self.passages and not self.content:
+            raise SettingsError("passages are found in contents: leave out passages or no-content")
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +352,120 @@ class Passage:
     b_start: int
     b_end: int
     shingles: int
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedPassage:
+    """A run of words that a text and a stored document share, or some with small gaps between.
+
+    Offsets are in code points, lines count from 1; an end is the first character behind.
+
+    Attributes:
+        start, end: where it is in the text.
+        line, end_line: its first and last line there.
+        stored_start, stored_end: where it is in the stored document.
+        stored_line, stored_end_line: its lines there.
+        words: how many words both share (for `char` shingles characters, white space once).
+        similarity: their share of the words of the longer side; 1 unless gaps are bridged.
+        text: the passage as it is in the text.
+    """
+
+    start: int
+    end: int
+    line: int
+    end_line: int
+    stored_start: int
+    stored_end: int
+    stored_line: int
+    stored_end_line: int
+    words: int
+    similarity: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stored document that shares passages with a text.
+
+    Attributes:
+        key: its key.
+        coverage: the share of the text's words that stand in its passages.
+        stored_coverage: the share of its own words that do.
+        words: how many words of the text stand in its passages.
+        passages: in the order of the text.
+    """
+
+    key: str
+    coverage: float
+    stored_coverage: float
+    words: int
+    passages: tuple[CopiedPassage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CommonPassage:
+    """A run of words of a text that stands in too many documents to show anything.
+
+    Attributes:
+        start, end: where it is, in code points.
+        line, end_line: its first and last line, from 1.
+        words: how many words it has.
+        text: the run.
+    """
+
+    start: int
+    end: int
+    line: int
+    end_line: int
+    words: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """What a text shares with stored documents; see Database.passages. Iterates over the sources.
+
+    Attributes:
+        words: how many words the text has; 0 if it is shorter than the shortest run.
+        shortest: words of the shortest run that is found.
+        unit: `word`, or `character` where the shingles are of characters.
+        sources: the documents, the one with most of the text first.
+        common: the runs that stand in too many documents, and do not count.
+    """
+
+    words: int
+    shortest: int
+    unit: str
+    sources: tuple[Source, ...]
+    common: tuple[CommonPassage, ...]
+
+    def __iter__(self) -> Iterator[Source]:
+        return iter(self.sources)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __getitem__(self, place: int) -> Source:
+        return self.sources[place]
+
+
+@dataclass(frozen=True, slots=True)
+class PassagePair:
+    """Two stored documents that share passages.
+
+    Attributes:
+        a, b: their keys, in the order of first addition.
+        words: how many words of A stand in shared passages.
+        a_coverage, b_coverage: the share of the words of each that do.
+        passages: A's are those of the text, B's those of the stored document.
+    """
+
+    a: str
+    b: str
+    words: int
+    a_coverage: float
+    b_coverage: float
+    passages: tuple[CopiedPassage, ...]
 
 
 @dataclass(frozen=True, slots=True)

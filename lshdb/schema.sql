@@ -10,7 +10,8 @@ CREATE TABLE settings (
     construction TEXT    NOT NULL,
     sketch       TEXT    NOT NULL CHECK (sketch IN ('fast', 'minhash')),
     seed         INTEGER NOT NULL CHECK (seed >= 0),
-    content      INTEGER NOT NULL CHECK (content IN (0, 1))
+    content      INTEGER NOT NULL CHECK (content IN (0, 1)),
+    passages     INTEGER NOT NULL DEFAULT 0 CHECK (passages = 0 OR passages BETWEEN 3 AND 1000)
 ) STRICT;
 
 -- content comes last: the other columns are then read without the pages that it overflows to.
@@ -39,6 +40,16 @@ CREATE TABLE bands (
     bucket_key INTEGER NOT NULL,
     doc_id     INTEGER NOT NULL,
     PRIMARY KEY (band_no, bucket_key, doc_id)
+) STRICT, WITHOUT ROWID;
+
+-- Empty unless settings.passages is above 0. Each document's fingerprints, each once, with the
+-- number of the word (or character) at which it first stands. They are found again from the
+-- content, so there is no index on doc_id.
+CREATE TABLE fingerprints (
+    fingerprint INTEGER NOT NULL,
+    doc_id      INTEGER NOT NULL,
+    position    INTEGER NOT NULL,
+    PRIMARY KEY (fingerprint, doc_id, position)
 ) STRICT, WITHOUT ROWID;
 
 CREATE VIEW buckets AS

@@ -104,6 +104,7 @@ class SettingsRequest:
     seed: int | Literal["random"] | None = None
     content: bool | None = None
     purpose: str | None = None
+    passages: int | None = None
 
     def __post_init__(self) -> None:
         if self.purpose is not None and self.purpose not in list(PURPOSES):
@@ -143,6 +144,7 @@ class SettingsRequest:
             ("construction", construction and str(construction), str(actual.construction)),
             ("sketch", self.sketch, actual.sketch),
             ("seed", None if self.seed == "random" else self.seed, actual.seed),
+            ("passages", self.passages, actual.passages),
         ]
         if self.seed == "random" and actual.seed < LEAST_RANDOM:
             raise SettingsMismatch(

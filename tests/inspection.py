@@ -18,7 +18,7 @@ from lshdb.model import Construction, Element, Shingling
 from lshdb.sketching.banding import bucket_keys
 
 Row = tuple[Any, ...]
-TABLES = ("settings", "documents", "signatures", "bands")
+TABLES = ("settings", "documents", "signatures", "bands", "fingerprints")
 
 
 @contextmanager
@@ -51,10 +51,11 @@ def check(path: Path) -> None:
     """Assert what holds of every database file, whatever was done to it.
 
     Digests, shingle counts and signatures are those of the documents, by the oracles; band rows
-    are those of the signatures, no more and no fewer. The library's own check says the same.
+    are those of the signatures and fingerprints those of the contents, no more and no fewer. The
+    library's own check says the same.
     """
     assert lshdb.check(path, deep=True).problems == ()
-    ((_, _, _, shingle, lanes, construction, sketch, seed, content),) = rows(
+    ((_, _, _, shingle, lanes, construction, sketch, seed, content, run),) = rows(
         path, "SELECT * FROM settings"
     )
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
@@ -63,7 +64,9 @@ def check(path: Path) -> None:
     assert isinstance(lanes, int)
     assert isinstance(seed, int)
     signature_of = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
+    assert isinstance(run, int)
     signatures: dict[object, bytes] = {}
+    fingerprints: set[Row] = set()
     documents = "SELECT doc_id, shingles, digest, metadata, content FROM documents"
     for doc_id, shingles, digest, metadata, stored in rows(path, documents):
         if metadata is not None:
@@ -80,6 +83,10 @@ def check(path: Path) -> None:
         if hashes:
             signature = signature_of[str(sketch)](hashes, lanes, seed)
             signatures[doc_id] = np.array(signature, dtype="<u4").tobytes()
+        if run:
+            assert isinstance(document, str)
+            found = oracles.fingerprints(document, shingling.kind, run, seed)
+            fingerprints |= {(value, doc_id, position) for value, position in found.items()}
     stored_signatures: dict[object, object] = {
         row[0]: row[1] for row in rows(path, "SELECT * FROM signatures ORDER BY doc_id")
     }
@@ -88,6 +95,7 @@ def check(path: Path) -> None:
     else:
         filled = rows(path, "SELECT doc_id FROM documents WHERE shingles > 0 ORDER BY doc_id")
         assert list(stored_signatures) == [doc_id for (doc_id,) in filled]
+    assert set(rows(path, "SELECT * FROM fingerprints")) == fingerprints
     assert set(rows(path, "SELECT * FROM bands")) == _band_rows(
         stored_signatures, Construction.parse(str(construction)), seed, lanes
     )

@@ -46,7 +46,7 @@ SETS: dict[str, list[str | int]] = {
     "\xe9t\xe9 2": ["p\xeache", "\u6843", "\U0001f351", "", "1", 1, 7],
 }
 FILES: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
-    "words": ({"threshold": 0.6}, TEXTS),
+    "words": ({"threshold": 0.6, "passages": 5}, TEXTS),
     "sets": (
         {
             "shingle": "set",
@@ -99,6 +99,8 @@ def answers(db: lshdb.Database, kind: str, format: int = FORMAT_VERSION) -> dict
     settings = asdict(db.settings)
     settings["construction"] = str(db.settings.construction)
     settings["shingling"] = str(db.settings.shingling)
+    if format < 3:
+        del settings["passages"]
     info = db.info()
     found = {
         "settings": settings,
@@ -121,6 +123,10 @@ def answers(db: lshdb.Database, kind: str, format: int = FORMAT_VERSION) -> dict
         found["stored metadata"] = _hash(db, "SELECT doc_id, metadata FROM documents")
         found["metadata"] = {key: db.get(key).metadata for key in documents}
         found["english"] = [m.key for m in db.query(key=next(iter(documents)), where=ENGLISH)]
+    if format > 2:
+        found["fingerprints"] = _hash(db, "SELECT * FROM fingerprints")
+        if db.settings.passages:
+            found["passages"] = {key: asdict(db.passages(key=key)) for key in documents}
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]  # tuples become lists
 
 

@@ -218,6 +218,18 @@ def shingle_hashes(
 # sketches
 
 
+def fingerprints(text: str, kind: str, run: int, seed: int) -> dict[int, int]:
+    """Winnowing by the textbook: of each window the least hash, 48 bits, and its first position."""
+    size = math.ceil(5 * run / 8)
+    window = run - size + 1
+    hashes = [value >> 16 for value in shingle_hashes(text, kind, size, seed)]
+    found: dict[int, int] = {}
+    for start in range(len(hashes) - window + 1):
+        own = hashes[start : start + window]
+        found.setdefault(min(own), start + own.index(min(own)))
+    return found
+
+
 def fast_first_hash(x: int, seed: int) -> int:
     """The hash of round 0 of `fast`."""
     first, wide_1, wide_2, _ = constants(seed, "fast first round", 4)

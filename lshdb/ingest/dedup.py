@@ -194,13 +194,7 @@ def _new_documents(parts: Sequence[SignedPart], places: list[int], store: Store)
             signed.append(signatures_of(part, own, settings))
             digests += [part.digests[place] for place in own]
             stored += [part.stored[place] for place in own] if settings.content else []
-    together = Signed(
-        np.concatenate([one.signatures for one in signed]),
-        np.concatenate([one.shingles for one in signed]),
-        np.concatenate([one.bucket_keys for one in signed]),
-        settings.construction,
-    )
-    return _NewDocuments(together, digests, stored)
+    return _NewDocuments(Signed.joined(signed), digests, stored)
 
 
 def _write(

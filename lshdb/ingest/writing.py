@@ -12,6 +12,7 @@ import numpy.typing as npt
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport, Settings
 from lshdb.shingling.content import from_stored
+from lshdb.shingling.winnowing import Fingerprints, fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.signing import Signed, sign
 from lshdb.store.store import DocumentValues, KnownDocument, Store
@@ -35,6 +36,7 @@ class Writer:
         self._hopeful = True  # that keys are new
         self._doc_ids: list[npt.NDArray[np.int64]] = []
         self._bucket_keys: list[npt.NDArray[np.int64]] = []
+        self._fingerprints: list[Fingerprints] = []
 
     def write(self, part: SignedPart) -> None:
         """Write documents and signatures; their band rows wait for those of the other parts."""
@@ -105,10 +107,13 @@ class Writer:
         )
 
     def finish(self) -> None:
-        """Write the band rows."""
+        """Write the band rows and fingerprints."""
         if self._doc_ids:
             self._store.insert_bands(np.concatenate(self._doc_ids), self._bucket_keys)
             self._doc_ids, self._bucket_keys = [], []
+        if self._fingerprints:
+            self._store.append_fingerprints(joined(self._fingerprints))
+            self._fingerprints = []
 
     def put(
         self,
@@ -172,6 +177,8 @@ class Writer:
             ids, signed = ids[filled], signed.take(filled)
         self._store.insert_signatures(ids, signed.signatures)
         self._doc_ids.append(ids)
+        if len(signed.fingerprints):
+            self._fingerprints.append(signed.fingerprints.of(ids))
         # Copied, as they would keep all of a message; those of a band next to each other, as that
         # is how they are wanted.
         self._bucket_keys.append(np.array(signed.bucket_keys, order="F"))
@@ -180,9 +187,10 @@ class Writer:
 def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -> Signed:
     """The signatures of the documents at some places, made now if they were not wanted before.
 
-    Their bucket keys are those of `settings`, whatever the index was like when they were signed.
+    Their bucket keys and fingerprints are those of `settings`, whatever the index was like when
+    they were signed.
     """
-    if part.signed is None:
+    if part.signed is None or part.signed.run != settings.passages:
         return sign([from_stored(part.stored[i], settings.shingling) for i in places], settings)
     if len(places) == len(part.keys):
         return part.signed.banded(settings)
@@ -207,7 +215,16 @@ def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int,
 
 
 def unindex(store: Store, doc_ids: Sequence[int]) -> None:
-    """Delete the signatures and band rows of documents, found again from the signatures."""
+    """Delete the signatures, band rows and fingerprints of documents.
+
+    They are found again from the signatures and contents, which are still there.
+    """
     with_signature, signatures = store.signatures(np.array(doc_ids, dtype=np.int64))
-    keys = bucket_keys(signatures, store.settings.construction, store.settings.seed)
+    settings = store.settings
+    keys = bucket_keys(signatures, settings.construction, settings.seed)
     store.unindex(with_signature, keys)
+    if settings.passages:
+        ids = np.array(doc_ids, dtype=np.int64)
+        contents = list(store.contents(ids))
+        found = fingerprints(contents, settings.shingling, settings.passages, settings.seed)
+        store.delete_fingerprints(found.of(ids))

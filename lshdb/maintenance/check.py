@@ -16,6 +16,7 @@ from lshdb.errors import DamagedFile
 from lshdb.maintenance.examining import (
     Examination,
     faults_of,
+    fingerprints_of,
     readable_contents,
     whole_signatures,
 )
@@ -27,7 +28,7 @@ from lshdb.maintenance.findings import (
     Repair,
     RepairKind,
 )
-from lshdb.maintenance.reindex import rebuild_bands
+from lshdb.maintenance.reindex import rebuild_bands, rebuild_fingerprints
 from lshdb.model import Settings
 from lshdb.settings import check_given, check_needed
 from lshdb.shingling.content import digest, encoded
@@ -56,17 +57,19 @@ def check(
     """See whether a file is whole, also one that `open` refuses.
 
     Looks at what SQLite can tell, at tables and settings, and that each document with shingles
-    has a signature, and just the band rows that this makes.
+    has a signature, and just the band rows that this makes; with an index of passages, that each
+    text has just the fingerprints that it makes.
 
     Args:
         path: the file.
         deep: also shingle and sign all contents again, and compare digests, numbers of shingles
             and signatures.
         repair: repair what can be derived, in one transaction: digests, numbers of shingles and
-            signatures from contents; all bands from signatures, if any differs; what is missing
-            of tables, indexes and views; signatures without a document are removed. What cannot
-            be derived stays as it is, and in `CheckReport.remaining`. Nothing is done to a file
-            that SQLite finds damaged, or whose triggers and the like would run.
+            signatures from contents; all bands from signatures, if any differs, and all
+            fingerprints from contents; what is missing of tables, indexes and views; signatures
+            without a document are removed. What cannot be derived stays as it is, and in
+            `CheckReport.remaining`. Nothing is done to a file that SQLite finds damaged, or whose
+            triggers and the like would run.
         on_progress: called with what is being done, how much of it is done, and of how much (0
             where it is not known).
         timeout: seconds to wait while another process writes.
@@ -128,7 +131,8 @@ def _repair_derived(
     done["signatures-removed"] = len(orphans)
     done["documents-derived"] = _derive_documents(audit, settings, deep, on_progress)
     # Another look: the signatures may be others by now, and the table of bands a new one.
-    if "band-wrong" in Examination(audit, False, on_progress).findings:
+    found = Examination(audit, False, on_progress).findings
+    if "band-wrong" in found:
         batches = audit.documents(contents=False)
         rebuild_bands(
             audit,
@@ -137,6 +141,10 @@ def _repair_derived(
             lambda rows: on_progress("rebuilding bands", rows, 0),
         )
         done["bands-rebuilt"] = settings.construction.bands
+    if "fingerprint-wrong" in found:
+        batches = audit.documents(contents=bool(settings.passages))
+        rows = (fingerprints_of(batch, settings) for batch in batches)
+        done["fingerprints-rebuilt"] = rebuild_fingerprints(audit, settings, rows) or 1
     return tuple(Repair(kind, count) for kind, count in done.items() if count)
 
 

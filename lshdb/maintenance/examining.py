@@ -16,6 +16,7 @@ from lshdb.errors import ContentError, DamagedFile, QueryError
 from lshdb.maintenance.findings import PROBLEMS, OnProgress, Problem, ProblemKind
 from lshdb.model import Content, Settings
 from lshdb.shingling.content import LARGEST, cleaned, digest, encoded, from_stored
+from lshdb.shingling.winnowing import Fingerprints, fingerprints
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import from_json
@@ -84,13 +85,26 @@ class BandSums:
         self._found[band : band + 1] += self._hashes(keys, doc_ids).sum(keepdims=True)
         self._rows_found[band] += len(keys)
 
-    def differing(self) -> Iterator[str]:
-        """Each band that is not as expected, in words."""
+    def differing(self) -> Iterator[tuple[int, str]]:
+        """Each band that is not as expected, and how its rows differ, in words."""
         for band in np.flatnonzero(self._expected != self._found).tolist():
             found = self._rows_found[band]
             same = found == self._rows_expected
             instead = "some of them wrong" if same else f"not {self._rows_expected}"
-            yield f"band {band} has {found} rows, {instead}"
+            yield band, f"{found} rows, {instead}"
+
+    def expect_fingerprints(self, found: Fingerprints) -> None:
+        """Add the rows that contents make, as those of one band."""
+        self.expect(found.documents, self._positioned(found)[:, np.newaxis])
+
+    def find_fingerprints(self, found: Fingerprints) -> None:
+        """Add rows of the file, as those of one band."""
+        self.find(0, self._positioned(found), found.documents)
+
+    def _positioned(self, found: Fingerprints) -> Integers:
+        """Fingerprints and positions as one number each."""
+        mixed = found.values.view(np.uint64) * self._constants[0]
+        return (mixed + found.positions.view(np.uint64)).view(np.int64)
 
     def _hashes(self, keys: Integers, doc_ids: Integers) -> npt.NDArray[np.uint64]:
         """uint64 of the shape that the arguments have together."""
@@ -133,13 +147,16 @@ class Examination:
             self._not_checked("documents, signatures and bands")
             return
         self._attempt("the size", self._count)
-        sums = BandSums(self.settings.construction.bands)
-        whole = self._attempt("documents", lambda: self._documents(sums))
+        sums, prints = BandSums(self.settings.construction.bands), BandSums(1)
+        whole = self._attempt("documents", lambda: self._documents(sums, prints))
         self._attempt("signatures", self._orphan_signatures)
         whole &= self._attempt("bands", lambda: self._bands(sums))
         if whole:
-            for what in sums.differing():
-                self.findings.add("band-wrong", 1, [what])
+            for band, what in sums.differing():
+                self.findings.add("band-wrong", 1, [f"band {band} has {what}"])
+        if self._attempt("fingerprints", lambda: self._fingerprints(prints)) and whole:
+            for _, what in prints.differing():
+                self.findings.add("fingerprint-wrong", 1, [f"the table has {what}"])
 
     def _attempt(self, what: str, stage: Callable[[], None]) -> bool:
         """Run a stage; whether it came to its end."""
@@ -186,10 +203,11 @@ class Examination:
     def _count(self) -> None:
         self.counts = self._audit.counts()
 
-    def _documents(self, sums: BandSums) -> None:
+    def _documents(self, sums: BandSums, prints: BandSums) -> None:
         settings = self.settings
         assert settings is not None
-        contents = settings.content and (self._deep or settings.shingling.of_sets)
+        derived = self._deep or settings.shingling.of_sets or bool(settings.passages)
+        contents = settings.content and derived
         done = 0
         for batch in self._audit.documents(contents=contents):
             for kind, which in faults_of(batch, settings, self._deep).items():
@@ -198,6 +216,8 @@ class Examination:
                     self.findings.add(kind, len(places), _keys(batch, places))
             doc_ids, signatures = whole_signatures(batch, settings.permutations)
             sums.expect(doc_ids, bucket_keys(signatures, settings.construction, settings.seed))
+            if settings.passages:
+                prints.expect_fingerprints(fingerprints_of(batch, settings))
             done += len(batch.keys)
             self._tell("documents", done, self.counts[0])
 
@@ -216,6 +236,19 @@ class Examination:
                 self._tell("bands", done, self.counts[1])
         for band_no, rows in self._audit.foreign_bands(bands):
             self.findings.add("band-wrong", 1, [f"band {band_no} has {rows} rows, not 0"])
+
+    def _fingerprints(self, prints: BandSums) -> None:
+        for some in self._audit.fingerprints():
+            prints.find_fingerprints(some)
+
+
+def fingerprints_of(batch: AuditedDocuments, settings: Settings) -> Fingerprints:
+    """The fingerprints of documents whose contents were read, as far as they are readable."""
+    readable = readable_contents(batch, settings)
+    texts = {place: text for place, text in readable.items() if isinstance(text, str)}
+    run, seed = settings.passages, settings.seed
+    found = fingerprints(list(texts.values()), settings.shingling, run, seed)
+    return found.of(batch.doc_ids[list(texts)])
 
 
 def faults_of(batch: AuditedDocuments, settings: Settings, deep: bool) -> Faults:

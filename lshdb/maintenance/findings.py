@@ -25,6 +25,7 @@ ProblemKind: TypeAlias = Literal[
     "signature-missing",
     "signature-orphan",
     "band-wrong",
+    "fingerprint-wrong",
     "not-checked",
 ]
 RepairKind: TypeAlias = Literal[
@@ -32,6 +33,7 @@ RepairKind: TypeAlias = Literal[
     "documents-derived",
     "signatures-removed",
     "bands-rebuilt",
+    "fingerprints-rebuilt",
 ]
 
 PROBLEMS: Final = MappingProxyType[ProblemKind, str](
@@ -51,6 +53,7 @@ PROBLEMS: Final = MappingProxyType[ProblemKind, str](
         "signature-missing": "documents with shingles and without a signature",
         "signature-orphan": "signatures without a document",
         "band-wrong": "bands whose rows are not those that the signatures make",
+        "fingerprint-wrong": "fingerprints that are not those of the contents",
         "not-checked": "what could not be checked because of other problems",
     }
 )
@@ -61,6 +64,7 @@ REPAIRS: Final = MappingProxyType[RepairKind, str](
         "documents-derived": "documents derived from their content again",
         "signatures-removed": "signatures without a document removed",
         "bands-rebuilt": "bands rebuilt from signatures",
+        "fingerprints-rebuilt": "fingerprints rebuilt from contents",
     }
 )
 """What each kind of repair is, in words."""

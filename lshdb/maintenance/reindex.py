@@ -14,7 +14,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -22,7 +22,9 @@ import numpy.typing as npt
 
 from lshdb.errors import StoreError
 from lshdb.model import Reindexed, Settings
+from lshdb.search.similarity import batches_of_text
 from lshdb.settings import SettingsRequest
+from lshdb.shingling.winnowing import Fingerprints, fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
 from lshdb.store.auditing import Auditor
 from lshdb.store.store import Store
@@ -39,6 +41,8 @@ _HELD: Final = 160_000_000
 _ROWS: Final = 50_000
 """Band rows that are inserted at once."""
 _NONE: Final = np.empty(0, dtype=np.int64)
+_FINGERPRINTS: Final = 4_000_000
+"""Fingerprints held before they are written, in order: 24 bytes each, and as much to sort them."""
 
 
 def reindex(
@@ -66,9 +70,52 @@ def reindex(
                 store.all_signatures(at_once),
                 lambda steps: on_progress(steps, total) if on_progress is not None else None,
             )
+        if after.passages != before.passages:
+            found = (
+                fingerprints(texts, after.shingling, after.passages, after.seed).of(doc_ids)
+                for doc_ids, texts in _contents(store)
+            )
+            rows += rebuild_fingerprints(store, after, found)
     if rows:
         store.shrink_log()
     return Reindexed(before, after, documents, rows, store.free_bytes())
+
+
+def _contents(store: Store) -> Iterator[tuple[npt.NDArray[np.int64], list[str]]]:
+    """The ids and contents of all documents with a signature, some at a time."""
+    for doc_ids, _ in store.all_signatures():
+        first = 0
+        for texts in batches_of_text(store.contents(doc_ids)):
+            yield doc_ids[first : first + len(texts)], texts
+            first += len(texts)
+
+
+def rebuild_fingerprints(
+    table: Store | Auditor, settings: Settings, found: Iterable[Fingerprints]
+) -> int:
+    """Replace all fingerprints, within the caller's transaction.
+
+    Args:
+        table: of the file that is rebuilt.
+        settings: what its index is to be.
+        found: those of all documents, by their ids, some documents at a time.
+
+    Returns:
+        The number of rows.
+    """
+    table.clear_fingerprints()
+    if not settings.passages:
+        return 0
+    waiting: list[Fingerprints] = []
+    rows = held = 0
+    for some in chain(found, [None]):
+        if some is not None:
+            waiting.append(some)
+            held += len(some)
+        if waiting and (some is None or held > _FINGERPRINTS):
+            table.append_fingerprints(joined(waiting))
+            rows, held, waiting = rows + held, 0, []
+    return rows
 
 
 def rebuild_bands(

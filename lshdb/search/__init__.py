@@ -4,11 +4,12 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
 
     query       documents similar to one: candidates, estimates, verification, ranking
     buckets     the candidates of one query, from the buckets it shares
+    passages    which runs of words a text shares with stored ones, and all pairs that share one
     compare     why two documents are alike, or not
     pairs       all similar pairs, and clusters of them
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
     limits      what is not compared in large buckets and texts: numbers, reasons, messages
 
-Doors: buckets, compare, limits, pairs, query, similarity.
+Doors: buckets, compare, limits, pairs, passages, query, similarity.
 """

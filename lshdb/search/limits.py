@@ -58,6 +58,15 @@ SPARK_WHOLE: Final = 2_000
 """As for CLUSTERS; a row on Spark lists the keys of so many documents of its bucket."""
 SAMPLE_ROWS: Final = 5_000
 """Rows of buckets that `tune` reads for each document of its sample: two million in all."""
+COMMON: Final = 100
+"""Documents from which on a run of words is common: a licence, not a source. A fingerprint in so
+many gives at most 4,950 pairs."""
+COMMON_SAMPLE: Final = 4
+"""First documents of a fingerprint in too many of which is asked which run around it they share."""
+COMMON_AGREEING: Final = 2
+"""How many of these share a common run: one may be the text that is asked about."""
+COMPARED_CHARACTERS: Final = 20_000_000
+"""Characters of stored documents whose passages are in memory: 20 bytes each."""
 TEXT_CHARACTERS: Final = 4_000_000
 """Characters of a text in which passages are looked for; they take 100 bytes a character."""
 PASSAGES: Final = 10_000
@@ -114,6 +123,11 @@ def text_cut(characters: int, limit: int) -> Cut:
         characters,
         f"passages are looked for in the first {limit:,} characters of each text only",
     )
+
+
+def pair_cut(limit: int) -> Cut:
+    """Two documents share more passages."""
+    return Cut("passages", 1, f"only the first {limit:,} passages of two documents are shown")
 
 
 def passages_cut(limit: int, end: int) -> Cut:

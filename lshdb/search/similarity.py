@@ -167,7 +167,7 @@ def shared_with_stored(
     shingling, seed = store.settings.shingling, store.settings.seed
     shared = [np.empty(0, dtype=np.int64)]
     sizes = [np.empty(0, dtype=np.int64)]
-    for stored in _batches_of_text(store.contents(doc_ids)):
+    for stored in batches_of_text(store.contents(doc_ids)):
         others = distinct_shingles(many_from_stored(stored, shingling), shingling, seed)
         shared.append(intersections(one, others))
         sizes.append(np.diff(others.offsets))
@@ -184,7 +184,7 @@ def first_of_equal(digests: npt.NDArray[np.void]) -> Numbers:
     return first[of_document]
 
 
-def _batches_of_text(contents: Iterable[str]) -> Iterator[list[str]]:
+def batches_of_text(contents: Iterable[str]) -> Iterator[list[str]]:
     """Cut a stream of documents into batches of a bounded number of characters."""
     batch: list[str] = []
     size = 0

@@ -9,6 +9,7 @@ of a document.
     passages   runs of shingles that two texts share
     positions  where each shingle is in its text; shingles as people read them
     shingles   documents to shingle hashes, in blocks; distinct shingles
+    winnowing  the fingerprints of texts: texts that share a run of words share one
 
-Doors: content, hashing, passages, positions, shingles.
+Doors: content, hashing, passages, positions, shingles, winnowing.
 """

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Construction, Content, Settings
 from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
+from lshdb.shingling.winnowing import NO_FINGERPRINTS, Fingerprints, fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.minhash import make_sketch
 
@@ -28,24 +30,51 @@ class Signed:
         shingles: int64[n], how many shingles each has, repetitions counted; 0 means empty.
         bucket_keys: int64[n, bands].
         construction: that the bucket keys are made for.
+        run: the shortest run that the fingerprints are made for, 0 for none.
+        fingerprints: of all documents.
     """
 
     signatures: npt.NDArray[np.uint32]
     shingles: npt.NDArray[np.int64]
     bucket_keys: npt.NDArray[np.int64]
     construction: Construction
+    run: int = 0
+    fingerprints: Fingerprints = NO_FINGERPRINTS
 
     def take(self, places: npt.NDArray[np.int64]) -> Signed:
-        """The documents at some places int64[m]."""
-        keys = self.bucket_keys[places]
-        return Signed(self.signatures[places], self.shingles[places], keys, self.construction)
+        """The documents at some places int64[m], each once."""
+        return replace(
+            self,
+            signatures=self.signatures[places],
+            shingles=self.shingles[places],
+            bucket_keys=self.bucket_keys[places],
+            fingerprints=self.fingerprints.take(places, len(self.shingles)),
+        )
 
     def banded(self, settings: Settings) -> Signed:
         """The same with the bucket keys that settings make: the file may have been reindexed."""
         if self.construction == settings.construction:
             return self
         keys = bucket_keys(self.signatures, settings.construction, settings.seed)
-        return Signed(self.signatures, self.shingles, keys, settings.construction)
+        return replace(self, bucket_keys=keys, construction=settings.construction)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Signed]) -> Signed:
+        """The documents of some batches, at least one, of the same settings."""
+        first = parts[0]
+        ends = accumulate(len(one.shingles) for one in parts)
+        numbered = [
+            one.fingerprints.of(np.arange(end - len(one.shingles), end))
+            for one, end in zip(parts, ends, strict=True)
+        ]
+        return cls(
+            np.concatenate([one.signatures for one in parts]),
+            np.concatenate([one.shingles for one in parts]),
+            np.concatenate([one.bucket_keys for one in parts]),
+            first.construction,
+            first.run,
+            joined(numbered),
+        )
 
 
 def sign(contents: Sequence[Content], settings: Settings) -> Signed:
@@ -64,4 +93,12 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
             signatures[group] = sketch.signatures(shingles)
             counts[group] = np.diff(shingles.offsets)
     keys = bucket_keys(signatures, settings.construction, settings.seed)
-    return Signed(signatures, counts, keys, settings.construction)
+    run = settings.passages
+    return Signed(
+        signatures,
+        counts,
+        keys,
+        settings.construction,
+        run,
+        fingerprints(contents, shingling, run, seed) if run else NO_FINGERPRINTS,
+    )

@@ -17,11 +17,12 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile
 from lshdb.model import Settings
+from lshdb.shingling.winnowing import Fingerprints
 from lshdb.store import schema
 from lshdb.store import statements as sql
 from lshdb.store.connection import begin_writing, connect, translated_errors
 from lshdb.store.rows import SqlValue, integers, settings_of
-from lshdb.store.store import insert_rows
+from lshdb.store.store import insert_fingerprints, insert_rows
 
 _ROWS_AT_ONCE: Final = 1 << 16
 _DOCUMENTS_AT_ONCE: Final = 4_000
@@ -185,6 +186,14 @@ class Auditor:
         with translated_errors(self.path):
             return self._connection.execute(sql.FOREIGN_BANDS, (bands,)).fetchall()
 
+    def fingerprints(self) -> Iterator[Fingerprints]:
+        """The rows of the fingerprints, some thousands at a time, in order."""
+        with translated_errors(self.path):
+            cursor = self._connection.execute(sql.FINGERPRINTS)
+            while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+                table = integers(rows).reshape(-1, 3)
+                yield Fingerprints(table[:, 0], table[:, 1], table[:, 2])
+
     # writing
 
     def make_missing(self) -> int:
@@ -212,6 +221,15 @@ class Auditor:
     def delete_signatures(self, doc_ids: Sequence[int]) -> None:
         """Delete the signatures of documents, which may not be there."""
         self._run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))
+
+    def clear_fingerprints(self) -> None:
+        """Delete all fingerprints."""
+        with translated_errors(self.path):
+            self._connection.execute(sql.DELETE_FINGERPRINTS)
+
+    def append_fingerprints(self, found: Fingerprints) -> None:
+        """Insert the fingerprints of documents, which are named by their ids."""
+        insert_fingerprints(self._run_many, found)
 
     def clear_bands(self) -> None:
         """Delete all band rows."""

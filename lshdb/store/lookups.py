@@ -141,6 +141,23 @@ class StoreReader:
         table = np.concatenate(parts)
         return table[:, 0], table[:, 1]
 
+    def documents_of_fingerprints(
+        self, values: npt.NDArray[np.int64], most: int
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The first documents that have some fingerprints int64[n], at most so many of each.
+
+        Returns:
+            int64[r], the places of the fingerprints, and int64[r], doc_ids; ordered by both.
+        """
+        parts = [np.empty((0, 2), dtype=np.int64)]
+        for start in range(0, len(values), _AT_ONCE):
+            some = json.dumps(values[start : start + _AT_ONCE].tolist())
+            found = self._integers(sql.FIRST_OF_FINGERPRINTS, some, most).reshape(-1, 2)
+            found[:, 0] += start
+            parts.append(found)
+        table = np.concatenate(parts)
+        return table[:, 0], table[:, 1]
+
     def _integers(self, statement: str, *parameters: SqlValue) -> npt.NDArray[np.int64]:
         """The values of a result, row by row, int64[any], without a list of all its rows."""
         return self._run(lambda: integers(self._connection.execute(statement, parameters)))
@@ -225,8 +242,23 @@ class StoreReader:
         Yields:
             int64[n], how many documents the bucket of each row has, and int64[n], their doc_ids.
         """
+        return self._sized_rows(sql.SHARED_BUCKETS)
+
+    def shared_fingerprints(
+        self, most: int
+    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """The same of all fingerprints that two to `most` documents have."""
+        return self._sized_rows(sql.SHARED_FINGERPRINTS, most)
+
+    def common_fingerprints(self, most: int) -> npt.NDArray[np.int64]:
+        """The fingerprints that more than `most` documents have, in order, int64[n]."""
+        return self._integers(sql.COMMON_FINGERPRINTS, most)
+
+    def _sized_rows(
+        self, statement: str, *parameters: SqlValue
+    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         with translated_errors(self.path):
-            cursor = self._connection.execute(sql.SHARED_BUCKETS)
+            cursor = self._connection.execute(statement, parameters)
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                 self._connection.check_unchanged()
                 table = integers(rows).reshape(-1, 2)

@@ -37,6 +37,12 @@ class Step:
     reading: Iterable[str]
 
 
+_WITHOUT_PASSAGES: Final = (
+    "CREATE TEMP VIEW settings AS SELECT *, 0 AS passages FROM main.settings",
+    """CREATE TEMP VIEW fingerprints AS
+       SELECT 0 AS fingerprint, 0 AS doc_id, 0 AS position WHERE false""",
+)
+
 _METADATA: Final = Step(
     # At the end, behind the content: to put it where schema.sql has it, all would be written anew.
     statements=("ALTER TABLE documents ADD COLUMN metadata TEXT",),
@@ -44,10 +50,25 @@ _METADATA: Final = Step(
     reading=(
         """CREATE TEMP VIEW documents AS
            SELECT doc_id, key, shingles, digest, NULL AS metadata, content FROM main.documents""",
+        *_WITHOUT_PASSAGES,
     ),
 )
+_PASSAGES: Final = Step(
+    statements=(
+        """ALTER TABLE settings ADD COLUMN passages INTEGER NOT NULL DEFAULT 0
+           CHECK (passages = 0 OR passages BETWEEN 3 AND 1000)""",
+        """CREATE TABLE fingerprints (
+            fingerprint INTEGER NOT NULL,
+            doc_id      INTEGER NOT NULL,
+            position    INTEGER NOT NULL,
+            PRIMARY KEY (fingerprint, doc_id, position)
+        ) STRICT, WITHOUT ROWID""",
+    ),
+    undo=("ALTER TABLE settings DROP COLUMN passages", "DROP TABLE fingerprints"),
+    reading=_WITHOUT_PASSAGES,
+)
 
-STEPS: Final = (_METADATA,)
+STEPS: Final = (_METADATA, _PASSAGES)
 """STEPS[0] leads from format 1 to 2, and so on."""
 
 

@@ -95,7 +95,9 @@ class SettingsRow:
 def settings_of(values: Any, path: Path) -> Settings:
     """The settings that a row says; DamagedFile if it is none, or says what is not legal."""
     try:
-        threshold, recall, shingle, permutations, construction, sketch, seed, content = values
+        threshold, recall, shingle, permutations, construction, sketch, seed, content, passages = (
+            values
+        )
         return Settings(
             threshold,
             recall,
@@ -105,6 +107,7 @@ def settings_of(values: Any, path: Path) -> Settings:
             sketch,
             seed,
             bool(content),
+            passages,
         )
     except (LshdbError, TypeError) as error:
         raise DamagedFile(f"{path} has settings that are not legal: {error}") from error
@@ -121,11 +124,17 @@ def insert_settings(connection: sqlite3.Connection, settings: Settings) -> None:
         settings.sketch,
         settings.seed,
         int(settings.content),
+        settings.passages,
     )
     connection.execute(sql.INSERT_SETTINGS, values)
 
 
 def update_index_settings(connection: sqlite3.Connection, settings: Settings) -> None:
     """Write what describes the index, within the caller's transaction; the rest stays."""
-    values = (settings.threshold, settings.recall, str(settings.construction))
+    values = (
+        settings.threshold,
+        settings.recall,
+        str(settings.construction),
+        settings.passages,
+    )
     connection.execute(sql.UPDATE_INDEX_SETTINGS, values)

@@ -98,7 +98,7 @@ def check_contents(connection: sqlite3.Connection, path: Path, version: int) -> 
             if fault.refusal is not None:
                 error = UnsafeFile if fault.unsafe else DamagedFile
                 raise error(f"{path}{fault.refusal}")
-        connection.execute(sql.SELECT_SETTINGS).fetchone()
+        connection.execute(sql.WHOLE_SETTINGS).fetchone()
     except sqlite3.DataError as error:
         raise DamagedFile(f"{path} has settings that are far too long") from error
     finally:

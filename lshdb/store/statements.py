@@ -7,14 +7,17 @@ number of them.
 from typing import Final
 
 SELECT_SETTINGS: Final = """
-    SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content
+    SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages
     FROM settings"""
+WHOLE_SETTINGS: Final = "SELECT * FROM main.settings"
+"""Those of any format."""
 INSERT_SETTINGS: Final = """
     INSERT INTO settings
-        (id, threshold, recall, shingle, permutations, construction, sketch, seed, content)
-    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)"""
+        (id, threshold, recall, shingle, permutations, construction, sketch, seed, content,
+         passages)
+    VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 UPDATE_INDEX_SETTINGS: Final = """
-    UPDATE settings SET threshold = ?, recall = ?, construction = ? WHERE id = 1"""
+    UPDATE settings SET threshold = ?, recall = ?, construction = ?, passages = ? WHERE id = 1"""
 
 MAIN_APPLICATION_ID: Final = "PRAGMA main.application_id"
 MAIN_USER_VERSION: Final = "PRAGMA main.user_version"
@@ -49,6 +52,30 @@ INSERT_BANDS: Final = "INSERT OR FAIL INTO bands (band_no, bucket_key, doc_id) V
 # Without WHERE: SQLite frees whole pages, without a look at their rows.
 DELETE_BANDS: Final = "DELETE FROM bands"
 DELETE_BAND: Final = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"
+INSERT_FINGERPRINT: Final = "INSERT OR FAIL INTO fingerprints VALUES (?, ?, ?)"
+FINGERPRINTS_AT_ONCE: Final = 200
+INSERT_FINGERPRINTS: Final = "INSERT OR FAIL INTO fingerprints VALUES " + ", ".join(
+    ["(?, ?, ?)"] * FINGERPRINTS_AT_ONCE
+)
+DELETE_FINGERPRINT: Final = """
+    DELETE FROM fingerprints WHERE fingerprint = ? AND doc_id = ? AND position = ?"""
+DELETE_FINGERPRINTS: Final = "DELETE FROM fingerprints"
+# As FIRST_OF_BUCKETS.
+FIRST_OF_FINGERPRINTS: Final = """
+    SELECT wanted.key, f.doc_id
+    FROM json_each(?1) AS wanted
+    CROSS JOIN fingerprints AS f ON f.fingerprint = wanted.value
+        AND f.doc_id <= coalesce(
+            (SELECT doc_id FROM fingerprints WHERE fingerprint = wanted.value
+             ORDER BY doc_id LIMIT 1 OFFSET ?2 - 1),
+            9223372036854775807)"""
+SHARED_FINGERPRINTS: Final = """
+    SELECT shared.documents, f.doc_id
+    FROM (SELECT fingerprint, count(*) AS documents FROM fingerprints
+          GROUP BY fingerprint HAVING count(*) BETWEEN 2 AND ?) AS shared
+    CROSS JOIN fingerprints AS f USING (fingerprint)"""
+COMMON_FINGERPRINTS: Final = """
+    SELECT fingerprint FROM fingerprints GROUP BY fingerprint HAVING count(*) > ?"""
 
 # Counted by the caller: GROUP BY takes as long again, and many times that on large buckets.
 CANDIDATES: Final = """
@@ -121,7 +148,7 @@ PAGE_SIZE: Final = "PRAGMA page_size"
 
 SCHEMA: Final = "SELECT type, name, sql FROM main.sqlite_schema ORDER BY rowid"
 ALL_SETTINGS: Final = """
-    SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content
+    SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages
     FROM settings ORDER BY id"""
 COUNT_BANDS: Final = "SELECT count(*) FROM bands"
 DOCUMENTS_FROM: Final = """
@@ -138,6 +165,7 @@ ORPHAN_SIGNATURES: Final = """
     SELECT doc_id FROM signatures AS s
     WHERE NOT EXISTS (SELECT 1 FROM documents AS d WHERE d.doc_id = s.doc_id)"""
 BAND: Final = "SELECT bucket_key, doc_id FROM bands WHERE band_no = ? ORDER BY bucket_key, doc_id"
+FINGERPRINTS: Final = "SELECT fingerprint, doc_id, position FROM fingerprints"
 FOREIGN_BANDS: Final = """
     SELECT band_no, count(*) FROM bands WHERE band_no < 0 GROUP BY band_no
     UNION ALL SELECT band_no, count(*) FROM bands WHERE band_no >= ? GROUP BY band_no"""

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.model import Settings
+from lshdb.shingling.winnowing import Fingerprints
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
     CACHE_KIB,
@@ -279,6 +280,19 @@ class Store(StoreReader):
         """Insert sorted rows of a band, int64[n] both."""
         insert_rows(self._run_many, band, keys, doc_ids)
 
+    def append_fingerprints(self, found: Fingerprints) -> None:
+        """Insert the fingerprints of documents, which are named by their ids."""
+        insert_fingerprints(self._run_many, found)
+
+    def delete_fingerprints(self, found: Fingerprints) -> None:
+        """Delete the fingerprints of documents, which are named by their ids."""
+        rows = np.column_stack([found.values, found.documents, found.positions])
+        self._run_many(sql.DELETE_FINGERPRINT, rows.tolist())
+
+    def clear_fingerprints(self) -> None:
+        """Delete all fingerprints; their pages are free for what is inserted next."""
+        self._run(lambda: self._connection.execute(sql.DELETE_FINGERPRINTS))
+
     def clear_bands(self) -> None:
         """Delete all band rows; their pages are free for what is inserted next."""
         self._run(lambda: self._connection.execute(sql.DELETE_BANDS))
@@ -314,3 +328,14 @@ def insert_rows(
     run_many(sql.INSERT_BANDS, (row.tolist() for row in values))
     last = zip(repeat(band), keys[whole:].tolist(), doc_ids[whole:].tolist(), strict=False)
     run_many(sql.INSERT_BAND, list(last))
+
+
+def insert_fingerprints(
+    run_many: Callable[[str, Iterable[Sequence[SqlValue]]], None], found: Fingerprints
+) -> None:
+    """Insert the fingerprints of documents, in order, many at once, by a function that runs SQL."""
+    table = np.column_stack([found.values, found.documents, found.positions])
+    whole = len(table) - len(table) % sql.FINGERPRINTS_AT_ONCE
+    many = table[:whole].reshape(-1, 3 * sql.FINGERPRINTS_AT_ONCE)
+    run_many(sql.INSERT_FINGERPRINTS, (row.tolist() for row in many))
+    run_many(sql.INSERT_FINGERPRINT, table[whole:].tolist())

@@ -76,6 +76,7 @@ def resolve(request: SettingsRequest) -> Settings:
         else cast(SketchName, or_default(request.sketch, SKETCH)),
         seed=_random_seed() if request.seed == "random" else or_default(request.seed, SEED),
         content=or_default(request.content, not shingling.foreign),
+        passages=or_default(request.passages, 0),
     )
     return _shaped(request, settings, construction)
 
@@ -84,14 +85,20 @@ def reindexed(request: SettingsRequest, settings: Settings) -> Settings:
     """The settings of a file whose index is rebuilt from its signatures.
 
     What is not given stays, and bands and rows are chosen unless they are given. Only
-    threshold, recall and construction can change: the others are in the signatures.
+    threshold, recall, construction and passages can change: the others are in the signatures.
 
     Raises:
         SettingsError: nothing is given, it is impossible, or takes more lanes than are stored.
     """
     given = (request.threshold, request.recall, request.bands, request.rows, request.construction)
+    if request.passages is not None:
+        settings = replace(settings, passages=request.passages)
+        if all(one is None for one in given):
+            return settings
     if all(one is None for one in given):
-        raise SettingsError("give a threshold, a recall, bands and rows, or a construction")
+        raise SettingsError(
+            "give a threshold, a recall, bands and rows, a construction, or passages"
+        )
     construction = request.given_construction()
     lanes = settings.permutations
     if construction is not None and construction.lanes > lanes:

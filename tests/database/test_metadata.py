@@ -30,6 +30,7 @@ from lshdb.sources.metadata import DEEPEST, to_json
 from lshdb.sources.records import RecordParser
 from lshdb.store.conditions import Condition, check_expression
 from lshdb.store.lookups import StoreReader
+from lshdb.store.migrations import undo_steps
 
 PARSER = RecordParser(False, "id", "text", "set", False, False)
 FOX = "the fox and the grapes"
@@ -341,7 +342,7 @@ def test_conditions_on_the_command_line(command: Command) -> None:
 def format_1(path: Path) -> None:
     """Make a file what an lshdb made that knew no metadata."""
     with inspection.sqlite(path) as connection:
-        connection.execute("ALTER TABLE documents DROP COLUMN metadata")
+        undo_steps(connection, 1)
         connection.execute("PRAGMA user_version = 1")
 
 
@@ -360,7 +361,7 @@ def test_a_file_of_format_1_is_read_as_it_is_and_migrated_when_written(many: Pat
         assert db.get("k02").content == FOX
         assert db.add("new", f"{FOX} again", {"n": 2}).added == 1
         assert [m.key for m in db.query(FOX, where="metadata ->> 'n' = 2")] == ["new"]
-    assert inspection.rows(many, "PRAGMA user_version") == [(2,)]
+    assert inspection.rows(many, "PRAGMA user_version") == [(3,)]
     assert lshdb.check(many).problems == ()
     inspection.check(many)
 

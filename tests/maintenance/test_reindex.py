@@ -223,7 +223,7 @@ def test_a_file_opened_for_reading(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({}, "give a threshold, a recall, bands and rows, or a construction"),
+        ({}, "give a threshold, a recall, bands and rows, a construction, or passages"),
         ({"bands": 4}, "bands and rows are given together"),
         ({"threshold": 1.5}, "threshold 1.5 is not above 0 and at most 1"),
         (

@@ -1,0 +1,189 @@
+"""Winnowing: a few hashes of each text, so that texts that share a run of words share one of them.
+
+Of each window of w shingles of k units the one with the least hash is kept. A run of
+t = w + k - 1 units that two texts share is one window in both, with the same least hash: it is
+found in both, wherever it stands (Schleimer, Wilkerson, Aiken: Winnowing, SIGMOD 2003). A text of
+random words has about 2 / (w + 1) fingerprints for each word.
+
+A unit is a word, or for `char` shingles a character of the folded text.
+
+These values are part of the file format: tests/database/test_golden.py pins them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.model import Content, Shingling
+from lshdb.shingling.hashing import Hashes, Offsets, selection
+from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
+
+_DROPPED: Final = np.uint64(16)
+"""Bits of a hash that a fingerprint does without. SQLite stores 48 bits in 6 bytes; 32 bits would
+take 4, and give 100,000 pairs of documents that share one by chance among 30 million of them, and
+30 million pairs among 500 million."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprints:
+    """The fingerprints of n documents, each once in a document, in the order of their values.
+
+    Attributes:
+        values: int64[f], 0 to 2^48 - 1.
+        documents: int64[f], the place of the document among the n.
+        positions: int64[f], the unit at which the shingle begins, from 0.
+    """
+
+    values: npt.NDArray[np.int64]
+    documents: npt.NDArray[np.int64]
+    positions: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, places: npt.NDArray[np.int64], documents: int) -> Fingerprints:
+        """Those of the documents at some places int64[m] of n, now numbered in that order."""
+        now = np.full(documents, -1)
+        now[places] = np.arange(len(places))
+        own = now[self.documents]
+        kept = own >= 0
+        return Fingerprints(self.values[kept], own[kept], self.positions[kept])
+
+    def of(self, doc_ids: npt.NDArray[np.int64]) -> Fingerprints:
+        """The same with documents named by their ids int64[n]."""
+        return Fingerprints(self.values, doc_ids[self.documents], self.positions)
+
+
+_NONE: Final = np.empty(0, dtype=np.int64)
+NO_FINGERPRINTS: Final = Fingerprints(_NONE, _NONE, _NONE)
+
+
+def joined(parts: Sequence[Fingerprints]) -> Fingerprints:
+    """The fingerprints of several batches, whose documents have different numbers."""
+    return in_order(
+        np.concatenate([one.values for one in parts]),
+        np.concatenate([one.documents for one in parts]),
+        np.concatenate([one.positions for one in parts]),
+    )
+
+
+def fingerprint_shingling(shingling: Shingling, run: int) -> Shingling:
+    """The shingles that fingerprints are made of, for runs of at least `run` units.
+
+    Longer shingles are in fewer documents that share no run, but leave fewer to a window, so that
+    more are kept. With five eighths of the run a fingerprint is kept for 2.5 units (run 8), and
+    on source code and laws (`python scripts/measure experiments.passages`) two to five times as
+    many pairs share one as share a run; with three quarters 1.3 to 2.5 times as many, for a
+    quarter more rows.
+    """
+    return Shingling(shingling.kind, -(-5 * run // 8))
+
+
+def fingerprints(
+    contents: Sequence[Content], shingling: Shingling, run: int, seed: int
+) -> Fingerprints:
+    """The fingerprints of a batch of n texts.
+
+    Args:
+        contents: n texts.
+        shingling: of the database, `char` or `word`; its size does not matter.
+        run: units of the shortest run that is surely found.
+        seed: of the hashes.
+    """
+    short = fingerprint_shingling(shingling, run)
+    window = run - short.size + 1
+    values: list[Hashes] = [np.empty(0, dtype=np.uint64)]
+    documents: list[Offsets] = [np.empty(0, dtype=np.int64)]
+    positions: list[Offsets] = [np.empty(0, dtype=np.int64)]
+    for group in groups(contents, short):
+        first = contents[group[0]]
+        if isinstance(first, str) and is_large(first, short):
+            for some, at in _of_pieces(pieces(first, short, seed), window):
+                values.append(some)
+                documents.append(np.full(len(some), group[0]))
+                positions.append(at)
+        else:
+            shingles = shingle_group([contents[i] for i in group], short, seed)
+            some, at = _winnowed(shingles.hashes >> _DROPPED, shingles.offsets, window)
+            own = np.searchsorted(shingles.offsets, at, side="right") - 1
+            values.append(some)
+            documents.append(np.array(group)[own])
+            positions.append(at - shingles.offsets[own])
+    return in_order(
+        np.concatenate(values).view(np.int64), np.concatenate(documents), np.concatenate(positions)
+    )
+
+
+def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerprints:
+    """Fingerprints by value, the first of those that a document repeats.
+
+    Args:
+        values: int64[any].
+        documents: int64[any]; those of a document stand together.
+        positions: int64[any], in order in each document.
+    """
+    order = np.argsort(values, kind="stable")
+    values, documents = values[order], documents[order]
+    new = np.ones(len(values), dtype=np.bool_)
+    new[1:] = (values[1:] != values[:-1]) | (documents[1:] != documents[:-1])
+    return Fingerprints(values[new], documents[new], positions[order[new]])
+
+
+def fingerprints_of_windows(hashes: Hashes, window: int) -> npt.NDArray[np.int64]:
+    """The fingerprint of each window of the shingles uint64[n] of a text, int64[n - window + 1]."""
+    return _least_of_windows(hashes >> _DROPPED, window).view(np.int64)
+
+
+def _least_of_windows(hashes: Hashes, window: int) -> Hashes:
+    """The least hash of each `window` that follow each other: uint64[n] -> uint64[n - window + 1].
+
+    None if there are fewer than a window has.
+    """
+    if len(hashes) < window:
+        return hashes[:0]
+    least, width = hashes, 1
+    while width < window:
+        step = min(width, window - width)
+        least = np.minimum(least[:-step], least[step:])
+        width += step
+    return least
+
+
+def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Offsets]:
+    """The least hashes of the windows of n documents, and the places where they stand.
+
+    Windows that follow each other mostly have the same one: it is taken once.
+    """
+    least = _least_of_windows(hashes, window)
+    begins, counts = offsets[:-1], np.diff(offsets) - window + 1
+    begins, counts = begins[counts > 0], counts[counts > 0]
+    new = np.ones(len(least), dtype=np.bool_)
+    new[1:] = least[1:] != least[:-1]
+    new[begins] = True
+    new &= selection(begins, counts, len(least))  # no window is in two documents
+    chosen = np.flatnonzero(new)
+    values = least[chosen]
+    at = chosen.copy()
+    for step in range(window - 1, 0, -1):
+        # The first place of the window that has the value.
+        np.copyto(at, chosen + step, where=hashes[chosen + step] == values)
+    np.copyto(at, chosen, where=hashes[chosen] == values)
+    return values, at
+
+
+def _of_pieces(stream: Iterable[Hashes], window: int) -> Iterator[tuple[Hashes, Offsets]]:
+    """The same of one document whose shingles come in pieces, piece by piece."""
+    tail = np.empty(0, dtype=np.uint64)
+    done = 0
+    for piece in stream:
+        hashes = np.concatenate([tail, piece >> _DROPPED])
+        values, at = _winnowed(hashes, np.array([0, len(hashes)]), window)
+        yield values, at + done
+        keep = min(window - 1, len(hashes))
+        tail = hashes[len(hashes) - keep :]
+        done += len(hashes) - keep

@@ -1,0 +1,242 @@
+"""Copied passages, beside a search of all words against all words."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lshdb
+from lshdb.model import Passages
+
+RUN = 6
+VOCABULARIES = st.sampled_from(
+    [["a"], ["a", "b"], ["a", "b", "c", "d", "e"], list(map(str, range(5000)))]
+)
+HEADER = " ".join(f"header{n}" for n in range(30))
+
+
+def words_of(text: str) -> list[tuple[str, int, int]]:
+    return [(m[0].lower(), m.start(), m.end()) for m in re.finditer(r"\w+", text)]
+
+
+def shared_windows(query: str, stored: str, run: int) -> set[int]:
+    """The words of the query at which a run begins that the stored text has, by brute force."""
+    one, other = ([word for word, _, _ in words_of(text)] for text in (query, stored))
+    windows = {tuple(other[i : i + run]) for i in range(len(other) - run + 1)}
+    return {i for i in range(len(one) - run + 1) if tuple(one[i : i + run]) in windows}
+
+
+def check(found: Passages, query: str, stored: dict[str, str], run: int) -> None:
+    """That what is found is there, and that nothing is missing."""
+    own = words_of(query)
+    by_start = {start: place for place, (_, start, _) in enumerate(own)}
+    sources = {source.key: source for source in found}
+    for key, text in stored.items():
+        expected = shared_windows(query, text, run)
+        assert (key in sources) == bool(expected), key
+        if not expected:
+            continue
+        source = sources[key]
+        covered: set[int] = set()
+        windows: set[int] = set()
+        for passage in source.passages:
+            mine = words_of(query[passage.start : passage.end])
+            its = words_of(text[passage.stored_start : passage.stored_end])
+            assert [w for w, _, _ in mine] == [w for w, _, _ in its]
+            assert passage.words == len(mine) >= run
+            assert passage.text == query[passage.start : passage.end]
+            assert passage.line == query.count("\n", 0, passage.start) + 1
+            assert passage.stored_end_line == text.count("\n", 0, passage.stored_end) + 1
+            first = by_start[passage.start]
+            covered.update(range(first, first + len(mine)))
+            windows.update(range(first, first + len(mine) - run + 1))
+            # As long as it can be.
+            before = [w for w, _, end in words_of(text) if end <= passage.stored_start]
+            if first and before:
+                assert own[first - 1][0] != before[-1]
+        assert windows == expected
+        assert source.words == len(covered)
+        assert source.coverage == pytest.approx(len(covered) / len(own))
+    assert [s.words for s in found] == sorted((s.words for s in found), reverse=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 1 << 30), vocabulary=VOCABULARIES, other=VOCABULARIES)
+def test_every_planted_run_is_found_where_it_is(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, vocabulary: list[str], other: list[str]
+) -> None:
+    rng = random.Random(seed)
+    query = [rng.choice(vocabulary) for _ in range(rng.randrange(RUN, 80))]
+    stored = {}
+    for number in range(8):
+        words = [rng.choice(other) for _ in range(rng.randrange(60))]
+        if number % 2:
+            length = rng.choice([RUN, RUN, RUN + 1, RUN + 5])
+            first = rng.randrange(max(1, len(query) - length + 1))
+            at = rng.randrange(len(words) + 1)
+            words[at:at] = query[first : first + length]
+        stored[f"d{number}"] = rng.choice([" ", "\n", ", "]).join(words).upper()
+    path = tmp_path_factory.mktemp("planted") / "lsh.db"
+    with lshdb.open(path, passages=RUN) as db:
+        db.add_many([(key, "something else" if rng.random() < 0.3 else "old") for key in stored])
+        db.add_many(stored.items())  # each is an update
+        asked = " ".join(query)
+        check(db.passages(asked), asked, stored, RUN)
+        assert lshdb.check(path).ok
+        gone = [key for key in stored if rng.random() < 0.5]
+        db.remove_many(gone)
+        rest = {key: text for key, text in stored.items() if key not in gone}
+        check(db.passages(asked), asked, rest, RUN)
+        db.reindex(passages=RUN + 2)
+        check(db.passages(asked), asked, rest, RUN + 2)
+        db.reindex(passages=0)
+        assert next(db.sql("SELECT count(*) FROM fingerprints")[1])[0] == 0
+
+
+@pytest.fixture(scope="module")
+def headed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lshdb.Database]:
+    """300 documents under one header, of which each quotes the one before."""
+    path = tmp_path_factory.mktemp("headed") / "lsh.db"
+    own = [" ".join(f"own{number}x{word}" for word in range(20)) for number in range(300)]
+    with lshdb.open(path, passages=8) as db:
+        db.add_many(
+            (f"d{number}", f"{HEADER}\n{own[number]}\n{' '.join(own[number - 1].split()[:9])}")
+            for number in range(300)
+        )
+        yield db
+
+
+def test_a_run_in_many_documents_is_common_and_no_evidence(headed: lshdb.Database) -> None:
+    found = headed.passages(key="d7")
+    assert [source.key for source in found] == ["d6", "d8"]
+    assert [source.words for source in found] == [9, 9]
+    (common,) = found.common
+    assert (common.text, common.words, common.line) == (HEADER, 30, 1)
+    assert not headed.passages(HEADER).sources
+
+
+def test_what_is_rarer_than_the_limit_counts(headed: lshdb.Database) -> None:
+    found = headed.passages(key="d7", common=300)
+    assert len(found) == 299
+    assert not found.common
+
+
+def test_a_base_text_does_not_count(headed: lshdb.Database) -> None:
+    found = headed.passages(key="d7", common=1000, base=["Some task. " + HEADER])
+    assert [source.key for source in found] == ["d6", "d8"]
+    (passage,) = found[0].passages
+    assert passage.text.startswith("own6x0")
+    assert passage.words == 9
+
+
+def test_a_copy_beside_a_common_run_is_shown_to_its_last_word(headed: lshdb.Database) -> None:
+    found = headed.passages(
+        " ".join(["new"] * 4 + HEADER.split() + [f"own3x{n}" for n in range(8)])
+    )
+    assert [source.key for source in found] == ["d3", "d4"]
+    assert found[0].passages[0].text == " ".join(f"own3x{n}" for n in range(8))
+
+
+def test_gaps_are_bridged_where_that_is_asked(headed: lshdb.Database) -> None:
+    words = [f"own5x{n}" for n in range(20)]
+    words[9:10] = ["changed", "here"]
+    text = " ".join(words)
+    plain = headed.passages(text)
+    assert [p.words for p in plain[0].passages] == [9, 10]
+    (bridged,) = headed.passages(text, gap=2)[0].passages
+    assert (bridged.words, bridged.text) == (19, text)
+    assert bridged.similarity == pytest.approx(19 / 21)
+    assert len(headed.passages(text, gap=1)[0].passages) == 2
+
+
+def test_a_text_from_several_sources_names_them_all(headed: lshdb.Database) -> None:
+    parts = [[f"own{n}x{word}" for word in range(20 - n)] for n in (1, 2, 3)]
+    found = headed.passages(" and then ".join(" ".join(part) for part in parts))
+    assert [source.key for source in found][:3] == ["d2", "d3", "d1"]
+    assert [source.words for source in found][:3] == [18 + 9, 17 + 9, 19]
+    assert len(headed.passages(" ".join(parts[0]), top=1)) == 1
+
+
+def test_characters_are_the_units_of_char_shingles(tmp_path: Path) -> None:
+    with lshdb.open(tmp_path / "lsh.db", shingle="char:5", passages=12) as db:
+        db.add("zen", "Beautiful is better than ugly.\nExplicit is better than implicit.")
+        found = db.passages("xx EXPLICIT  is better, yy")
+        (passage,) = found[0].passages
+        assert (passage.text, passage.words, passage.stored_line) == (" EXPLICIT  is better", 19, 1)
+        assert not db.passages("is better").sources
+
+
+def test_what_cannot_be_had_is_refused(tmp_path: Path, headed: lshdb.Database) -> None:
+    for passages in (-1, 1, 2, 1001):
+        with pytest.raises(lshdb.SettingsError, match="3 to 1000"):
+            lshdb.open(tmp_path / "new.db", passages=passages)
+    with pytest.raises(lshdb.SettingsError, match="sets have no order"):
+        lshdb.open(tmp_path / "new.db", shingle="set", passages=8)
+    with pytest.raises(lshdb.SettingsError, match="contents"):
+        lshdb.open(tmp_path / "new.db", content=False, passages=8)
+    assert not (tmp_path / "new.db").exists()
+    for ask in (
+        lambda: headed.passages("text", least=7),
+        lambda: headed.passages("text", top=0),
+        lambda: headed.passages("text", gap=-1),
+        lambda: next(headed.passage_pairs(common=0)),
+    ):
+        with pytest.raises(lshdb.UsageError):
+            ask()
+    with pytest.raises(lshdb.UsageError, match="either a text or a key"):
+        headed.passages()
+    with pytest.raises(lshdb.KeyNotFound):
+        headed.passages(key="d300")
+    assert headed.passages("of seven words there is no run").words == 0
+    with lshdb.open(tmp_path / "plain.db") as db, pytest.raises(lshdb.UsageError, match="reindex"):
+        db.passages("text")
+
+
+def test_all_pairs_are_those_of_queries(headed: lshdb.Database) -> None:
+    pairs = list(headed.passage_pairs())
+    assert [(p.a, p.b) for p in pairs] == [
+        ("d0", "d1"),
+        ("d0", "d299"),
+        *((f"d{number}", f"d{number + 1}") for number in range(1, 299)),
+    ]
+    by_query = {source.key: source for source in headed.passages(key="d7")}
+    pair = pairs[8]
+    source = by_query["d8"]
+    assert (pair.a, pair.words, pair.passages) == ("d7", source.words, source.passages)
+    assert (pair.a_coverage, pair.b_coverage) == (source.coverage, source.stored_coverage)
+    assert len(list(headed.passage_pairs(common=300, top=5))) == 5
+    assert not list(headed.passage_pairs(least=10))
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 1 << 30), vocabulary=VOCABULARIES)
+def test_all_pairs_are_those_of_brute_force(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, vocabulary: list[str]
+) -> None:
+    rng = random.Random(seed)
+    pool = [rng.choice(vocabulary) for _ in range(60)]
+    texts = {}
+    for number in range(12):
+        words = [rng.choice(vocabulary) for _ in range(rng.randrange(30))]
+        first = rng.randrange(50)
+        words[9:9] = pool[first : first + rng.randrange(12)]
+        texts[f"d{number}"] = " ".join(words)
+    with lshdb.open(tmp_path_factory.mktemp("pairs") / "lsh.db", passages=RUN) as db:
+        db.add_many(texts.items())
+        found = {(pair.a, pair.b): pair for pair in db.passage_pairs()}
+        expected = {
+            (a, b)
+            for a, b in itertools.combinations(texts, 2)
+            if shared_windows(texts[a], texts[b], RUN)
+        }
+        assert set(found) == expected
+        for (a, b), pair in found.items():
+            (source,) = (one for one in db.passages(key=a) if one.key == b)
+            assert pair.passages == source.passages
