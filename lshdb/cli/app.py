@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "init": "adding",
     "add": "adding",
     "query": "querying",
+    "passages": "passages",
     "pairs": "joining",
     "clusters": "joining",
     "dedup": "deduplicating",

@@ -176,6 +176,7 @@ def info(at: DatabaseFile = DATABASE, form: Form = TEXT) -> None:
         "sketch": s.sketch,
         "seed": s.seed,
         "content": s.content,
+        "passages": s.passages,
         "bytes": info.bytes,
     }
     write_record(record, form)

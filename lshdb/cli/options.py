@@ -303,6 +303,13 @@ def seed_given(text: str) -> str:
     return text
 
 
+def passages_given(text: str) -> str:
+    """Words of the shortest passage from the command line, `off` for none, as digits."""
+    if text != "off" and re.fullmatch(r"[0-9]{1,9}", text) is None:
+        raise typer.BadParameter(f"{text!r} is not a number of words and not off")
+    return "0" if text == "off" else text
+
+
 @dataclass(frozen=True, slots=True)
 class NewSettings:
     """The options that say what a new file is made with; None where one is not given."""
@@ -348,12 +355,22 @@ class NewSettings:
             "[default: 1]",
         ),
     ] = None
+    passages: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORDS",
+            parser=passages_given,
+            help="Index copied passages too: every run of so many words is found. [default: off]",
+        ),
+    ] = None
 
     def given(self) -> dict[str, Any]:
         """What the library is given: an integer for the seed, unless it is `random`."""
         given = asdict(self)
         if self.seed is not None and self.seed != "random":
             given["seed"] = int(self.seed)
+        if self.passages is not None:
+            given["passages"] = int(self.passages)
         return given
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lshdb.cli.messages import message, progress_bar, shape, tell_low_recall
-from lshdb.cli.options import DATABASE, Bands, Construction, DatabaseFile, Rows
+from lshdb.cli.options import DATABASE, Bands, Construction, DatabaseFile, Rows, passages_given
 from lshdb.cli.running import INTERRUPTED, failed
 
 
@@ -24,10 +24,19 @@ def reindex(
     bands: Bands = None,
     rows: Rows = None,
     construction: Construction = None,
+    passages: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORDS|off",
+            parser=passages_given,
+            help="Make the index of passages for runs of so many words, or delete it. "
+            "[default: as it is]",
+        ),
+    ] = None,
 ) -> None:
-    """Rebuild the index for another threshold, recall or shape.
+    """Rebuild the index for another threshold, recall or shape, or for passages.
 
-    It is built from the stored signatures; the documents are not needed again. Others can query
+    It is built from what is stored: signatures, and contents for passages. Others can query
     meanwhile, with the old index, and not add. If it fails or is interrupted, the file is as
     before. Shingles, permutations, sketch and seed cannot change.
 
@@ -43,6 +52,7 @@ def reindex(
                     bands=bands,
                     rows=rows,
                     construction=construction,
+                    passages=None if passages is None else int(passages),
                     on_progress=progress,
                 )
         except KeyboardInterrupt:

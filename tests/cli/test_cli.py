@@ -190,7 +190,7 @@ def test_init_makes_what_is_asked_for_and_info_tells_it(command: Command) -> Non
     info = command.done("info", "--json", says="").record
     assert list(info) == [
         *("documents", "empty", "threshold", "recall", "shingle", "permutations", "bands", "rows"),
-        *("construction", "sketch", "seed", "content", "bytes"),
+        *("construction", "sketch", "seed", "content", "passages", "bytes"),
     ]
     bands, rows = info["bands"], info["rows"]
     assert bands * rows <= 64

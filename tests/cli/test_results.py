@@ -53,8 +53,24 @@ INFO = {
     "sketch": str,
     "seed": int,
     "content": bool,
+    "passages": int,
     "bytes": int,
 }
+PASSAGE = {
+    "start": int,
+    "end": int,
+    "line": int,
+    "end_line": int,
+    "stored_start": int,
+    "stored_end": int,
+    "stored_line": int,
+    "stored_end_line": int,
+    "passage_words": int,
+    "similarity": float,
+    "text": str,
+}
+COPIED = {"query": str, "key": str, "coverage": float, "stored_coverage": float, "words": int}
+COPIED_PAIR = {"a": str, "b": str, "words": int, "a_coverage": float, "b_coverage": float}
 SHOWN = {
     "key": str,
     "doc_id": int,
@@ -131,6 +147,16 @@ COMMANDS: dict[str, tuple[list[str], dict[str, type], list[str]]] = {
         CONTAINED,
         ["containment", "similarity", "exact", "key"],
     ),
+    "passages": (
+        ["passages", "-d", "texts.db", "--key", KEY],
+        COPIED | PASSAGE,
+        ["coverage", "key", "passage_words", "line", "stored_line", "text"],
+    ),
+    "all passages": (
+        ["passages", "-d", "texts.db", "--all"],
+        COPIED_PAIR | PASSAGE,
+        ["words", "a", "b", "passage_words", "line", "stored_line", "text"],
+    ),
     "buckets": (["buckets", "--top", "5"], BUCKET, list(BUCKET)),
     "sql": (["sql", STATEMENT], VALUES, []),
     "info": (["info"], INFO, []),
@@ -149,6 +175,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, type], list[str]]] = {
     ),
 }
 """The arguments of a command, the columns of its rows, and those that its text shows as lines."""
+OTHER_FILES = {"check": "damaged.db", "passages": "texts.db"}
 OTHERS = {"init", "add", "remove", "dedup", "reindex", "backup", "serve", "spark-dedup"}
 """Commands whose results are not rows: files, and counts of what was done."""
 Row = dict[str, Any]
@@ -160,6 +187,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with lshdb.open(directory / "lsh.db", threshold=0.6, shingle="set") as db:
         db.add_many([(KEY, [*range(9)]), ("b", [*range(10)]), ("c", [*range(2, 10)])])
         db.backup(directory / "damaged.db")
+    with lshdb.open(directory / "texts.db", passages=3) as db:
+        db.add("zero", "zero one two three")
+        db.add_many([(KEY, "one two three four, \x1b[31m five"), ("b", "Two, three,\nfour FIVE")])
     with inspection.sqlite(directory / "damaged.db") as damaged:
         damaged.execute("DROP VIEW buckets")
         damaged.execute("DELETE FROM bands WHERE doc_id = 1")
@@ -281,7 +311,7 @@ def test_a_format_that_is_not_known_is_refused_before_any_work(name: str, direct
         assert reason.startswith(f"--output {wrong}: the name must end in .csv")
     reason = command.fails(*arguments, "--json", "-o", "rows.csv", status=2)
     assert reason == "give one of --json, --csv and --output"
-    (directory / "own.csv").symlink_to("damaged.db" if name == "check" else "lsh.db")
+    (directory / "own.csv").symlink_to(OTHER_FILES.get(arguments[0], "lsh.db"))
     assert "is the same file as" in command.fails(*arguments, "-o", "own.csv", status=2)
     (directory / "own.csv").unlink()
     assert sorted(directory.iterdir()) == before

@@ -1,0 +1,237 @@
+"""The command passages: which runs of words are copied, and from where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from lshdb.cli.documents import Failures, content_of_file, reader_for
+from lshdb.cli.messages import message
+from lshdb.cli.options import (
+    DATABASE,
+    FIELDS,
+    TEXT,
+    DatabaseFile,
+    Fields,
+    Form,
+    completed_keys,
+    key_given,
+)
+from lshdb.cli.results import columns_of, write_results
+from lshdb.cli.running import FAILED
+
+if TYPE_CHECKING:
+    from lshdb.database import Database
+    from lshdb.model import CopiedPassage, PassagePair, Passages
+
+_COMMON_SHOWN: Final = 5
+
+
+def passages(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE | -",
+            help="A text, or a table or JSON lines whose rows are texts; - is standard input.",
+        ),
+    ] = None,
+    at: DatabaseFile = DATABASE,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            parser=key_given,
+            autocompletion=completed_keys,
+            help="A stored document, by its key; it is not among its own sources.",
+        ),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All pairs of stored documents that share a passage.")
+    ] = False,
+    least: Annotated[
+        int | None,
+        typer.Option(metavar="WORDS", help="Shortest passage. [default: what the index finds]"),
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(min=1, help="Maximum number of documents or pairs. [default: all]"),
+    ] = None,
+    gap: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="WORDS", help="Join passages with at most so many words between."
+        ),
+    ] = 0,
+    common: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="DOCUMENTS",
+            help="What stands in more documents does not count. [default: 100]",
+        ),
+    ] = None,
+    base: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="A text that everyone may have, which does not count; repeatable."
+        ),
+    ] = None,
+    fail_if_found: Annotated[
+        bool, typer.Option("--fail-if-found", help="Exit with status 1 if a passage is found.")
+    ] = False,
+    fields: Fields = FIELDS,
+    form: Form = TEXT,
+) -> None:
+    """Find which passages of a text stand in stored documents.
+
+    The index of passages finds every run of words that both have, from a length on that is given
+    when it is made: lshdb init --passages 8, or lshdb reindex --passages 8. Case and punctuation
+    do not matter. With char shingles it finds runs of characters.
+
+    A line is a passage: the share of the text that its document has, the document's key, the
+    passage's words, its line in the text and in the document, and its text. The document that
+    has most of the text comes first.
+
+    Example: lshdb passages essay.txt -d essays.db --base task.txt
+    """
+    import lshdb
+
+    if sum((file is not None, key is not None, everything)) != 1:
+        raise lshdb.UsageError("give one of FILE, -, --key KEY and --all")
+    failures = Failures()
+    with at.reading(form) as database:
+        texts = tuple(str(content_of_file(database, name)) for name in base or ())
+        asked: dict[str, Any] = {
+            "least": least,
+            "top": top,
+            "gap": gap,
+            "common": common,
+            "base": texts,
+        }
+        found = _Found()
+        if everything:
+            _write_pairs(found.counted(database.passage_pairs(**asked)), form)
+        else:
+            queries = _queries(database, file, key, fields, failures)
+            rows = _rows(database, queries, found, asked)
+            _write_passages(rows, form, several=key is None and _is_table(file))
+    if failures.count or (fail_if_found and found.count):
+        raise typer.Exit(FAILED)
+
+
+class _Found:
+    """How many documents or pairs were found."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def counted(self, pairs: Iterable[PassagePair]) -> Iterator[PassagePair]:
+        """The pairs, counted as they come."""
+        for pair in pairs:
+            self.count += 1
+            yield pair
+
+
+def _is_table(file: str | None) -> bool:
+    from lshdb.sources.paths import STDIN, format_of
+
+    return file is not None and file != STDIN and format_of(file) != "text"
+
+
+def _queries(
+    database: Database, file: str | None, key: str | None, fields: Fields, failures: Failures
+) -> Iterator[tuple[str, str | None]]:
+    """What is asked about: the key of each text, and the text; None for a stored one."""
+    if key is not None:
+        yield key, None
+        return
+    from lshdb.sources.records import Failure
+
+    assert file is not None
+    for document in reader_for(database, fields, auto_key=True, stdin_key="-").read([file]):
+        if isinstance(document, Failure):
+            failures.tell(document)
+        elif isinstance(document.content, str):
+            yield document.key, document.content
+
+
+def _rows(
+    database: Database,
+    queries: Iterable[tuple[str, str | None]],
+    found: _Found,
+    asked: dict[str, Any],
+) -> Iterator[tuple[object, ...]]:
+    from lshdb.search.limits import COMMON
+
+    for key, text in queries:
+        result = database.passages(text, key=key if text is None else None, **asked)
+        found.count += len(result)
+        _tell(key, result, asked["common"] or COMMON)
+        for source in result:
+            totals = (key, source.key, source.coverage, source.stored_coverage, source.words)
+            for passage in source.passages:
+                yield *totals, *_cells(passage)
+
+
+def _tell(key: str, result: Passages, common: int) -> None:
+    """Say what was not looked for."""
+    if not result.words:
+        message(f"{key}: shorter than {result.shortest} {result.unit}s: no passage can be found")
+    documents = f"{common:,} document{'' if common == 1 else 's'}"
+    for one in result.common[:_COMMON_SHOWN]:
+        lines = f"line {one.line}"
+        if one.end_line > one.line:
+            lines = f"lines {one.line} to {one.end_line}"
+        message(
+            f"{key}: {one.words:,} {result.unit}s in more than {documents} do not count: {lines}"
+        )
+    if len(result.common) > _COMMON_SHOWN:
+        message(f"{key}: and {len(result.common) - _COMMON_SHOWN:,} more such passages")
+
+
+def _cells(passage: CopiedPassage) -> tuple[object, ...]:
+    """A passage as the last cells of a row, as `_columns` names them."""
+    return tuple(getattr(passage, name) for name in _columns())
+
+
+def _columns() -> dict[str, type]:
+    from lshdb.model import CopiedPassage
+
+    return columns_of(CopiedPassage)
+
+
+def _renamed(columns: dict[str, type]) -> dict[str, type]:
+    """The columns of a passage, beside those of its document."""
+    return {"passage_words" if name == "words" else name: of for name, of in columns.items()}
+
+
+def _write_passages(rows: Iterator[tuple[object, ...]], form: Form, *, several: bool) -> None:
+    totals = {"query": str, "key": str, "coverage": float, "stored_coverage": float, "words": int}
+    shown = ("coverage", "key", "passage_words", "line", "stored_line", "text")
+    write_results(
+        totals | _renamed(_columns()),
+        rows,
+        form,
+        shown=("query", *shown) if several else shown,
+        counted=("passage", "passages"),
+        none="no passage of a stored document",
+    )
+
+
+def _write_pairs(pairs: Iterable[PassagePair], form: Form) -> None:
+    totals = {"a": str, "b": str, "words": int, "a_coverage": float, "b_coverage": float}
+    rows = (
+        (pair.a, pair.b, pair.words, pair.a_coverage, pair.b_coverage, *_cells(passage))
+        for pair in pairs
+        for passage in pair.passages
+    )
+    write_results(
+        totals | _renamed(_columns()),
+        rows,
+        form,
+        shown=("words", "a", "b", "passage_words", "line", "stored_line", "text"),
+        counted=("passage", "passages"),
+        none="no passage that two documents share",
+    )

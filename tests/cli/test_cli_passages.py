@@ -1,0 +1,99 @@
+"""The command passages: what it prints, in every form, and its exit status."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from helpers import Command
+
+SIEGE = "On the last of them the wells ran dry, and the garrison opened the gate at dawn."
+HARBOUR = "The harbour was the gift of a queen who never saw it in her life."
+
+
+@pytest.fixture
+def filled(command: Command) -> Command:
+    command.done("init", "--passages", "6")
+    lines = [{"id": "siege", "text": SIEGE}, {"id": "harbour", "text": HARBOUR}]
+    command.done("add", "-", stdin="".join(json.dumps(line) + "\n" for line in lines))
+    (command.directory / "essay.txt").write_text(
+        "Towns fall.\nTHE WELLS RAN DRY, and the garrison opened it.\n"
+        "The harbour was the gift of a queen.\n"
+    )
+    return command
+
+
+def test_a_line_is_a_passage(filled: Command) -> None:
+    assert filled.done("passages", "essay.txt").lines == [
+        "0.421053\tharbour\t8\t3\t1\tThe harbour was the gift of a queen",
+        "0.421053\tsiege\t8\t2\t1\tTHE WELLS RAN DRY, and the garrison opened",
+    ]
+    assert len(filled.done("passages", "essay.txt", "--top", "1").lines) == 1
+    assert (
+        filled.done("passages", "-", stdin=SIEGE.upper()).lines[0].startswith("1.000000\tsiege\t17")
+    )
+    assert not filled.done("passages", "--key", "siege").lines
+
+
+def test_every_form_has_the_same_columns(filled: Command) -> None:
+    rows = [json.loads(line) for line in filled.done("passages", "essay.txt", "--json").lines]
+    assert [row["key"] for row in rows] == ["harbour", "siege"]
+    assert rows[1]["text"] == "THE WELLS RAN DRY, and the garrison opened"
+    assert (rows[1]["start"], rows[1]["stored_start"], rows[1]["line"]) == (12, 20, 2)
+    printed = list(csv.DictReader(filled.done("passages", "essay.txt", "--csv").lines))
+    assert [list(row) for row in printed] == [list(row) for row in rows]
+    filled.done("passages", "essay.txt", "-o", "found.parquet")
+    assert pq.read_table(filled.directory / "found.parquet").to_pylist() == rows
+
+
+def test_rows_of_a_table_are_texts(filled: Command) -> None:
+    lines = [
+        {"id": 7, "text": "It was the gift of a queen who never saw it."},
+        {"id": 8, "text": "No."},
+    ]
+    lines.append({"text": "On the last of them the wells"})
+    (filled.directory / "test.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = filled("passages", "test.jsonl")
+    assert [line.split("\t")[::2][:2] for line in found.lines] == [
+        ["7", "harbour"],
+        ["test.jsonl:3", "siege"],
+    ]
+    assert found.err.startswith("8: shorter than 6 words")
+
+
+def test_fail_if_found_is_told_by_the_exit_status(filled: Command) -> None:
+    assert filled("passages", "essay.txt", "--fail-if-found").status == 1
+    assert (
+        filled("passages", "-", "--fail-if-found", stdin="Something else altogether.").status == 0
+    )
+    assert filled("passages", "--all", "--fail-if-found").status == 0
+
+
+def test_all_pairs_and_what_does_not_count(filled: Command) -> None:
+    filled.done("add", "essay.txt")
+    pairs = filled.done("passages", "--all").lines
+    assert [line.split("\t")[:4] for line in pairs] == [
+        ["8", "siege", "essay.txt", "8"],
+        ["8", "harbour", "essay.txt", "8"],
+    ]
+    (filled.directory / "task.txt").write_text("Quote: " + HARBOUR)
+    assert len(filled.done("passages", "--all", "--base", "task.txt").lines) == 1
+    common = filled("passages", "--key", "siege", "--common", "1")
+    assert not common.out
+    assert "siege: 8 words in more than 1 document do not count: line 1" in common.err
+
+
+def test_what_cannot_be_is_refused(filled: Command) -> None:
+    assert filled("passages").status == 2
+    assert filled("passages", "essay.txt", "--all").status == 2
+    assert "least 5 is below 6" in filled("passages", "essay.txt", "--least", "5").err
+    assert "missing.txt" in filled("passages", "essay.txt", "--base", "missing.txt").err
+    assert "3 to 1000" in filled("reindex", "--passages", "2").err
+    assert "not a number of words" in filled("reindex", "--passages", "some").err
+    filled.done("reindex", "--passages", "off")
+    refused = filled("passages", "essay.txt")
+    assert (refused.status, "no index of passages" in refused.err) == (2, True)
+    filled.done("reindex", "--passages", "8")
+    assert len(filled.done("passages", "essay.txt").lines) == 2
