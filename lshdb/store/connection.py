@@ -388,6 +388,12 @@ def _what_is_there(path: Path) -> str:
     import difflib
 
     try:
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        return str(error.strerror).lower()
+    try:
         names = [other.name for other in path.parent.iterdir() if other.is_file()]
     except FileNotFoundError:
         return f"there is no directory {path.parent}"
