@@ -47,14 +47,23 @@ def test_the_copy_is_one_file_with_all_that_is_in_the_log(db: lshdb.Database, pa
 
 def test_a_copy_while_another_process_writes(tmp_path: Path) -> None:
     """Each copy has whole batches, has at least those before it, and takes finite time."""
-    lshdb_ = Command(tmp_path)
-    writer = lshdb_.start("add", "-", "--json", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    program = (
+        "from lshdb.cli.app import main; from lshdb.ingest import batches; "
+        "batches._BATCH_DOCUMENTS = 2_000; main()"
+    )
+    writer = subprocess.Popen(
+        [sys.executable, "-c", program, "add", "-", "--json"],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
     assert writer.stdin is not None
     sizes: list[int] = []
     line = 0
     path = tmp_path / "lsh.db"
     while len(sizes) < 6 or sizes[-1] == sizes[0]:
-        for _ in range(12_000):
+        for _ in range(4_000):
             text = f"document {line} of a stream {line * 7} that goes on {line % 13}"
             writer.stdin.write(b'{"id": %d, "text": "%s"}\n' % (line, text.encode()))
             line += 1
