@@ -203,7 +203,7 @@ def add(
                     progress(reader.bytes_read, documents=total.documents)
 
                 database.add_files(
-                    chain(paths, also),
+                    paths if files_from is None else chain(paths, also),
                     reader,
                     on_batch=written,
                     on_failure=failures.tell,

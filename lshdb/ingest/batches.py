@@ -34,7 +34,7 @@ _BATCH_BYTES: Final = 240_000_000
 _BATCH_SECONDS: Final = 5.0
 """How long a batch is read: a document of a slow stream waits no longer for others."""
 _AHEAD: Final = 60_000_000
-_AHEAD_OF_FILES: Final = 20_000_000
+_AHEAD_OF_FILES: Final = 10_000_000
 """Bytes of documents in memory: read, being signed, or signed and not written yet; of files less
 will do, for they are read on whenever a part was written."""
 _BAND_ROW: Final = 64
