@@ -660,6 +660,8 @@ class Database:
         from lshdb.search.limits import COMMON
         from lshdb.search.passages import PassageQuery, find_passages
 
+        check_given(text=text, key=key, least=least, top=top, common=common)
+        check_needed(gap=gap, base=base)
         common = COMMON if common is None else common
         query = PassageQuery(text, key, least, top, gap, common, tuple(base))
         return find_passages(self._store, query)
@@ -692,6 +694,9 @@ class Database:
         from lshdb.search.limits import COMMON
         from lshdb.search.passages import PairsQuery, passage_pairs
 
+        self._store.check_open()
+        check_given(least=least, top=top, common=common)
+        check_needed(gap=gap, base=base)
         common = COMMON if common is None else common
         return passage_pairs(self._store, PairsQuery(least, top, gap, common, tuple(base)))
 

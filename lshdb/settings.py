@@ -57,11 +57,11 @@ def _are_texts(value: object) -> bool:
 
 
 _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
-    "key prefix statement where": ("a text", lambda value: isinstance(value, str)),
-    "paths metadata_fields": ("texts in a list or another iterable", _are_texts),
+    "key prefix statement text where": ("a text", lambda value: isinstance(value, str)),
+    "base paths metadata_fields": ("texts in a list or another iterable", _are_texts),
     "keys documents": ("a list or another iterable", _is_stream),
     "digests": ("a list", lambda value: isinstance(value, Sequence)),
-    "top most workers sample seed permutations": (
+    "top most least gap common workers sample seed permutations": (
         "an integer",
         lambda value: isinstance(value, Integral),
     ),

@@ -399,12 +399,11 @@ def test_the_command_tells_what_it_did(command: Command) -> None:
         "0.4",
         says="lsh.db has threshold 0.4, 27 bands of 2 rows, recall 0.99 already: nothing to do\n",
     )
-    command.done(
-        "reindex",
-        "--construction",
-        "or 4, and 2",
-        says="lsh.db reindexed: threshold 0.4, 8 bands of 1 rows (or 4, and 2), recall 0.757596; "
-        "2 documents\n",
+    warned, done = command.done("reindex", "--construction", "or 4, and 2").err.splitlines()
+    assert "finds 75.76% of the pairs at similarity 0.4" in warned
+    assert done == (
+        "lsh.db reindexed: threshold 0.4, 8 bands of 1 rows (or 4, and 2), recall 0.757596; "
+        "2 documents"
     )
     shown, status = command.on_terminal("reindex", "--recall", "0.9")
     assert status == 0
