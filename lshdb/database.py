@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lshdb.maintenance.findings import CheckReport, OnProgress
-    from lshdb.model import Line, OnSimilar, Reindexed, Skipped
+    from lshdb.model import Line, OnSimilar, Reindexed, Skipped, SyncReport
     from lshdb.search.pairs import PairBlock
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.sources.readers import Reader
@@ -228,6 +228,63 @@ class Database:
             on_batch=on_batch,
             on_failure=on_failure,
             on_skip=on_skip,
+        )
+
+    def sync(
+        self,
+        directories: Sequence[str],
+        reader: Reader | None = None,
+        *,
+        dry_run: bool = False,
+        on_batch: Callable[[AddReport], None] | None = None,
+        on_failure: Callable[[Failure], None] | None = None,
+        workers: int | None = None,
+    ) -> SyncReport:
+        """Bring the database in line with directories, as `lshdb sync` does.
+
+        Text files that are new are added, those that changed updated, and documents whose files
+        are gone removed; one whose file was moved gets the new key, and keeps its doc_id. Only
+        documents that were read from files below the directories are touched.
+
+        It may be interrupted, and run several times at once: each batch is a transaction, and
+        what is left to do is done when it is run again.
+
+        Args:
+            directories: each with all below it.
+            reader: which files are read, how, and what their keys are; None for what `lshdb sync`
+                does without options.
+            dry_run: change nothing; `SyncReport.changes` has what would happen.
+            on_batch: as for `add_many`.
+            on_failure: called with each file and directory that cannot be read; its documents
+                stay.
+            workers: as for `add_many`.
+
+        Raises:
+            InputError: there is no such directory; nothing is changed.
+            UsageError: it is not a directory, or the database holds sets.
+            StoreError: writing failed; the batches before stay.
+
+        >>> import lshdb
+        >>> from pathlib import Path
+        >>> Path("notes").mkdir()
+        >>> _ = Path("notes/fox.txt").write_text("The fox and the grapes")
+        >>> with lshdb.open("fables.db") as db:
+        ...     first = db.sync(["notes"])
+        ...     _ = Path("notes/fox.txt").rename("notes/grapes.txt")
+        ...     second = db.sync(["notes"])
+        >>> first.added, second.added, second.moved
+        (1, 0, 1)
+        """
+        from lshdb.ingest.sync import sync
+
+        return sync(
+            self._store,
+            directories,
+            reader,
+            dry_run=dry_run,
+            on_batch=on_batch,
+            on_failure=on_failure,
+            workers=workers,
         )
 
     def add_table(

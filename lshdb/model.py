@@ -610,6 +610,62 @@ class AddReport:
 
 
 @dataclass(frozen=True, slots=True)
+class FileState:
+    """What says whether a file has changed since it was read.
+
+    Attributes:
+        size: in bytes.
+        mtime_ns: when it was changed last, in nanoseconds since 1970; None if that was so shortly
+            before that it may have changed again at the same time.
+    """
+
+    size: int
+    mtime_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncChange:
+    """What `sync` does with one document.
+
+    Attributes:
+        action: what happens.
+        key: the document's, after it.
+        moved_from: the key before, where the file was moved.
+    """
+
+    action: Literal["add", "update", "move", "remove"]
+    key: str
+    moved_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What became of the files in directories and the documents of them.
+
+    Attributes:
+        added, updated, moved, removed, unchanged: one count for each document; one whose key was
+            written in another way before is counted as moved besides.
+        failed: files and directories that could not be read; their documents stay as they are.
+        empty: of the documents written, those without a shingle: similar to nothing.
+        replaced: of the files read, those with bytes that are not Unicode.
+        left: documents with keys below the directories that came from no file, as far as the
+            database knows: they stay.
+        changes: in a dry run, each change, in the order of the keys.
+    """
+
+    added: int = 0
+    updated: int = 0
+    moved: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    failed: int = 0
+    empty: int = 0
+    replaced: int = 0
+    left: int = 0
+    changes: tuple[SyncChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Bucket:
     """One bucket of one band, with how many documents are in it."""
 

@@ -52,6 +52,14 @@ CREATE TABLE fingerprints (
     PRIMARY KEY (fingerprint, doc_id, position)
 ) STRICT, WITHOUT ROWID;
 
+-- Documents that were read from text files, and the state of each file then: sync reads again what
+-- has another one, and removes what has a row here and no file any more.
+CREATE TABLE files (
+    doc_id   INTEGER PRIMARY KEY REFERENCES documents (doc_id),
+    size     INTEGER NOT NULL,                        -- bytes
+    mtime_ns INTEGER                                  -- NULL: it was changing when it was read
+) STRICT;
+
 CREATE VIEW buckets AS
     SELECT band_no, bucket_key, count(*) AS documents
     FROM bands

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from lshdb.cli.documents import Failures, reader_for
+from lshdb.cli.documents import Failures, reader_for, tell_passed_over
 from lshdb.cli.messages import message, progress_bar, shape, tell, tell_low_recall
 from lshdb.cli.options import (
     DATABASE,
@@ -259,9 +259,7 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
         message(f"empty: {total.empty:,} without a shingle, similar to nothing")
     if replaced:
         tell(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
-    over = [f"{amount:,} {kind}" for kind, amount in passed_over.items() if amount]
-    if over:
-        message(f"passed over: {', '.join(over)}")
+    tell_passed_over(passed_over)
 
 
 def remove(

@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "pairs": "joining",
     "clusters": "joining",
     "dedup": "deduplicating",
+    "sync": "syncing",
     "remove": "adding",
     "compare": "comparing",
     "show": "looking",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from lshdb.cli.messages import tell
+from lshdb.cli.messages import message, tell
 from lshdb.cli.options import FIELDS, Fields
 
 if TYPE_CHECKING:
@@ -36,6 +37,13 @@ def content_of_file(database: Database, name: str, encoding: str | None = None) 
     if reader.replaced:
         tell(f"{printable_path(name)} is not {encoding or 'UTF-8'}; bad bytes are replaced")
     return content
+
+
+def tell_passed_over(counts: Mapping[str, int]) -> None:
+    """Note what was not read of directories, by the reason."""
+    over = [f"{amount:,} {kind}" for kind, amount in counts.items() if amount]
+    if over:
+        message(f"passed over: {', '.join(over)}")
 
 
 class Failures:

@@ -117,7 +117,7 @@ def sql(
 ) -> None:
     """Run a SELECT on the file's tables and views.
 
-    Tables: settings, documents, signatures, bands. Views: buckets, bucket_members,
+    Tables: settings, documents, signatures, bands, files. Views: buckets, bucket_members,
     candidate_pairs. Functions besides SQLite's: lsh_similarity(signature, signature), the
     estimated similarity, and lsh_shingles(content), the distinct shingles as a JSON array.
 

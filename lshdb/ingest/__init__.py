@@ -9,5 +9,5 @@ In: documents and blocks of rows (lshdb.sources). Out: the file with them, a rep
     writing     a signed part to rows: new, changed, unchanged
     dedup       decides which documents are similar to none that is kept, and writes those
 
-Doors: add, batches, dedup, parts, writing.
+Doors: add, batches, dedup, parts, sync, writing.
 """

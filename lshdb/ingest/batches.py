@@ -16,13 +16,13 @@ from typing import Final, TypeAlias
 from lshdb.errors import ContentError
 from lshdb.ingest.parts import Part, SignedPart
 from lshdb.ingest.workers import Pending, Workers
-from lshdb.model import Content, Document, Settings
+from lshdb.model import Content, Document, FileState, Settings
 from lshdb.shingling.content import cleaned
 from lshdb.sources.metadata import to_json
-from lshdb.sources.records import Block, Failure, Lines, Rows, key_fault
+from lshdb.sources.records import Block, Failure, Lines, Rows, TextFile, key_fault
 from lshdb.store.store import Store
 
-Item: TypeAlias = Document | tuple[str, Content] | Block | Failure
+Item: TypeAlias = Document | TextFile | tuple[str, Content] | Block | Failure
 """What is added: documents, also as pairs of key and content, or blocks; failures are counted."""
 
 _BATCH_DOCUMENTS: Final = 32_000
@@ -161,6 +161,7 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
     """Cut a stream into parts; each with its number of documents and about its bytes."""
     documents: list[tuple[str, Content]] = []
     metadata: list[str | None] = []
+    files: list[tuple[str, FileState]] = []
     size = 0
     begun = time.monotonic()
     for item in items:
@@ -171,8 +172,8 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
             or len(documents) >= _BATCH_DOCUMENTS
             or time.monotonic() - begun > _BATCH_SECONDS
         ):
-            yield _part(documents, metadata), len(documents), size
-            documents, metadata, size = [], [], 0
+            yield _part(documents, metadata, files), len(documents), size
+            documents, metadata, files, size = [], [], [], 0
         if isinstance(item, Lines | Rows):
             yield Part(block=item), item.count, item.size
         elif isinstance(item, Failure):
@@ -180,16 +181,23 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
         else:
             if not documents:
                 begun = time.monotonic()
+            if isinstance(item, TextFile):
+                files.append((item.document.key, item.state))
+                item = item.document
             key, content, other = _checked(item, settings)
             documents.append((key, content))
             metadata.append(other)
             size += _memory(content) + len(other or "") + _OBJECTS
     if documents:
-        yield _part(documents, metadata), len(documents), size
+        yield _part(documents, metadata, files), len(documents), size
 
 
-def _part(documents: list[tuple[str, Content]], metadata: list[str | None]) -> Part:
-    return Part(documents, metadata=metadata if any(metadata) else ())
+def _part(
+    documents: list[tuple[str, Content]],
+    metadata: list[str | None],
+    files: list[tuple[str, FileState]],
+) -> Part:
+    return Part(documents, metadata=metadata if any(metadata) else (), files=files)
 
 
 def _memory(content: Content) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from lshdb.errors import ContentError
-from lshdb.model import Content, Settings
+from lshdb.model import Content, FileState, Settings
 from lshdb.shingling.content import cleaned, digests, encoded
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import to_json
@@ -25,12 +25,14 @@ class Part:
         block: lines or rows, not parsed yet.
         sign: whether signatures are wanted; else only digests.
         metadata: of the documents, as stored; none here where no document has any.
+        files: of the documents that are text files, the keys and states.
     """
 
     documents: Sequence[tuple[str, Content]] = ()
     block: Block | None = None
     sign: bool = True
     metadata: Sequence[str | None] = ()
+    files: Sequence[tuple[str, FileState]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class SignedPart:
         replaced: how many had bytes or code units that are not Unicode.
         places: where they came as a block, the place of each one's line or row in it, from 0.
         metadata: of the documents, as stored; none here where no document has any.
+        files: of the documents that are text files, the keys and states.
     """
 
     keys: Sequence[str]
@@ -57,6 +60,7 @@ class SignedPart:
     replaced: int
     places: Sequence[int] = ()
     metadata: Sequence[str | None] = ()
+    files: Sequence[tuple[str, FileState]] = ()
 
     def metadata_at(self, places: Sequence[int]) -> list[str | None]:
         """The metadata of the documents at some places."""
@@ -114,4 +118,4 @@ def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> Si
     stored = [] if part.sign and not settings.content else forms
     if not any(metadata):
         metadata = []
-    return SignedPart(keys, stored, own, signed, failures, replaced, places, metadata)
+    return SignedPart(keys, stored, own, signed, failures, replaced, places, metadata, part.files)

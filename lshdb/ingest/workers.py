@@ -223,7 +223,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _request(part: Part) -> bytes:
     """A part as a worker gets it: without what only this process needs."""
     if part.block is None:
-        part = replace(part, documents=[("", one) for _, one in part.documents], metadata=())
+        part = replace(
+            part, documents=[("", one) for _, one in part.documents], metadata=(), files=()
+        )
     return pickle.dumps(part, 5)
 
 
@@ -242,7 +244,7 @@ def _whole(reply: SignedPart, part: Part, settings: Settings) -> SignedPart:
     if not settings.shingling.of_sets and (settings.content or not part.sign):
         stored = cast("list[str]", [content for _, content in part.documents])
     keys = [key for key, _ in part.documents]
-    return replace(reply, keys=keys, stored=stored, metadata=part.metadata)
+    return replace(reply, keys=keys, stored=stored, metadata=part.metadata, files=part.files)
 
 
 def _send(pipe: BinaryIO, message: bytes | None) -> None:

@@ -40,6 +40,11 @@ class Writer:
 
     def write(self, part: SignedPart) -> None:
         """Write documents and signatures; their band rows wait for those of the other parts."""
+        self._write(part)
+        if part.files:
+            self._store.set_files(part.files)
+
+    def _write(self, part: SignedPart) -> None:
         # To try it is quicker than to look first which keys there are.
         if self._hopeful and part.signed is not None and self._write_new(part):
             return
@@ -217,8 +222,10 @@ def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int,
 def unindex(store: Store, doc_ids: Sequence[int]) -> None:
     """Delete the signatures, band rows and fingerprints of documents.
 
-    They are found again from the signatures and contents, which are still there.
+    They are found again from the signatures and contents, which are still there. Nor are the
+    documents any longer what was read from a file.
     """
+    store.forget_files(doc_ids)
     with_signature, signatures = store.signatures(np.array(doc_ids, dtype=np.int64))
     settings = store.settings
     keys = bucket_keys(signatures, settings.construction, settings.seed)

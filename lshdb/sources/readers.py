@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import codecs
 import os
+import stat
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -16,7 +18,7 @@ from itertools import chain
 from typing import BinaryIO, Final, TypeAlias
 
 from lshdb.errors import InputError, UsageError
-from lshdb.model import Content, Document
+from lshdb.model import Content, Document, FileState
 from lshdb.shingling.content import LARGEST
 from lshdb.sources.compression import compression_of
 from lshdb.sources.paths import (
@@ -36,6 +38,7 @@ from lshdb.sources.records import (
     Parsed,
     RecordParser,
     Rows,
+    TextFile,
     documents_among,
 )
 from lshdb.sources.text_rows import (
@@ -48,7 +51,7 @@ from lshdb.sources.text_rows import (
 from lshdb.sources.walking import PassedOver, Rules, walk
 from lshdb.store.guard import is_open
 
-Item: TypeAlias = Document | Failure | Block
+Item: TypeAlias = Document | TextFile | Failure | Block
 
 _BINARY: Final = "a binary file (it has NUL bytes)"
 _BINARY_PROBE: Final = 8192
@@ -62,6 +65,8 @@ _ENCODINGS: Final = {
 }
 """Byte order marks, and the encodings that they stand for."""
 _LONGEST_BOM: Final = 4
+_SETTLED: Final = 2_000_000_000
+"""Nanoseconds after which a change of a file gives it another time, also in FAT."""
 
 
 class _BinaryInput(InputError):
@@ -141,6 +146,8 @@ class Reader:
         for item in self.items(paths):
             if isinstance(item, Lines | Rows):
                 yield from documents_among(parsed(item, self.parser))
+            elif isinstance(item, TextFile):
+                yield item.document
             else:
                 yield item
 
@@ -158,14 +165,14 @@ class Reader:
             with self._opened(path) as file:
                 return self.parser.content_of(self._text(file))
         except (InputError, OSError) as error:
-            raise InputError(f"{printable_path(path)}: {_reason(error)}") from error
+            raise InputError(f"{printable_path(path)}: {reason(error)}") from error
 
     def _directory(self, directory: str) -> Iterator[Item]:
         key, start = key_of(directory, self.root), len(os.path.join(directory, ""))
         for found in walk(directory, self.rules, self.passed_over):
             if isinstance(found, tuple):
                 path, error = found
-                yield Failure(printable_path(path), _reason(error))
+                yield Failure(printable_path(path), reason(error))
             else:
                 below = printable_path(found.path[start:])
                 yield from self._input(found.path, os.path.join(key, below))
@@ -178,15 +185,21 @@ class Reader:
                 if path == STDIN:
                     yield from self._stdin(file)
                 elif format == "text":
+                    state = state_of(os.stat(path))
                     text = self._text_document(file)
-                    yield Document(key_of(path, self.root) if key is None else key, text)
+                    document = Document(key_of(path, self.root) if key is None else key, text)
+                    yield document if state is None else TextFile(document, state)
                 else:
                     yield from self._blocks(file, path, format)
         except (InputError, OSError) as error:
             if key is not None and isinstance(error, _BinaryInput):
                 self.passed_over.binary += 1
             else:
-                yield Failure(printable_path(path), _reason(error))
+                yield Failure(printable_path(path), reason(error))
+
+    def file(self, path: str, key: str) -> Iterator[Item]:
+        """The document of a file in a directory, with this key; nothing if it is binary."""
+        return self._input(path, key)
 
     def _format_of(self, path: str) -> Format:
         if self.format != "auto":
@@ -315,6 +328,14 @@ def parsed(block: Block, parser: RecordParser) -> Iterator[tuple[int, Parsed]]:
     return parser.of_rows(block)
 
 
+def state_of(status: os.stat_result) -> FileState | None:
+    """The state of a file; None of what is no regular file."""
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    settled = time.time_ns() - status.st_mtime_ns > _SETTLED
+    return FileState(status.st_size, status.st_mtime_ns if settled else None)
+
+
 def _starting_object(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The chunks; InputError if the first that is not blank does not begin a JSON object."""
     begun = False
@@ -326,7 +347,8 @@ def _starting_object(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
-def _reason(error: InputError | OSError) -> str:
+def reason(error: InputError | OSError) -> str:
+    """Why something could not be read, in words."""
     if isinstance(error, OSError):
         return (error.strerror or str(error)).lower()
     return str(error)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from lshdb.errors import InputError
-from lshdb.model import Content, Document
+from lshdb.model import Content, Document, FileState
 from lshdb.shingling.content import without_surrogates
 from lshdb.sources.paths import escaped
 
@@ -36,6 +36,14 @@ class Failure:
 
     where: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """The document of a text file, and the state of the file before it was read."""
+
+    document: Document
+    state: FileState
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import DamagedFile, KeyNotFound, QueryError
-from lshdb.model import Bucket, Settings
+from lshdb.model import Bucket, FileState, Settings
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.store import statements as sql
 from lshdb.store.conditions import Condition, Parameters
@@ -55,6 +55,15 @@ class DocumentRow:
     metadata: str | None
     content: str | None
     signature: npt.NDArray[np.uint32] | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A document, and the state of the file that it was read from; None if it is of no file."""
+
+    doc_id: int
+    key: str
+    state: FileState | None
 
 
 class StoreReader:
@@ -193,6 +202,18 @@ class StoreReader:
             blobs = self._joined([row[1] for row in rows], DIGEST_BYTES, "digest", doc_ids[part])
             digests[part] = np.frombuffer(blobs, dtype=digests.dtype)
         return shingles, digests
+
+    def files_below(self, directory: str) -> list[StoredFile]:
+        """The documents whose keys begin with this text, in the order of their keys.
+
+        It ends with a slash, or is empty: then it stands for all keys.
+        """
+        end = directory[:-1] + chr(ord("/") + 1) if directory else "\U0010ffff"
+        return list(map(_stored_file, self._rows(sql.FILES_BELOW, directory, end)))
+
+    def files_of(self, doc_ids: Sequence[int]) -> list[StoredFile]:
+        """Those of these documents that are there."""
+        return list(map(_stored_file, self._rows(sql.FILES_OF, json.dumps(list(doc_ids)))))
 
     def lengths(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The lengths of these documents, in characters; in shingles without content: int64[n]."""
@@ -438,3 +459,11 @@ def _parts(doc_ids: npt.NDArray[np.int64]) -> Iterator[str]:
     """Documents as JSON arrays, some thousands in each."""
     for start in range(0, len(doc_ids), _AT_ONCE):
         yield json.dumps(doc_ids[start : start + _AT_ONCE].tolist())
+
+
+def _stored_file(row: tuple[SqlValue, ...]) -> StoredFile:
+    doc_id, key, is_file, size, mtime_ns = row
+    state = None
+    if is_file:
+        state = FileState(integer(size), None if mtime_ns is None else integer(mtime_ns))
+    return StoredFile(integer(doc_id), text(key), state)

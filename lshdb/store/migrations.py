@@ -37,10 +37,11 @@ class Step:
     reading: Iterable[str]
 
 
-_WITHOUT_PASSAGES: Final = (
+_FORMAT_3_EMPTY: Final = (
     "CREATE TEMP VIEW settings AS SELECT *, 0 AS passages FROM main.settings",
     """CREATE TEMP VIEW fingerprints AS
        SELECT 0 AS fingerprint, 0 AS doc_id, 0 AS position WHERE false""",
+    "CREATE TEMP VIEW files AS SELECT 0 AS doc_id, 0 AS size, NULL AS mtime_ns WHERE false",
 )
 
 _METADATA: Final = Step(
@@ -50,10 +51,10 @@ _METADATA: Final = Step(
     reading=(
         """CREATE TEMP VIEW documents AS
            SELECT doc_id, key, shingles, digest, NULL AS metadata, content FROM main.documents""",
-        *_WITHOUT_PASSAGES,
+        *_FORMAT_3_EMPTY,
     ),
 )
-_PASSAGES: Final = Step(
+_PASSAGES_AND_FILES: Final = Step(
     statements=(
         """ALTER TABLE settings ADD COLUMN passages INTEGER NOT NULL DEFAULT 0
            CHECK (passages = 0 OR passages BETWEEN 3 AND 1000)""",
@@ -63,12 +64,21 @@ _PASSAGES: Final = Step(
             position    INTEGER NOT NULL,
             PRIMARY KEY (fingerprint, doc_id, position)
         ) STRICT, WITHOUT ROWID""",
+        """CREATE TABLE files (
+            doc_id   INTEGER PRIMARY KEY REFERENCES documents (doc_id),
+            size     INTEGER NOT NULL,
+            mtime_ns INTEGER
+        ) STRICT""",
     ),
-    undo=("ALTER TABLE settings DROP COLUMN passages", "DROP TABLE fingerprints"),
-    reading=_WITHOUT_PASSAGES,
+    undo=(
+        "ALTER TABLE settings DROP COLUMN passages",
+        "DROP TABLE fingerprints",
+        "DROP TABLE files",
+    ),
+    reading=_FORMAT_3_EMPTY,
 )
 
-STEPS: Final = (_METADATA, _PASSAGES)
+STEPS: Final = (_METADATA, _PASSAGES_AND_FILES)
 """STEPS[0] leads from format 1 to 2, and so on."""
 
 

@@ -39,6 +39,21 @@ UPDATE_DOCUMENT: Final = """
 UPDATE_METADATA: Final = "UPDATE documents SET metadata = ?2 WHERE doc_id = ?1"
 DELETE_DOCUMENTS_FROM: Final = "DELETE FROM documents WHERE doc_id >= ?"
 DELETE_DOCUMENT: Final = "DELETE FROM documents WHERE doc_id = ?"
+SET_FILE: Final = """
+    INSERT OR REPLACE INTO files (doc_id, size, mtime_ns)
+    SELECT doc_id, ?2, ?3 FROM documents WHERE key = ?1"""
+DELETE_FILE: Final = "DELETE FROM files WHERE doc_id = ?"
+# From the index of keys alone: the rows of documents are not read.
+FILES_BELOW: Final = """
+    SELECT d.doc_id, d.key, f.doc_id IS NOT NULL, f.size, f.mtime_ns
+    FROM documents AS d LEFT JOIN files AS f USING (doc_id)
+    WHERE d.key >= ?1 AND d.key < ?2 ORDER BY d.key"""
+FILES_OF: Final = """
+    SELECT d.doc_id, d.key, f.doc_id IS NOT NULL, f.size, f.mtime_ns
+    FROM json_each(?) AS wanted
+    CROSS JOIN documents AS d ON d.doc_id = wanted.value
+    LEFT JOIN files AS f USING (doc_id)"""
+SET_KEY: Final = "UPDATE documents SET key = ?2 WHERE doc_id = ?1"
 INSERT_SIGNATURE: Final = "INSERT INTO signatures (doc_id, signature) VALUES (?, ?)"
 DELETE_SIGNATURE: Final = "DELETE FROM signatures WHERE doc_id = ?"
 INSERT_BAND: Final = "INSERT OR FAIL INTO bands (band_no, bucket_key, doc_id) VALUES (?1, ?2, ?3)"

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import DamagedFile, UsageError
-from lshdb.model import Settings
+from lshdb.model import FileState, Settings
 from lshdb.shingling.winnowing import Fingerprints
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
@@ -246,6 +246,18 @@ class Store(StoreReader):
         """Set the metadata of stored documents, named by their ids."""
         if documents:
             self._run_many(sql.UPDATE_METADATA, documents)
+
+    def set_files(self, files: Iterable[tuple[str, FileState]]) -> None:
+        """Note the files that stored documents were read from, by their keys."""
+        self._run_many(sql.SET_FILE, ((key, one.size, one.mtime_ns) for key, one in files))
+
+    def forget_files(self, doc_ids: Iterable[int]) -> None:
+        """Note that documents are no longer what was read from a file."""
+        self._run_many(sql.DELETE_FILE, [(doc_id,) for doc_id in doc_ids])
+
+    def set_key(self, doc_id: int, key: str) -> None:
+        """Give a stored document another key, which no other has."""
+        self._run_many(sql.SET_KEY, [(doc_id, key)])
 
     def delete(self, doc_ids: Sequence[int]) -> None:
         """Delete rows of documents; their signatures and bands are gone already."""

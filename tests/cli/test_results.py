@@ -71,6 +71,7 @@ PASSAGE = {
 }
 COPIED = {"query": str, "key": str, "coverage": float, "stored_coverage": float, "words": int}
 COPIED_PAIR = {"a": str, "b": str, "words": int, "a_coverage": float, "b_coverage": float}
+CHANGE: dict[str, type] = {"action": str, "key": str, "moved_from": str}
 SHOWN = {
     "key": str,
     "doc_id": int,
@@ -157,6 +158,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, type], list[str]]] = {
         COPIED_PAIR | PASSAGE,
         ["words", "a", "b", "passage_words", "line", "stored_line", "text"],
     ),
+    "sync": (["sync", "-d", "texts.db", "--dry-run", "notes"], CHANGE, list(CHANGE)),
     "buckets": (["buckets", "--top", "5"], BUCKET, list(BUCKET)),
     "sql": (["sql", STATEMENT], VALUES, []),
     "info": (["info"], INFO, []),
@@ -175,7 +177,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, type], list[str]]] = {
     ),
 }
 """The arguments of a command, the columns of its rows, and those that its text shows as lines."""
-OTHER_FILES = {"check": "damaged.db", "passages": "texts.db"}
+OTHER_FILES = {"check": "damaged.db", "passages": "texts.db", "sync": "texts.db"}
 OTHERS = {"init", "add", "remove", "dedup", "reindex", "backup", "serve", "spark-dedup"}
 """Commands whose results are not rows: files, and counts of what was done."""
 Row = dict[str, Any]
@@ -190,6 +192,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with lshdb.open(directory / "texts.db", passages=3) as db:
         db.add("zero", "zero one two three")
         db.add_many([(KEY, "one two three four, \x1b[31m five"), ("b", "Two, three,\nfour FIVE")])
+    (directory / "notes").mkdir()
+    for name in ("a", "b"):
+        (directory / "notes" / name).write_text(f"note {name}")
     with inspection.sqlite(directory / "damaged.db") as damaged:
         damaged.execute("DROP VIEW buckets")
         damaged.execute("DELETE FROM bands WHERE doc_id = 1")

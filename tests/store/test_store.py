@@ -39,6 +39,9 @@ EXPECTED_PLANS = {
     "DELETE_DOCUMENT": "SEARCH documents USING INTEGER PRIMARY KEY (rowid=?)",
     "DELETE_SIGNATURE": "SEARCH signatures USING INTEGER PRIMARY KEY (rowid=?)",
     "DELETE_BAND": "SEARCH bands USING PRIMARY KEY (band_no=? AND bucket_key=? AND doc_id=?)",
+    "SET_FILE": "SEARCH documents USING COVERING INDEX sqlite_autoindex_documents_1 (key=?)",
+    "FILES_BELOW": "SEARCH d USING COVERING INDEX sqlite_autoindex_documents_1 (key>? AND key<?)",
+    "FILES_OF": "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
     "CANDIDATES": "SEARCH b USING PRIMARY KEY (band_no=? AND bucket_key=?)",
     "FIRST_OF_BUCKET": "SEARCH bands USING PRIMARY KEY (band_no=? AND bucket_key=?)",
     "CONTENTS": "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
@@ -115,8 +118,9 @@ def test_tables_are_strict(path: Path) -> None:
     open_sets(path).close()
     listed = inspection.rows(path, "PRAGMA table_list")
     tables = {name: strict for _, name, kind, _, _, strict in listed if kind == "table"}
-    assert {name for name in tables if not str(name).startswith("sqlite_")} == {*inspection.TABLES}
-    assert all(tables[name] for name in inspection.TABLES)
+    own = {name for name in tables if not str(name).startswith("sqlite_")}
+    assert own == {*inspection.TABLES, "files"}
+    assert all(tables[name] for name in own)
 
 
 @pytest.mark.parametrize(

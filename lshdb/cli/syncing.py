@@ -1,0 +1,101 @@
+"""The command sync: the database in line with directories."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from operator import attrgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from lshdb.cli.documents import Failures, reader_for, tell_passed_over
+from lshdb.cli.messages import message, progress_bar, tell
+from lshdb.cli.options import DATABASE, TEXT, WALKING, DatabaseFile, Form, Strict, Walking
+from lshdb.cli.results import columns_of, write_record, write_results
+from lshdb.cli.running import FAILED, INTERRUPTED, failed
+
+
+def sync(
+    directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Directories.")],
+    at: DatabaseFile = DATABASE,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", "-n", help="Print what would happen, and change nothing."),
+    ] = False,
+    walking: Walking = WALKING,
+    strict: Strict = False,
+    form: Form = TEXT,
+) -> None:
+    """Bring the database in line with directories: add, update and remove documents.
+
+    Text files that are new are added, those that changed are updated, and documents whose files
+    are gone are removed. A file that was moved keeps its document, which gets the new key. A file
+    with the size and time that it had is not read again. What patterns exclude counts as gone.
+
+    Only documents that were read from text files below the directories are touched, by sync or by
+    add. Rows of tables are left to add, and what add read before this version is removed only
+    after a first sync has found its file.
+
+    Keys are those of add: paths from the current directory or --root DIR, so run it there again.
+
+    With --dry-run each change is a line: what happens (add, update, move or remove), the key, and
+    the key before a move. Else --json, --csv and --output give the counts.
+
+    Example: lshdb sync -d notes.db notes/ --dry-run
+
+    Example: lshdb sync -d /var/lib/notes.db --root /home /home/ann/notes
+    """
+    from lshdb.ingest.sync import check_directories
+    from lshdb.model import AddReport, SyncChange
+
+    form.check(at.db)
+    check_directories(directories)
+    failures = Failures()
+    with ExitStack() as stack:
+        if dry_run and not at.db.exists():
+            directory = Path(stack.enter_context(TemporaryDirectory(prefix="lshdb-")))
+            database = stack.enter_context(replace(at, db=directory / "none.db").open())
+        else:
+            database = stack.enter_context(at.open("read" if dry_run else "create"))
+        reader = reader_for(database, strict=strict, rules=walking.rules(), root=walking.root)
+        total = AddReport()
+        try:
+            with progress_bar("reading files") as progress:
+
+                def written(report: AddReport) -> None:
+                    nonlocal total
+                    total += report
+                    progress(total.documents)
+
+                report = database.sync(
+                    directories,
+                    reader,
+                    dry_run=dry_run,
+                    on_batch=written,
+                    on_failure=failures.tell,
+                )
+        except KeyboardInterrupt:
+            raise failed("interrupted; run it again to go on", INTERRUPTED) from None
+    if dry_run:
+        columns = columns_of(SyncChange)
+        rows = map(attrgetter(*columns), report.changes)
+        write_results(columns, rows, form, counted=("change", "changes"), none="nothing to do")
+    elif not form.is_text:
+        record = asdict(report)
+        del record["changes"]
+        write_record(record, form)
+    message(
+        f"{'would have ' if dry_run else ''}added {report.added:,}, updated {report.updated:,}, "
+        f"moved {report.moved:,}, removed {report.removed:,}, unchanged {report.unchanged:,}, "
+        f"failed {report.failed:,}"
+    )
+    if report.replaced:
+        tell(f"not UTF-8: {report.replaced:,}, bad bytes replaced (--strict refuses them)")
+    tell_passed_over(asdict(reader.passed_over))
+    if report.left:
+        message(f"left {report.left:,} with keys in the directories that were not read from files")
+    if report.failed:
+        raise typer.Exit(FAILED)

@@ -1,0 +1,358 @@
+"""Bringing the documents below some directories in line with the files there.
+
+Stored documents are read first, then the directories are walked: what has no file any more at that
+moment is gone. A file of the same size and time as when it was read last is not opened. The plan is
+made outside of a transaction; within one, only documents that are still as they were when it was
+made are moved and removed, so that several may run at once.
+
+100,000 unchanged files take 1 to 2 seconds: half of it walking, a third reading their states.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+
+from lshdb.errors import InputError, UsageError
+from lshdb.ingest.add import add_documents
+from lshdb.ingest.writing import unindex
+from lshdb.model import AddReport, FileState, SyncChange, SyncReport
+from lshdb.shingling.content import cleaned, digest
+from lshdb.sources.paths import format_of, key_of, printable_path
+from lshdb.sources.readers import Item, Reader, reason, state_of
+from lshdb.sources.records import Failure, TextFile
+from lshdb.sources.walking import walk
+from lshdb.store.lookups import StoredFile
+from lshdb.store.store import Store
+
+_AT_ONCE: Final = 5_000
+"""Documents that are moved or removed in one transaction: others wait for less than a second."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """A file in a directory: its path, and its state when it was walked past."""
+
+    path: str
+    state: FileState
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to be done.
+
+    Attributes:
+        known: the documents of files, by the keys that they will have.
+        found: the files, by their keys.
+        moves: documents that get another key: the document, and the file that it then is of.
+        removed: documents whose files are gone.
+        read: keys of files that are new, or not as when they were read.
+        unchanged: how many files need not be read.
+        left: how many documents are of no file, as far as the database knows.
+    """
+
+    known: dict[str, StoredFile] = field(default_factory=dict)
+    found: dict[str, _Found] = field(default_factory=dict)
+    moves: list[tuple[StoredFile, str]] = field(default_factory=list)
+    removed: list[StoredFile] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
+    unchanged: int = 0
+    left: int = 0
+
+
+def sync(
+    store: Store,
+    directories: Sequence[str],
+    reader: Reader | None = None,
+    *,
+    dry_run: bool = False,
+    on_batch: Callable[[AddReport], None] | None = None,
+    on_failure: Callable[[Failure], None] | None = None,
+    workers: int | None = None,
+) -> SyncReport:
+    """Bring the database in line with directories; see Database.sync."""
+    shingling = store.settings.shingling
+    if shingling.of_sets:
+        raise UsageError("text files are documents of texts, and this database holds sets")
+    check_directories(directories)
+    given = reader or Reader(of_sets=False)
+    reader = replace(given, format="text")
+    reader.passed_over = given.passed_over
+    failures: list[Failure] = []
+
+    def failed(failure: Failure) -> None:
+        failures.append(failure)
+        if on_failure is not None:
+            on_failure(failure)
+
+    plan = _plan(store, directories, reader, failed)
+    _find_moves(store, plan, reader)
+    added = AddReport()
+    changes: tuple[SyncChange, ...] = ()
+    stale: list[str] = []
+    items = _items(plan, reader, stale)
+    moved, removed = len(plan.moves), len(plan.removed)
+    if dry_run:
+        added, changes = _forecast(store, plan, items, stale, failed)
+    else:
+        removed = _apply(store, [(one, None) for one in plan.removed])
+        moved = _apply(store, plan.moves, plan.found)
+        added = add_documents(
+            store,
+            items,
+            parser=reader.parser,
+            workers=workers,
+            on_batch=on_batch,
+            on_failure=failed,
+            prompt=True,
+        )
+    gone = [plan.known[key] for key in stale]
+    removed += len(gone) if dry_run else _apply(store, [(one, None) for one in gone])
+    return SyncReport(
+        added.added,
+        added.updated,
+        moved,
+        removed,
+        plan.unchanged + added.unchanged,
+        len(failures),
+        added.empty,
+        reader.replaced,
+        plan.left,
+        changes,
+    )
+
+
+def check_directories(directories: Sequence[str]) -> None:
+    """InputError if one is not there, UsageError if it is a file, or there is none."""
+    if not directories:
+        raise UsageError("give the directories to bring the database in line with")
+    for path in directories:
+        if os.path.isdir(path):
+            continue
+        if os.path.lexists(path):
+            raise UsageError(f"{printable_path(path)} is not a directory: lshdb add takes files")
+        raise InputError(f"{printable_path(path)}: no such directory")
+
+
+def _plan(
+    store: Store,
+    directories: Sequence[str],
+    reader: Reader,
+    on_failure: Callable[[Failure], None],
+) -> _Plan:
+    """Compare what is stored with what is there."""
+    plan = _Plan()
+    stored: dict[str, StoredFile] = {}
+    spellings: list[tuple[StoredFile, str]] = []
+    keys = {path: key_of(path, reader.root) for path in directories}
+    for path, key in keys.items():
+        start = os.path.join(key, "")
+        stored |= {one.key: one for one in store.files_below(start) if _is_below(one.key, start)}
+        for other in {os.path.join(path, ""), f"./{start}", os.path.abspath(path) + "/"} - {start}:
+            for one in store.files_below(other):
+                normal = os.path.normpath(start + one.key[len(other) :])
+                if one.state is None and one.key != normal:
+                    spellings.append((one, normal))
+    for one, _ in spellings:
+        stored.pop(one.key, None)
+    unread: list[str] = []
+    for path, key in keys.items():
+        _walk(path, key, plan, stored, unread, reader, on_failure)
+    for one, key in spellings:
+        if key not in plan.found:
+            plan.left += 1
+        elif key in stored:
+            plan.removed.append(one)  # the same file by another name
+        else:
+            plan.moves.append((one, key))
+            stored[key] = one
+    for key, file in plan.found.items():
+        one = stored.get(key)  # type: ignore[assignment]  # None for a new file
+        if one is not None:
+            plan.known[key] = one
+        if one is None or one.state != file.state or file.state.mtime_ns is None:
+            plan.read.append(key)
+        else:
+            plan.unchanged += 1
+    for key, one in stored.items():
+        if key in plan.found:
+            continue
+        if one.state is None:
+            plan.left += 1
+        elif not key.startswith(tuple(unread)):
+            plan.removed.append(one)
+    return plan
+
+
+def _is_below(key: str, start: str) -> bool:
+    """Whether a key that begins so is a path below; for the root itself, no absolute one is."""
+    return bool(start) or not key.startswith("/")
+
+
+def _walk(
+    path: str,
+    key: str,
+    plan: _Plan,
+    stored: dict[str, StoredFile],
+    unread: list[str],
+    reader: Reader,
+    on_failure: Callable[[Failure], None],
+) -> None:
+    """Find the text files in a directory; `unread` gets keys of directories that cannot be read."""
+    start = len(os.path.join(path, ""))
+    for entry in walk(path, reader.rules, reader.passed_over):
+        if isinstance(entry, tuple):
+            directory, error = entry
+            on_failure(Failure(printable_path(directory), reason(error)))
+            unread.append(os.path.join(key, printable_path(directory[start:]), ""))
+            continue
+        own = os.path.join(key, printable_path(entry.path[start:]))
+        if format_of(entry.name) != "text":
+            # One that add read as a text, with --format text, is such a file still.
+            known = stored.get(own)
+            if known is None or known.state is None:
+                continue
+        try:
+            state = state_of(entry.stat(follow_symlinks=False))
+        except OSError:  # gone since
+            continue
+        if state is not None:
+            plan.found[own] = _Found(entry.path, state)
+
+
+def _find_moves(store: Store, plan: _Plan, reader: Reader) -> None:
+    """Take a new file for one that is gone if it has the same content.
+
+    Only new files of the size of one that is gone are read for that.
+    """
+    sizes: dict[int, list[StoredFile]] = defaultdict(list)
+    for one in plan.removed:
+        if one.state is not None:
+            sizes[one.state.size].append(one)
+    new = [
+        key for key in plan.read if key not in plan.known and plan.found[key].state.size in sizes
+    ]
+    if not new:
+        return
+    gone = [one for several in sizes.values() for one in several]
+    digests = _digests(store, gone)
+    by_digest: dict[bytes, list[StoredFile]] = defaultdict(list)
+    for one in gone:
+        by_digest[digests[one.doc_id]].append(one)
+    # Counted when they are read again; those that are moved are not.
+    quiet = replace(reader)
+    candidates: list[tuple[str, bytes]] = []
+    for key in new:
+        for item in quiet.file(plan.found[key].path, key):
+            if isinstance(item, TextFile) and (own := _digest(store, item)) in by_digest:
+                plan.found[key].state = item.state
+                candidates.append((key, own))
+    moved: dict[str, StoredFile] = {}
+    # Of several with the same content, first those whose name is the same.
+    for by_name in (True, False):
+        for key, own in candidates:
+            name = os.path.basename(key)
+            for one in by_digest[own]:
+                if key not in moved and (not by_name or os.path.basename(one.key) == name):
+                    moved[key] = one
+                    by_digest[own].remove(one)
+                    break
+    plan.moves += [(one, key) for key, one in moved.items()]
+    plan.read = [key for key in plan.read if key not in moved]
+    taken = {one.doc_id for one in moved.values()}
+    plan.removed = [one for one in plan.removed if one.doc_id not in taken]
+
+
+def _digest(store: Store, item: TextFile) -> bytes:
+    text = cleaned(item.document.content, store.settings.shingling)
+    assert isinstance(text, str)
+    return digest(text.encode())
+
+
+def _digests(store: Store, documents: Sequence[StoredFile]) -> dict[int, bytes]:
+    """The digests of stored documents that are still there, by their numbers."""
+    with store.reading():
+        there = [one.doc_id for one in store.files_of([one.doc_id for one in documents])]
+        _, found = store.sizes(np.array(there, dtype=np.int64))
+    known = dict(zip(there, (bytes(one) for one in found), strict=True))
+    return {one.doc_id: known.get(one.doc_id, b"") for one in documents}
+
+
+def _items(plan: _Plan, reader: Reader, stale: list[str]) -> Iterator[Item]:
+    """The documents of the files that are read; `stale` gets the keys of stored ones without."""
+    for key in plan.read:
+        path = plan.found[key].path
+        items = list(reader.file(path, key))
+        if not items or not os.path.lexists(path):
+            # Binary now, or gone since.
+            if key in plan.known and plan.known[key].state is not None:
+                stale.append(key)
+        else:
+            yield from items
+
+
+def _apply(
+    store: Store,
+    plans: Sequence[tuple[StoredFile, str | None]],
+    found: dict[str, _Found] | None = None,
+) -> int:
+    """Move documents to other keys, or remove them, unless another process changed them meanwhile.
+
+    Returns:
+        How many.
+    """
+    done = 0
+    for start in range(0, len(plans), _AT_ONCE):
+        some = plans[start : start + _AT_ONCE]
+        with store.writing():
+            now = {one.doc_id: one for one in store.files_of([one.doc_id for one, _ in some])}
+            same = [(one, key) for one, key in some if now.get(one.doc_id) == one]
+            removed = sorted(one.doc_id for one, key in same if key is None)
+            if removed:
+                unindex(store, removed)
+                store.delete(removed)
+            moved = [(one, key) for one, key in same if key is not None]
+            taken = store.known([key for _, key in moved])
+            moved = [(one, key) for one, key in moved if key not in taken]
+            for one, key in moved:
+                store.set_key(one.doc_id, key)
+            if found is not None:
+                # One from before files were noted is read again under its new key.
+                store.set_files([(key, found[key].state) for one, key in moved if one.state])
+        done += len(removed) + len(moved)
+    return done
+
+
+def _forecast(
+    store: Store,
+    plan: _Plan,
+    items: Iterable[Item],
+    stale: list[str],
+    on_failure: Callable[[Failure], None],
+) -> tuple[AddReport, tuple[SyncChange, ...]]:
+    """What would be done with each document, in the order of the keys."""
+    changes = [SyncChange("remove", one.key) for one in plan.removed]
+    changes += [SyncChange("move", key, one.key) for one, key in plan.moves]
+    digests = _digests(store, [plan.known[key] for key in plan.read if key in plan.known])
+    added = updated = unchanged = 0
+    for item in items:
+        if isinstance(item, Failure):
+            on_failure(item)
+        elif isinstance(item, TextFile):
+            key = item.document.key
+            if key not in plan.known:
+                added += 1
+                changes.append(SyncChange("add", key))
+            elif digests[plan.known[key].doc_id] != _digest(store, item):
+                updated += 1
+                changes.append(SyncChange("update", key))
+            else:
+                unchanged += 1
+    changes += [SyncChange("remove", key) for key in stale]
+    changes.sort(key=lambda change: (change.key, change.action))
+    return AddReport(added, updated, unchanged), tuple(changes)

@@ -1,0 +1,95 @@
+"""The command sync, and the options of add that say which files in directories are read."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from helpers import Command, finish
+
+
+def write(directory: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = directory / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+
+
+def test_sync_prints_what_would_happen_does_it_and_counts(command: Command) -> None:
+    write(command.directory, d__a_txt="text a", d__b_txt="text b", d__c_txt="text c")
+    would = "would have added 3, updated 0, moved 0, removed 0, unchanged 0, failed 0\n"
+    planned = command.done("sync", "d", "--dry-run", says=would)
+    assert planned.lines == ["add\td/a.txt\t", "add\td/b.txt\t", "add\td/c.txt\t"]
+    assert not (command.directory / "lsh.db").exists()
+    assert command.done("sync", "./d/", says=would.removeprefix("would have ")).out == ""
+    (command.directory / "d/a.txt").rename(command.directory / "d/new.txt")
+    (command.directory / "d/b.txt").write_text("other")
+    (command.directory / "d/c.txt").unlink()
+    assert command.done("sync", "d", "-n", "--json").records == [
+        {"action": "update", "key": "d/b.txt", "moved_from": None},
+        {"action": "remove", "key": "d/c.txt", "moved_from": None},
+        {"action": "move", "key": "d/new.txt", "moved_from": "d/a.txt"},
+    ]
+    assert command.keys() == ["d/a.txt", "d/b.txt", "d/c.txt"]
+    record = command.done("sync", command.directory / "d", "--json").record
+    counts = {"added": 0, "updated": 1, "moved": 1, "removed": 1, "unchanged": 0, "failed": 0}
+    assert record == {**counts, "empty": 0, "replaced": 0, "left": 0}
+    assert command.keys() == ["d/b.txt", "d/new.txt"]
+    assert command.done("sync", "d", "-n").lines == []
+
+
+def test_patterns_sizes_and_roots_are_those_of_add(command: Command) -> None:
+    write(
+        command.directory,
+        d__a_py="text a",
+        d__b_txt="text b",
+        d__large_py="word " * 300,
+        d___hidden_py="hidden",
+        d__out__made_py="made",
+        d___gitignore="out/\n",
+    )
+    options = ("--include", "*.py", "--max-filesize", "1K", "--root", "d", "d")
+    added = command.done("add", "-d", "add.db", *options).err.splitlines()
+    assert added[1] == "passed over: 2 hidden, 2 ignored, 1 large"
+    synced = command.done("sync", *options).err.splitlines()
+    assert synced[1] == added[1]
+    assert command.keys() == command.keys("add.db") == ["a.py"]
+    assert command.done("sync", "-d", "add.db", *options, "-n").lines == []
+    more = ("--hidden", "--no-ignore", "--exclude", "large.*", "--exclude", "b.*")
+    command.done("sync", "--root", "d", *more, "d")
+    assert command.keys() == [".gitignore", ".hidden.py", "a.py", "out/made.py"]
+    size = command("sync", "--max-filesize", "much", "d")
+    assert size.status == 2
+    assert "'much' is not a size" in size.err
+    reason = command.fails("sync", "--exclude", "!", "d", status=2)
+    assert reason == "--exclude '!' is not a pattern"
+
+
+def test_bad_directories_are_named_and_make_no_file(command: Command) -> None:
+    write(command.directory, file="text")
+    assert command.fails("sync", "missing") == "missing: no such directory"
+    expected = "file is not a directory: lshdb add takes files"
+    assert command.fails("sync", "file", status=2) == expected
+    assert command.fails("sync", ".", "missing") == "missing: no such directory"
+    assert not (command.directory / "lsh.db").exists()
+
+
+def test_an_interrupted_sync_goes_on_when_run_again(command: Command) -> None:
+    (command.directory / "d").mkdir()
+    for number in range(3_000):
+        write(command.directory, **{f"d__{number}": f"some words of text {number} " * 40})
+    process = command.start("sync", "d", stderr=subprocess.PIPE)
+    time.sleep(0.8)
+    process.send_signal(signal.SIGINT)
+    status, said = finish(process)
+    assert status in (0, 130), said
+    if status == 130:
+        assert said.endswith(("lshdb: interrupted; run it again to go on\n", "interrupted\n", ""))
+    again = command.done("sync", "d", "--json").record
+    assert again["added"] + again["unchanged"] == 3_000
+    assert len(command.keys()) == 3_000
+    assert command.done("check").err.startswith("lsh.db is whole: 3,000 documents")

@@ -1,0 +1,281 @@
+"""sync: after it the database is what a new one of the same directories would be."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import inspection
+import pytest
+
+import lshdb
+from lshdb.errors import InputError, UsageError
+from lshdb.ingest import sync as syncing
+from lshdb.model import SyncChange, SyncReport
+from lshdb.sources.readers import Reader
+from lshdb.sources.walking import Rules
+from lshdb.store.store import Store
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty directory, which is the current one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: str, text: str | bytes, age: float = 100) -> None:
+    """Write a file that was changed some seconds ago."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_bytes(text if isinstance(text, bytes) else text.encode())
+    then = time.time_ns() - int(age * 1e9)
+    os.utime(path, ns=(then, then))
+
+
+def sync(*directories: str, **options: Any) -> SyncReport:
+    with lshdb.open("lsh.db") as db:
+        return db.sync(directories, **options)
+
+
+def stored(name: str = "lsh.db") -> dict[str, str]:
+    return dict(inspection.rows(Path(name), "SELECT key, content FROM documents"))
+
+
+def ids() -> dict[str, int]:
+    return dict(inspection.rows(Path("lsh.db"), "SELECT key, doc_id FROM documents"))
+
+
+def counts(report: SyncReport) -> tuple[int, ...]:
+    """Added, updated, moved, removed, unchanged."""
+    return (report.added, report.updated, report.moved, report.removed, report.unchanged)
+
+
+def change_at_random(rng: random.Random, number: int) -> None:
+    files = sorted(str(path) for path in Path("d").rglob("*") if path.is_file())
+    if not files or rng.random() < 0.3:
+        name = "/".join(rng.choices("abc", k=rng.randint(1, 3)))
+        if not any(Path(one).is_file() for one in (Path("d") / name).parents):
+            write(f"d/{name}/{rng.randint(0, 9)}.txt", f"text {rng.randint(0, 20)} of some words")
+        return
+    one = rng.choice(files)
+    kind = rng.choice(["change", "touch", "remove", "move", "over", "binary", "rename"])
+    if kind == "change":
+        write(one, f"changed {number} of some words", age=100 - number / 100)
+    elif kind == "touch":
+        os.utime(one, (number, number))
+    elif kind == "remove":
+        os.unlink(one)
+    elif kind == "move":
+        target = f"d/{rng.choice('abc')}{number}/moved.txt"
+        Path(target).parent.mkdir(parents=True)
+        os.rename(one, target)
+    elif kind == "over":
+        os.replace(one, rng.choice(files))
+    elif kind == "binary":
+        write(one, b"a\0b")
+    else:
+        top = one.split("/")[1]
+        os.rename(f"d/{top}", f"d/r{number}{'.txt' if Path(f'd/{top}').is_file() else ''}")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_changes_give_what_a_new_database_has(seed: int) -> None:
+    rng = random.Random(seed)
+    Path("d").mkdir()
+    sync("d")
+    for turn in range(12):
+        for number in range(rng.randint(0, 8)):
+            change_at_random(rng, turn * 10 + number)
+        before, contents = ids(), stored()
+        planned = sync("d", dry_run=True)
+        assert stored() == contents, "a dry run changes nothing"
+        done = sync("d")
+        assert counts(planned) == counts(done)
+        with lshdb.open("new.db") as new:
+            new.sync(["d"])
+        assert stored() == stored("new.db")
+        Path("new.db").unlink()
+        expected = dict(contents)
+        for change in planned.changes:
+            if change.action in ("remove", "move"):
+                expected.pop(change.moved_from or change.key)
+        for change in planned.changes:
+            if change.moved_from is not None:
+                assert ids()[change.key] == before[change.moved_from]
+                expected[change.key] = contents[change.moved_from]
+            elif change.action in ("add", "update"):
+                assert (change.key in contents) == (change.action == "update")
+                expected[change.key] = stored()[change.key]
+        assert stored() == expected, "the dry run said it"
+        assert counts(sync("d")) == (0, 0, 0, 0, len(expected))
+    inspection.check(Path("lsh.db"))
+
+
+def test_moved_files_keep_their_doc_ids_those_with_equal_names_first() -> None:
+    for name in ("a/x.txt", "b/y.txt", "c/other.txt"):
+        write(f"d/{name}", "the same text here" if "o" not in name else "other words stand here")
+    sync("d")
+    before = ids()
+    os.rename("d/a", "d/new")
+    os.rename("d/b/y.txt", "d/a.txt")
+    os.rename("d/c/other.txt", "d/b/y.txt")
+    assert counts(sync("d")) == (1, 1, 1, 1, 0)
+    now = ids()
+    assert now["d/new/x.txt"] == before["d/a/x.txt"]
+    assert set(now) == {"d/new/x.txt", "d/a.txt", "d/b/y.txt"}
+
+
+def test_a_change_within_the_same_moment_is_seen() -> None:
+    """A file of the same size and time as before is read again if it was young when it was read."""
+    write("d/a", "one", age=0)
+    now = os.stat("d/a").st_mtime_ns
+    sync("d")
+    write("d/a", "two")
+    os.utime("d/a", ns=(now, now))
+    assert counts(sync("d")) == (0, 1, 0, 0, 0)
+    write("d/old", "one")
+    sync("d")
+    then = os.stat("d/old").st_mtime_ns
+    write("d/old", "two")
+    os.utime("d/old", ns=(then, then))
+    assert stored()["d/old"] == "one"
+    sync("d")
+    assert stored()["d/old"] == "one", "an old one is not opened"
+
+
+def test_only_documents_of_files_below_are_touched() -> None:
+    write("d/a", "text of a")
+    write("e/b", "text of b")
+    write("d/rows.jsonl", '{"id": "d/row", "text": "a row of a table"}\n{"text": "and another"}\n')
+    with lshdb.open("lsh.db") as db:
+        db.add_files(["d", "e"], Reader(False, auto_key=True))
+        db.add_many([("d/by hand", "a note"), ("dd/x", "more"), ("d", "the name itself")])
+    others = {key: text for key, text in stored().items() if key not in ("d/a", "e/b")}
+    os.unlink("d/a")
+    os.unlink("e/b")
+    report = sync("d")
+    assert (report.removed, report.left) == (1, 3)
+    assert stored() == {**others, "e/b": "text of b"}
+    assert counts(sync(".")) == (0, 0, 0, 1, 0)
+    assert stored() == others
+
+
+def test_a_document_that_is_replaced_by_hand_is_no_file_any_more() -> None:
+    write("d/a", "text of a")
+    sync("d")
+    with lshdb.open("lsh.db") as db:
+        db.add("d/a", "by hand")
+    os.unlink("d/a")
+    assert sync("d").left == 1
+    assert stored() == {"d/a": "by hand"}
+    write("d/a", "a file again")
+    assert counts(sync("d")) == (0, 1, 0, 0, 0)
+
+
+def test_keys_written_in_other_ways_before_are_moved(root: Path) -> None:
+    texts = {"a": "text of a", "b": "text of b", "c": "text of c"}
+    for name, text in texts.items():
+        write(f"d/{name}", text)
+    with lshdb.open("lsh.db") as db:
+        db.add_many([("./d/a", texts["a"]), (f"{root}/d/b", "old text"), ("d//c", "left")])
+        db.add_many([("./d/gone", "stays"), ("d/c", texts["c"]), ("./d/c", "the same file")])
+    before = ids()
+    report = sync("./d/")
+    assert (report.moved, report.updated, report.removed, report.left) == (2, 1, 1, 2)
+    expected = {f"d/{name}": text for name, text in texts.items()}
+    assert stored() == {**expected, "./d/gone": "stays", "d//c": "left"}
+    assert (ids()["d/a"], ids()["d/b"]) == (before["./d/a"], before[f"{root}/d/b"])
+    assert counts(sync(str(root / "d"))) == (0, 0, 0, 0, 3)
+
+
+def test_what_is_excluded_is_removed_and_what_cannot_be_read_stays() -> None:
+    for name in ("a.txt", "b.log", "sub/c.txt"):
+        write(f"d/{name}", f"text of {name}")
+    sync("d")
+    write("d/.gitignore", "*.log\n")
+    assert counts(sync("d")) == (0, 0, 0, 1, 2)
+    os.mkdir("d/sub/.gitignore")  # makes the directory unreadable, for root too
+    os.unlink("d/sub/c.txt")
+    failures: list[object] = []
+    report = sync("d", on_failure=failures.append)
+    assert (report.failed, len(failures), report.removed) == (1, 1, 0)
+    assert set(stored()) == {"d/a.txt", "d/sub/c.txt"}
+    report = sync("d", reader=Reader(False, rules=Rules(ignore=False)))
+    assert counts(report) == (1, 0, 0, 1, 1)
+
+
+def test_what_cannot_be_synced_changes_nothing() -> None:
+    write("d/a", "text")
+    sync("d")
+    with pytest.raises(InputError, match="missing: no such directory"):
+        sync("d", "missing")
+    with pytest.raises(UsageError, match="d/a is not a directory"):
+        sync("d/a")
+    with pytest.raises(UsageError, match="give the directories"):
+        sync()
+    with lshdb.open("sets.db", shingle="set") as db, pytest.raises(UsageError, match="holds sets"):
+        db.sync(["d"])
+    assert stored() == {"d/a": "text"}
+
+
+def test_a_plan_that_another_process_overtook_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("d/gone", "one text")
+    write("d/moved", "another text")
+    sync("d")
+    os.unlink("d/gone")
+    os.rename("d/moved", "d/there")
+    own = syncing._find_moves
+
+    def overtaken(store: Store, plan: syncing._Plan, reader: Reader) -> None:
+        own(store, plan, reader)
+        monkeypatch.undo()
+        os.chdir(here)
+        assert counts(sync("d")) == (0, 0, 1, 1, 0)
+        with lshdb.open("lsh.db") as db:
+            db.add("d/gone", "by hand, meanwhile")
+
+    here = os.getcwd()
+    monkeypatch.setattr(syncing, "_find_moves", overtaken)
+    assert counts(sync("d")) == (0, 0, 0, 0, 0)
+    assert stored() == {"d/gone": "by hand, meanwhile", "d/there": "another text"}
+
+
+def test_several_at_once_and_killed_ones_end_in_the_same_database() -> None:
+    rng = random.Random(1)
+    for number in range(400):
+        write(f"d/{number % 20}/{number}.txt", " ".join(rng.choices("abcdefgh", k=30)))
+    sync("d")
+    for number in range(0, 400, 3):
+        os.rename(f"d/{number % 20}/{number}.txt", f"d/moved{number}.txt")
+    for number in range(1, 400, 3):
+        write(f"d/{number % 20}/{number}.txt", f"new text {number}")
+    shutil.rmtree("d/19")
+    code = "import lshdb\nwith lshdb.open('lsh.db') as db: db.sync(['d'], workers=0)"
+    for sign in (signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
+        process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+        time.sleep(rng.uniform(0.3, 0.9))
+        process.send_signal(sign)
+        process.wait()
+    processes = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(2)]
+    assert [process.wait() for process in processes] == [0, 0]
+    with lshdb.open("new.db") as new:
+        new.sync(["d"])
+    assert stored() == stored("new.db")
+    assert counts(sync("d"))[:4] == (0, 0, 0, 0)
+    inspection.check(Path("lsh.db"))
+
+
+def test_the_database_may_lie_in_the_directory() -> None:
+    write("d/a", "text")
+    with lshdb.open("d/lsh.db") as db:
+        assert counts(db.sync(["d"])) == (1, 0, 0, 0, 0)
+        assert counts(db.sync(["d"])) == (0, 0, 0, 0, 1)
+    changes = sync("d", dry_run=True).changes
+    assert changes == (SyncChange("add", "d/a"),), "that of another process is binary"
