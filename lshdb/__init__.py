@@ -59,6 +59,8 @@ if TYPE_CHECKING:
         Skipped,
         Source,
         StoredDocument,
+        SyncChange,
+        SyncReport,
     )
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.store.functions import register_functions
@@ -114,6 +116,8 @@ __all__ = [
     "Source",
     "StoreError",
     "StoredDocument",
+    "SyncChange",
+    "SyncReport",
     "Tuned",
     "UnsafeFile",
     "UsageError",

@@ -13,7 +13,7 @@ import typer
 
 from lshdb.cli.documents import Failures, reader_for, tell_passed_over
 from lshdb.cli.messages import message, progress_bar, tell
-from lshdb.cli.options import DATABASE, TEXT, WALKING, DatabaseFile, Form, Strict, Walking
+from lshdb.cli.options import DATABASE, TEXT, WALKING, DatabaseFile, Encoding, Form, Strict, Walking
 from lshdb.cli.results import columns_of, write_record, write_results
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
 
@@ -27,6 +27,7 @@ def sync(
     ] = False,
     walking: Walking = WALKING,
     strict: Strict = False,
+    encoding: Encoding = None,
     form: Form = TEXT,
 ) -> None:
     """Bring the database in line with directories: add, update and remove documents.
@@ -60,7 +61,13 @@ def sync(
             database = stack.enter_context(replace(at, db=directory / "none.db").open())
         else:
             database = stack.enter_context(at.open("read" if dry_run else "create"))
-        reader = reader_for(database, strict=strict, rules=walking.rules(), root=walking.root)
+        reader = reader_for(
+            database,
+            strict=strict,
+            encoding=encoding,
+            rules=walking.rules(),
+            root=walking.root,
+        )
         total = AddReport()
         try:
             with progress_bar("reading files") as progress:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from lshdb.errors import UsageError
-from lshdb.store.guard import is_open
+from lshdb.store.guard import is_open, open_inodes
 
 _IGNORE_FILES: Final = (".gitignore", ".lshdbignore")
 _REPOSITORY: Final = ".git"
@@ -116,6 +116,7 @@ def walk(
             yield path, error
             continue
         taken = []
+        inodes = open_inodes()
         for one in entries:
             if not _is_seen(one, rules, passed_over):
                 continue
@@ -127,7 +128,9 @@ def walk(
                 or (include and not is_dir and not _decision(include, inner, below=True))
             ):
                 passed_over.ignored += 1
-            elif not is_dir and (is_open(one.path) or _is_open_beside(one.path)):
+            elif not is_dir and (
+                (one.inode() in inodes and is_open(one.path)) or _is_open_beside(one.path)
+            ):
                 pass  # what is added to does not count as left out
             elif not is_dir and _is_part_of_sqlite(one.path):
                 passed_over.binary += 1

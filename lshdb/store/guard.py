@@ -199,6 +199,14 @@ def is_open(path: str) -> bool:
     )
 
 
+def open_inodes() -> set[int]:
+    """The inodes of the files that are open so: what is not among them is not open.
+
+    A directory's entries have their inodes, so that walking one takes no look at each file.
+    """
+    return {one.identity[1] for one in list(_open) if one.identity is not None}
+
+
 def check_may_open(path: Path) -> None:
     """An error if SQLite in this process still has the file in a state that is not its own.
 

@@ -29,7 +29,7 @@ from lshdb.store.connection import Mode, is_new
 from lshdb.store.migrations import newest_format
 
 MODES: list[Mode] = ["create", "write", "read"]
-SCHEMA = (*inspection.TABLES, "buckets", "bucket_members", "candidate_pairs")
+SCHEMA = (*inspection.TABLES, "files", "buckets", "bucket_members", "candidate_pairs")
 
 
 def make(path: Path, **settings: Any) -> None:
