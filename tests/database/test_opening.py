@@ -29,7 +29,8 @@ from lshdb.store.connection import Mode, is_new
 from lshdb.store.migrations import newest_format
 
 MODES: list[Mode] = ["create", "write", "read"]
-SCHEMA = (*inspection.TABLES, "files", "buckets", "bucket_members", "candidate_pairs")
+TABLES = (*inspection.TABLES, "files")
+SCHEMA = (*TABLES, "buckets", "bucket_members", "candidate_pairs")
 
 
 def make(path: Path, **settings: Any) -> None:
@@ -110,7 +111,7 @@ REFUSED: dict[str, tuple[Callable[[Path], None], type[StoreError], str]] = {
 }  # fmt: skip
 REFUSED |= {
     f"no {name}": (
-        altered(f"DROP {'TABLE' if name in inspection.TABLES else 'VIEW'} {name}"),
+        altered(f"DROP {'TABLE' if name in TABLES else 'VIEW'} {name}"),
         DamagedFile,
         f"lacks {name}: restore",
     )
