@@ -292,13 +292,13 @@ class _Kept:
         self._least = store.settings.threshold if threshold is None else threshold
         self.exact = store.settings.content and not asked.estimate
         self._all_same = same
-        self._new = new
+        sources = _Sources(store, new, self._doc_ids)
         numbers, lanes = np.arange(len(same)), store.settings.permutations
-        self._estimates = Estimates(self._signatures, numbers, same, lanes)
+        self._estimates = Estimates(sources.signatures, numbers, same, lanes)
         self._scorer: Scorer = self._estimates
         if self.exact:
             sizes = np.concatenate([new.signed.shingles, shingles])
-            self._scorer = Exact(self._contents, numbers, same, sizes, store.settings)
+            self._scorer = Exact(sources.contents, numbers, same, sizes, store.settings)
 
     def most_similar(self, number: int, own: int | None) -> tuple[int, float] | None:
         """The kept document that a new one resembles most, and how much; None if it is to be kept.
@@ -417,18 +417,36 @@ class _Kept:
         for number, its, score in found:
             self._similar.setdefault(number, {})[its] = score
 
-    def _contents(self, numbers: Numbers) -> list[str]:
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """Where new and stored documents are read from, by their numbers.
+
+    Not methods of `_Kept`: what it compares with holds these, and a circle of references would keep
+    the shingles of one batch, 200 MB, in memory while the next one is compared.
+
+    Attributes:
+        store: of the stored ones.
+        new: the n new ones, which have the numbers below n.
+        doc_ids: int64[m], of the stored ones in the order of their numbers.
+    """
+
+    store: Store
+    new: _NewDocuments
+    doc_ids: Numbers
+
+    def contents(self, numbers: Numbers) -> list[str]:
         """The stored forms of documents int64[n], ascending."""
         new, old = self._parted(numbers)
-        return [self._new.stored[i] for i in new.tolist()] + [*self._store.contents(old)]
+        return [self.new.stored[i] for i in new.tolist()] + [*self.store.contents(old)]
 
-    def _signatures(self, numbers: Numbers) -> npt.NDArray[np.uint32]:
+    def signatures(self, numbers: Numbers) -> npt.NDArray[np.uint32]:
         """The signatures uint32[n, k] of documents int64[n], ascending."""
         new, old = self._parted(numbers)
-        own = self._new.signed.signatures[new]
-        return np.concatenate([own, self._store.signatures_of(old)]) if len(old) else own
+        own = self.new.signed.signatures[new]
+        return np.concatenate([own, self.store.signatures_of(old)]) if len(old) else own
 
     def _parted(self, numbers: Numbers) -> tuple[Numbers, Numbers]:
         """The numbers of new documents, and the doc_ids of the stored ones."""
-        n = len(self._new.digests)
-        return numbers[numbers < n], self._doc_ids[numbers[numbers >= n] - n]
+        n = len(self.new.digests)
+        return numbers[numbers < n], self.doc_ids[numbers[numbers >= n] - n]
