@@ -277,6 +277,9 @@ class Database:
         """
         from lshdb.ingest.sync import sync
 
+        self._store.check_open()
+        check_needed(directories=directories, dry_run=dry_run)
+        check_given(reader=reader, on_batch=on_batch, on_failure=on_failure, workers=workers)
         return sync(
             self._store,
             directories,

@@ -58,7 +58,7 @@ def _are_texts(value: object) -> bool:
 
 _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
     "key prefix statement text where": ("a text", lambda value: isinstance(value, str)),
-    "base paths metadata_fields": ("texts in a list or another iterable", _are_texts),
+    "base directories paths metadata_fields": ("texts in a list or another iterable", _are_texts),
     "keys documents": ("a list or another iterable", _is_stream),
     "digests": ("a list", lambda value: isinstance(value, Sequence)),
     "top most least gap common workers sample seed permutations": (
@@ -66,7 +66,7 @@ _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
         lambda value: isinstance(value, Integral),
     ),
     "threshold recall timeout": ("a number", lambda value: isinstance(value, Real)),
-    "content": ("true or false", lambda value: isinstance(value, bool)),
+    "content dry_run": ("true or false", lambda value: isinstance(value, bool)),
     "on_batch on_failure on_skip on_progress": ("a function", callable),
     "path": ("the name of a file", _is_file_name),
     "reader": ("a reader of files", lambda value: hasattr(value, "parser")),
