@@ -281,7 +281,7 @@ class RecordParser:
     def _other_fields(self, record: dict[str, object]) -> dict[str, object] | None:
         """What is kept of a record beside its key and content."""
         own = (self.key_field, self.content_field)
-        # Most records have nothing else: that is told without looking at each field.
+        # Most records have nothing else: this shows without a look at each field.
         if not self.metadata or (len(record) == 2 and own[0] in record and own[0] != own[1]):
             return None
         kept = [n for n in self.metadata_fields or record if n in record and n not in own]
