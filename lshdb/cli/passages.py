@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from lshdb.cli.documents import Failures, content_of_file, reader_for
+from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message
 from lshdb.cli.options import (
     DATABASE,
@@ -100,6 +102,8 @@ def passages(
 
     if sum((file is not None, key is not None, everything)) != 1:
         raise lshdb.UsageError("give one of FILE, -, --key KEY and --all")
+    if file not in (None, STDOUT) and not os.path.isfile(str(file)):
+        raise lshdb.InputError(f"{file}: no such file; a stored document goes with --key KEY")
     failures = Failures()
     with at.reading(form) as database:
         texts = tuple(str(content_of_file(database, name)) for name in base or ())

@@ -88,6 +88,9 @@ def test_all_pairs_and_what_does_not_count(filled: Command) -> None:
 def test_what_cannot_be_is_refused(filled: Command) -> None:
     assert filled("passages").status == 2
     assert filled("passages", "essay.txt", "--all").status == 2
+    missing = filled("passages", "siege")
+    assert missing.err == "lshdb: siege: no such file; a stored document goes with --key KEY\n"
+    assert missing.status == 1
     assert "least 5 is below 6" in filled("passages", "essay.txt", "--least", "5").err
     assert "missing.txt" in filled("passages", "essay.txt", "--base", "missing.txt").err
     assert "3 to 1000" in filled("reindex", "--passages", "2").err
