@@ -76,10 +76,7 @@ def fingerprint_shingling(shingling: Shingling, run: int) -> Shingling:
     """The shingles that fingerprints are made of, for runs of at least `run` units.
 
     Longer shingles are in fewer documents that share no run, but leave fewer to a window, so that
-    more are kept. With five eighths of the run a fingerprint is kept for 2.5 units (run 8), and
-    on source code and laws (`python scripts/measure experiments.passages`) two to five times as
-    many pairs share one as share a run; with three quarters 1.3 to 2.5 times as many, for a
-    quarter more rows.
+    more are kept: with five eighths of a run of 8 one for 2.5 units, with three quarters one for 2.
     """
     return Shingling(shingling.kind, -(-5 * run // 8))
 
