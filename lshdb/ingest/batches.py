@@ -25,18 +25,18 @@ from lshdb.store.store import Store
 Item: TypeAlias = Document | TextFile | tuple[str, Content] | Block | Failure
 """What is added: documents, also as pairs of key and content, or blocks; failures are counted."""
 
-_BATCH_DOCUMENTS: Final = 32_000
+_BATCH_DOCUMENTS: Final = 16_000
 _BATCH_SHARE: Final = 5
-"""Documents of a batch: so many, or one for each five of the file if that is more. In batches of
-8,000 adding 100,000 documents of 3 KB takes 9% more CPU time, and writes a fifth more."""
+"""Documents of a batch: so many, or one for each five of the file if that is more. Larger batches
+save CPU time, smaller ones leave less to write when the last part is signed."""
 _BATCH_BYTES: Final = 240_000_000
 """Of documents and band rows: as long is the log that a batch leaves."""
 _BATCH_SECONDS: Final = 5.0
 """How long a batch is read: a document of a slow stream waits no longer for others."""
 _AHEAD: Final = 60_000_000
-_AHEAD_OF_FILES: Final = 10_000_000
-"""Bytes of documents in memory: read, being signed, or signed and not written yet; of files less
-will do, for they are read on whenever a part was written."""
+_AHEAD_OF_FILES: Final = 20_000_000
+"""Bytes of documents in memory: read, being signed, or signed and not written yet. Files are read
+on whenever a part was written, so that they need only what is signed during a COMMIT."""
 _BAND_ROW: Final = 64
 """Bytes that a band row takes in memory and in the log, about."""
 _PART_BYTES: Final = 1_000_000
