@@ -1,4 +1,4 @@
--- The tables of an lshdb file. docs: README.md, "The file".
+-- The tables of an lshdb file. docs: docs/sql.md, "Tables".
 -- Every statement ends with a semicolon at the end of a line; lshdb.store runs them one by one.
 
 CREATE TABLE settings (

@@ -193,13 +193,14 @@ def test_all_runs_every_benchmark(
     assert told == set(BENCHMARKS) - {"query"}, "one that fails does not take the others with it"
 
 
-def test_the_table_of_the_readme_is_that_of_the_results() -> None:
-    """Who measures again also prints the table again."""
+@pytest.mark.parametrize(("page", "brief"), [("docs/figures.md", False), ("README.md", True)])
+def test_the_table_of_a_page_is_that_of_the_results(page: str, brief: bool) -> None:
+    """Who measures again also prints the tables again."""
     results = sorted((SCRIPTS / "measure" / "bench" / "results").glob("*.json"))
     assert results
-    table = report.markdown([json.loads(path.read_text("utf-8")) for path in results])
-    readme = (SCRIPTS.parent / "README.md").read_text("utf-8")
-    shown = readme.partition("<!-- table -->\n")[2].partition("\n<!-- end of the table -->")[0]
+    table = report.markdown([json.loads(path.read_text("utf-8")) for path in results], brief=brief)
+    text = (SCRIPTS.parent / page).read_text("utf-8")
+    shown = text.partition("<!-- table -->\n")[2].partition("\n<!-- end of the table -->")[0]
     assert shown == table
 
 

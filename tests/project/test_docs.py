@@ -104,7 +104,8 @@ def test_dots_stand_for_anything_and_the_rest_for_itself() -> None:
 def test_commands_table_names_every_command() -> None:
     from lshdb.cli.app import COMMANDS
 
-    listed = set(re.findall(r"^\| `lshdb ([a-z][\w-]*)", README.read_text("utf-8"), re.MULTILINE))
+    page = (ROOT / "docs" / "commands.md").read_text("utf-8")
+    listed = set(re.findall(r"^\| `lshdb ([a-z][\w-]*)", page, re.MULTILINE))
     assert listed == COMMANDS.keys()
 
 

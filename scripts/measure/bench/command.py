@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     if given.command == "table":
         runs = [json.loads(path.read_text("utf-8")) for path in given.results]
-        print(report.markdown(runs))
+        print(report.markdown(runs, brief=given.brief))
         return 0
     options = _options(given)
     names = list(BENCHMARKS) if given.command == "all" else [given.command]
@@ -130,8 +130,9 @@ def _parser() -> argparse.ArgumentParser:
         if name == "against":
             own.add_argument("revision", metavar="REV", help="the earlier version, for git")
     _add_sets(commands.add_parser("all", parents=[common], help="every benchmark"))
-    table = commands.add_parser("table", help="print the README's table from the JSON of runs")
+    table = commands.add_parser("table", help="print the table of the documentation from JSON")
     table.add_argument("results", type=Path, metavar="RESULTS.json", nargs="+")
+    table.add_argument("--brief", action="store_true", help="only the rows of the README's")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Printing the results of a run: tables for the terminal, and the README's in Markdown."""
+"""Printing the results of a run: tables for the terminal, and the documentation's in Markdown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from measure.harness.figures import OWN, P50, P99, PEAK, RATE, SECONDS, SPEED
 
 Record = dict[str, Any]
 
-_README: Final = (
+_ROWS: Final = (
     ("kernels", SPEED, "shingles and signatures alone, one core, MB/s: {case}"),
     ("ingest", RATE, "add (lshdb: `lshdb add`; peers: in memory), documents/s: {case}"),
     ("ingest", PEAK, "peak memory of that, MB: {case}"),
@@ -29,8 +29,10 @@ _README: Final = (
     ("scale", "disk GB", "{case}, GB on disk"),
     ("startup", SECONDS, "`{case}`, s"),
 )
-"""The rows of the README's table: benchmark, measure, what it is called."""
-_README_KERNELS: Final = ("char:5, 3 KB", "word:3, 3 KB")
+"""The rows of the table: benchmark, measure, what it is called."""
+_BRIEF: Final = {("ingest", RATE), ("query", P50), ("join", SECONDS)}
+"""Of these, those of the README's, where a peer was measured too."""
+_KERNELS: Final = ("char:5, 3 KB", "word:3, 3 KB")
 
 
 def show(results: Record, console: Console) -> None:
@@ -106,18 +108,20 @@ def _ratios(results: Record) -> dict[tuple[str, str, str, str], float]:
     }
 
 
-def markdown(runs: Sequence[Record]) -> str:
-    """The README's performance table, of runs on one machine."""
+def markdown(runs: Sequence[Record], *, brief: bool = False) -> str:
+    """The table of docs/figures.md, or the brief one of the README, of runs on one machine."""
     figures = [figure for run in runs for figure in run["figures"]]
     machine = runs[0]["machine"]
     rows: list[tuple[str, dict[str, float]]] = []
     used: set[str] = set()
-    for benchmark, measure, label in _README:
+    for benchmark, measure, label in _ROWS:
         own = [f for f in figures if (f["benchmark"], f["measure"]) == (benchmark, measure)]
         for case in _distinct(figure["case"] for figure in own):
-            if benchmark == "kernels" and case not in _README_KERNELS:
+            if benchmark == "kernels" and case not in _KERNELS:
                 continue
             values = {f["engine"]: f["median"] for f in own if f["case"] == case}
+            if brief and ((benchmark, measure) not in _BRIEF or values.keys() == {OWN}):
+                continue
             rows.append((label.format(case=case), values))
             used |= values.keys()
     engines = [
