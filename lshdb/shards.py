@@ -9,6 +9,7 @@ from pathlib import Path
 from lshdb.database import open_database
 from lshdb.errors import InputError, KeyNotFound, SettingsMismatch, UsageError
 from lshdb.model import Content, Match, Settings
+from lshdb.search.query import best
 from lshdb.store.conditions import Parameters
 from lshdb.store.connection import TIMEOUT
 
@@ -90,8 +91,7 @@ def query_files(
                 where=where,
                 parameters=parameters,
             )
-    found.sort(key=_rank)
-    return found[:top]
+    return best(found, top)
 
 
 def _document(paths: Sequence[Path], key: str, timeout: float) -> tuple[Path, Content]:
@@ -111,9 +111,3 @@ def _document(paths: Sequence[Path], key: str, timeout: float) -> tuple[Path, Co
                 )
             return path, content
     raise KeyNotFound(f"no document has the key {key!r}", list(dict.fromkeys(nearest))[:3])
-
-
-def _rank(match: Match) -> tuple[float, float]:
-    if match.containment is None:
-        return -match.similarity, -match.estimate
-    return -match.containment, -match.similarity

@@ -7,7 +7,8 @@ In: documents and blocks of rows (lshdb.sources). Out: the file with them, a rep
     parts       parses, digests and signs a part
     workers     does so in worker processes
     writing     a signed part to rows: new, changed, unchanged
+    queries     a stream of documents that are only asked about
     dedup       decides which documents are similar to none that is kept, and writes those
 
-Doors: add, batches, dedup, parts, sync, writing.
+Doors: add, batches, dedup, parts, queries, sync, writing.
 """

@@ -67,7 +67,14 @@ class Stream:
     """
 
     def __init__(
-        self, store: Store, items: Iterable[Item], pool: Workers, *, prompt: bool, keep_blocks: bool
+        self,
+        store: Store,
+        items: Iterable[Item],
+        pool: Workers,
+        *,
+        prompt: bool,
+        keep_blocks: bool,
+        most: int | None = None,
     ) -> None:
         """Read items for a store, to be signed by `pool`.
 
@@ -78,12 +85,14 @@ class Stream:
             prompt: whether reading never waits for anybody, so that a batch may be read while it
                 is written. Else all of it is read before, and in memory.
             keep_blocks: whether parts shall come with the blocks that documents are made of.
+            most: documents of a batch; None for what suits the size of the file.
         """
         self.error: BaseException | None = None
         self.sign = True
         self._pool = pool
         self._prompt = prompt
         self._keep_blocks = keep_blocks
+        self._fixed = most
         self._stored = store.last_doc_id()
         self._band_rows = _BAND_ROW * store.settings.construction.bands
         self._source = _parts(items, store.settings)
@@ -126,6 +135,8 @@ class Stream:
 
     def _most(self) -> int:
         """Documents of a batch."""
+        if self._fixed is not None:
+            return self._fixed
         return max(_BATCH_DOCUMENTS, self._stored // _BATCH_SHARE)
 
     def _read(self) -> bool:

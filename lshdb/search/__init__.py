@@ -3,6 +3,7 @@
 In: a document, a key or nothing but the file. Out: matches, pairs, clusters, comparisons.
 
     query       documents similar to one: candidates, estimates, verification, ranking
+    many        the same for thousands of documents at once, as a join
     buckets     the candidates of one query, from the buckets it shares
     passages    which runs of words a text shares with stored ones, and all pairs that share one
     compare     why two documents are alike, or not
@@ -11,5 +12,5 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     similarity  exact similarities and estimates, of one document and many, or of many pairs
     limits      what is not compared in large buckets and texts: numbers, reasons, messages
 
-Doors: buckets, compare, limits, pairs, passages, query, similarity.
+Doors: buckets, compare, limits, many, pairs, passages, query, similarity.
 """

@@ -84,6 +84,17 @@ def query_cut(buckets: int, read: int) -> Cut:
     )
 
 
+def queries_cut(queries: int, read: int) -> Cut:
+    """Of some buckets of so many queries only the first documents were read."""
+    return Cut(
+        "query",
+        queries,
+        f"queries that share buckets with more than {read:,} documents: {queries:,}; only the most "
+        "promising of the first documents of these were compared, and there may be better "
+        "matches: without top, all are compared",
+    )
+
+
 def clusters_cut(buckets: int, limit: Limit) -> Cut:
     """So many buckets have pairs, of documents in different clusters, that were not compared."""
     return Cut(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,7 +31,7 @@ from lshdb.store.conditions import Parameters
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.store import Store
 
-_VERIFIED_FIRST: Final = 64
+VERIFIED_FIRST: Final = 64
 """Documents verified before it is asked whether more can be among the best: some ms."""
 _MOST: Final = 1 << 62
 """More matches than any file has; SQLite takes no larger numbers."""
@@ -102,13 +103,13 @@ def search(store: Store, query: Query) -> list[Match]:
     """The matches of a query, best first."""
     if query.where is None:
         with store.reading():
-            return _search(store, query, None)
+            return answer(store, query, None)
     with store.where(query.where, query.parameters) as (reader, condition):
-        return _search(reader, query, condition.matching)
+        return answer(reader, query, condition.matching)
 
 
-def _search(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
-    """The same, in a transaction."""
+def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
+    """The same, in the caller's transaction, of the documents that the condition `keep` leaves."""
     exact = store.settings.content and not query.estimate
     if query.containment and store.settings.shingling.foreign:
         raise UsageError("of signatures that were made elsewhere no containment can be told")
@@ -232,17 +233,12 @@ def _verified(
         shingles = store.sizes(found.doc_ids)[0]
         expected = containment_at(expected, asked.size, shingles)
     waiting = np.lexsort((found.doc_ids, -expected))
-    at_once = len(waiting) if query.top is None else max(_VERIFIED_FIRST, 2 * query.top)
+    at_once = len(waiting) if query.top is None else max(VERIFIED_FIRST, 2 * query.top)
     shared, sizes = np.zeros((2, len(waiting)), dtype=np.int64)
     level = threshold
     done = waiting[:0]
     while True:
-        possible = found.estimates >= least_estimate(level, lanes)
-        if shingles is not None:
-            # A document has no more distinct shingles than shingles.
-            implied = similarity_at(level, asked.size, shingles)
-            possible = found.estimates >= least_estimate(np.minimum(implied, 1), lanes)
-            possible &= shingles >= level * asked.size * (1 - 1e-9)
+        possible = can_match(found.estimates, level, lanes, asked.size, shingles)
         waiting = waiting[possible[waiting]]
         now, waiting = waiting[:at_once], waiting[at_once:]
         shared[now], sizes[now] = shared_with_stored(store, asked.hashes, found.doc_ids[now])
@@ -260,6 +256,37 @@ def _verified(
             # The rest of the equal documents were added later, and rank behind these.
             return scores
         at_once *= 4
+
+
+def best(matches: Iterable[Match], top: int | None) -> list[Match]:
+    """The matches of several files, best first; equal ones stay in their order."""
+    return sorted(matches, key=_rank)[:top]
+
+
+def _rank(match: Match) -> tuple[float, float]:
+    if match.containment is None:
+        return -match.similarity, -match.estimate
+    return -match.containment, -match.similarity
+
+
+def can_match(
+    estimates: Shares, level: float, lanes: int, size: int | Numbers, shingles: Numbers | None
+) -> npt.NDArray[np.bool_]:
+    """Which candidates may reach a level, judged by estimate, MARGIN allowed for: bool[n].
+
+    Args:
+        estimates: float64[n], of their similarities.
+        level: a similarity; a containment if `shingles` are given.
+        lanes: of a signature.
+        size: how many distinct shingles the query has, or int64[n], the query of each.
+        shingles: int64[n], how many the candidates have, which is not fewer than distinct ones.
+    """
+    if shingles is None:
+        return estimates >= least_estimate(level, lanes)
+    implied = similarity_at(level, size, shingles)
+    possible = estimates >= least_estimate(np.minimum(implied, 1), lanes)
+    possible &= shingles >= level * size * (1 - 1e-9)
+    return possible
 
 
 def _best(found: Candidates, scores: _Scores, top: int | None, threshold: float) -> _Scores:

@@ -76,13 +76,13 @@ def jaccard(shared: Numbers, one: int | Numbers, other: int | Numbers) -> Shares
     return found
 
 
-def containment(shared: Numbers, one: int) -> Shares:
+def containment(shared: Numbers, one: int | Numbers) -> Shares:
     """The share of one set that each of n others holds, float64[n]; 0 of an empty set."""
-    found: Shares = shared / max(one, 1)
+    found: Shares = shared / np.maximum(one, 1)
     return found
 
 
-def similarity_at(containment: float, one: int, others: Numbers) -> Shares:
+def similarity_at(containment: float, one: int | Numbers, others: Numbers) -> Shares:
     """The Jaccard similarity of a set to sets of sizes int64[n] that hold this share of it.
 
     With c of |A| shared, J = c |A| / (|A| + |B| - c |A|).
@@ -95,13 +95,13 @@ def similarity_at(containment: float, one: int, others: Numbers) -> Shares:
     return found
 
 
-def containment_at(similarities: Shares, one: int, others: Numbers) -> Shares:
+def containment_at(similarities: Shares, one: int | Numbers, others: Numbers) -> Shares:
     """The containment of a set in sets of sizes int64[n] at these Jaccard similarities float64[n].
 
     |A and B| = J (|A| + |B|) / (1 + J); estimates may promise more than there is of A or of B.
     """
     shared = similarities * (one + others) / (1 + similarities)
-    found: Shares = np.minimum(shared, np.minimum(one, others)) / max(one, 1)
+    found: Shares = np.minimum(shared, np.minimum(one, others)) / np.maximum(one, 1)
     return found
 
 
@@ -382,19 +382,37 @@ class Exact:
         Where it is below `least`, any number below `least` may stand for it. It is fastest where
         pairs with the same `one` stand together.
         """
+        return self.compared(one, other, least)[0]
+
+    def compared(
+        self, one: Numbers, other: Numbers, least: Shares | float
+    ) -> tuple[Shares, Shares]:
+        """The same with the containments of each `one` in its `other`, float64[c].
+
+        Where a pair's similarity is below its `least`, its containment is any number that is not
+        above the true one.
+        """
         found = np.zeros(len(one))
         found[self._same[one] == self._same[other]] = 1.0
+        contained = found.copy()
         different = np.flatnonzero(found == 0)
         a, b = one[different], other[different]
         self._read_unread(_marked(a, b, len(self._doc_ids)))
         bound = most_shared(self.sizes, self._parities, a, b)
-        chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= least
+        wanted = np.broadcast_to(least, len(one))[different]
+        chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= wanted
         different, a, b = different[chosen], a[chosen], b[chosen]
         for part, documents in _fitting(a, b, self.sizes, _HASHES):
             self._keep(documents)
             both = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
             found[different[part]] = jaccard(both, self.sizes[a[part]], self.sizes[b[part]])
-        return found
+            contained[different[part]] = containment(both, self.sizes[a[part]])
+        return found, contained
+
+    def distinct(self, documents: Numbers) -> Numbers:
+        """How many distinct shingles documents int64[n] have, int64[n]; they are read for it."""
+        self._read_unread(_marked(documents, documents, len(self._doc_ids)))
+        return self.sizes[documents]
 
     def sets(self, documents: Numbers) -> Iterator[tuple[Numbers, Shingles]]:
         """The distinct shingle hashes of documents int64[n], some at a time, with their numbers."""

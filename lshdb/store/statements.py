@@ -100,6 +100,11 @@ CANDIDATES: Final = """
     LIMIT ?"""
 FIRST_OF_BUCKET: Final = """
     SELECT doc_id FROM bands WHERE band_no = ? AND bucket_key = ? ORDER BY doc_id LIMIT ?"""
+MEMBERS_OF_BUCKETS: Final = """
+    SELECT wanted.key, b.doc_id
+    FROM json_each(?1) AS wanted
+    CROSS JOIN bands AS b ON b.band_no = ?2 AND b.bucket_key = wanted.value
+    LIMIT ?3"""
 # The inner SELECT is an index lookup for each bucket; a window function would read all members.
 FIRST_OF_BUCKETS: Final = """
     SELECT wanted.key, b.doc_id

@@ -36,6 +36,7 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "get": {"key": "a"},
     "keys_with_prefix": {"prefix": "a"},
     "query": {"content": "the fox and the grapes"},
+    "query_many": {"documents": [("k", "the fox and the grapes")]},
     "query_signature": {"signature": LANES[0], "made_with": MADE_WITH},
     "compare": {"a": "a", "b": "b"},
     "pair_blocks": {"threshold": None, "estimate": False},

@@ -27,7 +27,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits so small that some dozen documents make a bucket large."""
     monkeypatch.setattr(lookup, "QUERY_FIRST", 20)
     monkeypatch.setattr(lookup, "QUERY_BEST", 10)
-    monkeypatch.setattr(search, "_VERIFIED_FIRST", 4)
+    monkeypatch.setattr(search, "VERIFIED_FIRST", 4)
     monkeypatch.setattr(lookup, "_AT_ONCE", 7)
 
 

@@ -233,7 +233,7 @@ def test_top_goes_on_until_nothing_better_can_come(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The best by estimate are verified first, and are not always the best."""
-    monkeypatch.setattr(query_module, "_VERIFIED_FIRST", 1)
+    monkeypatch.setattr(query_module, "VERIFIED_FIRST", 1)
     rng = random.Random(7)
     with lshdb.open(path, threshold=0.5, shingle="set") as db:
         for family in range(6):

@@ -1,0 +1,118 @@
+"""A stream of queries: read and signed as documents that are added are, and answered in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from itertools import chain
+from typing import Final
+
+from lshdb.errors import Cut, limits_to, warn_of_limit
+from lshdb.ingest.batches import Item, Stream
+from lshdb.ingest.parts import SignedPart
+from lshdb.ingest.workers import Workers, default_workers
+from lshdb.model import Match, Settings
+from lshdb.search.buckets import Keep
+from lshdb.search.limits import QUERY_FIRST, queries_cut
+from lshdb.search.many import Asked, answers
+from lshdb.search.query import Query, best
+from lshdb.shingling.content import cleaned
+from lshdb.shingling.hashing import reuse_freed_memory
+from lshdb.sketching.signing import Signed
+from lshdb.sources.records import Failure, RecordParser
+from lshdb.store.lookups import StoreReader
+from lshdb.store.store import Store
+
+_BATCH: Final = 16_000
+"""Queries that are looked up at once. Of 5,000 each lookup takes a tenth longer, of 1,000 twice as
+long; more would not fit into memory with what they find."""
+
+
+def answer_many(
+    stores: Sequence[Store],
+    items: Iterable[Item],
+    query: Query,
+    *,
+    workers: int | None = None,
+    parser: RecordParser | None = None,
+    on_failure: Callable[[Failure], None] | None = None,
+) -> Iterator[tuple[str, list[Match]]]:
+    """The keys of documents, and their matches in all of some files; see Database.query_many.
+
+    Each batch of queries is answered from one state of each file.
+
+    Args:
+        stores: files of the same settings.
+        items: documents, or blocks of rows.
+        query: what is asked about each; its own document does not matter.
+        workers: processes that sign documents beside this one.
+        parser: for blocks of rows.
+        on_failure: called with each line and row that gives no document.
+    """
+    shingling = stores[0].settings.shingling
+    cleaned(() if shingling.of_sets else "", shingling)  # refuses signatures made elsewhere
+    if query.where is not None:
+        with stores[0].where(query.where, query.parameters):
+            pass  # what is wrong with it is said before anything is read
+    return _answered(stores, items, query, workers, parser, on_failure or (lambda _: None))
+
+
+def _answered(
+    stores: Sequence[Store],
+    items: Iterable[Item],
+    query: Query,
+    workers: int | None,
+    parser: RecordParser | None,
+    on_failure: Callable[[Failure], None],
+) -> Generator[tuple[str, list[Match]]]:
+    # Of queries the contents are needed, and no fingerprints.
+    settings = replace(stores[0].settings, content=True, passages=0)
+    reuse_freed_memory()
+    cuts: list[Cut] = []
+    with Workers(settings, parser, default_workers() if workers is None else workers) as pool:
+        stream = Stream(stores[0], items, pool, prompt=False, keep_blocks=False, most=_BATCH)
+        while stream.read_ahead():
+            parts = [part for _, part in stream.batch()]
+            for failure in chain.from_iterable(part.failures for part in parts):
+                on_failure(failure)
+            parts = [part for part in parts if part.keys]
+            with ExitStack() as stack:
+                given: list[Iterator[list[Match]]] = []
+                for store in stores if parts else ():
+                    reader, keep = stack.enter_context(_moment(store, query))
+                    given.append(answers(reader, query, _joined(parts, reader.settings), keep))
+                for key in chain.from_iterable(part.keys for part in parts):
+                    # Only here: what the caller asks meanwhile keeps its warnings.
+                    with limits_to(cuts.append):
+                        found = [next(one) for one in given]
+                    yield key, best(chain.from_iterable(found), query.top)
+            del parts
+    if cuts:
+        warn_of_limit(queries_cut(len(cuts), max(QUERY_FIRST, (query.top or 0) + 1)))
+    if stream.error is not None:
+        raise stream.error
+
+
+@contextmanager
+def _moment(store: Store, query: Query) -> Iterator[tuple[StoreReader, Keep | None]]:
+    """A reader of one state of a file on a connection of its own, and the query's condition.
+
+    The caller may write to the file while he takes the answers.
+    """
+    if query.where is None:
+        with store.beside() as reader:
+            yield reader, None
+    else:
+        with store.where(query.where, query.parameters) as (reader, condition):
+            yield reader, condition.matching
+
+
+def _joined(parts: Sequence[SignedPart], settings: Settings) -> Asked:
+    """The documents of parts, with the bucket keys that settings make."""
+    signed = [part.signed.banded(settings) for part in parts if part.signed is not None]
+    return Asked(
+        [*chain.from_iterable(part.stored for part in parts)],
+        [*chain.from_iterable(part.digests for part in parts)],
+        Signed.joined(signed),
+    )

@@ -1,0 +1,302 @@
+"""Many queries at once: what `query.answer` finds for each alone, at a fraction of its time.
+
+The buckets of some thousand documents are looked up band by band, in the order of their keys, so
+that a page of the table is read once for all of them; signatures, contents and keys of what is
+found are read once each. `scripts/bench many` shows what that saves.
+
+What touches large buckets is left to the single query, which has limits for them; so is what asks
+for all documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.model import Match
+from lshdb.search.buckets import Keep
+from lshdb.search.limits import QUERY_FIRST
+from lshdb.search.query import VERIFIED_FIRST, Query, answer, can_match
+from lshdb.search.similarity import (
+    Estimates,
+    Exact,
+    Numbers,
+    Shares,
+    Signatures,
+    containment_at,
+    first_of_equal,
+    similarity_at,
+)
+from lshdb.shingling.content import from_stored
+from lshdb.sketching.constructions import candidates_among
+from lshdb.sketching.signing import Signed
+from lshdb.store.lookups import StoreReader
+
+_ROWS: Final = 1 << 20
+"""Band rows of what is looked up at once: they and the pairs made of them take some 100 MB."""
+_LARGE: Final = 128
+"""Where there are more, queries that share a bucket with more documents are asked alone; so many
+rows of each bucket of 16,000 queries take 50 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The documents of n queries.
+
+    Attributes:
+        stored: their stored forms.
+        digests: of these, 16 bytes each.
+        signed: their signatures, with the bucket keys of the file that is asked.
+    """
+
+    stored: Sequence[str]
+    digests: Sequence[bytes]
+    signed: Signed
+
+    def part(self, first: int, last: int) -> Asked:
+        """Those from a place to another."""
+        places = np.arange(first, last)
+        return Asked(self.stored[first:last], self.digests[first:last], self.signed.take(places))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Pairs of a query and a stored document that are candidates, ordered by both; c of them.
+
+    Attributes:
+        one: int64[c], the places of the queries.
+        other: int64[c], the places of the documents among `doc_ids`.
+        doc_ids: int64[m], the documents, ascending.
+        bands: int64[c], in how many bands each pair shares a bucket.
+        alone: bool[n], which queries are to be asked alone; they have no pairs here.
+    """
+
+    one: Numbers
+    other: Numbers
+    doc_ids: Numbers
+    bands: Numbers
+    alone: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The matches of n queries: the columns of a Match, and where those of each query begin.
+
+    Attributes:
+        columns: m values each.
+        begins: n + 1 places.
+        alone: which queries are to be asked alone.
+    """
+
+    columns: tuple[Sequence[object], ...]
+    begins: list[int]
+    alone: list[bool]
+
+
+def answers(
+    store: StoreReader, query: Query, asked: Asked, keep: Keep | None
+) -> Iterator[list[Match]]:
+    """The matches of each of n documents, in order, best first.
+
+    Args:
+        store: read in the caller's transaction.
+        query: what is asked about each; its own document does not matter.
+        asked: the documents.
+        keep: the condition of the query, if it has one.
+    """
+    count = len(asked.stored)
+    pairs = None if query.exhaustive else _candidates(store, asked, keep)
+    if pairs is None and count > 1 and not query.exhaustive:
+        middle = count // 2
+        yield from answers(store, query, asked.part(0, middle), keep)
+        yield from answers(store, query, asked.part(middle, count), keep)
+        return
+    found = None if pairs is None else _found(store, query, asked, pairs)
+    del pairs
+    for place, stored in enumerate(asked.stored):
+        if found is None or found.alone[place]:
+            content = from_stored(stored, store.settings.shingling)
+            yield answer(store, replace(query, content=content), keep)
+        else:
+            own = slice(found.begins[place], found.begins[place + 1])
+            columns = (column[own] for column in found.columns)
+            yield [Match(*row) for row in zip(*columns, strict=True)]
+
+
+def _candidates(store: StoreReader, asked: Asked, keep: Keep | None) -> _Pairs | None:
+    """The candidates of all queries; None if their buckets have too many rows for one go."""
+    keys, count = asked.signed.bucket_keys, len(asked.stored)
+    # An empty document is in no bucket; its signature is that of other empty ones.
+    wanted = np.flatnonzero(asked.signed.shingles)
+    alone = np.zeros(count, dtype=np.bool_)
+    rows = _rows(store, keys, wanted)
+    if rows is None:
+        alone[_in_large_buckets(store, keys, wanted)] = True
+        wanted = wanted[~alone[wanted]]
+        rows = _rows(store, keys, wanted)
+        if rows is None:
+            return None
+    one, band_nos, doc_ids = rows
+    many = np.bincount(one, minlength=count) > QUERY_FIRST
+    if many.any():
+        alone |= many
+        left = ~many[one]
+        one, band_nos, doc_ids = one[left], band_nos[left], doc_ids[left]
+    doc_ids, other = np.unique(doc_ids, return_inverse=True)
+    named = one * len(doc_ids) + other
+    named, bands = candidates_among(band_nos, named, store.settings.construction)
+    one, other = np.divmod(named, max(1, len(doc_ids)))
+    if keep is not None or store.settings.construction.higher:
+        marked = np.zeros(len(doc_ids), dtype=np.bool_)
+        marked[other] = True
+        if keep is not None:
+            marked[marked] = keep(doc_ids[marked])
+        kept = marked[other]
+        one, bands = one[kept], bands[kept]
+        other = (np.cumsum(marked) - 1)[other[kept]]
+        doc_ids = doc_ids[marked]
+    return _Pairs(one, other, doc_ids, bands, alone)
+
+
+def _rows(
+    store: StoreReader, keys: Numbers, wanted: Numbers
+) -> tuple[Numbers, Numbers, Numbers] | None:
+    """The band rows of the buckets of queries at some places; None if there are too many.
+
+    Args:
+        store: the database.
+        keys: int64[n, b], the bucket keys of all queries.
+        wanted: int64[w], the places.
+
+    Returns:
+        int64[r] each: the places of the queries, the bands, the doc_ids.
+    """
+    places, bands, doc_ids = [wanted[:0]], [wanted[:0]], [wanted[:0]]
+    left = _ROWS
+    for band in range(keys.shape[1]):
+        order = wanted[np.argsort(keys[wanted, band])]
+        place, found = store.members_of_buckets(band, keys[order, band], left + 1)
+        left -= len(found)
+        if left < 0:
+            return None
+        places.append(order[place])
+        bands.append(np.full(len(found), band))
+        doc_ids.append(found)
+    return np.concatenate(places), np.concatenate(bands), np.concatenate(doc_ids)
+
+
+def _in_large_buckets(store: StoreReader, keys: Numbers, wanted: Numbers) -> npt.NDArray[np.bool_]:
+    """Which of all queries share a bucket with more than _LARGE documents."""
+    large = np.zeros(len(keys), dtype=np.bool_)
+    for band in range(keys.shape[1]):
+        order = wanted[np.argsort(keys[wanted, band])]
+        place, _ = store.first_of_buckets(band, keys[order, band], _LARGE + 1)
+        large[order[np.bincount(place, minlength=len(order)) > _LARGE]] = True
+    return large
+
+
+def _found(store: StoreReader, query: Query, asked: Asked, pairs: _Pairs) -> _Found:
+    """The matches among the candidates."""
+    settings, count = store.settings, len(asked.stored)
+    threshold = settings.threshold if query.threshold is None else query.threshold
+    exact = settings.content and not query.estimate
+    shingles, digests = store.sizes(pairs.doc_ids)
+    own_digests = np.frombuffer(b"".join(asked.digests), dtype=digests.dtype)
+    same = first_of_equal(np.concatenate([own_digests, digests]))
+    sources = _Sources(store, asked, pairs.doc_ids)
+    numbers = np.arange(count + len(pairs.doc_ids))
+    sizes = np.concatenate([asked.signed.shingles, shingles])
+    verified = Exact(sources.contents, numbers, same, sizes, settings)
+
+    # Numbers below n are queries, the others stored documents.
+    one, other = pairs.one, pairs.other + count
+    estimated = Estimates(sources.signatures, numbers, same, settings.permutations).scores(
+        one, other, threshold
+    )
+    size, of_other = None, None
+    if query.containment:
+        size, of_other = _distinct(verified, one), shingles[pairs.other]
+    alone = pairs.alone
+    contained: Shares | None = None
+    if exact:
+        given = 0 if size is None else size
+        possible = can_match(estimated, threshold, settings.permutations, given, of_other)
+        if query.top is not None:
+            # What a single query compares first; it may leave out some of the others.
+            most = max(VERIFIED_FIRST, 2 * query.top)
+            alone = alone | (np.bincount(one[possible], minlength=count) > most)
+            possible &= ~alone[one]
+        chosen = np.flatnonzero(possible)
+        one, other, estimated = one[chosen], other[chosen], estimated[chosen]
+        least: Shares | float = threshold
+        if size is not None and of_other is not None:
+            least = similarity_at(threshold, size[chosen], of_other[chosen]) * (1 - 1e-9)
+        similarities, contained = verified.compared(one, other, least)
+        if size is None:
+            contained = None
+    else:
+        chosen = np.arange(len(one))
+        similarities = estimated
+        if size is not None and of_other is not None:
+            contained = containment_at(estimated, size, of_other)
+    del verified
+
+    bands, doc_ids = pairs.bands[chosen], pairs.doc_ids[other - count]
+    if contained is None:
+        decisive = similarities
+        order = np.lexsort((doc_ids, -estimated, -similarities, one))
+    else:
+        decisive = contained
+        order = np.lexsort((doc_ids, -similarities, -contained, one))
+    order = order[decisive[order] >= threshold]
+    begins = np.searchsorted(one[order], np.arange(count + 1))
+    if query.top is not None:
+        rank = np.arange(len(order)) - begins[one[order]]
+        order = order[rank < query.top]
+        begins = np.searchsorted(one[order], np.arange(count + 1))
+    matched, key_of = np.unique(doc_ids[order], return_inverse=True)
+    keys = store.keys_of(matched)
+    columns = (
+        [keys[place] for place in key_of.tolist()],
+        similarities[order].tolist(),
+        [exact] * len(order),
+        estimated[order].tolist(),
+        bands[order].tolist(),
+        [None] * len(order) if contained is None else contained[order].tolist(),
+        (same[one[order]] == same[other[order]]).tolist(),
+    )
+    return _Found(columns, begins.tolist(), alone.tolist())
+
+
+def _distinct(verified: Exact, one: Numbers) -> Numbers:
+    """How many distinct shingles the query of each pair has, int64[c] both."""
+    queries, place = np.unique(one, return_inverse=True)
+    return verified.distinct(queries)[place]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """Where n queries (numbers below n) and m stored documents are read from, by their numbers."""
+
+    store: StoreReader
+    asked: Asked
+    doc_ids: Numbers
+
+    def contents(self, numbers: Numbers) -> list[str]:
+        """The stored forms of documents int64[c], ascending."""
+        own, stored = self._parted(numbers)
+        return [self.asked.stored[i] for i in own.tolist()] + [*self.store.contents(stored)]
+
+    def signatures(self, numbers: Numbers) -> Signatures:
+        """The signatures uint32[c, k] of documents int64[c], ascending."""
+        own, stored = self._parted(numbers)
+        return np.concatenate([self.asked.signed.signatures[own], self.store.signatures_of(stored)])
+
+    def _parted(self, numbers: Numbers) -> tuple[Numbers, Numbers]:
+        """The queries, and the doc_ids of the stored ones."""
+        count = len(self.asked.stored)
+        return numbers[numbers < count], self.doc_ids[numbers[numbers >= count] - count]

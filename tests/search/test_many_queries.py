@@ -1,0 +1,244 @@
+"""Many queries at once: exactly what each finds alone, whatever is asked and however it is cut."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import text_families
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import jaccard, shingles
+
+import lshdb
+from lshdb.ingest import batches, queries
+from lshdb.model import Match
+from lshdb.search import buckets, many, query
+
+TEXTS = text_families(5, families=30, copies=4, words=40, most_edits=12)
+HEADER = [f"h{i}" for i in range(40)]
+WHERE = "metadata ->> '$.odd' = ?"
+
+
+def documents(seed: int) -> list[lshdb.Document]:
+    """Families of texts, copies of one, texts under one header, empty ones, one of each length."""
+    rng = random.Random(seed)
+    texts = [*TEXTS.values(), *[" ".join(HEADER)] * 12, "", "", "one two"]
+    texts += [" ".join([*HEADER, *rng.choices("abcdefgh", k=8)]) for _ in range(25)]
+    texts += [" ".join([*HEADER[:12]] * length) for length in (1, 2, 5)]
+    rng.shuffle(texts)
+    return [lshdb.Document(f"d{i}", text, {"odd": i % 2}) for i, text in enumerate(texts)]
+
+
+def asked(seed: int) -> list[tuple[str, str]]:
+    """Some of the documents, some with words exchanged, some cut short, some repeated."""
+    rng = random.Random(seed)
+    found = []
+    for number, document in enumerate(rng.choices(documents(1), k=20)):
+        words = str(document.content).split()
+        if number % 3 == 1 and words:
+            words[rng.randrange(len(words))] = "other"
+        elif number % 3 == 2:
+            words = words[: rng.randrange(len(words) + 1)]
+        found.append((f"q{number % 15}", " ".join(words)))
+    return found
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "bands": {"threshold": 0.5},
+    "cascade": {"threshold": 0.5, "construction": "and 2, or 4, and 2, or 4"},
+    "signatures": {"threshold": 0.5, "content": False},
+}
+
+
+@pytest.fixture(scope="module", params=SETTINGS)
+def db(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[lshdb.Database]:
+    path = tmp_path_factory.mktemp("many") / "a.db"
+    with lshdb.open(path, shingle="word:2", **SETTINGS[request.param]) as db:
+        db.add_many(documents(1), workers=0)
+        yield db
+
+
+def both(
+    db: lshdb.Database, seed: int, **options: Any
+) -> tuple[list[tuple[str, list[Match]]], list[tuple[str, list[Match]]]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lshdb.LimitWarning)
+        alone = [(key, db.query(text, **options)) for key, text in asked(seed)]
+        return list(db.query_many(asked(seed), **options, workers=0)), alone
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    seed=st.integers(0, 100),
+    top=st.sampled_from([None, 1, 2, 30]),
+    threshold=st.sampled_from([None, 0.1, 0.8, 1.0]),
+    containment=st.booleans(),
+    estimate=st.booleans(),
+    where=st.sampled_from([None, None, WHERE]),
+    limits=st.sampled_from(
+        [(1 << 20, 128, 2000, 64), (600, 8, 2000, 4), (40, 3, 30, 64), (100, 20, 20, 4)]
+    ),
+)
+def test_the_answers_are_those_of_single_queries(
+    db: lshdb.Database, seed: int, where: str | None, limits: tuple[int, ...], **options: Any
+) -> None:
+    if where is not None:
+        options |= {"where": where, "parameters": [1]}
+    rows, large, first, verified = limits
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(many, "_ROWS", rows)
+        patch.setattr(many, "_LARGE", large)
+        for module in (many, buckets):
+            patch.setattr(module, "QUERY_FIRST", first)
+        for one in (many, query):
+            patch.setattr(one, "VERIFIED_FIRST", verified)
+        at_once, alone = both(db, seed, **options)
+    assert at_once == alone
+
+
+def test_most_of_them_are_not_asked_alone(db: lshdb.Database, monkeypatch: Any) -> None:
+    """The answers would be right also if all were; with limits that nothing reaches, none is."""
+    expected = [(key, db.query(text)) for key, text in asked(7)]
+    monkeypatch.setattr(many, "answer", None)
+    for top in (None, 50):
+        assert list(db.query_many(asked(7), top=top, workers=0)) == expected
+    assert sum(len(matches) for _, matches in expected) > 40
+    assert not all(matches for _, matches in expected)
+    monkeypatch.setattr(many, "_ROWS", 1_000)  # one query has up to 40 rows for each of its bands
+    assert list(db.query_many(asked(7), workers=0)) == expected
+
+
+def test_exhaustive_queries_are_asked_alone(db: lshdb.Database) -> None:
+    at_once, alone = both(db, 3, exhaustive=True, threshold=0.2, top=4)
+    assert at_once == alone
+
+
+def test_what_is_found_is_what_brute_force_finds(path: Path) -> None:
+    sets = {key: set(shingles(text, "word", 3)) for key, text in TEXTS.items()}
+    with lshdb.open(path, threshold=0.5, recall=0.999999) as db:
+        db.add_many(TEXTS.items(), workers=0)
+        wanted = list(TEXTS.items())[::9]
+        for key, matches in db.query_many(wanted, workers=0):
+            scores = {other: jaccard(sets[key], one) for other, one in sets.items()}
+            expected = {other: score for other, score in scores.items() if score >= 0.5}
+            assert {match.key: match.similarity for match in matches} == expected
+
+
+@pytest.mark.parametrize("options", [{}, {"containment": True}, {"estimate": True}])
+def test_sets_are_asked_as_alone(path: Path, options: dict[str, Any]) -> None:
+    rng = random.Random(3)
+    sets = {f"s{i}": rng.sample(range(30), 12) for i in range(60)}
+    with lshdb.open(path, shingle="set", threshold=0.4, rows=2, bands=30) as db:
+        db.add_many([*sets.items(), ("empty", [])], workers=0)
+        wanted: list[tuple[str, list[Any]]] = [*sets.items(), ("nothing", [])]
+        wanted.append(("repeated", [1, 1, 2, 2, "x"]))
+        found = list(db.query_many(wanted, **options, workers=0))
+        assert found == [(key, db.query(one, **options)) for key, one in wanted]
+        assert sum(len(matches) for _, matches in found) > 100
+
+
+def test_worker_processes_and_small_batches_change_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = [one for seed in range(6) for one in asked(seed)]
+    with lshdb.open(path, shingle="word:2", threshold=0.5) as db:
+        db.add_many(documents(1), workers=0)
+        expected = list(db.query_many(wanted, workers=0))
+        monkeypatch.setattr(batches, "_PART_BYTES", 2_000)
+        monkeypatch.setattr(queries, "_BATCH", 50)
+        assert list(db.query_many(iter(wanted), workers=2)) == expected
+
+
+def test_the_file_may_be_written_to_between_answers(path: Path) -> None:
+    with lshdb.open(path) as db:
+        db.add("a", "the fox and the grapes")
+        found = db.query_many([("q", "the fox and the grapes")] * 3, workers=0)
+        assert [match.key for match in next(found)[1]] == ["a"]
+        db.add("b", "the fox and the grapes")
+        db.remove("a")
+        assert [match.key for match in next(found)[1]] == ["a"], "a batch sees one state"
+        found.close()  # type: ignore[attr-defined]
+        (again,) = db.query_many([("q", "the fox and the grapes")], workers=0)
+        assert [match.key for match in again[1]] == ["b"]
+        connection = sqlite3.connect(path)
+        assert connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+        connection.close()
+
+
+def test_a_bad_document_ends_the_stream_behind_the_batches_before_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "_PART_BYTES", 1)
+    with lshdb.open(path) as db:
+        db.add("a", "the fox and the grapes")
+        bad: Any = [("q", "the fox and the grapes"), ("set", ["x"]), ("r", "the fox")]
+        found = db.query_many(bad, workers=0)
+        assert next(found)[0] == "q"
+        with pytest.raises(lshdb.ContentError, match="'set': this is a set"):
+            next(found)
+        assert list(db.query_many([])) == []
+
+
+def test_wrong_arguments_are_refused_before_anything_is_read(path: Path) -> None:
+    def never() -> Iterator[tuple[str, str]]:
+        raise AssertionError
+        yield "", ""
+
+    with lshdb.open(path) as db:
+        for options, message in [
+            ({"top": 0}, "top 0"),
+            ({"threshold": 2.0}, "threshold 2"),
+            ({"where": "missing = 1"}, "no such column"),
+            ({"parameters": [1]}, "there is no where"),
+        ]:
+            with pytest.raises(lshdb.LshdbError, match=message):
+                db.query_many(never(), **options)  # type: ignore[arg-type]
+    with (
+        lshdb.open(path.with_name("f.db"), shingle="foreign:x", content=False) as db,
+        pytest.raises(lshdb.ContentError, match="made elsewhere"),
+    ):
+        db.query_many(never())
+
+
+def test_one_warning_counts_the_queries_that_a_limit_cut(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (many, buckets, queries):
+        monkeypatch.setattr(module, "QUERY_FIRST", 20)
+    rng = random.Random(2)
+    with lshdb.open(path, threshold=0.5) as db:
+        tails = (rng.choices("abcdefgh", k=8) for _ in range(40))
+        db.add_many((f"d{i}", " ".join([*HEADER, *tail])) for i, tail in enumerate(tails))
+        wanted = [(f"q{i}", " ".join([*HEADER, str(i)])) for i in range(3)] + [("r", "a b c d")]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = dict(db.query_many(wanted, top=2, workers=0))
+    assert [len(matches) for matches in found.values()] == [2, 2, 2, 0]
+    (warning,) = caught
+    assert (warning.category, warning.filename) == (lshdb.LimitWarning, __file__)
+    assert "more than 20 documents: 3;" in str(warning.message)
+
+
+def test_settings_of_a_reindexed_file_are_those_of_the_batch(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "_BATCH", 10)
+    monkeypatch.setattr(batches, "_PART_BYTES", 200)
+    with lshdb.open(path, threshold=0.9) as db:
+        db.add_many(TEXTS.items(), workers=0)
+        found = db.query_many(TEXTS.items(), workers=0)
+        first = list(itertools.islice(found, 5))
+        assert first == [(key, db.query(TEXTS[key])) for key, _ in first]
+        with lshdb.open(path) as other:
+            other.reindex(threshold=0.3)
+        rest = list(found)
+        assert rest[-1][1] == db.query(TEXTS[rest[-1][0]])
