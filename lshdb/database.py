@@ -21,6 +21,7 @@ from lshdb.model import (
     Comparison,
     Construction,
     Content,
+    Decision,
     Document,
     Info,
     Keep,
@@ -30,6 +31,7 @@ from lshdb.model import (
     Passages,
     Settings,
     StoredDocument,
+    Verdict,
 )
 from lshdb.search.buckets import buckets_of
 from lshdb.search.query import Query, row_of_key, search
@@ -858,7 +860,13 @@ class Database:
 
         return compare(self._store, a, b)
 
-    def pairs(self, *, threshold: float | None = None, estimate: bool = False) -> Iterator[Pair]:
+    def pairs(
+        self,
+        *,
+        threshold: float | None = None,
+        estimate: bool = False,
+        ignore_decisions: bool = False,
+    ) -> Iterator[Pair]:
         """All pairs of similar documents, each once, in the order of addition.
 
         Pairs share a bucket. Where content is kept their similarities are exact. They come as
@@ -869,6 +877,7 @@ class Database:
             threshold: the least similarity; None for the database's own. Below it the index
                 finds fewer of the similar pairs (see lshdb.sketching.constructions).
             estimate: tell estimates even where content is kept: faster, less exact.
+            ignore_decisions: also pairs that are marked different (see `decide`).
 
         Raises:
             UsageError: a threshold out of range.
@@ -883,9 +892,11 @@ class Database:
         """
         self._store.check_open()
         check_given(threshold=threshold)
+        check_needed(ignore_decisions=ignore_decisions)
         from lshdb.search.pairs import Request, all_pairs
 
-        return all_pairs(self._store, Request(threshold, estimate))
+        asked = Request(threshold, estimate, ignore_decisions=ignore_decisions)
+        return all_pairs(self._store, asked)
 
     def clusters(
         self,
@@ -894,6 +905,7 @@ class Database:
         keep: Keep = "first",
         star: bool = False,
         estimate: bool = False,
+        ignore_decisions: bool = False,
     ) -> Iterator[Cluster]:
         """The documents that belong together, cluster by cluster, and which of them to keep.
 
@@ -908,6 +920,10 @@ class Database:
             star: documents in the order of `keep` each take those that are similar to them and
                 not yet taken.
             estimate: as for `pairs`.
+            ignore_decisions: as if nothing were decided. Else pairs that are marked different
+                connect nothing; documents that are to be kept are the kept ones rather than
+                others, and those to be dropped only where all of a cluster are;
+                `Cluster.decided` has what was decided of each member.
 
         Raises:
             UsageError: a threshold out of range, or an unknown `keep`.
@@ -931,14 +947,22 @@ class Database:
             raise UsageError(
                 "of signatures that were made elsewhere no lengths are known: keep first or last"
             )
-        return all_clusters(self._store, Request(threshold, estimate, keep, star))
+        check_needed(ignore_decisions=ignore_decisions)
+        return all_clusters(self._store, Request(threshold, estimate, keep, star, ignore_decisions))
 
-    def pairs_table(self, *, threshold: float | None = None, estimate: bool = False) -> pa.Table:
+    def pairs_table(
+        self,
+        *,
+        threshold: float | None = None,
+        estimate: bool = False,
+        ignore_decisions: bool = False,
+    ) -> pa.Table:
         """All pairs of similar documents as an Arrow table. Needs the extra `arrow` (pyarrow).
 
         Args:
             threshold: as for `pairs`.
             estimate: as for `pairs`.
+            ignore_decisions: as for `pairs`.
 
         Returns:
             A row for each pair, in the order of `pairs`: a and b (string), similarity (double),
@@ -958,10 +982,12 @@ class Database:
         from lshdb.exchange.tables import arrow, pair_batches, pairs_schema
 
         schema = pairs_schema()
-        batches = pair_batches(self.pair_blocks(threshold, estimate))
+        batches = pair_batches(self.pair_blocks(threshold, estimate, ignore_decisions))
         return arrow().Table.from_batches(batches, schema)
 
-    def pair_blocks(self, threshold: float | None, estimate: bool) -> Iterator[PairBlock]:
+    def pair_blocks(
+        self, threshold: float | None, estimate: bool, ignore_decisions: bool = False
+    ) -> Iterator[PairBlock]:
         """What `pairs` gives, some thousands of pairs at a time, as columns.
 
         Raises:
@@ -972,7 +998,9 @@ class Database:
         check_given(threshold=threshold)
         from lshdb.search.pairs import Request, pair_blocks
 
-        return pair_blocks(self._store, Request(threshold, estimate))
+        check_needed(ignore_decisions=ignore_decisions)
+        asked = Request(threshold, estimate, ignore_decisions=ignore_decisions)
+        return pair_blocks(self._store, asked)
 
     def clusters_table(
         self,
@@ -981,6 +1009,7 @@ class Database:
         keep: Keep = "first",
         star: bool = False,
         estimate: bool = False,
+        ignore_decisions: bool = False,
     ) -> pa.Table:
         """The documents of all clusters as an Arrow table. Needs the extra `arrow` (pyarrow).
 
@@ -989,11 +1018,13 @@ class Database:
             keep: as for `clusters`.
             star: as for `clusters`.
             estimate: as for `clusters`.
+            ignore_decisions: as for `clusters`.
 
         Returns:
             A row for each member of a cluster, in the order of `clusters`: cluster (int64, its
             number), key (string), keep (string, the key to keep), role (string: `keep`, `member`,
-            or `below` if it is less similar to the kept one than the threshold), similarity
+            `below` if it is less similar to the kept one than the threshold, or what was decided
+            of it: `keep`, `drop`, `different`), similarity
             (double, to the kept one), exact (bool), identical (bool, to the kept one).
 
         Raises:
@@ -1019,9 +1050,131 @@ class Database:
         )
 
         schema = schema_of(CLUSTER_COLUMNS)
-        found = self.clusters(threshold=threshold, keep=keep, star=star, estimate=estimate)
+        found = self.clusters(
+            threshold=threshold,
+            keep=keep,
+            star=star,
+            estimate=estimate,
+            ignore_decisions=ignore_decisions,
+        )
         rows = cluster_rows(found, self.settings.threshold if threshold is None else threshold)
         return arrow().Table.from_batches(row_batches(schema, rows), schema)
+
+    # deciding
+
+    def decide(
+        self,
+        verdict: Verdict,
+        keys: Sequence[str],
+        *,
+        note: str | None = None,
+        who: str | None = None,
+    ) -> list[Decision]:
+        """Write down what was decided of documents.
+
+        Decisions are of documents as they are: of one that is given other content nothing is
+        decided any more, until it has the old content again. Nothing is removed before
+        `remove_decided`.
+
+        Args:
+            verdict: `keep` or `drop` each of the documents, which a later decision overrules; or
+                they are `different`: none of them is a duplicate of another, so that `pairs`
+                leaves out their pairs, and no cluster offers one in place of another.
+            keys: of the documents, two or more if they are different.
+            note: why.
+            who: who decided; None for the user of this process.
+
+        Returns:
+            The decisions made: one for each document, or one that all of them are different.
+
+        Raises:
+            KeyNotFound: no document has one of the keys; nothing is written.
+            UsageError: no such verdict, or too few keys.
+            StoreError: writing failed; the database is as before.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The FOX, the ant")])
+        ...     report += db.add("c", "the fox and the grapes!")
+        ...     (made,) = db.decide("different", ["a", "c"], note="two editions", who="ann")
+        ...     made.keys, list(db.pairs()), len(list(db.pairs(ignore_decisions=True)))
+        (('a', 'c'), [], 1)
+        """
+        check_needed(verdict=verdict, keys=keys)
+        for key in (keys := list(keys)):
+            check_needed(key=key)
+        check_given(note=note, who=who)
+        from lshdb.ingest.deciding import decide
+
+        return decide(self._store, verdict, keys, note, who)
+
+    def decisions(self) -> list[Decision]:
+        """All that was decided, in the order in which it was written, and whether it holds.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     made = db.decide("drop", ["fox"]) + db.decide("keep", ["fox"])
+        ...     [(one.decision, one.verdict, one.state) for one in db.decisions()]
+        [(1, 'drop', 'overruled'), (2, 'keep', 'holds')]
+        """
+        from lshdb.search.decisions import read_decisions
+
+        with self._store.reading():
+            return read_decisions(self._store)
+
+    def add_decisions(self, decisions: Iterable[Decision]) -> int:
+        """Write decisions that were made elsewhere, such as in a copy of the file.
+
+        Those that the file has already are left out; documents need not be there. Where no digests
+        are given, they are those that the documents have now. Numbers are given anew; of two
+        decisions about one content the one with the later time holds.
+
+        Returns:
+            How many are new.
+
+        Raises:
+            InputError: one is not a decision; nothing is written.
+            KeyNotFound: one has no digests, and a document is not there; nothing is written.
+        """
+        check_needed(decisions=decisions)
+        from lshdb.ingest.deciding import add_decisions
+
+        return add_decisions(self._store, decisions)
+
+    def undo_decision(self, decision: int | None = None, decided: str | None = None) -> Decision:
+        """Take back a decision, so that what was decided before it holds again.
+
+        Args:
+            decision: its number; None for the one that was written last.
+            decided: its time, so that no other one is taken back that has got its number since.
+
+        Returns:
+            The decision.
+
+        Raises:
+            KeyNotFound: there is no such decision.
+        """
+        check_given(decision=decision, decided=decided)
+        from lshdb.ingest.deciding import undo
+
+        return undo(self._store, decision, decided)
+
+    def remove_decided(self, *, dry_run: bool = False) -> list[str]:
+        """Remove the documents that are to be dropped, by the decisions that hold.
+
+        The decisions stay: a document that comes back with the same content is to be dropped.
+
+        Args:
+            dry_run: remove nothing.
+
+        Returns:
+            The keys of the documents, in the order of their bytes.
+        """
+        check_needed(dry_run=dry_run)
+        from lshdb.ingest.deciding import remove_decided
+
+        return remove_decided(self._store, dry_run=dry_run)
 
     # looking inside
 

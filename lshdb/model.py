@@ -558,6 +558,8 @@ class Cluster:
             documents are chained, and the ends of a chain need not be.
         exact: whether similarities are exact.
         identical: of each member, whether it has the same content as the kept one, as for Match.
+        decided: of each member what was decided: `keep`, `drop`, `different` if it is no duplicate
+            of the kept one, or None.
     """
 
     cluster: int
@@ -569,6 +571,41 @@ class Cluster:
     below: int
     exact: bool
     identical: tuple[bool, ...] = field(repr=False)
+    decided: tuple[Verdict | None, ...] = field(default=(), repr=False)
+
+
+Verdict: TypeAlias = Literal["keep", "drop", "different"]
+"""What is decided: a document is to be kept or dropped, or documents are no duplicates."""
+DecisionState: TypeAlias = Literal["holds", "overruled", "changed", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What somebody decided of a document, or of documents that are alike.
+
+    Attributes:
+        decision: its number, from 1, in the order in which they were made.
+        verdict: `keep` or `drop` of one document; `different` of two or more, none of which is a
+            duplicate of another.
+        keys: of the documents, in the order of their bytes.
+        digests: of their contents when it was decided, in hexadecimal.
+        note: why, if somebody said so.
+        who: who decided.
+        decided: when, in UTC, such as 2026-01-31T23:59:59.123456Z.
+        state: whether it holds for the documents as they are now. `overruled`: a later decision
+            says otherwise; `changed`: a document has other content than then, so that it is
+            undecided again; `missing`: there is no such document now. (Of more than two that are
+            different, it holds for those that are as they were.)
+    """
+
+    decision: int
+    verdict: Verdict
+    keys: tuple[str, ...]
+    digests: tuple[str, ...] = field(repr=False)
+    note: str | None
+    who: str
+    decided: str
+    state: DecisionState = "holds"
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,22 @@ CREATE TABLE files (
     mtime_ns INTEGER                                  -- NULL: it was changing when it was read
 ) STRICT;
 
+-- What reviewers decided, one after the other: a document is to be kept or dropped, or documents
+-- are not duplicates of each other (a row for each of them). Of a document with another digest it
+-- says nothing, so there is no foreign key: it holds again when the document comes back.
+CREATE TABLE decisions (
+    decision INTEGER NOT NULL,
+    verdict  TEXT    NOT NULL CHECK (verdict IN ('keep', 'drop', 'different')),
+    key      TEXT    NOT NULL,
+    digest   BLOB    NOT NULL,                        -- the document's when it was decided
+    note     TEXT,
+    who      TEXT    NOT NULL,
+    decided  TEXT    NOT NULL,                        -- UTC, as 2026-01-31T23:59:59.123456Z
+    PRIMARY KEY (decision, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX decisions_of_key ON decisions (key);
+
 CREATE VIEW buckets AS
     SELECT band_no, bucket_key, count(*) AS documents
     FROM bands

@@ -57,16 +57,19 @@ def _are_texts(value: object) -> bool:
 
 
 _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
-    "key prefix statement text where": ("a text", lambda value: isinstance(value, str)),
+    "key prefix statement text where verdict note who decided": (
+        "a text",
+        lambda value: isinstance(value, str),
+    ),
     "base directories paths metadata_fields": ("texts in a list or another iterable", _are_texts),
-    "keys documents": ("a list or another iterable", _is_stream),
+    "keys documents decisions": ("a list or another iterable", _is_stream),
     "digests": ("a list", lambda value: isinstance(value, Sequence)),
-    "top most least gap common workers sample seed permutations": (
+    "top most least gap common workers sample seed permutations decision": (
         "an integer",
         lambda value: isinstance(value, Integral),
     ),
     "threshold recall timeout": ("a number", lambda value: isinstance(value, Real)),
-    "content dry_run": ("true or false", lambda value: isinstance(value, bool)),
+    "content dry_run ignore_decisions": ("true or false", lambda value: isinstance(value, bool)),
     "on_batch on_failure on_skip on_progress": ("a function", callable),
     "path": ("the name of a file", _is_file_name),
     "reader": ("a reader of files", lambda value: hasattr(value, "parser")),

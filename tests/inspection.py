@@ -18,7 +18,7 @@ from lshdb.model import Construction, Element, Shingling
 from lshdb.sketching.banding import bucket_keys
 
 Row = tuple[Any, ...]
-TABLES = ("settings", "documents", "signatures", "bands", "fingerprints")
+TABLES = ("settings", "documents", "signatures", "bands", "fingerprints", "decisions")
 
 
 @contextmanager

@@ -90,7 +90,8 @@ def documents_of(kind: str, format: int = FORMAT_VERSION) -> list[Document]:
 
 def _fields(answer: Any) -> dict[str, Any]:
     """What an answer had when the files were made."""
-    return {name: value for name, value in asdict(answer).items() if name != "identical"}
+    later = ("identical", "decided")
+    return {name: value for name, value in asdict(answer).items() if name not in later}
 
 
 def answers(db: lshdb.Database, kind: str, format: int = FORMAT_VERSION) -> dict[str, Any]:
@@ -127,7 +128,17 @@ def answers(db: lshdb.Database, kind: str, format: int = FORMAT_VERSION) -> dict
         found["fingerprints"] = _hash(db, "SELECT * FROM fingerprints")
         if db.settings.passages:
             found["passages"] = {key: asdict(db.passages(key=key)) for key in documents}
+        found["decisions"] = [asdict(one) for one in db.decisions()]
+        found["roles"] = [cluster.decided for cluster in db.clusters()]
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]  # tuples become lists
+
+
+def decide(db: lshdb.Database, kind: str) -> None:
+    """What is decided of the documents of a file, by two people."""
+    first, second, *_ = FILES[kind][1]
+    db.decide("keep", [second], who="ann", note="the better one")
+    db.decide("different", [first, *list(FILES[kind][1])[-2:]], who="bob \U0001f98a")
+    db.decide("drop", [first], who="ann")
 
 
 def _hash(db: lshdb.Database, statement: str) -> str:
@@ -147,6 +158,7 @@ def make() -> None:
             path = Path(directory) / "lsh.db"
             with lshdb.open(path, **settings) as db:
                 db.add_many(documents_of(name))
+                decide(db, name)
                 expected[name] = answers(db, name)
             packed = lzma.compress(path.read_bytes(), preset=9)
         with open(DIRECTORY / f"format-{FORMAT_VERSION}-{name}.db.xz", "xb") as file:

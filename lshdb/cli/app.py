@@ -35,6 +35,8 @@ COMMANDS: Final = {
     "dedup": "deduplicating",
     "sync": "syncing",
     "remove": "adding",
+    "decide": "deciding",
+    "decisions": "deciding",
     "compare": "comparing",
     "show": "looking",
     "buckets": "looking",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -17,16 +17,23 @@ if TYPE_CHECKING:
     from lshdb.database import Database
 
 
+Everything: TypeAlias = Annotated[
+    bool, typer.Option("--all", help="As if nothing were decided: see lshdb decide.")
+]
+
+
 def pairs(
     at: DatabaseFile = DATABASE,
     threshold: Threshold = None,
     estimate: Estimate = False,
+    everything: Everything = False,
     form: Form = TEXT,
 ) -> None:
     """Find all pairs of similar documents.
 
     Similarities are exact where the database keeps contents, else estimates. Each pair comes
-    once, in the order of addition, as soon as it is found; Ctrl-C or a closed pipe ends it.
+    once, in the order of addition, as soon as it is found; Ctrl-C or a closed pipe ends it. Pairs
+    that were marked different are left out.
 
     A pair is a line: its similarity, whether the documents are identical, or else the similarity
     exact or an estimate, both keys.
@@ -39,28 +46,28 @@ def pairs(
         least = _least(database, threshold)
         write_results(
             columns_of(Pair),
-            _pairs(database, threshold, estimate),
+            _pairs(database, threshold, estimate, everything),
             form,
             shown=("similarity", "exact", "a", "b"),
             counted=("pair", "pairs"),
             none=f"no pair with similarity {least:g} or more",
-            batches=lambda: _pair_batches(database, threshold, estimate),
+            batches=lambda: _pair_batches(database, threshold, estimate, everything),
         )
 
 
 def _pairs(
-    database: Database, threshold: float | None, estimate: bool
+    database: Database, threshold: float | None, estimate: bool, everything: bool
 ) -> Iterator[tuple[str, str, float, bool, float, bool]]:
-    for block in database.pair_blocks(threshold, estimate):
+    for block in database.pair_blocks(threshold, estimate, everything):
         yield from block.rows()
 
 
 def _pair_batches(
-    database: Database, threshold: float | None, estimate: bool
+    database: Database, threshold: float | None, estimate: bool, everything: bool
 ) -> Iterator[pa.RecordBatch]:
     from lshdb.exchange.tables import pair_batches
 
-    return pair_batches(database.pair_blocks(threshold, estimate))
+    return pair_batches(database.pair_blocks(threshold, estimate, everything))
 
 
 def clusters(
@@ -74,6 +81,7 @@ def clusters(
         typer.Option("--star", help="Make every member similar to the kept one itself."),
     ] = False,
     estimate: Estimate = False,
+    everything: Everything = False,
     form: Form = TEXT,
 ) -> None:
     """Group similar documents, and say which one of each group to keep.
@@ -85,6 +93,8 @@ def clusters(
 
     A member is a line: the number of its cluster, its similarity to the kept one, whether that is
     exact or an estimate, or the documents identical, what it is (keep, member or below), its key.
+    What was decided of a member comes in place of that: keep, drop, or different if it was marked
+    so from the kept one; see lshdb decide.
 
     Example: lshdb clusters -d code.db --keep longest
     """
@@ -97,6 +107,7 @@ def clusters(
             keep=keep,  # type: ignore[arg-type]  # checked there
             star=star,
             estimate=estimate,
+            ignore_decisions=everything,
         )
         write_results(
             CLUSTER_COLUMNS,

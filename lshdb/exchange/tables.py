@@ -149,8 +149,8 @@ def _batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:
 
 
 def roles(cluster: Cluster, threshold: float) -> list[str]:
-    """What each member of a cluster is: `keep`, `member`, or `below` the threshold."""
+    """What each member of a cluster is: what was decided of it, or `keep`, `member` or `below`."""
     kept = cluster.members.index(cluster.keep)
     found = ["member" if score >= threshold else "below" for score in cluster.similarities]
     found[kept] = "keep"
-    return found
+    return [decided or role for decided, role in zip(cluster.decided, found, strict=True)]

@@ -8,7 +8,8 @@ In: documents and blocks of rows (lshdb.sources). Out: the file with them, a rep
     workers     does so in worker processes
     writing     a signed part to rows: new, changed, unchanged
     queries     a stream of documents that are only asked about
+    deciding    what reviewers decide of documents; removes what they decided to drop
     dedup       decides which documents are similar to none that is kept, and writes those
 
-Doors: add, batches, dedup, parts, queries, sync, writing.
+Doors: add, batches, deciding, dedup, parts, queries, sync, writing.
 """

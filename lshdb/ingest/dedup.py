@@ -111,6 +111,8 @@ def write_selected(
     new = _new_documents(parts, places, store)
     own = [known[keys[i]].doc_id if keys[i] in known else -1 for i in places]
     kept = _Kept(store, new, asked, own)
+    if first is None and store.last_decision():
+        kept.part([(keys[i], digests[i]) for i in places])
     versions = dict(known)
     rows: dict[str, int] = {}  # of the last kept version of a key
     numbers = iter(range(len(places)))
@@ -283,6 +285,7 @@ class _Kept:
         own_digests = np.frombuffer(b"".join(new.digests), dtype=digests.dtype)
         same = first_of_equal(np.concatenate([own_digests, digests]))
         self._same = same.tolist()
+        self._different: dict[int, set[int]] = {}
         self._replaced = False
         self._equal: dict[int, int] = {}
         self._until = 0  # where the next block begins
@@ -308,11 +311,17 @@ class _Kept:
         if not self._buckets[number]:
             return None
         same = self._same[number]
-        if not self._replaced and same in self._equal and self._order[self._equal[same]] != own:
+        different = self._different.get(number, set())
+        if (
+            not self._replaced
+            and same in self._equal
+            and self._order[self._equal[same]] != own
+            and self._equal[same] not in different
+        ):
             return self._equal[same], 1.0
         if number >= self._until:
             self._compare_block(number)
-        candidates = self._candidates(number)
+        candidates = self._candidates(number) - different
         if own is not None:
             candidates.discard(self._number.get(own, -1))
         if not candidates <= self._compared[same]:
@@ -329,6 +338,20 @@ class _Kept:
         if similarity == -1:
             self._equal[same] = other
         return other, -similarity
+
+    def part(self, documents: list[tuple[str, bytes]]) -> None:
+        """Take no document for a duplicate of one that it is marked different from.
+
+        Args:
+            documents: the keys and digests of the new ones.
+        """
+        numbers: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
+        for number, document in enumerate(documents):
+            numbers[document].append(number)
+        for document, other, doc_id in self._store.different_from([*dict(documents)]):
+            others = {*numbers.get(other, ()), self._number.get(doc_id, -1)}
+            for number in numbers.get(document, ()):
+                self._different.setdefault(number, set()).update(others)
 
     def identical(self, one: int, other: int) -> bool:
         """Whether two documents have the same content."""

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, TypeAlias
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -157,6 +159,7 @@ class Examination:
         if self._attempt("fingerprints", lambda: self._fingerprints(prints)) and whole:
             for _, what in prints.differing():
                 self.findings.add("fingerprint-wrong", 1, [f"the table has {what}"])
+        self._attempt("decisions", self._decisions)
 
     def _attempt(self, what: str, stage: Callable[[], None]) -> bool:
         """Run a stage; whether it came to its end."""
@@ -236,6 +239,11 @@ class Examination:
                 self._tell("bands", done, self.counts[1])
         for band_no, rows in self._audit.foreign_bands(bands):
             self.findings.add("band-wrong", 1, [f"band {band_no} has {rows} rows, not 0"])
+
+    def _decisions(self) -> None:
+        for number, rows in groupby(self._audit.decisions(), key=itemgetter(0)):
+            if not _can_be(number, list(rows)):
+                self.findings.add("decision", 1, [f"decision {number}"])
 
     def _fingerprints(self, prints: BandSums) -> None:
         for some in self._audit.fingerprints():
@@ -337,6 +345,22 @@ def whole_signatures(
     packed = np.frombuffer(b"".join(blob for _, blob in some), dtype="<u4")
     places = np.array([i for i, _ in some], dtype=np.int64)
     return batch.doc_ids[places], packed.reshape(len(some), lanes).astype(np.uint32, copy=False)
+
+
+def _can_be(number: int, rows: list[tuple[Any, ...]]) -> bool:
+    """Whether these rows are a decision: they say the same of one document, or of several."""
+    verdict = rows[0][1]
+    several = verdict == b"different"
+    texts = [value for row in rows for value in (row[1], row[2], *row[4:])]
+    return (
+        number > 0
+        and verdict in (b"keep", b"drop", b"different")
+        and (len(rows) > 1) == several
+        and len({(row[1], *row[4:]) for row in rows}) == 1
+        and all(isinstance(row[3], bytes) and len(row[3]) == DIGEST_BYTES for row in rows)
+        and not _bad_keys(row[2] for row in rows).any()
+        and all(text is None or _is_utf8(text) for text in texts)
+    )
 
 
 def _bad_keys(keys: Iterable[bytes]) -> npt.NDArray[np.bool_]:

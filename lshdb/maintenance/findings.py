@@ -26,6 +26,7 @@ ProblemKind: TypeAlias = Literal[
     "signature-orphan",
     "band-wrong",
     "fingerprint-wrong",
+    "decision",
     "not-checked",
 ]
 RepairKind: TypeAlias = Literal[
@@ -54,6 +55,7 @@ PROBLEMS: Final = MappingProxyType[ProblemKind, str](
         "signature-orphan": "signatures without a document",
         "band-wrong": "bands whose rows are not those that the signatures make",
         "fingerprint-wrong": "fingerprints that are not those of the contents",
+        "decision": "decisions that are none: of no document, or of one only that is different",
         "not-checked": "what could not be checked because of other problems",
     }
 )

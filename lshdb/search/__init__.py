@@ -10,7 +10,8 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     pairs       all similar pairs, and clusters of them
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
+    decisions   what reviewers decided of documents, and which pairs they marked different
     limits      what is not compared in large buckets and texts: numbers, reasons, messages
 
-Doors: buckets, compare, limits, many, pairs, passages, query, similarity.
+Doors: buckets, compare, decisions, limits, many, pairs, passages, query, similarity.
 """

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Cluster, Keep, Pair
 from lshdb.search.candidates import SharedBuckets, thinned
+from lshdb.search.decisions import Decided
 from lshdb.search.limits import CLUSTERS, Limit, clusters_cut
 from lshdb.search.similarity import Estimates, Exact, Numbers, Scorer, first_of_equal, runs
 from lshdb.store.lookups import StoreReader
@@ -34,6 +35,7 @@ class Request:
     estimate: bool
     keep: Keep = "first"
     star: bool = False
+    ignore_decisions: bool = False
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 < self.threshold <= 1:
@@ -49,6 +51,9 @@ class _Join:
         settings: those of the index that is read.
         doc_ids: int64[m], ascending; a document's number is its place here.
         same: int64[m], for each document the first one with the same content.
+        merged: int64[m], the same, but for documents that are marked different from others: they
+            stand for themselves alone.
+        decided: what was decided of the documents.
         buckets: all buckets of two documents or more.
         scorer: tells similarities, exact or not.
         estimates: tells estimates.
@@ -67,6 +72,10 @@ class _Join:
         self._shingles, digests = reader.sizes(self.doc_ids)
         self.same = first_of_equal(digests)
         del digests
+        nothing = np.empty((0, 3), dtype=np.int64)
+        decided = nothing if request.ignore_decisions else reader.decided()
+        self.decided = Decided(self.doc_ids, decided)
+        self.merged = _without(self.same, self.decided.different)
         lanes = self.settings.permutations
         self.estimates = Estimates(reader.signatures_of, self.doc_ids, self.same, lanes)
         self.scorer: Scorer = self.estimates
@@ -91,7 +100,7 @@ class _Join:
     ) -> tuple[Numbers, Numbers, npt.NDArray[np.float64]]:
         """Those of the pairs int64[c] that are similar, and their similarities."""
         scores = self.scorer.scores(one, other, threshold)
-        similar = scores >= threshold
+        similar = (scores >= threshold) & ~self.decided.apart(one, other)
         one, other, scores = one[similar], other[similar], scores[similar]
         construction = self.settings.construction
         if self.thinned or construction.higher:
@@ -114,6 +123,11 @@ class _Join:
 
     def order(self, keep: Keep) -> Numbers:
         """int64[m]: the documents, those to be kept rather than others first."""
+        order = self._order(keep)
+        rank = np.where(self.decided.keep, 0, np.where(self.decided.drop, 2, 1))
+        return order[np.argsort(rank[order], kind="stable")]
+
+    def _order(self, keep: Keep) -> Numbers:
         if keep == "last":
             return np.arange(len(self))[::-1].copy()
         if keep == "longest":
@@ -122,6 +136,19 @@ class _Join:
             lengths = self._shingles if of_sets else self._reader.lengths(self.doc_ids)
             return np.argsort(-lengths, kind="stable")
         return np.arange(len(self))
+
+
+def _without(same: Numbers, documents: Numbers) -> Numbers:
+    """First documents of equal ones, int64[m], where some int64[k] are equal to no other."""
+    if not len(documents):
+        return same
+    merged = same.copy()
+    merged[documents] = documents
+    left = np.flatnonzero(np.isin(same, same[documents]))
+    left = left[~np.isin(left, documents)]
+    _, first, of_document = np.unique(same[left], return_index=True, return_inverse=True)
+    merged[left] = left[first][of_document]
+    return merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +251,7 @@ def _clusters(
                 below=int((others < threshold).sum()),
                 exact=join.exact,
                 identical=tuple(identical.tolist()),
+                decided=join.decided.verdicts(members[begin:end], int(keepers[begin])),
             )
         place = last
 
@@ -237,7 +265,7 @@ def _components(
     which is all that most buckets need; then with others, as long as they are not connected.
     """
     components = Components(len(join))
-    buckets = join.buckets.only(join.same == np.arange(len(join)))
+    buckets = join.buckets.only(join.merged == np.arange(len(join)))
     scorer = join.scorer
     for limit in (_STAR, CLUSTERS):
         for a, b in buckets.pairs(len(join), limit):
@@ -248,7 +276,7 @@ def _components(
         if limit is _STAR:
             buckets = join.thin(buckets, components.labels, threshold)
     _warn(buckets, components.labels, np.ones(len(join), dtype=np.bool_))
-    label = components.labels[join.same]
+    label = components.labels[join.merged]
     # The first of each component in the order wanted.
     keeper = np.empty(len(join), dtype=np.int64)
     keeper[label[order[::-1]]] = order[::-1]
@@ -273,9 +301,9 @@ def _stars(
     number = np.empty(count, dtype=np.int64)
     number[order] = np.arange(count)
     first = np.full(count, count)
-    np.minimum.at(first, join.same, number)
-    own = first[join.same]  # the number that stands for each document
-    buckets = join.thin(join.buckets.only(own == number), join.same, threshold)
+    np.minimum.at(first, join.merged, number)
+    own = first[join.merged]  # the number that stands for each document
+    buckets = join.thin(join.buckets.only(own == number), join.merged, threshold)
     buckets = buckets.renumbered(number)
     taken = np.full(count, -1)
     scores = np.ones(count)

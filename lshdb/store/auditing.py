@@ -194,6 +194,12 @@ class Auditor:
                 table = integers(rows).reshape(-1, 3)
                 yield Fingerprints(table[:, 0], table[:, 1], table[:, 2])
 
+    def decisions(self) -> Iterator[tuple[Any, ...]]:
+        """The rows of decisions in order, as DecisionRow without the last; texts are bytes."""
+        with translated_errors(self.path):
+            for row in self._connection.execute(sql.DECISIONS):
+                yield row[:-1]
+
     # writing
 
     def make_missing(self) -> int:

@@ -58,6 +58,20 @@ class DocumentRow:
 
 
 @dataclass(frozen=True, slots=True)
+class DecisionRow:
+    """What was decided of one document; `present` is the digest that it has now, if it is there."""
+
+    decision: int
+    verdict: str
+    key: str
+    digest: bytes
+    note: str | None
+    who: str
+    decided: str
+    present: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredFile:
     """A document, and the state of the file that it was read from; None if it is of no file."""
 
@@ -386,6 +400,49 @@ class StoreReader:
                 raise
         finally:
             self._connection.set_progress_handler(None, 0)
+
+    def decisions(self) -> list[DecisionRow]:
+        """All that was decided, decision by decision, in each by key."""
+        return [
+            DecisionRow(
+                integer(number),
+                text(verdict),
+                text(key),
+                blob(digest),
+                None if note is None else text(note),
+                text(who),
+                text(decided),
+                None if present is None else blob(present),
+            )
+            for number, verdict, key, digest, note, who, decided, present in self._rows(
+                sql.DECISIONS
+            )
+        ]
+
+    def decided(self) -> npt.NDArray[np.int64]:
+        """What was decided of documents that still have the content that they had then.
+
+        Returns:
+            int64[n, 3], the earliest first: the number of the decision, its verdict (0
+            keep, 1 drop, 2 different) and a doc_id.
+        """
+        return self._integers(sql.DECIDED).reshape(-1, 3)
+
+    def different_from(
+        self, keys: Sequence[str]
+    ) -> list[tuple[tuple[str, bytes], tuple[str, bytes], int]]:
+        """Which documents those of some keys were marked different from.
+
+        Returns:
+            For each pair the key and digest of the one and of the other, and the doc_id of the
+            other, 0 where it is not stored with this digest.
+        """
+        return [
+            ((text(key), blob(digest)), (text(its_key), blob(its_digest)), integer(doc_id))
+            for key, digest, its_key, its_digest, doc_id in self._rows(
+                sql.DIFFERENT_FROM, json.dumps(list(keys))
+            )
+        ]
 
     def bytes(self) -> int:
         """The size of the file with its write-ahead log, in bytes."""

@@ -42,6 +42,9 @@ _FORMAT_3_EMPTY: Final = (
     """CREATE TEMP VIEW fingerprints AS
        SELECT 0 AS fingerprint, 0 AS doc_id, 0 AS position WHERE false""",
     "CREATE TEMP VIEW files AS SELECT 0 AS doc_id, 0 AS size, NULL AS mtime_ns WHERE false",
+    """CREATE TEMP VIEW decisions AS
+       SELECT 0 AS decision, '' AS verdict, '' AS key, x'' AS digest, NULL AS note, '' AS who,
+       '' AS decided WHERE false""",
 )
 
 _METADATA: Final = Step(
@@ -54,7 +57,7 @@ _METADATA: Final = Step(
         *_FORMAT_3_EMPTY,
     ),
 )
-_PASSAGES_AND_FILES: Final = Step(
+_PASSAGES_FILES_DECISIONS: Final = Step(
     statements=(
         """ALTER TABLE settings ADD COLUMN passages INTEGER NOT NULL DEFAULT 0
            CHECK (passages = 0 OR passages BETWEEN 3 AND 1000)""",
@@ -69,16 +72,28 @@ _PASSAGES_AND_FILES: Final = Step(
             size     INTEGER NOT NULL,
             mtime_ns INTEGER
         ) STRICT""",
+        """CREATE TABLE decisions (
+            decision INTEGER NOT NULL,
+            verdict  TEXT    NOT NULL CHECK (verdict IN ('keep', 'drop', 'different')),
+            key      TEXT    NOT NULL,
+            digest   BLOB    NOT NULL,
+            note     TEXT,
+            who      TEXT    NOT NULL,
+            decided  TEXT    NOT NULL,
+            PRIMARY KEY (decision, key)
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX decisions_of_key ON decisions (key)",
     ),
     undo=(
         "ALTER TABLE settings DROP COLUMN passages",
         "DROP TABLE fingerprints",
         "DROP TABLE files",
+        "DROP TABLE decisions",
     ),
     reading=_FORMAT_3_EMPTY,
 )
 
-STEPS: Final = (_METADATA, _PASSAGES_AND_FILES)
+STEPS: Final = (_METADATA, _PASSAGES_FILES_DECISIONS)
 """STEPS[0] leads from format 1 to 2, and so on."""
 
 

@@ -159,6 +159,26 @@ LENGTHS: Final = """
     SELECT coalesce(length(d.content), d.shingles)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 
+# What was decided of documents, with the digests that they have now: NULL where there is none.
+DECISIONS: Final = """
+    SELECT x.decision, x.verdict, x.key, x.digest, x.note, x.who, x.decided, d.digest
+    FROM decisions AS x LEFT JOIN documents AS d ON d.key = x.key
+    ORDER BY x.decision, x.key"""
+# Of documents as they are now; the verdict as a number, for the result to be one array.
+DECIDED: Final = """
+    SELECT x.decision, CASE x.verdict WHEN 'keep' THEN 0 WHEN 'drop' THEN 1 ELSE 2 END, d.doc_id
+    FROM decisions AS x CROSS JOIN documents AS d ON d.key = x.key AND d.digest = x.digest
+    ORDER BY x.decided, x.decision"""
+DIFFERENT_FROM: Final = """
+    SELECT x.key, x.digest, y.key, y.digest, coalesce(d.doc_id, 0)
+    FROM json_each(?) AS wanted
+    CROSS JOIN decisions AS x ON x.key = wanted.value AND x.verdict = 'different'
+    CROSS JOIN decisions AS y ON y.decision = x.decision AND y.key <> x.key
+    LEFT JOIN documents AS d ON d.key = y.key AND d.digest = y.digest"""
+LAST_DECISION: Final = "SELECT coalesce(max(decision), 0) FROM decisions"
+INSERT_DECISION: Final = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)"
+DELETE_DECISION: Final = "DELETE FROM decisions WHERE decision = ?"
+
 DATA_VERSION: Final = "PRAGMA data_version"
 COUNT_DOCUMENTS: Final = "SELECT count(*) FROM documents"
 COUNT_EMPTY: Final = "SELECT count(*) FROM documents WHERE shingles = 0"

@@ -263,6 +263,18 @@ class Store(StoreReader):
         """Delete rows of documents; their signatures and bands are gone already."""
         self._run_many(sql.DELETE_DOCUMENT, [(doc_id,) for doc_id in doc_ids])
 
+    def last_decision(self) -> int:
+        """The largest number of a decision, 0 where there is none."""
+        return integer(self._rows(sql.LAST_DECISION)[0][0])
+
+    def insert_decisions(self, rows: Iterable[Sequence[SqlValue]]) -> None:
+        """Insert rows of decisions: their columns but for the digest that a document has now."""
+        self._run_many(sql.INSERT_DECISION, rows)
+
+    def delete_decision(self, decision: int) -> None:
+        """Delete the rows of a decision."""
+        self._run_many(sql.DELETE_DECISION, [(decision,)])
+
     def insert_signatures(
         self, doc_ids: npt.NDArray[np.int64], signatures: npt.NDArray[np.uint32]
     ) -> None:

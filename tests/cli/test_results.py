@@ -72,6 +72,16 @@ PASSAGE = {
 COPIED = {"query": str, "key": str, "coverage": float, "stored_coverage": float, "words": int}
 COPIED_PAIR = {"a": str, "b": str, "words": int, "a_coverage": float, "b_coverage": float}
 CHANGE: dict[str, type] = {"action": str, "key": str, "moved_from": str}
+DECISION = {
+    "decision": int,
+    "verdict": str,
+    "keys": list,
+    "digests": list,
+    "note": str,
+    "who": str,
+    "decided": str,
+    "state": str,
+}
 SHOWN = {
     "key": str,
     "doc_id": int,
@@ -159,6 +169,11 @@ COMMANDS: dict[str, tuple[list[str], dict[str, type], list[str]]] = {
         ["words", "a", "b", "passage_words", "line", "stored_line", "text"],
     ),
     "sync": (["sync", "-d", "texts.db", "--dry-run", "notes"], CHANGE, list(CHANGE)),
+    "decisions": (
+        ["decisions", "-d", "decided.db"],
+        DECISION,
+        ["decision", "verdict", "keys", "state", "who", "decided", "note"],
+    ),
     "buckets": (["buckets", "--top", "5"], BUCKET, list(BUCKET)),
     "sql": (["sql", STATEMENT], VALUES, []),
     "info": (["info"], INFO, []),
@@ -177,8 +192,13 @@ COMMANDS: dict[str, tuple[list[str], dict[str, type], list[str]]] = {
     ),
 }
 """The arguments of a command, the columns of its rows, and those that its text shows as lines."""
-OTHER_FILES = {"check": "damaged.db", "passages": "texts.db", "sync": "texts.db"}
-OTHERS = {"init", "add", "remove", "dedup", "reindex", "backup", "serve", "spark-dedup"}
+OTHER_FILES = {
+    "check": "damaged.db",
+    "decisions": "decided.db",
+    "passages": "texts.db",
+    "sync": "texts.db",
+}
+OTHERS = {"init", "add", "decide", "remove", "dedup", "reindex", "backup", "serve", "spark-dedup"}
 """Commands whose results are not rows: files, and counts of what was done."""
 Row = dict[str, Any]
 
@@ -189,6 +209,10 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with lshdb.open(directory / "lsh.db", threshold=0.6, shingle="set") as db:
         db.add_many([(KEY, [*range(9)]), ("b", [*range(10)]), ("c", [*range(2, 10)])])
         db.backup(directory / "damaged.db")
+        db.backup(directory / "decided.db")
+    with lshdb.open(directory / "decided.db") as db:
+        db.decide("different", [KEY, "c"], note="two lists", who="ann")
+        db.decide("drop", ["b"])
     with lshdb.open(directory / "texts.db", passages=3) as db:
         db.add("zero", "zero one two three")
         db.add_many([(KEY, "one two three four, \x1b[31m five"), ("b", "Two, three,\nfour FIVE")])
@@ -295,7 +319,7 @@ def cell(value: object) -> str:
     if isinstance(value, bool):
         return "exact" if value else "estimate"
     if isinstance(value, list):
-        return ", ".join(value)
+        return ", ".join(value).replace("\x1b", "\\x1b")
     if isinstance(value, float):
         return f"{value:.6f}" if value <= 1 else f"{value:.1f}"
     return "" if value is None else str(value)

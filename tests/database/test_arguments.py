@@ -40,6 +40,8 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "query_signature": {"signature": LANES[0], "made_with": MADE_WITH},
     "compare": {"a": "a", "b": "b"},
     "pair_blocks": {"threshold": None, "estimate": False},
+    "decide": {"verdict": "keep", "keys": ["a"]},
+    "add_decisions": {"decisions": []},
     "buckets_of": {"key": "a"},
     "count_distinct": {"document": DOCUMENT},
     "sql": {"statement": "SELECT 1"},

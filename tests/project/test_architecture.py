@@ -208,6 +208,7 @@ def test_dependencies_are_those_imported() -> None:
         "exchange.tables": {"pyarrow"},
         "database": {"pyarrow"},
         "cli.results": {"pyarrow"},
+        "cli.deciding": {"pyarrow"},
         "cli.joining": {"pyarrow"},
         "cli.tuning": {"matplotlib"},
         "web.plugin": {"datasette", "markupsafe"},

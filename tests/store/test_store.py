@@ -53,6 +53,8 @@ EXPECTED_PLANS = {
 }
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")
 SCANS_ON_PURPOSE = {
+    "DECISIONS",
+    "DECIDED",
     "SELECT_SETTINGS",
     "FUNCTION_SETTINGS",
     "SHARED_BUCKETS",

@@ -1,0 +1,232 @@
+"""The commands about what reviewers decided: decide, decisions."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple, replace
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
+
+import typer
+
+from lshdb.cli.messages import message
+from lshdb.cli.options import (
+    DATABASE,
+    TEXT,
+    DatabaseFile,
+    Form,
+    completed_keys,
+    key_given,
+)
+from lshdb.cli.results import columns_of, write_results
+from lshdb.errors import InputError, KeyNotFound, UsageError
+
+if TYPE_CHECKING:
+    from lshdb.model import Decision
+
+_VERDICTS: Final = ("keep", "drop", "different")
+_SHOWN: Final = ("decision", "verdict", "keys", "state", "who", "decided", "note")
+
+
+def decide(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="keep|drop|different KEY...",
+            parser=key_given,
+            autocompletion=completed_keys,
+            help="What is decided, and the keys of the documents.",
+            show_default=False,
+        ),
+    ] = None,
+    at: DatabaseFile = DATABASE,
+    note: Annotated[str | None, typer.Option(metavar="TEXT", help="Why.")] = None,
+    who: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who decided. [default: your user name]")
+    ] = None,
+    undo: Annotated[
+        bool,
+        typer.Option("--undo", help="Take back the last decision, or those with these numbers."),
+    ] = False,
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Take the decisions of a file (or -) that `lshdb decisions` wrote, or you.",
+        ),
+    ] = None,
+) -> None:
+    """Write down what you decided of documents: keep, drop, or different.
+
+    keep: this document stays; of its cluster it is the one that is kept. drop: it goes with the
+    next `lshdb remove --decided`. different: these documents are not duplicates of each other, so
+    pairs and clusters offer none of them in place of another.
+
+    Decisions are kept in the file, with the note, who decided and when. They are of documents as
+    they are: when one changes, it is undecided again. A later decision overrules an earlier one.
+
+    A file for --from has the columns verdict and key (or keys, a JSON array), as JSON lines, CSV or
+    Parquet; digests, note, who and decided may be missing.
+
+    Example: lshdb decide drop drafts/old.txt --note "the final version is in books/"
+
+    Example: lshdb decide different licences/mit.txt licences/isc.txt
+    """
+    words = words or []
+    if (from_ is not None) + undo > 1 or (from_ is not None and words):
+        raise UsageError("give either keep, drop or different with KEY..., or --undo, or --from")
+    if (undo or from_ is not None) and note is not None:
+        raise UsageError("--note goes with a decision")
+    if undo:
+        _undo(at, words)
+    elif from_ is not None:
+        _take(at, from_, who)
+    else:
+        if len(words) < 2 or words[0] not in _VERDICTS:
+            raise UsageError("give keep, drop or different, and then KEY...")
+        verdict, *keys = words
+        with at.open("write") as database:
+            made = database.decide(verdict, keys, note=note, who=who)  # type: ignore[arg-type]
+        count = len(set(keys))
+        numbers = f"{made[0].decision}" + (f" to {made[-1].decision}" if len(made) > 1 else "")
+        message(f"{verdict}: {count:,} document{'s' * (count > 1)}, decision {numbers}")
+
+
+def _undo(at: DatabaseFile, numbers: list[str]) -> None:
+    for text in numbers:
+        if not (text.isascii() and text.isdigit() and len(text) < 19):
+            raise UsageError(f"{text!r} is not the number of a decision: lshdb decisions has them")
+    wanted: list[int | None] = [*dict.fromkeys(map(int, numbers))]
+    with at.open("write") as database:
+        known = {one.decision for one in database.decisions()}
+        if missing := [str(number) for number in wanted if number not in known]:
+            raise KeyNotFound(f"there is no decision {', '.join(missing)}; nothing is taken back")
+        for number in wanted or [None]:
+            one = database.undo_decision(number)
+            message(f"taken back: {one.decision}, {one.verdict} {', '.join(one.keys)}")
+
+
+def _take(at: DatabaseFile, path: str, who: str | None) -> None:
+    """Take the decisions of a file, all or none."""
+    given = list(_decisions_of(path, who))
+    with at.open("write") as database:
+        new = database.add_decisions(given)
+    message(f"decisions: {new:,} new, {len(given) - new:,} known")
+
+
+def _decisions_of(path: str, who: str | None) -> Iterator[Decision]:
+    """The decisions that a file has; InputError where one cannot be."""
+    from lshdb.ingest.deciding import now, user
+    from lshdb.sources.paths import printable_path
+
+    default = who or user()
+    for place, record in enumerate(_records(path), 1):
+        try:
+            decision = _decision(record, default, now())
+        except InputError as error:
+            raise InputError(f"{printable_path(path)}: decision {place}: {error}") from None
+        yield decision if who is None else replace(decision, who=who)
+
+
+def _decision(record: Mapping[str, object], who: str, now: str) -> Decision:
+    from lshdb.ingest.deciding import checked
+    from lshdb.model import Decision
+
+    keys = _texts(record.get("keys"), "keys")
+    if not keys and record.get("key") is not None:
+        keys = (record["key"],)
+    return checked(
+        Decision(
+            0,
+            record.get("verdict"),  # type: ignore[arg-type]  # checked there
+            keys,
+            _texts(record.get("digests"), "digests"),
+            record.get("note") or None,  # type: ignore[arg-type]
+            record.get("who") or who,  # type: ignore[arg-type]
+            record.get("decided") or now,  # type: ignore[arg-type]
+        )
+    )
+
+
+def _texts(value: object, name: str) -> tuple[Any, ...]:
+    """A list, or the JSON text of one, which CSV and Parquet have."""
+    if isinstance(value, str) and value:
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise InputError(f"{name} {value!r:.100} is not a JSON array") from None
+    if not value:
+        return ()
+    if not isinstance(value, list):
+        raise InputError(f"{name} {value!r:.100} is not a list")
+    return tuple(value)
+
+
+def _records(path: str) -> Iterator[Mapping[str, object]]:
+    """The records of a file, by its suffix; `-` is JSON lines."""
+    from lshdb.sources.paths import STDIN, format_of, opened, printable_path
+
+    name = printable_path(path)
+    kind = "jsonl" if path == STDIN else format_of(path)
+    if kind not in ("jsonl", "csv", "parquet"):
+        raise InputError(f"{name}: decisions are read from .jsonl, .csv or .parquet")
+    with opened(path, sys.stdin.buffer if sys.stdin else None) as file:
+        try:
+            if kind == "parquet":
+                yield from _rows_of_parquet(file)
+                return
+            lines = io.TextIOWrapper(file, "utf-8-sig", newline="")
+            yield from csv.DictReader(lines) if kind == "csv" else _objects(lines, name)
+        except (ValueError, csv.Error) as error:  # also what is not UTF-8, and Arrow's
+            raise InputError(f"{name}: {str(error).splitlines()[0]}") from None
+
+
+def _objects(lines: Iterable[str], name: str) -> Iterator[Mapping[str, object]]:
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise InputError(f"{name}: line {number}: {error}") from None
+            if not isinstance(record, dict):
+                raise InputError(f"{name}: line {number}: {line.strip():.100} is not an object")
+            yield record
+
+
+def _rows_of_parquet(file: BinaryIO) -> list[dict[str, object]]:
+    from lshdb.exchange.tables import arrow
+
+    arrow()
+    import pyarrow.parquet as pq
+
+    rows: list[dict[str, object]] = pq.read_table(io.BytesIO(file.read())).to_pylist()
+    return rows
+
+
+def decisions(at: DatabaseFile = DATABASE, form: Form = TEXT) -> None:
+    """List what was decided of documents, and whether it still holds.
+
+    A decision is a line: its number, what was decided, the keys, whether it holds, who decided,
+    when, and the note. It holds no more if a document has changed since, is missing, or a later
+    decision overruled it.
+
+    `lshdb decide --from` takes what this writes with --json, --csv or -o, also into a copy of the
+    database.
+
+    Example: lshdb decisions -d code.db -o decisions.csv
+    """
+    from lshdb.model import Decision
+
+    with at.reading(form) as database:
+        write_results(
+            columns_of(Decision),
+            map(astuple, database.decisions()),
+            form,
+            shown=_SHOWN,
+            counted=("decision", "decisions"),
+            none="nothing is decided yet: see lshdb decide --help",
+        )

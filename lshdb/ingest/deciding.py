@@ -1,0 +1,181 @@
+"""Writing what reviewers decide of documents, and removing what is to be dropped.
+
+Decisions are a log: of two about the same content the one with the later time holds, and the
+earlier one again when that is taken back.
+"""
+
+from __future__ import annotations
+
+import getpass
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import count
+from typing import Final, get_args
+
+from lshdb.errors import InputError, KeyNotFound, UsageError
+from lshdb.ingest.writing import unindex
+from lshdb.model import Decision, Verdict
+from lshdb.search.decisions import read_decisions
+from lshdb.shingling.content import DIGEST_BYTES
+from lshdb.store.store import Store
+
+_LONGEST_NAME: Final = 1_000
+"""Characters of who decided."""
+_LONGEST_NOTE: Final = 100_000
+_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?Z", re.ASCII)
+_DIGEST: Final = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
+
+
+def decide(
+    store: Store, verdict: Verdict, keys: Sequence[str], note: str | None, who: str | None
+) -> list[Decision]:
+    """Write down what was decided of stored documents; see Database.decide."""
+    if verdict not in get_args(Verdict):
+        raise UsageError(f"verdict {verdict!r:.100} is not {', '.join(get_args(Verdict))}")
+    keys = tuple(sorted(set(keys)))
+    if len(keys) < (2 if verdict == "different" else 1):
+        raise UsageError(f"{verdict}: give {'two different keys or more' if keys else 'keys'}")
+    who = user() if who is None else who
+    _check_words(who, note)
+    groups = [keys] if verdict == "different" else [(key,) for key in keys]
+    with store.writing():
+        digests = _digests(store, keys)
+        made = [
+            Decision(0, verdict, group, tuple(digests[key] for key in group), note, who, now())
+            for group in groups
+        ]
+        return _insert(store, made)
+
+
+def add_decisions(store: Store, decisions: Iterable[Decision]) -> int:
+    """Write decisions that were made elsewhere; see Database.add_decisions."""
+    given = [checked(one) for one in decisions]
+    with store.writing():
+        present = _digests(store, (key for one in given if not one.digests for key in one.keys))
+        seen = {_identity(one) for one in read_decisions(store)}
+        new: dict[tuple[object, ...], Decision] = {}
+        for one in given:
+            digests = one.digests or tuple(present[key] for key in one.keys)
+            whole = replace(one, digests=digests)
+            new.setdefault(_identity(whole), whole)
+        return len(_insert(store, (one for known, one in new.items() if known not in seen)))
+
+
+def undo(store: Store, decision: int | None, decided: str | None) -> Decision:
+    """Take back a decision; see Database.undo_decision."""
+    with store.writing():
+        made = read_decisions(store)
+        found = [
+            one
+            for one in made
+            if decision in (None, one.decision) and decided in (None, one.decided)
+        ]
+        if not found:
+            which = "" if decision is None else f" {decision}"
+            raise KeyNotFound(f"there is no decision{which} to take back")
+        store.delete_decision(found[-1].decision)
+    return found[-1]
+
+
+def remove_decided(store: Store, *, dry_run: bool) -> list[str]:
+    """Remove what is to be dropped, in one transaction; the keys of the documents."""
+    with store.reading() if dry_run else store.writing():
+        keys = sorted(
+            one.keys[0]
+            for one in read_decisions(store)
+            if one.verdict == "drop" and one.state == "holds"
+        )
+        if not dry_run and keys:
+            doc_ids = sorted(known.doc_id for known in store.known(keys).values())
+            unindex(store, doc_ids)
+            store.delete(doc_ids)
+    return keys
+
+
+def checked(one: Decision) -> Decision:
+    """The decision as it is stored, its keys in order; InputError if it cannot be."""
+    if not isinstance(one, Decision):
+        raise InputError(f"{one!r:.100} is not a Decision")
+    if one.verdict not in get_args(Verdict):
+        raise InputError(f"verdict {one.verdict!r:.100} is not {', '.join(get_args(Verdict))}")
+    keys = one.keys
+    if not isinstance(keys, tuple) or not all(
+        isinstance(key, str) and key and "\0" not in key for key in keys
+    ):
+        raise InputError(f"the keys of a decision are not keys: {list(keys)!r:.200}")
+    several = one.verdict == "different"
+    if len(set(keys)) < len(keys) or (len(keys) < 2 if several else len(keys) != 1):
+        wanted = "two different keys or more" if several else "one key"
+        raise InputError(f"{one.verdict} is decided of {wanted}, not of {list(keys)!r:.200}")
+    digests = one.digests
+    if not isinstance(digests, tuple) or (
+        digests and (len(digests) != len(keys) or not all(map(_is_digest, digests)))
+    ):
+        raise InputError(f"digests are {2 * DIGEST_BYTES} hexadecimal digits, one for each key")
+    if not isinstance(one.decided, str) or (time := _TIME.fullmatch(one.decided)) is None:
+        raise InputError(f"{one.decided!r:.100} is not a time such as 2026-01-31T23:59:59.5Z")
+    try:
+        _check_words(one.who, one.note)
+    except UsageError as error:
+        raise InputError(str(error)) from None
+    decided = f"{time[1]}.{time[2] or '':0<6}Z"
+    if digests:
+        pairs = sorted(zip(keys, digests, strict=True))
+        keys, digests = tuple(key for key, _ in pairs), tuple(digest for _, digest in pairs)
+    return replace(one, keys=tuple(sorted(keys)), digests=digests, decided=decided)
+
+
+def _is_digest(text: object) -> bool:
+    return isinstance(text, str) and _DIGEST.fullmatch(text) is not None
+
+
+def _check_words(who: str, note: str | None) -> None:
+    """UsageError for a name or a note that cannot be stored."""
+    if not isinstance(who, str) or not 1 <= len(who.strip()) <= len(who) <= _LONGEST_NAME:
+        raise UsageError(f"who {who!r:.100} is not a name of 1 to {_LONGEST_NAME:,} characters")
+    if note is not None and (not isinstance(note, str) or len(note) > _LONGEST_NOTE):
+        raise UsageError(f"note {note!r:.100} is not a text of up to {_LONGEST_NOTE:,} characters")
+    for name, text in (("who", who), ("note", note or "")):
+        if any("\ud800" <= character <= "\udfff" or character == "\0" for character in text):
+            raise UsageError(f"{name} {text!r:.100} has characters that cannot be stored")
+
+
+def _digests(store: Store, keys: Iterable[str]) -> dict[str, str]:
+    """The digests of stored documents, in hexadecimal; KeyNotFound if one is not there."""
+    wanted = sorted(set(keys))
+    known = store.known(wanted)
+    for key in wanted:
+        if key not in known:
+            raise store.not_found(key)
+    return {key: document.digest.hex() for key, document in known.items()}
+
+
+def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
+    """Write decisions under the next numbers."""
+    numbers = count(store.last_decision() + 1)
+    made = [replace(one, decision=next(numbers), state="holds") for one in decisions]
+    store.insert_decisions(
+        (one.decision, one.verdict, key, bytes.fromhex(digest), one.note, one.who, one.decided)
+        for one in made
+        for key, digest in zip(one.keys, one.digests, strict=True)
+    )
+    return made
+
+
+def _identity(one: Decision) -> tuple[object, ...]:
+    return one.verdict, one.keys, one.digests, one.note, one.who, one.decided
+
+
+def user() -> str:
+    """Who works here, as the system says."""
+    try:
+        return getpass.getuser() or "unknown"
+    except (ImportError, KeyError, OSError):  # no such variable, and no such user
+        return "unknown"
+
+
+def now() -> str:
+    """The time in the form of decisions."""
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%f}Z"

@@ -1,0 +1,100 @@
+"""What was decided of documents: all decisions, and those that hold for a join."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.model import Decision, DecisionState, Verdict
+from lshdb.store.lookups import DecisionRow, StoreReader
+
+Numbers = npt.NDArray[np.int64]
+
+_KEEP: Final = 0
+_DROP: Final = 1
+_DIFFERENT: Final = 2
+
+
+def read_decisions(reader: StoreReader) -> list[Decision]:
+    """All decisions, in the order in which they were written, and whether they hold."""
+    rows = reader.decisions()
+    by_time = sorted(rows, key=lambda row: (row.decided, row.decision))
+    last = {(row.key, row.digest): row.decision for row in by_time if row.verdict != "different"}
+    return [_decision(list(some), last) for _, some in groupby(rows, key=lambda row: row.decision)]
+
+
+def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], int]) -> Decision:
+    first = rows[0]
+    present = [row for row in rows if row.digest == row.present]
+    state: DecisionState = "holds"
+    if len(present) < min(len(rows), 2):
+        state = "missing" if any(row.present is None for row in rows) else "changed"
+    elif first.verdict != "different" and last[first.key, first.digest] != first.decision:
+        state = "overruled"
+    return Decision(
+        first.decision,
+        cast(Verdict, first.verdict),
+        tuple(row.key for row in rows),
+        tuple(row.digest.hex() for row in rows),
+        first.note,
+        first.who,
+        first.decided,
+        state,
+    )
+
+
+class Decided:
+    """What was decided of some documents, which go by their places.
+
+    Attributes:
+        keep: bool[m], those to be kept.
+        drop: bool[m], those to be dropped.
+        different: int64[k], the places of those that are no duplicates of others.
+    """
+
+    def __init__(self, doc_ids: Numbers, rows: Numbers) -> None:
+        """Take what is of the documents int64[m], ascending, from rows as of StoreReader.decided.
+
+        A later row about keeping or dropping overrules an earlier one.
+        """
+        self.keep = np.zeros(len(doc_ids), dtype=np.bool_)
+        self.drop = np.zeros(len(doc_ids), dtype=np.bool_)
+        rows = rows[np.isin(rows[:, 2], doc_ids)]
+        self._any = len(rows) > 0
+        places = np.searchsorted(doc_ids, rows[:, 2])
+        groups: defaultdict[int, set[int]] = defaultdict(set)
+        for (decision, verdict, _), place in zip(rows.tolist(), places.tolist(), strict=True):
+            if verdict == _DIFFERENT:
+                groups[place].add(decision)
+            else:
+                self.keep[place] = verdict == _KEEP
+                self.drop[place] = verdict == _DROP
+        self._groups = dict(groups)
+        self.different = np.array(sorted(groups), dtype=np.int64)
+        self._grouped = np.zeros(len(doc_ids), dtype=np.bool_)
+        self._grouped[self.different] = True
+
+    def apart(self, one: Numbers, other: Numbers) -> npt.NDArray[np.bool_]:
+        """Whether the pairs int64[c] are marked different, bool[c]."""
+        if not self._groups:
+            return np.zeros(len(one), dtype=np.bool_)
+        found: npt.NDArray[np.bool_] = self._grouped[one] & self._grouped[other] & (one != other)
+        some = np.flatnonzero(found)
+        if len(some):
+            pairs = zip(one[some].tolist(), other[some].tolist(), strict=True)
+            found[some] = [not self._groups[a].isdisjoint(self._groups[b]) for a, b in pairs]
+        return found
+
+    def verdicts(self, members: Numbers, kept: int) -> tuple[Verdict | None, ...]:
+        """What was decided of the members int64[n] of a cluster whose kept one is `kept`."""
+        if not self._any:
+            return (None,) * len(members)
+        verdicts: Sequence[Verdict | None] = (None, "keep", "drop", "different")
+        apart = self.apart(members, np.full(len(members), kept))
+        codes = np.select([self.drop[members], self.keep[members], apart], [2, 1, 3])
+        return tuple(verdicts[code] for code in codes.tolist())

@@ -1,0 +1,139 @@
+"""The commands decide and decisions, and what they do to pairs, clusters and remove."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from helpers import Command
+
+import lshdb
+
+TEXT = "the quick brown fox jumps over the lazy dog while the band plays on in the square"
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        db.add_many([("a", TEXT), ("b", f"{TEXT}!"), ("c", f"{TEXT}?"), ("x\x1b[31m", "alone")])
+    return Command(tmp_path)
+
+
+def roles(command: Command, *options: str) -> dict[str, str]:
+    return {row["key"]: row["role"] for row in command("clusters", "--json", *options).records}
+
+
+def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
+    command.done("decide", "different", "a", "b", "--note", "two editions", "--who", "ann")
+    assert [(row["a"], row["b"]) for row in command("pairs", "--json").records] == [
+        ("a", "c"),
+        ("b", "c"),
+    ]
+    assert len(command("pairs", "--all").lines) == 3
+    assert roles(command) == {"a": "keep", "b": "different", "c": "member"}
+    command.done("decide", "drop", "a", "c", "x\x1b[31m")
+    command.done("decide", "keep", "c", says="keep: 1 document, decision 5\n")
+    assert roles(command) == {"a": "drop", "b": "member", "c": "keep"}
+    assert roles(command, "--all") == {"a": "keep", "b": "member", "c": "member"}
+    listed = [line.split("\t") for line in command("decisions").lines]
+    assert [[cells[place] for place in (0, 1, 2, 3, 6)] for cells in listed] == [
+        ["1", "different", "a, b", "holds", "two editions"],
+        ["2", "drop", "a", "holds", ""],
+        ["3", "drop", "c", "overruled", ""],
+        ["4", "drop", r"x\x1b[31m", "holds", ""],
+        ["5", "keep", "c", "holds", ""],
+    ]
+    assert listed[0][4] == "ann"
+    dry = command.done("remove", "--decided", "--dry-run", says="would remove 2\n")
+    assert dry.lines == ["a", r"x\x1b[31m"]
+    command.done("decide", "--undo", "4", says="taken back: 4, drop x\\x1b[31m\n")
+    command.done("remove", "--decided", says="removed 1\n")
+    command.done("decide", "--undo", says="taken back: 5, keep c\n")
+    assert roles(command) == {"b": "keep", "c": "drop"}
+
+
+@pytest.mark.parametrize("form", ["--json", "--csv", ".jsonl", ".csv", ".csv.gz", ".parquet"])
+def test_what_decisions_writes_decide_takes(command: Command, form: str) -> None:
+    directory = command.directory
+    command.done("backup", "copy.db")
+    command.done("decide", "different", "a", "b", "x\x1b[31m", "--note", 'a, "b"\nc')
+    command.done("decide", "drop", "c", "--who", "\U0001f98a")
+    name = f"out{form}" if form.startswith(".") else "-"
+    if name == "-":
+        written = command("decisions", form).out
+        if form == "--csv":
+            name = "in.csv"
+            (directory / name).write_text(written)
+    else:
+        written = ""
+        command.done("decisions", "-o", name)
+    take = ["decide", "-d", "copy.db", "--from", name]
+    assert command(*take, stdin=written).err == "decisions: 2 new, 0 known\n"
+    assert command(*take, stdin=written).err == "decisions: 0 new, 2 known\n"
+    with lshdb.open(directory / "lsh.db") as one, lshdb.open(directory / "copy.db") as other:
+        assert one.decisions() == other.decisions()
+
+
+def test_a_file_made_by_hand(command: Command) -> None:
+    (command.directory / "own.csv").write_text(
+        'verdict,key,keys\ndrop,a,\ndifferent,,"[""b"",""c""]"\n'
+    )
+    command.done("decide", "--from", "own.csv", "--who", "ann", says="decisions: 2 new, 0 known\n")
+    (command.directory / "own.jsonl").write_text('{"verdict": "keep", "key": "c"}\n\n')
+    command.done("decide", "--from", "own.jsonl", says="decisions: 1 new, 0 known\n")
+    assert [(row["verdict"], row["keys"]) for row in command("decisions", "--json").records] == [
+        ("drop", ["a"]),
+        ("different", ["b", "c"]),
+        ("keep", ["c"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        ([], 2, "give keep, drop or different, and then KEY..."),
+        (["keep"], 2, "give keep, drop or different, and then KEY..."),
+        (["maybe", "a"], 2, "give keep, drop or different, and then KEY..."),
+        (["different", "a"], 2, "different: give two different keys or more"),
+        (["different", "a", "a"], 2, "different: give two different keys or more"),
+        (["drop", "a", "none"], 1, "no document has the key 'none'"),
+        (["drop", "a", "--who", ""], 2, "who '' is not a name of 1 to 1,000 characters"),
+        (["--undo"], 1, "there is no decision to take back"),
+        (["--undo", "7"], 1, "there is no decision 7; nothing is taken back"),
+        (["--undo", "x"], 2, "'x' is not the number of a decision: lshdb decisions has them"),
+        (["--undo", "--from", "in.csv"], 2, "give either keep, drop or different with KEY..."),
+        (["keep", "a", "--from", "in.csv"], 2, "give either keep, drop or different with KEY..."),
+        (["--undo", "--note", "x"], 2, "--note goes with a decision"),
+        (["--from", "none.csv"], 1, "none.csv: no such file or directory"),
+        (["--from", "in.txt"], 1, "in.txt: decisions are read from .jsonl, .csv or .parquet"),
+        (["--from", "bad.jsonl"], 1, "bad.jsonl: line 2: Expecting value"),
+        (["--from", "list.jsonl"], 1, "list.jsonl: line 1: [1] is not an object"),
+        (["--from", "bad.csv"], 1, "bad.csv: decision 1: verdict 'maybe' is not keep"),
+        (["--from", "gone.csv"], 1, "no document has the key 'gone'"),
+        (["--from", "bad.parquet"], 1, "bad.parquet: "),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(
+    command: Command, arguments: list[str], status: int, says: str
+) -> None:
+    for name, text in {
+        "in.csv": "verdict,key\nkeep,a\n",
+        "in.txt": "keep a\n",
+        "bad.jsonl": '{"verdict": "keep", "key": "a"}\n{"verdict":',
+        "list.jsonl": "[1]\n",
+        "bad.csv": "verdict,key\nmaybe,a\n",
+        "gone.csv": "verdict,key\nkeep,a\nkeep,gone\n",
+        "bad.parquet": "no table",
+    }.items():
+        (command.directory / name).write_text(text)
+    assert command.fails("decide", *arguments, status=status).startswith(says)
+    assert command("decisions", "--json").records == []
+
+
+def test_remove_takes_keys_or_decisions(command: Command) -> None:
+    assert command.fails("remove", status=2) == "give KEY..., or --decided"
+    assert command.fails("remove", "a", "--decided", status=2) == "give KEY..., or --decided"
+    assert command.fails("remove", "a", "--dry-run", status=2) == "--dry-run goes with --decided"
+    command.done("remove", "--decided", says="removed 0\n")
+    assert json.loads(command("info", "--json").out)["documents"] == 4

@@ -1,0 +1,299 @@
+"""Decisions about documents: which hold, what pairs and clusters leave out, what is removed."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import inspection
+import pytest
+
+import lshdb
+from lshdb.errors import InputError, KeyNotFound, ReadOnly, UsageError
+from lshdb.model import Decision
+
+TEXT = "the quick brown fox jumps over the lazy dog while the band plays on in the square"
+
+
+@pytest.fixture
+def db(path: Path) -> Iterator[lshdb.Database]:
+    """A chain: a like b like c, a copy of c, and one that is like nothing."""
+    with lshdb.open(path, shingle="set", threshold=0.6) as db:
+        contents = {"a": range(8), "b": range(1, 9), "c": range(3, 11), "c2": range(3, 11)}
+        db.add_many([(key, [*numbers]) for key, numbers in contents.items()])
+        db.add("alone", [99])
+        yield db
+    inspection.check(path)
+
+
+def clusters(db: lshdb.Database, **asked: object) -> list[tuple[str, dict[str, str | None]]]:
+    """The kept document of each cluster, and what is decided of each member."""
+    found = db.clusters(**asked)  # type: ignore[arg-type]
+    return [(one.keep, dict(zip(one.members, one.decided, strict=True))) for one in found]
+
+
+def pairs(db: lshdb.Database, **asked: object) -> set[tuple[str, str]]:
+    return {(pair.a, pair.b) for pair in db.pairs(**asked)}  # type: ignore[arg-type]
+
+
+def states(db: lshdb.Database) -> list[tuple[str, str]]:
+    return [(one.verdict, one.state) for one in db.decisions()]
+
+
+def test_a_pair_that_is_different_connects_nothing(db: lshdb.Database) -> None:
+    everything = pairs(db)
+    assert everything == {("a", "b"), ("b", "c"), ("b", "c2"), ("c", "c2")}
+    assert [keep for keep, _ in clusters(db)] == ["a"]
+    db.decide("different", ["b", "a"])
+    assert pairs(db) == everything - {("a", "b")}
+    assert clusters(db) == [("b", {"b": None, "c": None, "c2": None})]
+    assert clusters(db, ignore_decisions=True)[0][1] == dict.fromkeys(["a", "b", "c", "c2"])
+    assert pairs(db, ignore_decisions=True) == everything
+    db.undo_decision()
+    assert pairs(db) == everything
+
+
+def test_copies_that_are_different_are_apart(db: lshdb.Database) -> None:
+    db.decide("different", ["c", "c2"])
+    assert ("c", "c2") not in pairs(db)
+    assert clusters(db, keep="last") == [
+        ("c2", {"a": None, "b": None, "c": "different"} | {"c2": None})
+    ]
+    db.decide("different", ["a", "b", "c"])
+    assert clusters(db) == [("b", {"b": None, "c2": None})]
+    assert clusters(db, star=True) == [("b", {"b": None, "c2": None})]
+
+
+@pytest.mark.parametrize("star", [False, True])
+def test_what_is_marked_keep_is_kept(db: lshdb.Database, star: bool) -> None:
+    db.decide("keep", ["c"])
+    db.decide("drop", ["b"])
+    (cluster,) = clusters(db, star=star)
+    assert cluster[0] == "c"
+    assert cluster[1]["c"] == "keep"
+    assert cluster[1]["b"] == "drop"
+    assert cluster[1]["c2"] is None
+    with_a = db.clusters_table(star=star).to_pylist()
+    assert {row["key"]: row["role"] for row in with_a} == {
+        "b": "drop",
+        "c": "keep",
+        "c2": "member",
+    } | ({} if star else {"a": "below"})
+
+
+def test_a_later_decision_overrules_until_it_is_taken_back(db: lshdb.Database) -> None:
+    db.decide("drop", ["a", "b"])
+    (kept,) = db.decide("keep", ["a"], note="why", who="ann")
+    assert states(db) == [("drop", "overruled"), ("drop", "holds"), ("keep", "holds")]
+    assert (kept.decision, kept.note, kept.who) == (3, "why", "ann")
+    assert db.decisions()[2] == kept
+    with pytest.raises(KeyNotFound, match="no decision 3"):
+        db.undo_decision(3, "2026-01-01T00:00:00.000000Z")
+    assert db.undo_decision(3, kept.decided) == kept
+    assert states(db) == [("drop", "holds"), ("drop", "holds")]
+    db.undo_decision(1)
+    assert [one.keys for one in db.decisions()] == [("b",)]
+    with pytest.raises(KeyNotFound, match="no decision 1"):
+        db.undo_decision(1)
+
+
+def test_a_document_that_changes_is_undecided_until_it_has_its_content_again(
+    db: lshdb.Database,
+) -> None:
+    db.decide("drop", ["a"])
+    db.decide("different", ["b", "c"])
+    db.decide("different", ["b", "c", "c2"])
+    held = pairs(db)
+    db.add_many([("a", [1]), ("b", [*range(1, 10)])])
+    assert states(db) == [("drop", "changed"), ("different", "changed"), ("different", "holds")]
+    assert db.remove_decided() == []
+    assert ("b", "c") in pairs(db)
+    assert ("c", "c2") not in pairs(db)
+    db.add_many([("a", [*range(8)]), ("b", [*range(1, 9)])])
+    assert states(db) == [("drop", "holds"), ("different", "holds"), ("different", "holds")]
+    assert pairs(db) == held
+
+
+def test_what_is_to_be_dropped_is_removed_and_stays_so(db: lshdb.Database) -> None:
+    db.decide("drop", ["a", "c2", "alone"])
+    db.decide("keep", ["alone"])
+    assert db.remove_decided(dry_run=True) == ["a", "c2"]
+    assert len(db) == 5
+    assert db.remove_decided() == ["a", "c2"]
+    assert db.keys() == ["b", "c", "alone"]
+    assert [one.state for one in db.decisions()] == ["missing", "overruled", "missing", "holds"]
+    db.add("a", [*range(8)])
+    assert db.remove_decided() == ["a"]
+
+
+def test_decisions_survive_reindex_backup_and_repair(db: lshdb.Database, tmp_path: Path) -> None:
+    db.decide("keep", ["a"], who="ann")
+    db.decide("different", ["b", "c"])
+    before = db.decisions()
+    db.reindex(threshold=0.5)
+    db.backup(tmp_path / "copy.db")
+    with inspection.sqlite(tmp_path / "copy.db") as connection:
+        connection.execute("DELETE FROM bands")
+    assert lshdb.check(tmp_path / "copy.db", repair=True).ok
+    with lshdb.open(tmp_path / "copy.db") as copy:
+        assert copy.decisions() == before == db.decisions()
+
+
+def test_decisions_go_to_a_copy_and_come_back(db: lshdb.Database, tmp_path: Path) -> None:
+    db.backup(tmp_path / "copy.db")
+    db.decide("drop", ["a"], who="bob")
+    with lshdb.open(tmp_path / "copy.db") as copy:
+        copy.decide("keep", ["a"], who="ann")
+        copy.decide("different", ["b", "c"], note="two", who="ann")
+        copy.remove("b")
+        theirs = copy.decisions()
+    assert db.add_decisions(theirs) == 2
+    assert db.add_decisions(theirs) == 0
+    assert states(db) == [("drop", "overruled"), ("keep", "holds"), ("different", "holds")]
+    # An earlier one that comes later does not overrule.
+    early = replace(theirs[0], verdict="drop", decided="2020-01-01T00:00:00Z", digests=())
+    assert db.add_decisions([early]) == 1
+    assert db.decisions()[3] == replace(
+        early,
+        decision=4,
+        digests=theirs[0].digests,
+        state="overruled",
+        decided="2020-01-01T00:00:00.000000Z",
+    )
+    with pytest.raises(KeyNotFound, match="no document has the key 'none'"):
+        db.add_decisions([theirs[0], replace(early, keys=("none",))])
+    assert len(db.decisions()) == 4
+
+
+GOOD = Decision(0, "keep", ("a",), (), None, "ann", "2026-01-31T23:59:59Z")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"verdict": "maybe"}, "verdict 'maybe' is not keep, drop, different"),
+        ({"keys": ()}, "keep is decided of one key"),
+        ({"keys": ("a", "b")}, "keep is decided of one key"),
+        ({"verdict": "different"}, "two different keys"),
+        ({"verdict": "different", "keys": ("a", "a")}, "two different keys"),
+        ({"keys": ("",)}, "are not keys"),
+        ({"keys": (5,)}, "are not keys"),
+        ({"digests": ("00",)}, "32 hexadecimal digits"),
+        ({"decided": "yesterday"}, "is not a time"),
+        ({"decided": None}, "is not a time"),
+        ({"who": " "}, "is not a name"),
+        ({"who": "a\0b"}, "cannot be stored"),
+        ({"note": "\ud800"}, "cannot be stored"),
+        ({"note": 5}, "is not a text"),
+    ],
+)
+def test_what_is_no_decision_is_refused(
+    db: lshdb.Database, wrong: dict[str, object], says: str
+) -> None:
+    with pytest.raises(InputError, match=says):
+        db.add_decisions([GOOD, replace(GOOD, **wrong)])  # type: ignore[arg-type]
+    assert db.decisions() == []
+
+
+def test_wrong_ways_to_decide_are_refused(db: lshdb.Database, path: Path) -> None:
+    with pytest.raises(KeyNotFound, match="no document has the key 'zzz'"):
+        db.decide("drop", ["a", "zzz"])
+    for verdict, keys in (("maybe", ["a"]), ("keep", []), ("different", ["a", "a"])):
+        with pytest.raises(UsageError):
+            db.decide(verdict, keys)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="who"):
+        db.decide("keep", ["a"], who="")
+    with lshdb.open(path, mode="read") as read, pytest.raises(ReadOnly):
+        read.decide("keep", ["a"])
+    assert db.decisions() == []
+
+
+def test_check_finds_what_is_no_decision(db: lshdb.Database, path: Path) -> None:
+    db.decide("keep", ["a"])
+    db.decide("different", ["a", "b"])
+    assert db.check().ok
+    for statement in (
+        "UPDATE decisions SET digest = x'00' WHERE decision = 1",
+        "UPDATE decisions SET key = '' WHERE decision = 1",
+        "UPDATE decisions SET who = 'x' WHERE decision = 2 AND key = 'a'",
+        "UPDATE decisions SET note = CAST(x'ff' AS TEXT) WHERE decision = 1",
+        "UPDATE decisions SET decision = 0 WHERE decision = 1",
+        "DELETE FROM decisions WHERE decision = 2 AND key = 'a'",
+    ):
+        with inspection.sqlite(path) as connection:
+            connection.execute("CREATE TABLE aside AS SELECT * FROM decisions")
+            connection.execute(statement)
+            (problem,) = db.check().problems
+            assert (problem.kind, problem.count) == ("decision", 1), statement
+            connection.execute("DELETE FROM decisions")
+            connection.execute("INSERT INTO decisions SELECT * FROM aside")
+            connection.execute("DROP TABLE aside")
+
+
+def test_two_who_decide_at_once_lose_nothing(db: lshdb.Database, path: Path) -> None:
+    def review(who: str) -> None:
+        with lshdb.open(path) as own:
+            for _ in range(15):
+                own.decide(random.choice(["keep", "drop"]), ["a", "b"], who=who)
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(review, ["ann", "bob"]))
+    made = db.decisions()
+    assert [one.decision for one in made] == list(range(1, 61))
+    assert sorted(one.who for one in made) == ["ann"] * 30 + ["bob"] * 30
+    assert [one.state for one in made].count("holds") == 2
+
+
+def test_clusters_are_those_of_the_pairs_that_are_not_different(path: Path) -> None:
+    """Against a graph made of the pairs: no edge and no more than is left of it."""
+    rng = random.Random(7)
+    with lshdb.open(path, shingle="set", threshold=0.5) as db:
+        db.add_many((f"{i}", rng.sample(range(14), 9)) for i in range(60))
+        db.add_many((f"copy of {i}", db.get(f"{i}").content or ()) for i in range(0, 60, 3))
+        everything = pairs(db)
+        for _ in range(12):
+            db.decide("different", rng.sample(db.keys(), rng.choice([2, 2, 5])))
+        apart = {frozenset(pair) for one in db.decisions() for pair in combinations(one.keys, 2)}
+        left = {pair for pair in everything if frozenset(pair) not in apart}
+        assert left < everything
+        assert pairs(db) == left
+        keys = db.keys()
+        component = {key: {key} for key in keys}
+        for a, b in left:
+            if component[a] is not component[b]:
+                component[a] |= component[b]
+                for key in component[b]:
+                    component[key] = component[a]
+        wanted = {frozenset(one) for one in component.values() if len(one) > 1}
+        found = list(db.clusters())
+        assert {frozenset(one.members) for one in found} == wanted
+        for one in found + list(db.clusters(star=True)):
+            for member, decided in zip(one.members, one.decided, strict=True):
+                assert (decided == "different") == (frozenset([one.keep, member]) in apart)
+        for one in db.clusters(star=True):
+            assert "different" not in one.decided
+
+
+def test_dedup_keeps_what_is_marked_different(path: Path, tmp_path: Path) -> None:
+    """From what is stored, and from what is kept before it; a changed one is compared again."""
+    lines = tmp_path / "in.jsonl"
+    texts = {"a": TEXT, "b": TEXT, "c": f"{TEXT}!", "d": f"{TEXT}?"}
+
+    def kept(db: lshdb.Database, **given: str) -> list[str]:
+        rows = [json.dumps({"id": key, "text": text}) for key, text in given.items()]
+        lines.write_text("\n".join(rows))
+        return [line.key for line in db.dedup([str(lines)]) if line.skipped is None]
+
+    with lshdb.open(path) as db:
+        db.add_many(texts.items())
+        db.decide("different", ["a", "b", "c"])
+        db.remove_many(["b", "c", "d"])
+        assert kept(db, d=texts["d"], b=f"{TEXT}.", c=texts["c"], x=TEXT) == ["c"]
+        db.remove_many(["a", "c"])
+        assert kept(db, **texts) == ["a", "b", "c"]
+    inspection.check(path)
