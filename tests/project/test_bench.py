@@ -18,7 +18,7 @@ from typing import Any
 import measure
 import pytest
 from helpers import Result
-from measure.bench import against, command, scale
+from measure.bench import against, command, dedup_peers, scale
 from measure.common import brute_force, commands, generate
 from measure.harness import corpora, engines, figures, report
 from measure.harness.lab import Lab, Options
@@ -350,6 +350,27 @@ def test_the_generator_gives_the_similarity_asked_for(similarity: float) -> None
         nearest[later] = max(score, nearest.get(later, 0))
     assert len(nearest) / len(made) == pytest.approx(0.2, abs=0.06)
     assert statistics.mean(nearest.values()) == pytest.approx(similarity, abs=0.02)
+
+
+def test_what_was_dropped_wrongly_is_counted() -> None:
+    sets: list[set[object]] = [{1, 2, 3, 4}, {1, 2, 3, 5}, {9}, {1, 2, 3, 4}, set()]
+    assert brute_force.nearest(sets, [0, 1, 2, 4]) == [1.0, 0.6, 0.0, 0.0]
+    values = {figures.SECONDS: 2.0, dedup_peers.DROPPED: 3, dedup_peers.WRONGLY: 1}
+    found = [
+        one.record()
+        for engine in ("lshdb", "datatrove")
+        for one in figures.collect("dedup --peers", "some", engine, 9, [values])
+    ]
+    rows = dedup_peers.markdown({"figures": found}).splitlines()[-2:]
+    assert rows == ["| lshdb | 2 |  | 3 | 1 |  |", "| datatrove | 2 |  | 3 | 1 |  |"]
+
+
+def test_pieces_are_of_real_sources(tmp_path: Path) -> None:
+    corpus = corpora.write_pieces(tmp_path / "pieces.jsonl", 20, 500)
+    texts = corpora.read_texts(corpus.path)
+    assert len(texts) == corpus.documents == len(set(texts))
+    assert all(250 < len(text) <= 500 for text in texts)
+    assert sum("import " in text or "def " in text for text in texts) > 3
 
 
 def test_alphabets_keep_the_similarity_and_take_the_bytes_they_should(tmp_path: Path) -> None:

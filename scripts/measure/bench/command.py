@@ -24,6 +24,7 @@ from measure.bench import (
     against,
     check,
     dedup,
+    dedup_peers,
     hot,
     ingest,
     inputs,
@@ -63,7 +64,11 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
     "single": single,
     "startup": startup,
 }
-ALONE: Final[dict[str, ModuleType]] = {"spark": spark, "against": against}
+ALONE: Final[dict[str, ModuleType]] = {
+    "spark": spark,
+    "against": against,
+    "dedup --peers": dedup_peers,
+}
 """What `all` leaves out."""
 
 
@@ -77,6 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(report.markdown(runs, brief=given.brief))
         return 0
     options = _options(given)
+    if getattr(given, "peers", False):
+        given.command = "dedup --peers"
     names = list(BENCHMARKS) if given.command == "all" else [given.command]
     facts = machine.facts()
     found: dict[str, Any] = {}
@@ -99,6 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 given.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     if given.command == "against" and not failed:
         _console().print(against.table(found))
+    elif given.command == "dedup --peers" and not failed:
+        _console().print(dedup_peers.table(found))
     elif found:
         report.show(found, _console())
     return int(failed)
@@ -122,11 +131,15 @@ def _parser() -> argparse.ArgumentParser:
         help="where files are made (default: TMPDIR); `against` keeps its environments there",
     )
     for name, module in (BENCHMARKS | ALONE).items():
+        if " " in name:  # an option of another
+            continue
         own = commands.add_parser(
             name, parents=[common], help=_first_line(module), description=module.__doc__
         )
         if name == "scale":
             _add_sets(own)
+        if name == "dedup":
+            own.add_argument("--peers", action="store_true", help=_first_line(dedup_peers))
         if name == "against":
             own.add_argument("revision", metavar="REV", help="the earlier version, for git")
     _add_sets(commands.add_parser("all", parents=[common], help="every benchmark"))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 _IDEOGRAPH = (
     "\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
@@ -18,6 +19,8 @@ _ONE_IDEOGRAPH = re.compile(f"[{_IDEOGRAPH}]")
 
 def words(text: str) -> list[str]:
     """The words of a folded text: runs of letters, numbers and marks; ideographs one by one."""
+    if text.isascii():
+        return re.findall(r"[a-zA-Z0-9_]+", text)
     found: list[str] = []
     run = ""
     for c in text:
@@ -54,6 +57,27 @@ def similar_pairs(
     Every document is compared with every earlier one that shares a shingle, by counting in the
     lists of the documents that hold each shingle.
     """
+    compare = _comparer(sets)
+    for j, one in enumerate(sets):
+        if one:
+            scores = compare(j)[:j]
+            for i in np.flatnonzero(scores >= threshold).tolist():
+                yield i, j, float(scores[i])
+
+
+def nearest(sets: Sequence[set[object]], places: Iterable[int]) -> list[float]:
+    """Of some documents, the exact Jaccard similarity to the most similar other one."""
+    compare = _comparer(sets)
+    found: list[float] = []
+    for place in places:
+        scores = compare(place)
+        scores[place] = 0
+        found.append(float(scores.max(initial=0)))
+    return found
+
+
+def _comparer(sets: Sequence[set[object]]) -> Callable[[int], npt.NDArray[np.float64]]:
+    """A function that compares the document at a place with all, float64[n]."""
     numbers: dict[object, int] = defaultdict(lambda: len(numbers))
     rows = [np.array([numbers[shingle] for shingle in one], dtype=np.int64) for one in sets]
     sizes = np.array([len(row) for row in rows])
@@ -63,11 +87,11 @@ def similar_pairs(
     holders = np.repeat(np.arange(len(rows)), sizes)[order]
     starts = np.searchsorted(flat[order], np.arange(len(numbers) + 1))
     spans = list(pairwise(starts.tolist()))
-    for j, row in enumerate(rows):
-        if not len(row):
-            continue
-        meeting = np.concatenate([holders[slice(*spans[s])] for s in row.tolist()])
-        both = np.bincount(meeting[meeting < j], minlength=j)[:j]
-        scores = both / np.maximum(sizes[:j] + sizes[j] - both, 1)
-        for i in np.flatnonzero(scores >= threshold).tolist():
-            yield i, j, float(scores[i])
+
+    def compare(place: int) -> npt.NDArray[np.float64]:
+        lists = [holders[slice(*spans[s])] for s in rows[place].tolist()]
+        both = np.bincount(np.concatenate([holders[:0], *lists]), minlength=len(rows))
+        scores: npt.NDArray[np.float64] = both / np.maximum(sizes + sizes[place] - both, 1)
+        return scores
+
+    return compare

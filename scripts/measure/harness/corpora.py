@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import random
+import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,6 +137,25 @@ def write_copy(path: Path, source: Path, limit: int) -> Corpus:
     if not copied.documents:
         raise SystemExit(f"{source}: no documents")
     return copied
+
+
+def write_pieces(path: Path, documents: int, size: int) -> Corpus:
+    """Write pieces of the Python sources of this machine, of `size` characters, in random order.
+
+    They are those of the standard library and of all that is installed beside it.
+    """
+    choose = random.Random(1)
+    roots = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}
+    sources = sorted({one for root in roots for one in root.rglob("*.py")})
+    choose.shuffle(sources)
+    pieces: list[str] = []
+    for source in sources:
+        if len(pieces) > 2 * documents:
+            break
+        text = source.read_text("utf-8", "replace") if source.is_file() else ""
+        pieces += [text[start : start + size] for start in range(0, len(text) - size // 2, size)]
+    choose.shuffle(pieces)
+    return _write(path, iter(pieces[:documents]), f"pieces of {size_name(size)} of Python sources")
 
 
 def write_sets(path: Path, documents: int, size: int) -> Corpus:
