@@ -423,11 +423,11 @@ class Database:
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
     ) -> Iterator[Line]:
-        r"""Go through lines of JSON, and add the documents that are similar to none before them.
+        r"""Go through lines of JSON, and add the documents that are not similar to earlier ones.
 
-        A line is kept if its document shares a bucket with none that is stored, or was kept
-        before it, and is similar to it. So no two of those kept are similar, as far as the index
-        tells. A document that is stored already, key and content, is not kept either.
+        A line is dropped if its document is similar to one that is stored, or was kept before
+        it, and shares a bucket with that. So no two of those kept are similar, as far as the
+        index finds. A document that is stored already, key and content, is not kept either.
 
         Args:
             paths: files of JSON lines; `-` is the reader's standard input.
@@ -596,7 +596,7 @@ class Database:
         Args:
             content: the document to compare with, a text or a set; or
             key: the key of a stored one, which is then not among the matches.
-            top: how many matches at the most; None for all.
+            top: maximum number of matches; None for all.
             threshold: the least similarity; None for the database's own. Below it the index
                 finds fewer of the similar documents (see lshdb.sketching.constructions).
             estimate: rank by the estimate even where content is kept: faster, less exact.
@@ -838,7 +838,7 @@ class Database:
         Returns:
             Sizes, exact similarity and containment, the estimate, the lanes and the buckets that
             agree, and the passages (of sets: the elements) that both share. Without kept content
-            only what signatures tell.
+            only what signatures show.
 
         Raises:
             KeyNotFound: no document has the key.
@@ -876,7 +876,7 @@ class Database:
         Args:
             threshold: the least similarity; None for the database's own. Below it the index
                 finds fewer of the similar pairs (see lshdb.sketching.constructions).
-            estimate: tell estimates even where content is kept: faster, less exact.
+            estimate: use estimates even where content is kept: faster, less exact.
             ignore_decisions: also pairs that are marked different (see `decide`).
 
         Raises:
@@ -1222,9 +1222,9 @@ class Database:
         return len(distinct_shingles([document.content], settings.shingling, settings.seed).hashes)
 
     def data_version(self) -> int:
-        """A number that is another one after other connections have changed the file.
+        """A number that changes when another connection changes the file.
 
-        It tells whether what was read is still so; numbers of two open handles say nothing.
+        It shows whether what was read still holds; numbers of two handles cannot be compared.
         """
         return self._store.data_version()
 
@@ -1252,7 +1252,7 @@ class Database:
     ) -> list[Tuned]:
         """The constructions worth having for what the database holds, best first.
 
-        A sample of its signatures tells how similar documents are, and so how many candidates a
+        A sample of its signatures shows how similar documents are, and so how many candidates a
         query will have; without a database see `lshdb.tune`.
 
         Args:
@@ -1335,7 +1335,7 @@ class Database:
         passages: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> Reindexed:
-        """Make the index anew from the stored signatures, for another threshold or shape.
+        """Rebuild the index from the stored signatures, for another threshold or shape.
 
         What is not given stays as it is; without a shape, bands and rows are chosen as for a new
         file. Shingles, permutations, sketch and seed are in the signatures and cannot change.
@@ -1387,7 +1387,7 @@ class Database:
         repair: bool = False,
         on_progress: OnProgress | None = None,
     ) -> CheckReport:
-        """See whether the file is whole, and with `repair` put right what can be derived.
+        """Check whether the file is whole, and with `repair` repair what can be derived.
 
         The arguments are those of `lshdb.check`, which also looks at a file that cannot be opened.
 

@@ -53,7 +53,7 @@ def query_files(
         paths: files of the same settings.
         content: as for `Database.query`, as all that follow.
         key: a stored document instead.
-        top: how many matches at the most, of all files.
+        top: maximum number of matches, of all files.
         threshold: the least similarity.
         estimate: rank by estimates.
         exhaustive: compare with all documents.

@@ -171,7 +171,7 @@ def _check_lengths(
 
 
 def _digests(matrix: Signatures) -> list[bytes]:
-    """What tells signatures apart where nothing tells the contents, and is no content's own."""
+    """A digest of signatures where there are no contents; no content has the same."""
     packed = np.ascontiguousarray(matrix, dtype="<u4").tobytes()
     width = matrix.shape[1] * 4
     return [

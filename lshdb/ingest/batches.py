@@ -217,7 +217,7 @@ def _memory(content: Content) -> int:
 
 
 def _checked(item: object, settings: Settings) -> tuple[str, Content, str | None]:
-    """A document's key, cleaned content and metadata as stored; ContentError tells the key."""
+    """A document's key, cleaned content and metadata as stored; ContentError names the key."""
     if not isinstance(item, Document) and (not isinstance(item, tuple | list) or len(item) != 2):
         raise ContentError(
             f"among the documents, {item!r:.100} is neither a lshdb.Document nor a pair of a key "

@@ -58,7 +58,7 @@ Without looking for garbage meanwhile: there is none.
 
 
 def default_workers() -> int:
-    """As many as there are processors besides this process's own, three at the most."""
+    """One less than there are processors, and not more than three."""
     return min(_MOST, len(os.sched_getaffinity(0)) - 1) if hasattr(os, "sched_getaffinity") else 1
 
 

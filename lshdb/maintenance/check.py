@@ -56,7 +56,7 @@ def check(
 ) -> CheckReport:
     """See whether a file is whole, also one that `open` refuses.
 
-    Looks at what SQLite can tell, at tables and settings, and that each document with shingles
+    Looks at what SQLite reports, at tables and settings, and that each document with shingles
     has a signature, and just the band rows that this makes; with an index of passages, that each
     text has just the fingerprints that it makes.
 
@@ -86,20 +86,20 @@ def check(
     """
     check_needed(path=path, timeout=timeout)
     check_given(on_progress=on_progress)
-    tell = on_progress or _ignore
+    report = on_progress or _ignore
     try:
         auditor = Auditor(Path(path), timeout, write=repair)
     except DamagedFile as error:
         damage = (Problem("damaged", 1, (str(error),)),)
         return CheckReport(0, 0, deep, damage, (), damage)
     with auditor as audit:
-        first = Examination(audit, deep, tell)
+        first = Examination(audit, deep, report)
         problems = remaining = first.findings.problems()
         repairs: tuple[Repair, ...] = ()
         if repair and problems and first.repairable and first.settings is not None:
-            repairs = _repair_derived(audit, first.settings, deep, tell)
+            repairs = _repair_derived(audit, first.settings, deep, report)
             if repairs:
-                remaining = Examination(audit, deep, tell).findings.problems()
+                remaining = Examination(audit, deep, report).findings.problems()
                 audit.commit()
     return CheckReport(*first.counts, deep, problems, repairs, remaining)
 

@@ -168,7 +168,7 @@ class Examination:
         except DamagedFile as error:
             self.findings.add("damaged", 1, [str(error)])
             self.repairable = False
-        except QueryError:  # a table or column is missing: the schema's stage has told
+        except QueryError:  # a table or column is missing: the schema's stage has reported that
             pass
         else:
             return True
@@ -193,7 +193,7 @@ class Examination:
         self.findings.add("schema", len(faults), [fault.what for fault in faults])
         self.repairable &= all(fault.makeable for fault in faults)
         for table, row in self._audit.broken_references():
-            if table != "signatures":  # those are told as signatures without a document
+            if table != "signatures":  # those are reported as signatures without a document
                 self.findings.add("foreign-key", 1, [f"table {table}, row {row}"])
 
     def _read_settings(self) -> None:

@@ -52,7 +52,7 @@ class SharedBuckets:
     ) -> tuple[npt.NDArray[np.int64], SharedBuckets]:
         """Collect the rows of buckets, some at a time: bucket sizes int64[n], doc_ids int64[n].
 
-        Every row tells the size of its bucket, and a bucket's doc_ids ascend.
+        Every row has the size of its bucket, and a bucket's doc_ids ascend.
 
         Returns:
             The doc_ids int64[m] of the m documents, ascending, and the buckets.
@@ -218,7 +218,7 @@ class SharedBuckets:
 
 
 def _offsets(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Where buckets begin and end, from rows that each tell the size of their bucket."""
+    """Where buckets begin and end, from rows that each have the size of their bucket."""
     row = np.arange(len(sizes))
     changed = np.ones(len(sizes), dtype=np.bool_)
     changed[1:] = sizes[1:] != sizes[:-1]

@@ -1,4 +1,4 @@
-"""Why two documents are alike, or not: all that exact comparison, signatures and buckets tell."""
+"""Why two documents are alike, or not: what exact comparison, signatures and buckets show."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ class _Join:
             stand for themselves alone.
         decided: what was decided of the documents.
         buckets: all buckets of two documents or more.
-        scorer: tells similarities, exact or not.
-        estimates: tells estimates.
+        scorer: computes similarities, exact or not.
+        estimates: computes estimates.
         threshold: the least similarity.
         thinned: whether there are fewer candidates than the buckets have.
     """

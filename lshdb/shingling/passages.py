@@ -33,7 +33,7 @@ def shared_runs(a: Hashes, b: Hashes, most: int) -> list[Run]:
     Args:
         a: uint64[n], the hashes of all shingles of the one text, in its order.
         b: uint64[m], those of the other.
-        most: how many runs at the most; the rest is not looked for.
+        most: maximum number of runs; the rest is not looked for.
     """
     order = np.argsort(b, kind="stable")
     ordered = b[order]

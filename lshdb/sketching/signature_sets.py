@@ -14,8 +14,8 @@ from lshdb.model import Settings, Shingling, SketchName
 class Sketching:
     """How signatures are made: only where all of it is equal can two of them be compared.
 
-    Of lanes that another program made, lshdb knows nothing: `foreign` takes a name instead, in
-    which the user tells what made them and how.
+    Of lanes that another program made, lshdb knows nothing: `foreign` takes a name instead, by
+    which the user says what made them and how.
 
     Attributes:
         shingle: as in the settings, `word:3`; `foreign:NAME` for another program's lanes.

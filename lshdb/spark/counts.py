@@ -51,16 +51,16 @@ class Counts:
         return self._counted["cut_pairs"].value
 
     def lines(self, whole: int | None) -> list[str]:
-        """What a user should be told; nothing if nothing was left out."""
-        told = []
+        """Lines for the user; none if nothing was left out."""
+        lines = []
         if self.bad_keys:
-            told.append(f"rows without a usable key, not compared: {self.bad_keys:,}")
+            lines.append(f"rows without a usable key, not compared: {self.bad_keys:,}")
         if self.bad_contents:
-            told.append(f"rows without a usable document, not compared: {self.bad_contents:,}")
+            lines.append(f"rows without a usable document, not compared: {self.bad_contents:,}")
         if self.cut_buckets:
-            told.append(
+            lines.append(
                 f"buckets with more than {whole:,} documents: {self.cut_buckets:,}; these were "
                 f"compared with the first of the bucket, and {self.cut_pairs:,} candidate pairs "
                 "left out"
             )
-        return told
+        return lines

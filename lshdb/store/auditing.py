@@ -30,7 +30,7 @@ _BYTES_AT_ONCE: Final = 8_000_000
 """Of signatures and contents read in one go."""
 _FIRST_ID: Final = -(1 << 63)
 _COMPLAINTS: Final = 100
-"""Messages that SQLite's own check gives at the most; its default."""
+"""Maximum number of messages of SQLite's own check; its default."""
 
 Integers = npt.NDArray[np.int64]
 

@@ -107,7 +107,7 @@ def _copy(
 
 @contextmanager
 def _named(shown: Path) -> Iterator[None]:
-    """Tell what the system complains of by the name that the user gave."""
+    """Report the system's errors by the name that the user gave."""
     try:
         yield
     except FileExistsError as error:

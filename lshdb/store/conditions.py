@@ -70,7 +70,7 @@ class Condition:
     def matching(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Of which of the documents int64[n] it is true, bool[n]; QueryError if it fails."""
         true = [np.empty(0, dtype=np.int64)]
-        # Once at least: that tells what is wrong with it.
+        # Once at least: that shows what is wrong with it.
         for start in range(0, max(1, len(doc_ids)), _AT_ONCE):
             self._candidates = json.dumps(doc_ids[start : start + _AT_ONCE].tolist())
             rows = self._rows()

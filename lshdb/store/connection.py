@@ -28,7 +28,7 @@ from lshdb.store.migrations import make_readable, migrate, newest_format
 from lshdb.store.schema import check_contents, schema_statements, seal
 
 _PAUSE: Final = 0.005
-"""Seconds between two attempts to begin, at the most."""
+"""Maximum seconds between two attempts to begin."""
 _LONG: Final = 0.25
 """Seconds from which on a transaction is long: the next does not follow at once."""
 
@@ -69,7 +69,7 @@ APPLICATION_ID: Final = 0x6C736864
 """The mark of an lshdb file in SQLite's header: the bytes `lshd`."""
 
 TIMEOUT: Final = 30.0
-"""Seconds to wait for another process's write before giving up, unless told otherwise."""
+"""Seconds to wait for another process's write before giving up, by default."""
 
 _PAGE_SIZE: Final = 16384
 CACHE_KIB: Final = 8192
@@ -325,7 +325,7 @@ def empty_log(connection: Connection, patience: float) -> bool:
 
 @contextmanager
 def translated_errors(path: Path) -> Iterator[None]:
-    """Raise lshdb's errors in place of SQLite's, told apart by SQLite's error code."""
+    """Raise lshdb's errors in place of SQLite's, chosen by SQLite's error code."""
     try:
         yield
     except sqlite3.Error as error:

@@ -104,7 +104,7 @@ def _shingling(stored: object, path: Path) -> Shingling:
 def _shingles(content: object, shingling: Shingling) -> str | None:
     from lshdb.shingling.positions import shingle_texts
 
-    # No exceptions: SQLite would not tell what they say.
+    # No exceptions: SQLite would not report what they say.
     if not isinstance(content, str) or len(content) > LONGEST:
         return None
     document: Content = content

@@ -48,7 +48,7 @@ _FORMAT_3_EMPTY: Final = (
 )
 
 _METADATA: Final = Step(
-    # At the end, behind the content: to put it where schema.sql has it, all would be written anew.
+    # At the end, behind the content: where schema.sql has it, all rows would be written again.
     statements=("ALTER TABLE documents ADD COLUMN metadata TEXT",),
     undo=("ALTER TABLE documents DROP COLUMN metadata",),
     reading=(

@@ -50,7 +50,7 @@ _WRITING_CACHE_KIB: Final = 32768
 
 @dataclass(frozen=True, slots=True)
 class KnownDocument:
-    """What tells whether a document given again has changed."""
+    """What shows whether a document given again has changed."""
 
     doc_id: int
     digest: bytes
@@ -151,7 +151,7 @@ class Store(StoreReader):
         return self._transaction("write")
 
     def rebuilding(self) -> AbstractContextManager[None]:
-        """A transaction that makes the index anew; nothing is found in it before it is done."""
+        """A transaction that rebuilds the index; nothing is found in it before it is done."""
         return self._transaction("rebuild")
 
     @contextmanager

@@ -19,7 +19,7 @@ from lshdb.tuning.resolve import choose_construction
 BAND_BYTES: Final = 20
 """What a band row takes in the file, measured with dbstat: 19.6 to 20.1 bytes."""
 SIMILARITIES: Final = tuple(i / 10 for i in range(1, 10))
-"""Where a curve is told."""
+"""The similarities at which a curve is given."""
 _LARGEST_INNER: Final = 16
 """Lanes or bands in a level of a cascade that is not the last one."""
 

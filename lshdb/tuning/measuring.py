@@ -28,7 +28,7 @@ from lshdb.tuning.analysis import Distribution, candidates_per_query, curve
 from lshdb.tuning.sampling import agreeing, sample_documents
 
 PARTS: Final = 4
-"""Parts of equal width from the threshold to 1 for which recall is told."""
+"""Parts of equal width from the threshold to 1 for which recall is given."""
 _FEWEST: Final = 100
 _MOST: Final = 1_000
 _WORK: Final = 1 << 34
@@ -36,14 +36,14 @@ _WORK: Final = 1 << 34
 _VERIFIED: Final = 2_000_000
 """Candidates by default, about; some seconds."""
 _PILOT: Final = 20
-"""Queries that tell how many candidates there are."""
+"""Queries from which the number of candidates is estimated."""
 _QUERIES_AT_ONCE: Final = 1_000
 _CANDIDATES_AT_ONCE: Final = 10_000_000
 """Candidates of queries in memory, 8 bytes each; more only where one query has more."""
 _CELLS: Final = 1 << 20
 """Pairs of a query and a document that are compared in one go."""
 _DOCUMENTS_AT_ONCE: Final = 10_000
-"""Signatures in memory at the most."""
+"""Maximum number of signatures in memory."""
 _SIGMAS: Final = 1.959964
 """Of a normal distribution, 95% are within so many standard deviations."""
 

@@ -132,7 +132,7 @@ def _shaped(
     if construction is None:
         construction = choose_construction(threshold, recall, settings.permutations)
     elif request.recall is None:
-        # The shape decides; the file tells the recall that it gives.
+        # The shape decides; the file records the recall that it gives.
         recall = round(candidate_probability(threshold, construction), 6)
     elif candidate_probability(threshold, construction) < recall:
         shape = f"{construction.bands} bands of {construction.rows} rows have"
