@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lshdb.database import open_database
 from lshdb.errors import InputError, KeyNotFound, SettingsMismatch, UsageError
 from lshdb.model import Content, Match, Settings
-from lshdb.search.query import best
+from lshdb.search.query import Query, best
 from lshdb.store.conditions import Parameters
 from lshdb.store.connection import TIMEOUT
+from lshdb.store.store import Store
+
+if TYPE_CHECKING:
+    from lshdb.ingest.batches import Item
+    from lshdb.sources.records import Failure, RecordParser
 
 _WILD = frozenset("*?[")
 
@@ -75,10 +82,7 @@ def query_files(
     for path in paths:
         with open_database(path, mode="read", timeout=timeout) as database:
             settings = settings or database.settings
-            if database.settings != settings:
-                raise SettingsMismatch(
-                    f"{path} has other settings than {paths[0]}: ask files of one collection"
-                )
+            _check_same(database.settings, settings, path, paths[0])
             own = path == home
             found += database.query(
                 None if own else content,
@@ -92,6 +96,47 @@ def query_files(
                 parameters=parameters,
             )
     return best(found, top)
+
+
+def query_many(
+    paths: Sequence[Path],
+    items: Iterable[Item],
+    query: Query,
+    *,
+    parser: RecordParser | None = None,
+    on_failure: Callable[[Failure], None] | None = None,
+    timeout: float = TIMEOUT,
+) -> Iterator[tuple[str, list[Match]]]:
+    """The keys of documents and their matches in all of some files, as `Database.query_many`.
+
+    Args:
+        paths: files of the same settings, open until the last answer is taken.
+        items: documents, or what lshdb.sources.readers.Reader.items gives.
+        query: what is asked about each; its own document does not matter.
+        parser: the reader's.
+        on_failure: called with each file, line and row that gives no document.
+        timeout: seconds to wait while another process writes to a file.
+
+    Raises:
+        SettingsMismatch: a file has other settings than the first.
+    """
+    from lshdb.ingest.queries import answer_many
+
+    with ExitStack() as stack:
+        stores: list[Store] = []
+        for path in paths:
+            store = Store.open(path, "read", timeout)
+            stack.callback(store.close)
+            stores.append(store)
+            _check_same(store.settings, stores[0].settings, path, paths[0])
+        yield from answer_many(stores, items, query, parser=parser, on_failure=on_failure)
+
+
+def _check_same(settings: Settings, first: Settings, path: Path, first_path: Path) -> None:
+    if settings != first:
+        raise SettingsMismatch(
+            f"{path} has other settings than {first_path}: ask files of one collection"
+        )
 
 
 def _document(paths: Sequence[Path], key: str, timeout: float) -> tuple[Path, Content]:

@@ -26,6 +26,7 @@ from lshdb.cli.options import (
     NewSettings,
     Strict,
     Walking,
+    check_format,
     completed_keys,
     key_given,
 )
@@ -154,11 +155,7 @@ def add(
     import lshdb
     from lshdb.sources.paths import STDIN
 
-    formats = get_args(Format)
-    if format not in formats:
-        raise lshdb.UsageError(
-            f"--format {format} is not {', '.join(formats[:-1])} or {formats[-1]}"
-        )
+    check_format(format)
     paths = paths or []
     if not paths and files_from is None:
         raise lshdb.UsageError("give PATH..., or --files-from FILE")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
+from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message, tell
 from lshdb.cli.options import FIELDS, Fields
 
@@ -26,6 +27,37 @@ def reader_for(database: Database, fields: Fields = FIELDS, **options: Any) -> R
     stdin = sys.stdin.buffer if sys.stdin else None
     of_sets = database.settings.shingling.of_sets
     return Reader(of_sets=of_sets, stdin=stdin, **asdict(fields), **options)
+
+
+def queries_reader(
+    database: Database,
+    fields: Fields = FIELDS,
+    format: str = "auto",
+    encoding: str | None = None,
+) -> Reader:
+    """What reads documents that are asked about: the rows of a table, a text file as a whole.
+
+    A text on standard input has the key `-`, a row without a key is named by its place.
+    """
+    stdin_key = STDOUT if format in ("auto", "text") else None
+    return reader_for(
+        database,
+        fields,
+        format=format,
+        encoding=encoding,
+        auto_key=True,
+        stdin_key=stdin_key,
+        metadata=False,
+    )
+
+
+def is_table(file: str, format: str = "auto") -> bool:
+    """Whether a file, or standard input, is a table or JSON lines: each row is a document."""
+    from lshdb.sources.paths import format_of
+
+    if format == "auto":
+        return file != STDOUT and format_of(file) != "text"
+    return format != "text"
 
 
 def content_of_file(database: Database, name: str, encoding: str | None = None) -> Content:

@@ -6,13 +6,14 @@ import os
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
 
 import typer
 
 from lshdb.cli.files import STDOUT, check_distinct
 from lshdb.cli.running import end_on_interrupt
 from lshdb.errors import UsageError
+from lshdb.sources.paths import Format
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -31,6 +32,13 @@ def size_given(text: str) -> int:
     if found is None:
         raise typer.BadParameter(f"{text!r} is not a size, such as 500, 10K, 1.5M or 2G")
     return int(float(found[1]) * 1024 ** " KMGT".index(found[2] or " "))
+
+
+def check_format(format: str) -> None:
+    """UsageError if this is no format of input."""
+    *others, last = get_args(Format)
+    if format not in (*others, last):
+        raise UsageError(f"--format {format} is not {', '.join(others)} or {last}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +146,9 @@ StoredKey: TypeAlias = Annotated[
         autocompletion=completed_keys,
         help="A stored document, by its key.",
     ),
+]
+FailIfFound: TypeAlias = Annotated[
+    bool, typer.Option("--fail-if-found", help="Exit with status 1 if anything is found.")
 ]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.documents import Failures, content_of_file, reader_for
+from lshdb.cli.documents import Failures, content_of_file, is_table, queries_reader
 from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message
 from lshdb.cli.options import (
@@ -16,6 +16,7 @@ from lshdb.cli.options import (
     FIELDS,
     TEXT,
     DatabaseFile,
+    FailIfFound,
     Fields,
     Form,
     completed_keys,
@@ -80,9 +81,7 @@ def passages(
             metavar="FILE", help="A text that everyone may have, which does not count; repeatable."
         ),
     ] = None,
-    fail_if_found: Annotated[
-        bool, typer.Option("--fail-if-found", help="Exit with status 1 if a passage is found.")
-    ] = False,
+    fail_if_found: FailIfFound = False,
     fields: Fields = FIELDS,
     form: Form = TEXT,
 ) -> None:
@@ -120,7 +119,7 @@ def passages(
         else:
             queries = _queries(database, file, key, fields, failures)
             rows = _rows(database, queries, found, asked)
-            _write_passages(rows, form, several=key is None and _is_table(file))
+            _write_passages(rows, form, several=file is not None and is_table(file))
     if failures.count or (fail_if_found and found.count):
         raise typer.Exit(FAILED)
 
@@ -138,12 +137,6 @@ class _Found:
             yield pair
 
 
-def _is_table(file: str | None) -> bool:
-    from lshdb.sources.paths import STDIN, format_of
-
-    return file is not None and file != STDIN and format_of(file) != "text"
-
-
 def _queries(
     database: Database, file: str | None, key: str | None, fields: Fields, failures: Failures
 ) -> Iterator[tuple[str, str | None]]:
@@ -154,7 +147,7 @@ def _queries(
     from lshdb.sources.records import Failure
 
     assert file is not None
-    for document in reader_for(database, fields, auto_key=True, stdin_key="-").read([file]):
+    for document in queries_reader(database, fields).read([file]):
         if isinstance(document, Failure):
             failures.tell(document)
         elif isinstance(document.content, str):

@@ -1,42 +1,60 @@
-"""The query command."""
+"""The command query."""
 
 from __future__ import annotations
 
+import glob
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 import typer
 
 from lshdb.cli.conditions import ANY, Condition
-from lshdb.cli.documents import content_of_file, reader_for
+from lshdb.cli.documents import (
+    Failures,
+    content_of_file,
+    is_table,
+    queries_reader,
+    reader_for,
+)
 from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message, tell_recall
 from lshdb.cli.options import (
     DATABASE,
+    FIELDS,
     TEXT,
     DatabaseFile,
     Encoding,
     Estimate,
+    FailIfFound,
+    Fields,
     Form,
     StoredKey,
     Threshold,
+    check_format,
 )
 from lshdb.cli.results import columns_of, write_results
+from lshdb.cli.running import FAILED
+from lshdb.sources.paths import Format
 
 if TYPE_CHECKING:
     from lshdb.database import Database
-    from lshdb.model import Content
+    from lshdb.model import Content, Match
+    from lshdb.sources.readers import Reader
+
+    _Answer: TypeAlias = tuple[str, list[Match]]
 
 
 def query(
-    file: Annotated[
-        str | None,
+    files: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="FILE | -",
-            help="A file, which is one document as a whole; - is standard input.",
+            metavar="FILE...",
+            help="Texts, each one document; tables and JSON lines, each row one; directories, "
+            "patterns in quotes, or - for standard input.",
         ),
     ] = None,
     at: DatabaseFile = DATABASE,
@@ -45,7 +63,10 @@ def query(
     ] = None,
     key: StoredKey = None,
     top: Annotated[
-        int | None, typer.Option(min=1, help="Maximum number of matches, the best. [default: all]")
+        int | None,
+        typer.Option(
+            min=1, help="Maximum number of matches of a document, the best. [default: all]"
+        ),
     ] = None,
     threshold: Threshold = None,
     estimate: Estimate = False,
@@ -63,11 +84,23 @@ def query(
             "that share with --threshold: to find a quotation in a longer text.",
         ),
     ] = False,
+    unmatched: Annotated[
+        bool,
+        typer.Option("--unmatched", help="Print the keys of the rows and files without a match."),
+    ] = False,
+    fail_if_found: FailIfFound = False,
+    format: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(get_args(Format)), help="What the files are; auto: by their suffix."
+        ),
+    ] = "auto",
+    fields: Fields = FIELDS,
     encoding: Encoding = None,
     condition: Condition = ANY,
     form: Form = TEXT,
 ) -> None:
-    """Find the stored documents similar to a document.
+    """Find the stored documents similar to a document, or to each of many.
 
     Similarities are exact where the database keeps contents, else estimates. For a database of
     sets the document is a JSON array, or an object with the array as "set". A stored document is
@@ -76,6 +109,12 @@ def query(
     A match is a line: its similarity, whether that is exact or an estimate, or the documents
     identical (the same content, byte by byte), its key; with --containment the line begins with
     the containment.
+
+    Of several files, a directory, a table or JSON lines, each file of text and each row is a query,
+    and a line begins with its key: the path, the field id, or FILE:ROW. They are looked up
+    thousands at a time, many times as fast as one by one, with the same results. Rows that cannot
+    be read are reported and counted; the exit status is then 1. Standard input is one document;
+    with --format jsonl, say, it has many.
 
     The index finds by Jaccard similarity. A document k times as long as the query that holds the
     share c of its shingles has similarity c / (1 + k - c), which is low for a large k: the
@@ -92,72 +131,174 @@ def query(
 
     Example: lshdb query -d code.db suspicious.py --top 5
 
+    Example: lshdb query -d train.db test.parquet --fail-if-found
+
     Example: lshdb query page.txt --where "metadata ->> '$.lang' = ?" -p en
     """
     import lshdb
-    from lshdb.model import Match
-    from lshdb.shards import matching, query_files
+    from lshdb.shards import matching
 
-    if sum(given is not None for given in (file, text, key)) != 1:
-        raise lshdb.UsageError("give one of FILE, -, --text TEXT and --key KEY")
+    files = files or []
+    if sum(bool(given) for given in (files, text is not None, key is not None)) != 1:
+        raise lshdb.UsageError("give one of FILE..., -, --text TEXT and --key KEY")
+    if unmatched and not files:
+        raise lshdb.UsageError("--unmatched is for FILE...")
+    check_format(format)
+    if files.count(STDOUT) > 1:
+        raise lshdb.UsageError("- is given twice, and standard input can be read once")
     paths = matching(at.db)
-    form.check(*paths, *([file] if file is not None else []))
+    form.check(*paths, *files)
+    failures = Failures()
     with replace(at, db=paths[0]).reading() as database:
-        content = None if key is not None else _content(database, file, text, encoding)
-        least = database.settings.threshold if threshold is None else threshold
-        ask = database.query
-        if len(paths) > 1:
-            ask = partial(query_files, paths, timeout=at.timeout)
-        matches = ask(
-            content,
-            key=key,
-            top=top,
-            threshold=threshold,
-            estimate=estimate,
-            exhaustive=exhaustive,
-            containment=containment,
+        asked: dict[str, Any] = {
+            "top": top,
+            "threshold": threshold,
+            "estimate": estimate,
+            "exhaustive": exhaustive,
+            "containment": containment,
             **condition.given(),
-        )
+        }
+        least = database.settings.threshold if threshold is None else threshold
+        if not _is_one(database, files, format):
+            several = True
+            reader = queries_reader(database, fields, format, encoding)
+            answers = _many(paths, files, reader, asked, at.timeout, failures)
+        else:
+            several = unmatched
+            content = None if key is not None else _content(database, files, text, encoding)
+            matches = _one(database, paths, content, key, asked, at.timeout)
+            answers = iter([("".join(files), matches)])
         if containment and not exhaustive:
             _tell_what_is_found(database, least)
         elif least < database.settings.threshold and not exhaustive:
             tell_recall(database.settings, least, "; --exhaustive finds all")
+        counts = _Counts()
+        if unmatched:
+            write_results(
+                {"query": str},
+                ((one,) for one, matches in counts.counted(answers) if not matches),
+                form,
+                counted=("query", "queries"),
+                none="every query has a match",
+            )
+        else:
+            _write(
+                counts.counted(answers), form, containment=containment, several=several, least=least
+            )
+    if several:
+        failed = f", failed {failures.count:,}" if failures.count else ""
+        message(f"queries {counts.queries:,}, with a match {counts.matched:,}{failed}")
+    if failures.count or (fail_if_found and counts.matched):
+        raise typer.Exit(FAILED)
+
+
+class _Counts:
+    """How many queries there were, and how many had a match."""
+
+    def __init__(self) -> None:
+        self.queries = self.matched = 0
+
+    def counted(self, answers: Iterable[_Answer]) -> Iterator[_Answer]:
+        """The answers, counted as they come."""
+        for answer in answers:
+            self.queries += 1
+            self.matched += bool(answer[1])
+            yield answer
+
+
+def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
+    """Whether there is one query: no file, or one that is a document as a whole."""
+    from lshdb.errors import InputError
+    from lshdb.sources.paths import format_of
+
+    if len(files) != 1:
+        return not files
+    (file,) = files
+    if file == STDOUT:
+        return not is_table(file, format)
+    if os.path.isdir(file) or (glob.has_magic(file) and not os.path.lexists(file)):
+        return False
+    if not os.path.exists(file):
+        raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
+    # A set is a JSON array.
+    is_set = database.settings.shingling.of_sets and format == "auto" and format_of(file) == "json"
+    return is_set or not is_table(file, format)
+
+
+def _one(
+    database: Database,
+    paths: Sequence[Path],
+    content: Content | None,
+    key: str | None,
+    asked: dict[str, Any],
+    timeout: float,
+) -> list[Match]:
+    if len(paths) > 1:
+        from lshdb.shards import query_files
+
+        return query_files(paths, content, key=key, timeout=timeout, **asked)
+    return database.query(content, key=key, **asked)
+
+
+def _many(
+    paths: Sequence[Path],
+    files: Sequence[str],
+    reader: Reader,
+    asked: dict[str, Any],
+    timeout: float,
+    failures: Failures,
+) -> Iterator[_Answer]:
+    from lshdb.search.query import Query
+    from lshdb.shards import query_many
+
+    return query_many(
+        paths,
+        reader.items(files),
+        Query("", None, **asked),
+        parser=reader.parser,
+        on_failure=failures.tell,
+        timeout=timeout,
+    )
+
+
+def _write(
+    answers: Iterable[_Answer], form: Form, *, containment: bool, several: bool, least: float
+) -> None:
+    """Write matches, behind the keys of their queries if there are several."""
+    from lshdb.model import Match
+
     columns = columns_of(Match)
     if not containment:
         del columns["containment"]
     by = ["containment", "similarity"] if containment else ["similarity"]
+    cells = attrgetter(*columns)
+    names = ["query"] if several else []
+    rows = (
+        (key, *cells(match)) if several else cells(match)
+        for key, matches in answers
+        for match in matches
+    )
     write_results(
-        columns,
-        map(attrgetter(*columns), matches),
+        dict.fromkeys(names, str) | columns,
+        rows,
         form,
-        shown=(*by, "exact", "key"),
+        shown=(*names, *by, "exact", "key"),
         counted=("match", "matches"),
         none=f"no document with {by[0]} {least:g} or more",
     )
 
 
 def _content(
-    database: Database, file: str | None, text: str | None, encoding: str | None
+    database: Database, files: Sequence[str], text: str | None, encoding: str | None
 ) -> Content:
     from lshdb.errors import InputError
-    from lshdb.sources.paths import format_of
 
-    if text is not None:
-        try:
-            return reader_for(database).content_of(text)
-        except InputError as error:
-            raise InputError(f"--text: {error}") from error
-    assert file is not None
-    if file != STDOUT and not os.path.exists(file):
-        raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
-    of_sets = database.settings.shingling.of_sets
-    whole = ("text", "json") if of_sets else ("text",)  # a set is a JSON array
-    if file != STDOUT and (format := format_of(file)) not in whole:
-        raise InputError(
-            f"{file}: a table of documents by its name (.{format}), and query takes one document; "
-            "standard input is read as one, whatever it is: lshdb query - < FILE"
-        )
-    return content_of_file(database, file, encoding)
+    if text is None:
+        return content_of_file(database, files[0], encoding)
+    try:
+        return reader_for(database).content_of(text)
+    except InputError as error:
+        raise InputError(f"--text: {error}") from error
 
 
 def _tell_what_is_found(database: Database, containment: float) -> None:

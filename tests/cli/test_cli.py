@@ -374,15 +374,6 @@ def test_sets(command: Command) -> None:
     assert command.done("show", "x").lines[2] == "elements:          3"
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson.gz", "a.CSV", "a.parquet", "a.arrow"])
-def test_a_table_is_not_asked_for_as_one_text(name: str, fables: Command) -> None:
-    (fables.directory / name).write_text(FABLES["fox"])
-    reason = fables.fails("query", name)
-    assert reason.startswith(f"{name}: a table of documents by its name (.")
-    assert reason.endswith("lshdb query - < FILE")
-    assert len(fables.done("query", "-", stdin=FABLES["fox"]).lines) == 2
-
-
 def test_query_options(fables: Command) -> None:
     def found(*arguments: str) -> list[str]:
         return [match["key"] for match in fables.done("query", "--json", *arguments).records]

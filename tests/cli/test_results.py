@@ -158,6 +158,12 @@ COMMANDS: dict[str, tuple[list[str], dict[str, type], list[str]]] = {
         CONTAINED,
         ["containment", "similarity", "exact", "key"],
     ),
+    "queries": (
+        ["query", "sets.jsonl", "--quiet"],
+        {"query": str, **MATCH},
+        ["query", "similarity", "exact", "key"],
+    ),
+    "unmatched": (["query", "sets.jsonl", "--unmatched"], {"query": str}, ["query"]),
     "passages": (
         ["passages", "-d", "texts.db", "--key", KEY],
         COPIED | PASSAGE,
@@ -216,6 +222,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with lshdb.open(directory / "texts.db", passages=3) as db:
         db.add("zero", "zero one two three")
         db.add_many([(KEY, "one two three four, \x1b[31m five"), ("b", "Two, three,\nfour FIVE")])
+    sets = [(KEY, [*range(9)]), ("none", [77]), ("\x1b", [78])]
+    lines = (json.dumps({"id": key, "set": one}) for key, one in sets)
+    (directory / "sets.jsonl").write_text("\n".join(lines))
     (directory / "notes").mkdir()
     for name in ("a", "b"):
         (directory / "notes" / name).write_text(f"note {name}")

@@ -1,0 +1,147 @@
+"""lshdb query FILE...: the rows of tables and several files, each a query."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from helpers import Command
+
+import lshdb
+
+FOX = "The fox looked at the grapes, and then he went away"
+ANT = "The ant worked all summer long, while the cricket sang songs"
+NEW = "A crow found a piece of cheese under the tree by the river"
+ROWS = [
+    {"id": "near", "text": FOX + "!", "n": 1},
+    {"id": "new", "text": NEW, "n": 2},
+    {"id": 7, "text": ANT, "n": 3},
+    {"id": "empty", "text": "", "n": 4},
+]
+
+
+@pytest.fixture
+def fables(tmp_path: Path) -> Command:
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        documents = [lshdb.Document("fox", FOX, {"n": 1}), lshdb.Document("ant", ANT, {"n": 2})]
+        db.add_many([*documents, ("fox again", FOX)])
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return Command(tmp_path)
+
+
+def found(command: Command, *arguments: str) -> list[tuple[str, str]]:
+    records = command.done("query", *arguments, "--json").records
+    return [(record["query"], record["key"]) for record in records]
+
+
+EXPECTED = [("near", "fox"), ("near", "fox again"), ("7", "ant")]
+
+
+def test_each_row_of_a_table_is_a_query(fables: Command) -> None:
+    directory = fables.directory
+    table = pa.table({name: [str(row[name]) for row in ROWS] for name in ("id", "text")})
+    pq.write_table(table, directory / "rows.parquet")
+    with (directory / "rows.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "text"], *[[r["id"], r["text"]] for r in ROWS]])
+    (directory / "rows.json").write_text(json.dumps(ROWS))
+    for name in ("rows.jsonl", "rows.parquet", "rows.csv", "rows.json"):
+        assert found(fables, name) == EXPECTED
+    done = fables.done("query", "rows.jsonl", says="queries 4, with a match 2\n")
+    assert done.lines[2] == "7\t1.000000\tidentical\tant"
+    stdin = (directory / "rows.jsonl").read_text()
+    again = fables.done("query", "-", "--format", "jsonl", stdin=stdin)
+    assert again.lines == done.lines
+
+
+def test_the_answers_are_those_of_one_document_each(fables: Command) -> None:
+    for options in (
+        ["--top", "1"],
+        ["--threshold", "0.1"],
+        ["--estimate"],
+        ["--containment", "--threshold", "0.3"],
+        ["--exhaustive"],
+        ["--where", "metadata ->> '$.n' = ?", "-p", "1"],
+    ):
+        many = fables.done("query", "rows.jsonl", *options).lines
+        alone = []
+        for row in ROWS:
+            lines = fables.done("query", "--text", str(row["text"]), *options).lines
+            alone += [f"{row['id']}\t{line}" for line in lines]
+        assert many == alone
+        assert many
+
+
+def test_files_and_directories_are_queries_by_their_paths(fables: Command) -> None:
+    notes = fables.directory / "notes"
+    notes.mkdir()
+    (notes / "a.txt").write_text(FOX)
+    (notes / "b.txt").write_text(NEW)
+    expected = [("notes/a.txt", "fox"), ("notes/a.txt", "fox again")]
+    assert found(fables, "notes") == found(fables, "notes/*.txt") == expected
+    assert found(fables, "notes/b.txt", "./notes/a.txt", "rows.jsonl") == expected + EXPECTED
+    one = fables.done("query", "notes/a.txt", says="")
+    assert one.lines == ["1.000000\tidentical\tfox", "1.000000\tidentical\tfox again"]
+
+
+def test_what_has_no_match_and_the_exit_status(fables: Command) -> None:
+    done = fables.done("query", "rows.jsonl", "--unmatched", says="queries 4, with a match 2\n")
+    assert done.lines == ["new", "empty"]
+    assert fables("query", "rows.jsonl", "--fail-if-found").status == 1
+    assert fables("query", "rows.jsonl", "--unmatched", "--fail-if-found").status == 1
+    nothing = ["query", "rows.jsonl", "--fail-if-found", "--where", "key = 'x'"]
+    done = fables.done(*nothing)
+    assert "no document with similarity 0.8 or more" in done.err
+    assert fables("query", "--text", FOX, "--fail-if-found").status == 1
+    assert fables("query", "--text", NEW, "--fail-if-found").status == 0
+    (fables.directory / "fox.txt").write_text(FOX)
+    done = fables.done("query", "fox.txt", "--unmatched")
+    assert (done.lines, done.err.splitlines()[0]) == ([], "every query has a match")
+
+
+def test_rows_that_cannot_be_read_are_reported_and_counted(fables: Command) -> None:
+    bad = ["nonsense", json.dumps({"id": "x"}), json.dumps({"text": FOX})]
+    (fables.directory / "bad.jsonl").write_text("\n".join(bad))
+    done = fables("query", "bad.jsonl", "missing.txt", "lsh.db")
+    assert done.status == 1
+    assert done.lines == [
+        f"bad.jsonl:3\t1.000000\tidentical\t{key}" for key in ("fox", "fox again")
+    ]
+    said = done.err.splitlines()
+    assert [line.split(": ")[1] for line in said[:4]] == [
+        "bad.jsonl:1",
+        "bad.jsonl:2",
+        "missing.txt",
+        "lsh.db",
+    ]
+    assert said[4:] == ["queries 1, with a match 1, failed 4"]
+
+
+def test_what_cannot_be_is_refused(fables: Command) -> None:
+    def refused(*arguments: str, status: int = 2) -> str:
+        return fables.fails("query", *arguments, status=status)
+
+    assert refused() == "give one of FILE..., -, --text TEXT and --key KEY"
+    assert refused("a", "--key", "fox").startswith("give one of FILE")
+    assert refused("--key", "fox", "--unmatched") == "--unmatched is for FILE..."
+    assert refused("-", "-") == "- is given twice, and standard input can be read once"
+    assert refused("rows.jsonl", "--format", "xml").startswith("--format xml is not auto, text")
+    assert refused("rows.jsonl", "-o", "rows.jsonl").startswith("rows.jsonl is the same file")
+    assert refused("none.jsonl", status=1).startswith("none.jsonl: no such file; a text itself")
+    assert "no such column" in refused("rows.jsonl", "--where", "missing = 1", status=1)
+
+
+def test_shards_answer_as_one_file_does(fables: Command) -> None:
+    (fables.directory / "shards").mkdir()
+    for number, document in enumerate([("fox", FOX), ("ant", ANT), ("fox again", FOX)]):
+        with lshdb.open(fables.directory / f"shards/{number}.db") as db:
+            db.add(*document)
+    for options in ([], ["--top", "1"], ["--unmatched"]):
+        whole = fables.done("query", "rows.jsonl", *options)
+        assert fables.done("query", "-d", "shards/*.db", "rows.jsonl", *options) == whole
+    lshdb.open(fables.directory / "shards/3.db", threshold=0.5).close()
+    reason = fables.fails("query", "-d", "shards/*.db", "rows.jsonl", status=1)
+    assert reason.startswith("shards/3.db has other settings than shards/0.db")
