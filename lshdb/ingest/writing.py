@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import count, repeat
-from typing import cast
+from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,10 @@ from lshdb.shingling.winnowing import Fingerprints, fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.signing import Signed, sign
 from lshdb.store.store import DocumentValues, KnownDocument, Store
+
+_FINGERPRINTS: Final = 3_000_000
+"""Fingerprints held before they are written in order: 24 bytes each, and 56 more to sort them. The
+more there are, the more rows go to a page at once: 40 in a file of a million documents of 1 KB."""
 
 
 class Writer:
@@ -37,6 +41,7 @@ class Writer:
         self._doc_ids: list[npt.NDArray[np.int64]] = []
         self._bucket_keys: list[npt.NDArray[np.int64]] = []
         self._fingerprints: list[Fingerprints] = []
+        self._held = 0
 
     def write(self, part: SignedPart) -> None:
         """Write documents and signatures; their band rows wait for those of the other parts."""
@@ -116,9 +121,12 @@ class Writer:
         if self._doc_ids:
             self._store.insert_bands(np.concatenate(self._doc_ids), self._bucket_keys)
             self._doc_ids, self._bucket_keys = [], []
+        self._write_fingerprints()
+
+    def _write_fingerprints(self) -> None:
         if self._fingerprints:
             self._store.append_fingerprints(joined(self._fingerprints))
-            self._fingerprints = []
+            self._fingerprints, self._held = [], 0
 
     def put(
         self,
@@ -184,6 +192,9 @@ class Writer:
         self._doc_ids.append(ids)
         if len(signed.fingerprints):
             self._fingerprints.append(signed.fingerprints.of(ids))
+            self._held += len(signed.fingerprints)
+            if self._held > _FINGERPRINTS:
+                self._write_fingerprints()
         # Copied, as they would keep all of a message; those of a band next to each other, as that
         # is how they are wanted.
         self._bucket_keys.append(np.array(signed.bucket_keys, order="F"))

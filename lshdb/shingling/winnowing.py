@@ -65,10 +65,13 @@ NO_FINGERPRINTS: Final = Fingerprints(_NONE, _NONE, _NONE)
 
 def joined(parts: Sequence[Fingerprints]) -> Fingerprints:
     """The fingerprints of several batches, whose documents have different numbers."""
-    return in_order(
-        np.concatenate([one.values for one in parts]),
-        np.concatenate([one.documents for one in parts]),
-        np.concatenate([one.positions for one in parts]),
+    values = np.concatenate([one.values for one in parts])
+    # Stable is twice as fast here: it merges the parts, each of which is in order.
+    order = np.argsort(values, kind="stable")
+    return Fingerprints(
+        values[order],
+        np.concatenate([one.documents for one in parts])[order],
+        np.concatenate([one.positions for one in parts])[order],
     )
 
 
@@ -107,7 +110,8 @@ def fingerprints(
         else:
             shingles = shingle_group([contents[i] for i in group], short, seed)
             some, at = _winnowed(shingles.hashes >> _DROPPED, shingles.offsets, window)
-            own = np.searchsorted(shingles.offsets, at, side="right") - 1
+            counts = np.diff(np.searchsorted(at, shingles.offsets))
+            own = np.repeat(np.arange(len(group)), counts)
             values.append(some)
             documents.append(np.array(group)[own])
             positions.append(at - shingles.offsets[own])

@@ -358,8 +358,10 @@ def insert_fingerprints(
     run_many: Callable[[str, Iterable[Sequence[SqlValue]]], None], found: Fingerprints
 ) -> None:
     """Insert the fingerprints of documents, in order, many at once, by a function that runs SQL."""
-    table = np.column_stack([found.values, found.documents, found.positions])
-    whole = len(table) - len(table) % sql.FINGERPRINTS_AT_ONCE
-    many = table[:whole].reshape(-1, 3 * sql.FINGERPRINTS_AT_ONCE)
-    run_many(sql.INSERT_FINGERPRINTS, (row.tolist() for row in many))
-    run_many(sql.INSERT_FINGERPRINT, table[whole:].tolist())
+    columns = found.values, found.documents, found.positions
+    at_once = sql.FINGERPRINTS_AT_ONCE
+    whole = len(found) - len(found) % at_once
+    starts = range(0, whole, at_once)
+    many = (np.column_stack([one[i : i + at_once] for one in columns]) for i in starts)
+    run_many(sql.INSERT_FINGERPRINTS, (rows.ravel().tolist() for rows in many))
+    run_many(sql.INSERT_FINGERPRINT, np.column_stack([one[whole:] for one in columns]).tolist())
