@@ -30,6 +30,7 @@ BENCHMARKS = (
     "ingest",
     "query",
     "join",
+    "many",
     "pairs",
     "hot",
     "dedup",

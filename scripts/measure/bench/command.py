@@ -30,6 +30,7 @@ from measure.bench import (
     inputs,
     join,
     kernels,
+    many,
     pairs,
     processes,
     query,
@@ -53,6 +54,7 @@ WITH_PEERS: Final[dict[str, ModuleType]] = {
 }
 BENCHMARKS: Final[dict[str, ModuleType]] = {
     **WITH_PEERS,
+    "many": many,
     "pairs": pairs,
     "hot": hot,
     "dedup": dedup,
