@@ -48,20 +48,18 @@ def init(
         typer.Option(
             "--for",
             metavar="short-text|documents|code|baskets",
-            help="What is compared: sets shingle and threshold, where they are not given.",
+            help="Shingle and threshold for such documents.",
         ),
     ] = None,
     no_content: Annotated[
         bool,
-        typer.Option(
-            "--no-content", help="Keep signatures only: a smaller file, but estimates for results."
-        ),
+        typer.Option("--no-content", help="Keep signatures only; results are estimates."),
     ] = False,
 ) -> None:
-    """Make a database file.
+    """Make a database with settings of your own.
 
-    Not needed before add: it makes a file with the defaults. For a file that exists, the
-    settings given must be its own.
+    Not needed before add, which makes one with the defaults. For a file that exists, the settings
+    given must be its own.
 
     Example: lshdb init -d code.db --threshold 0.7 --shingle char:5
     """
@@ -79,39 +77,38 @@ def add(
         list[str] | None,
         typer.Argument(
             metavar="PATH...",
-            help="Text files, directories, JSON lines, CSV, Parquet, patterns in quotes, or - for "
-            "standard input.",
+            help="Files, directories, or - for standard input.",
         ),
     ] = None,
     at: DatabaseFile = DATABASE,
     format: Annotated[
         str,
         typer.Option(
-            metavar="|".join(get_args(Format)), help="What the files are; auto: by their suffix."
+            metavar="FORMAT", help="Of all files. [default: by suffix]", show_default=False
         ),
     ] = "auto",
     fields: Fields = FIELDS,
     key: Annotated[
         str | None,
-        typer.Option(metavar="KEY", parser=key_given, help="Read - as one text with this key."),
+        typer.Option(metavar="KEY", parser=key_given, help="Key of the text on standard input."),
     ] = None,
     auto_key: Annotated[
         bool,
-        typer.Option("--auto-key", help="Give a line or row without a key the key FILE:NUMBER."),
+        typer.Option("--auto-key", help="Rows without a key get FILE:NUMBER."),
     ] = False,
     metadata: Annotated[
-        bool, typer.Option("--metadata/--no-metadata", help="Keep the other fields of a row.")
+        bool, typer.Option("--metadata/--no-metadata", help="Keep the other fields.")
     ] = True,
     metadata_fields: Annotated[
-        str, typer.Option(metavar="NAME,...", help="Keep only these of them.")
+        str, typer.Option(metavar="NAME,...", help="Keep only these fields.")
     ] = "",
     files_from: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Add also the paths that FILE (or -) lists, one a line."),
+        typer.Option(metavar="FILE", help="Add the paths that FILE (or -) lists."),
     ] = None,
     null: Annotated[
         bool,
-        typer.Option("--null", "-0", help="With --files-from: each path ends with a NUL byte."),
+        typer.Option("--null", "-0", help="Paths of --files-from end with NUL bytes."),
     ] = False,
     walking: Walking = WALKING,
     strict: Strict = False,
@@ -120,37 +117,21 @@ def add(
         str,
         typer.Option(
             metavar="keep|skip",
-            help="skip: leave out a document similar to a stored one, and print it.",
+            help="skip leaves out what is similar. [default: keep]",
+            show_default=False,
         ),
     ] = "keep",
     as_json: AsJson = False,
 ) -> None:
-    """Add documents.
+    """Add files, folders and tables, or replace what has changed.
 
-    A text file is one document, and its path is its key: from the current directory where the
-    file lies beneath it, else absolute. A directory is walked, without hidden and binary files,
-    symbolic links, and what .gitignore and .lshdbignore exclude.
-
-    A JSON line is {"id": ..., "text": ...} or, in a database of sets, {"id": ..., "set": [...]};
-    a .json file is an array of such objects; a row of CSV, Parquet or Arrow is the same with
-    columns, and a set in CSV is a JSON array. The other fields are kept as metadata.
-
-    The suffix says what a file is: .jsonl and .ndjson, .json, .csv, .tsv and .tab, .parquet and
-    .pq, .arrow and .feather; all else is text. Behind it there may be .gz, .bz2, .xz or .zst.
-
-    Adding a key again replaces the document; the same content and metadata change nothing. What
-    cannot be read is reported and counted, the rest is added, and the exit status is 1.
-
-    With --on-similar skip a document is left out if it is similar to one that is stored, or was
-    added before it. It is then a line: the similarity, whether that is exact or an estimate or the
-    two are identical, its key, and the key of the document that it resembles most. The old version
-    of a document is no reason to leave out the new one.
+    A text file is a document, and its path is its key. So is a JSON line, or a row of CSV, Parquet
+    or Arrow; its other fields become metadata. The format is detected from the suffix, also before
+    .gz, .bz2, .xz or .zst. What cannot be read is reported and left out.
 
     Example: lshdb add -d code.db src/
 
-    Example: lshdb add 'crawl/*.jsonl.zst' mails.csv --key-field url --text-field body
-
-    Example: git ls-files -z | lshdb add -d code.db --files-from - -0
+    Example: lshdb add 'crawl/*.jsonl.zst' mails.csv --key-field url
     """
     import lshdb
     from lshdb.sources.paths import STDIN

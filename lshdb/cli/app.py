@@ -10,42 +10,43 @@ from typing import Final
 
 import typer
 
+from lshdb.cli.help import Commands, Page
 from lshdb.cli.messages import be_quiet
 from lshdb.cli.running import Quiet, command, open_streams
 
 _FIRST_STEPS: Final = """\
 lshdb finds near duplicates, with a database in one file.
 
-  lshdb add DIRECTORY      take in its text files, or FILE.jsonl
-  lshdb query FILE         which stored documents are similar to this one?
-  lshdb pairs              which of them are similar to each other?
-  lshdb compare A B        why are these two similar, or why not?
   lshdb dedup IN.jsonl -o OUT.jsonl
-                           lines without near duplicates, no database needed
+                           rows without near duplicates; needs no database
+  lshdb add DIRECTORY      add its text files; or FILE.jsonl, a table
+  lshdb query FILE         which stored documents are similar to this one?
+  lshdb clusters           which of them are similar to each other?
+  lshdb compare A B        why are these two similar, or why not?
 
-lshdb --help names all commands, lshdb COMMAND --help explains one with an example."""
+lshdb --help lists all commands, and lshdb COMMAND --help explains one."""
 
 COMMANDS: Final = {
-    "init": "adding",
-    "add": "adding",
     "query": "querying",
     "passages": "passages",
     "pairs": "joining",
     "clusters": "joining",
+    "compare": "comparing",
     "dedup": "deduplicating",
+    "init": "adding",
+    "add": "adding",
     "sync": "syncing",
     "remove": "adding",
     "decide": "deciding",
-    "decisions": "deciding",
-    "compare": "comparing",
+    "info": "looking",
     "show": "looking",
+    "decisions": "deciding",
     "buckets": "looking",
     "sql": "looking",
-    "info": "looking",
     "tune": "tuning",
-    "reindex": "reindexing",
     "check": "checking",
     "backup": "checking",
+    "reindex": "reindexing",
     "serve": "serving",
     "spark-dedup": "sparking",
 }
@@ -56,6 +57,7 @@ def make_app(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
     """The command line with some of its commands; their modules are loaded now."""
     app = typer.Typer(
         name="lshdb",
+        cls=Commands,
         invoke_without_command=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -64,7 +66,7 @@ def make_app(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
     app.callback()(_common)
     for name in commands:
         module = import_module(f"lshdb.cli.{COMMANDS[name]}")
-        app.command(name)(command(getattr(module, name.replace("-", "_"))))
+        app.command(name, cls=Page)(command(getattr(module, name.replace("-", "_"))))
     return app
 
 
@@ -79,7 +81,7 @@ def _version(wanted: bool) -> None:
 def _common(
     context: typer.Context,
     _: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version."
+        False, "--version", "-V", callback=_version, is_eager=True, help="Print the version."
     ),
     quiet: Quiet = False,
 ) -> None:

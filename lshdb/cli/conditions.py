@@ -30,9 +30,7 @@ class Condition:
 
     where: Annotated[
         str | None,
-        typer.Option(
-            metavar="SQL", help="Only documents that match this SQL expression; see below."
-        ),
+        typer.Option(metavar="SQL", help="Only documents that match this SQL expression."),
     ] = None
     parameter: Annotated[
         list[str] | None,
@@ -40,9 +38,7 @@ class Condition:
             "--parameter",
             "-p",
             metavar="VALUE",
-            help="A value for a ? in --where, in order. A number is compared as a number, also "
-            "with texts that look like one; true, false and null are those of JSON; VALUE:text is "
-            "a text and nothing else.",
+            help="Value for a ? in --where; VALUE:text is always a text.",
         ),
     ] = None
 

@@ -49,21 +49,19 @@ class Walking:
         list[str] | None,
         typer.Option(
             metavar="GLOB",
-            help="In directories, pass over what matches, as by .gitignore: '*.min.js', vendor/.",
+            help="Pass over what matches, such as '*.min.js'.",
         ),
     ] = None
     include: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="GLOB", help="In directories, read only files that match (one of them)."
-        ),
+        typer.Option(metavar="GLOB", help="Read only files that match one of these."),
     ] = None
     hidden: Annotated[
-        bool, typer.Option("--hidden", help="Read also names that begin with a dot, but not .git.")
+        bool, typer.Option("--hidden", help="Read names that begin with a dot too (not .git).")
     ] = False
     no_ignore: Annotated[
         bool,
-        typer.Option("--no-ignore", help="Read also what .gitignore and .lshdbignore exclude."),
+        typer.Option("--no-ignore", help="Read what .gitignore and .lshdbignore exclude."),
     ] = False
     max_filesize: Annotated[
         str | None,
@@ -75,7 +73,7 @@ class Walking:
         str | None,
         typer.Option(
             metavar="DIR",
-            help="Keys of files are paths from DIR, not from the current directory.",
+            help="Keys of files are paths from DIR. [default: .]",
         ),
     ] = None
 
@@ -120,18 +118,16 @@ def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
 
 Estimate: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--estimate", help="Faster: the similarity estimated from signatures, without contents."
-    ),
+    typer.Option("--estimate", help="Faster: estimate from signatures, without contents."),
 ]
 Strict: TypeAlias = Annotated[
-    bool, typer.Option("--strict", help="Refuse what is not UTF-8 instead of replacing it.")
+    bool, typer.Option("--strict", help="Refuse bad bytes instead of replacing them.")
 ]
 Encoding: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Of texts, JSON and CSV. [default: UTF-8, or what a byte order mark says]",
+        help="Of texts. [default: UTF-8, or the BOM's]",
     ),
 ]
 Threshold: TypeAlias = Annotated[
@@ -156,15 +152,15 @@ FailIfFound: TypeAlias = Annotated[
 class Fields:
     """The options that name the fields of a JSON line, or the columns of a table."""
 
-    key_field: Annotated[
-        str, typer.Option(metavar="NAME", help="The key's field in a JSON line, or column.")
-    ] = "id"
+    key_field: Annotated[str, typer.Option(metavar="NAME", help="Field or column of the key.")] = (
+        "id"
+    )
     text_field: Annotated[
-        str, typer.Option(metavar="NAME", help="The text's field in a JSON line, or column.")
+        str, typer.Option(metavar="NAME", help="Field or column of the text.")
     ] = "text"
-    set_field: Annotated[
-        str, typer.Option(metavar="NAME", help="The set's field in a JSON line, or column.")
-    ] = "set"
+    set_field: Annotated[str, typer.Option(metavar="NAME", help="Field or column of the set.")] = (
+        "set"
+    )
 
 
 FIELDS: Final = Fields()
@@ -172,7 +168,7 @@ FIELDS: Final = Fields()
 
 # results
 
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, an object a line.")]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print a JSON object per line.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,14 +187,14 @@ class Form:
             "--output",
             "-o",
             metavar="FILE",
-            help="Write to FILE, which gets its name when all is done: .parquet, .csv or .jsonl.",
+            help="Write to FILE.parquet, .csv or .jsonl.",
         ),
     ] = None
     heading: Annotated[
         bool | None,
         typer.Option(
             "--heading/--no-heading",
-            help="Name the columns above them. [default: in CSV and on a terminal]",
+            help="Name the columns. [default: in CSV, on a terminal]",
         ),
     ] = None
 
@@ -240,7 +236,7 @@ TEXT: Final = Form()
 # the database
 
 Timeout: TypeAlias = Annotated[
-    float, typer.Option(metavar="SECONDS", help="How long to wait while another process writes.")
+    float, typer.Option(metavar="SECONDS", help="Wait while another process writes.")
 ]
 DEFAULT_TIMEOUT: Final = 30.0
 """That of lshdb.open, which is not imported for --help."""
@@ -256,8 +252,10 @@ class DatabaseFile:
             "--db",
             "-d",
             envvar="LSHDB_PATH",
+            show_envvar=False,
+            show_default=False,
             metavar="FILE",
-            help="The database file.",
+            help="The database. [default: $LSHDB_PATH or lsh.db]",
             readable=False,  # the store reports that, as one of its failures
         ),
     ] = _DATABASE
@@ -294,7 +292,7 @@ DATABASE: Final = DatabaseFile()
 
 Bands: TypeAlias = Annotated[
     int | None,
-    typer.Option(help="Bands of the index, with --rows, instead of those for the recall."),
+    typer.Option(help="Bands of the index, with --rows; else by recall."),
 ]
 Rows: TypeAlias = Annotated[int | None, typer.Option(help="Rows of a band, with --bands.")]
 Construction: TypeAlias = Annotated[
@@ -327,29 +325,22 @@ class NewSettings:
 
     threshold: Annotated[
         float | None,
-        typer.Option(
-            help="Jaccard similarity, 0 to 1, from which documents count as similar. [default: 0.8]"
-        ),
+        typer.Option(help="Minimum Jaccard similarity of similar documents. [default: 0.8]"),
     ] = None
     recall: Annotated[
         float | None,
-        typer.Option(
-            help="Share of the pairs at the threshold that the index finds. [default: 0.99]"
-        ),
+        typer.Option(help="Share of the pairs at the threshold to find. [default: 0.99]"),
     ] = None
     shingle: Annotated[
         str | None,
         typer.Option(
             metavar="word:W|char:K|set",
-            help="What is compared: runs of W words, runs of K characters, or sets of elements. "
-            "[default: word:3]",
+            help="Compare runs of words or characters, or sets. [default: word:3]",
         ),
     ] = None
     permutations: Annotated[
         int | None,
-        typer.Option(
-            help="Lanes of a signature, 16 to 4096. [default: 128, or what the bands take]"
-        ),
+        typer.Option(help="Lanes of a signature. [default: 128, or what bands need]"),
     ] = None
     bands: Bands = None
     rows: Rows = None
@@ -362,8 +353,7 @@ class NewSettings:
         typer.Option(
             metavar="INTEGER|random",
             parser=seed_given,
-            help="Seed of all hashes; a random one where documents may come from an opponent. "
-            "[default: 1]",
+            help="Seed of all hashes; random if strangers add documents. [default: 1]",
         ),
     ] = None
     passages: Annotated[
@@ -371,7 +361,7 @@ class NewSettings:
         typer.Option(
             metavar="WORDS",
             parser=passages_given,
-            help="Index copied passages too: every run of so many words is found. [default: off]",
+            help="Index passages of so many words too. [default: off]",
         ),
     ] = None
 

@@ -21,9 +21,7 @@ WRONG_USAGE: Final = 2
 INTERRUPTED: Final = 130
 Quiet: TypeAlias = Annotated[
     bool,
-    typer.Option(
-        "--quiet", "-q", help="Print results, warnings and errors only: no notes, no progress."
-    ),
+    typer.Option("--quiet", "-q", help="No notes and no progress."),
 ]
 
 _P = ParamSpec("_P")

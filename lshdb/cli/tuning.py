@@ -41,43 +41,38 @@ def tune(
     at: DatabaseFile = DATABASE,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Similarity that matters. [default: the database's, or 0.8]"),
+        typer.Option(help="Minimum similarity. [default: the database's, or 0.8]"),
     ] = None,
     recall: Annotated[
         float | None,
-        typer.Option(help="Share of pairs at it to be found. [default: the database's, or 0.99]"),
+        typer.Option(help="Share of pairs to find. [default: its own, or 0.99]"),
     ] = None,
     permutations: Annotated[
         int | None,
-        typer.Option(help="Lanes of a signature. [default: the database's, or 128]"),
+        typer.Option(help="Lanes of a signature. [default: its own, or 128]"),
     ] = None,
     documents: Annotated[
         int | None,
-        typer.Option(
-            min=0, help="Predict candidates for a collection of this size. [default: its own]"
-        ),
+        typer.Option(min=0, help="Size of the collection to predict for. [default: its own]"),
     ] = None,
     construction: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Judge this construction too."),
+        typer.Option(metavar="TEXT", help="Add this construction to the list."),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="How many constructions.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="Maximum number of constructions.")] = 10,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.png", help="Draw the curve; needs the extra lshdb[plot]."),
+        typer.Option(metavar="FILE.png", help="Draw the curve (extra: plot)."),
     ] = None,
     measure: Annotated[
         bool,
-        typer.Option(
-            "--measure", help="Measure what the database's index finds, beside the formulas."
-        ),
+        typer.Option("--measure", help="Measure what the index finds."),
     ] = False,
     sample: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="With --measure, how many documents are compared with all. "
-            "[default: what takes some seconds]",
+            help="Documents to compare with all. [default: some seconds']",
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of samples.")] = 1,
@@ -85,15 +80,11 @@ def tune(
 ) -> None:
     """Show which bands and rows, or cascades, suit a threshold and a recall, best first.
 
-    Each line: the construction, the recall at the threshold, how probably pairs of similarity
-    0.3, 0.5 and 0.7 become candidates (JSON, CSV and files have 0.1 to 0.9), the bytes that a
-    document takes in the index, and the candidates that a query will have. These need a database
-    (lsh.db if it is there): a sample of its documents shows how similar documents are.
+    A line has the construction, the recall at the threshold, how probably pairs of similarity 0.3,
+    0.5 and 0.7 become candidates, the bytes of index per document, and, where there is a database,
+    the candidates of a query, predicted from a sample of its documents.
 
-    With --measure, the index as it is: documents of a sample are compared with all. Each line:
-    what, of pairs of which similarities, measured, by formula, and for recall the bounds of its
-    95% confidence interval and the similar pairs that it is of. Precision is the share of
-    candidates that are similar, before they are verified.
+    With --measure, the index as it is: a sample of the documents is compared with all.
 
     Example: lshdb tune --threshold 0.7 --permutations 256
     """

@@ -14,6 +14,8 @@ import pytest
 from helpers import Command, environment, finish
 
 import lshdb
+from lshdb.cli.app import COMMANDS
+from lshdb.cli.help import GROUPS
 
 FLAGS = {
     "init": (
@@ -82,15 +84,27 @@ def fables(command: Command, fables_file: Path) -> Command:
 def test_help_tells_the_flags_and_an_example(name: str, command: Command) -> None:
     help = command.done(name, "--help", says="").out
     assert f"Usage: lshdb {name} " in help
-    assert f"Example: lshdb {name} " in help
+    assert f"\n  lshdb {name} " in help.partition("\nExample")[2]
     for flag in ("--db", "-d", "LSHDB_PATH", "lsh.db", *FLAGS[name]):
         assert flag in help
     assert not os.listdir(command.directory)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["init", "add", "pairs", "clusters", "compare", "remove", "check", "sql", "info", "serve"],
+)
+def test_help_of_a_common_command_fits_a_screen(name: str, command: Command) -> None:
+    lines = command.done(name, "--help", says="").out.splitlines()
+    assert len(lines) <= 45
+    assert max(map(len, lines)) <= 80
+
+
 def test_help_of_all_names_the_commands(command: Command) -> None:
     help = command.done("-h", says="").out
     assert all(f"\n  {name} " in help for name in FLAGS)
+    listed = [name for names in GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(COMMANDS), "each command in one group"
 
 
 @pytest.mark.parametrize(
@@ -128,6 +142,7 @@ def test_a_mistyped_database_is_never_made(arguments: list[str], command: Comman
 
 
 def test_version_also_of_the_module(command: Command) -> None:
+    assert command.done("-V", says="").out == command.done("--version", says="").out
     assert command.done("--version", says="").out == f"lshdb {lshdb.__version__}\n"
     module = subprocess.run(
         [sys.executable, "-m", "lshdb", "--version"],

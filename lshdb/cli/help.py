@@ -1,0 +1,112 @@
+"""Help pages: commands grouped by what they are for, options by what they are about."""
+
+from __future__ import annotations
+
+from inspect import cleandoc
+from typing import Any, Final
+
+from typer.core import TyperCommand, TyperGroup
+
+GROUPS: Final = {
+    "Find": ("query", "passages", "pairs", "clusters", "compare", "dedup"),
+    "Change": ("init", "add", "sync", "remove", "decide"),
+    "Look": ("info", "show", "decisions", "buckets", "sql", "tune"),
+    "Maintain": ("check", "backup", "reindex"),
+    "Web and cluster": ("serve", "spark-dedup"),
+}
+"""Every command, under the heading of `lshdb --help`."""
+
+_HEADINGS: Final = {
+    "Input": (
+        "format",
+        "input_format",
+        "files_from",
+        "null",
+        "key_field",
+        "text_field",
+        "set_field",
+        "metadata",
+        "metadata_fields",
+        "auto_key",
+        "encoding",
+        "strict",
+        "exclude",
+        "include",
+        "hidden",
+        "no_ignore",
+        "max_filesize",
+        "root",
+    ),
+    "Matching": ("estimate", "exhaustive", "containment", "where", "parameter"),
+    "Output": ("as_json", "as_csv", "output", "heading", "quiet"),
+    "Index": (
+        "recall",
+        "shingle",
+        "permutations",
+        "bands",
+        "rows",
+        "construction",
+        "sketch",
+        "seed",
+        "passages",
+    ),
+    "Advanced": ("timeout", "workers", "conf"),
+}
+"""Options by name; all others are those that most people use, and come first."""
+
+
+_EXAMPLE: Final = "Example: "
+
+
+class Page(TyperCommand):
+    """A command whose help page has examples, and its options under headings."""
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write what the command does, then the examples, each as one line to copy."""
+        paragraphs = cleandoc(self.help or "").split("\n\n")
+        texts = [one for one in paragraphs if not one.startswith(_EXAMPLE)]
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text("\n\n".join(texts))
+        examples = [" ".join(one.split()) for one in paragraphs if one.startswith(_EXAMPLE)]
+        if examples:
+            with formatter.section("Examples" if len(examples) > 1 else "Example"):
+                for one in examples:
+                    formatter.write(f"  {one.removeprefix(_EXAMPLE)}\n")
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options, those without a heading of their own first."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        sections |= {heading: [] for heading in _HEADINGS}
+        for parameter in self.get_params(ctx):
+            if parameter.metavar is None and parameter.type.name.startswith(("int", "float")):
+                parameter.metavar = "N" if parameter.type.name.startswith("int") else "NUMBER"
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                sections[_heading(parameter)].append(record)
+        for heading, rows in sections.items():
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+
+def _heading(parameter: Any) -> str:
+    return next((one for one, names in _HEADINGS.items() if parameter.name in names), "Options")
+
+
+class Commands(TyperGroup):
+    """The list of commands, under headings."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write each group's commands with the first sentence of their help."""
+        longest = max(map(len, self.commands), default=0)
+        width = formatter.width - 6 - longest
+        for heading, names in GROUPS.items():
+            rows = [
+                (name.ljust(longest), self.commands[name].get_short_help_str(width))
+                for name in names
+                if name in self.commands
+            ]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
