@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -33,7 +33,7 @@ from lshdb.cli.options import (
 from lshdb.cli.results import exactness, json_line
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
 from lshdb.errors import UsageError
-from lshdb.sources.paths import Format, escaped
+from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
     from lshdb.model import AddReport, Skipped
