@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Self, get_args
@@ -46,11 +47,9 @@ from lshdb.store.store import Store
 from lshdb.tuning.resolve import resolve
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from lshdb.exchange.results import Matches, Results
     from lshdb.maintenance.findings import CheckReport, OnProgress
     from lshdb.model import Line, OnSimilar, Reindexed, Skipped, SyncReport
-    from lshdb.search.pairs import PairBlock
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.sources.readers import Reader
     from lshdb.sources.records import Failure
@@ -587,7 +586,8 @@ class Database:
         containment: bool = False,
         where: str | None = None,
         parameters: Parameters = (),
-    ) -> list[Match]:
+        fields: Sequence[str] = (),
+    ) -> Matches:
         """The stored documents similar to a document, best first.
 
         Candidates share a bucket with it. Where content is kept they are ranked by their exact
@@ -608,6 +608,10 @@ class Database:
             where: an SQL expression of the columns of `documents`, such as
                 "metadata ->> '$.lang' = ?": only documents of which it is true are compared.
             parameters: values for each ? in it, or by name for each :name.
+            fields: of the metadata, for `Match.metadata`; `a.b` is the field b of the object a.
+
+        Returns:
+            A list, which also has `to_arrow()`, `df()` and a form for notebooks.
 
         Documents whose estimate is within 5 standard errors of what the threshold asks for are
         verified. With `top`, of a bucket of more than 2,000 documents only some are compared; a
@@ -627,6 +631,9 @@ class Database:
         ('fox', 1.0, True, False)
         """
         check_given(key=key, top=top, threshold=threshold, where=where)
+        check_needed(fields=fields)
+        from lshdb.exchange.results import matches_of
+
         asked = Query(
             content,
             key,
@@ -637,8 +644,9 @@ class Database:
             containment,
             where=where,
             parameters=parameters,
+            fields=tuple(dict.fromkeys(fields)),
         )
-        return search(self._store, asked)
+        return matches_of(search(self._store, asked), containment, asked.fields)
 
     def query_many(
         self,
@@ -651,6 +659,7 @@ class Database:
         containment: bool = False,
         where: str | None = None,
         parameters: Parameters = (),
+        fields: Sequence[str] = (),
         workers: int | None = None,
     ) -> Iterator[tuple[str, list[Match]]]:
         """The stored documents similar to each of many: what `query` finds, many times as fast.
@@ -661,13 +670,14 @@ class Database:
         Args:
             documents: any number of documents, or pairs of key and content, as for `add_many`;
                 nothing of them is stored.
-            top: as for `query`, as all that follow up to `parameters`.
+            top: as for `query`, as all that follow up to `fields`.
             threshold: the least similarity.
             estimate: rank by the estimate.
             exhaustive: compare with every signature: each query then takes as long as alone.
             containment: rank by containment.
             where: an SQL expression of the columns of `documents`.
             parameters: the values of its parameters.
+            fields: of the metadata, for `Match.metadata`.
             workers: as for `add_many`.
 
         Yields:
@@ -691,7 +701,7 @@ class Database:
         from lshdb.ingest.queries import answer_many
 
         self._store.check_open()
-        check_needed(documents=documents)
+        check_needed(documents=documents, fields=fields)
         check_given(top=top, threshold=threshold, where=where, workers=workers)
         asked = Query(
             "",
@@ -703,6 +713,7 @@ class Database:
             containment,
             where=where,
             parameters=parameters,
+            fields=tuple(dict.fromkeys(fields)),
         )
         return answer_many([self._store], documents, asked, workers=workers)
 
@@ -714,7 +725,7 @@ class Database:
         top: int | None = None,
         threshold: float | None = None,
         exhaustive: bool = False,
-    ) -> list[Match]:
+    ) -> Matches:
         """The stored documents similar to one of which there is only a signature, best first.
 
         Similarities are estimates, also where contents are kept.
@@ -739,9 +750,11 @@ class Database:
         ['a']
         """
         check_given(top=top, threshold=threshold)
+        from lshdb.exchange.results import matches_of
         from lshdb.exchange.signatures import query_signature
 
-        return query_signature(self._store, signature, made_with, top, threshold, exhaustive)
+        found = query_signature(self._store, signature, made_with, top, threshold, exhaustive)
+        return matches_of(found, containment=False, fields=())
 
     def passages(
         self,
@@ -866,7 +879,12 @@ class Database:
         threshold: float | None = None,
         estimate: bool = False,
         ignore_decisions: bool = False,
-    ) -> Iterator[Pair]:
+        where: str | None = None,
+        parameters: Parameters = (),
+        key: str | None = None,
+        top: int | None = None,
+        fields: Sequence[str] = (),
+    ) -> Results[Pair]:
         """All pairs of similar documents, each once, in the order of addition.
 
         Pairs share a bucket. Where content is kept their similarities are exact. They come as
@@ -878,9 +896,20 @@ class Database:
                 finds fewer of the similar pairs (see lshdb.sketching.constructions).
             estimate: use estimates even where content is kept: faster, less exact.
             ignore_decisions: also pairs that are marked different (see `decide`).
+            where: an SQL expression, as for `query`: only pairs of which it is true for both.
+            parameters: the values of its parameters.
+            key: only the pairs with this stored document, without a search for others.
+            top: the most similar ones, so many at the most, best first, when all are found; of
+                equal ones those added first. Only these are kept in memory.
+            fields: of the metadata, for `Pair.a_metadata` and `b_metadata`, as for `query`.
+
+        Returns:
+            An iterator, which also has `to_arrow()`, `df()` and a form for notebooks.
 
         Raises:
-            UsageError: a threshold out of range.
+            UsageError: numbers out of range.
+            KeyNotFound: while iterating, no document has the key.
+            QueryError: while iterating, `where` is not one expression, or is wrong.
             StoreError: while iterating, the file cannot be read.
 
         >>> import lshdb
@@ -891,12 +920,26 @@ class Database:
         [Pair(a='a', b='c', similarity=1.0, exact=True, estimate=1.0, identical=False)]
         """
         self._store.check_open()
-        check_given(threshold=threshold)
-        check_needed(ignore_decisions=ignore_decisions)
-        from lshdb.search.pairs import Request, all_pairs
+        check_given(threshold=threshold, where=where, key=key, top=top)
+        check_needed(fields=fields, ignore_decisions=ignore_decisions)
+        from lshdb.exchange.results import pair_results
+        from lshdb.search.pairs import Request, all_pairs, pair_blocks
 
-        asked = Request(threshold, estimate, ignore_decisions=ignore_decisions)
-        return all_pairs(self._store, asked)
+        request = Request(
+            threshold,
+            estimate,
+            ignore_decisions=ignore_decisions,
+            where=where,
+            parameters=parameters,
+            key=key,
+            top=top,
+            fields=tuple(dict.fromkeys(fields)),
+        )
+        return pair_results(
+            partial(pair_blocks, self._store, request),
+            partial(all_pairs, self._store, request),
+            request.fields,
+        )
 
     def clusters(
         self,
@@ -906,7 +949,14 @@ class Database:
         star: bool = False,
         estimate: bool = False,
         ignore_decisions: bool = False,
-    ) -> Iterator[Cluster]:
+        where: str | None = None,
+        parameters: Parameters = (),
+        key: str | None = None,
+        top: int | None = None,
+        min_size: int | None = None,
+        max_size: int | None = None,
+        fields: Sequence[str] = (),
+    ) -> Results[Cluster]:
         """The documents that belong together, cluster by cluster, and which of them to keep.
 
         A cluster is all documents that similar pairs connect; `star` makes each similar to the
@@ -924,9 +974,26 @@ class Database:
                 connect nothing; documents that are to be kept are the kept ones rather than
                 others, and those to be dropped only where all of a cluster are;
                 `Cluster.decided` has what was decided of each member.
+            where: an SQL expression, as for `query`: only documents of which it is true are
+                compared, so that no other connects two of them.
+            parameters: the values of its parameters.
+            key: only the cluster with this stored document.
+            top: the clusters with the largest mean similarity to the kept document, so many at
+                the most, best first.
+            min_size: only clusters of so many documents or more.
+            max_size: only clusters of so many documents or fewer.
+            fields: of the metadata, for `Cluster.metadata`, as for `query`.
+
+        Returns:
+            An iterator, which also has `to_arrow()`, `df()` and a form for notebooks. A row of
+            the table is a member: its role is `keep`, `member`, or `below` if it is less similar
+            to the kept one than the threshold. What `key`, `top` and sizes leave out changes no
+            cluster's number.
 
         Raises:
-            UsageError: a threshold out of range, or an unknown `keep`.
+            UsageError: numbers out of range, or an unknown `keep`.
+            KeyNotFound: while iterating, no document has the key.
+            QueryError: while iterating, `where` is not one expression, or is wrong.
             StoreError: while iterating, the file cannot be read.
 
         Warns:
@@ -937,128 +1004,44 @@ class Database:
         ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The FOX, the ant")])
         ...     report += db.add("c", "the fox and the grapes!")
         ...     [(cluster.keep, cluster.members) for cluster in db.clusters(keep="longest")]
+        ...     db.clusters().to_arrow().select(["cluster", "key", "role"]).to_pylist()
         [('c', ('a', 'c'))]
+        [{'cluster': 1, 'key': 'a', 'role': 'keep'}, {'cluster': 1, 'key': 'c', 'role': 'member'}]
         """
+        self._store.check_open()
+        check_given(
+            threshold=threshold,
+            where=where,
+            key=key,
+            top=top,
+            min_size=min_size,
+            max_size=max_size,
+        )
+        check_needed(fields=fields)
+        from lshdb.exchange.results import cluster_results
         from lshdb.search.pairs import Request, all_clusters
 
-        self._store.check_open()
-        check_given(threshold=threshold)
         if keep == "longest" and self.settings.shingling.foreign:
             raise UsageError(
                 "of signatures that were made elsewhere no lengths are known: keep first or last"
             )
         check_needed(ignore_decisions=ignore_decisions)
-        return all_clusters(self._store, Request(threshold, estimate, keep, star, ignore_decisions))
-
-    def pairs_table(
-        self,
-        *,
-        threshold: float | None = None,
-        estimate: bool = False,
-        ignore_decisions: bool = False,
-    ) -> pa.Table:
-        """All pairs of similar documents as an Arrow table. Needs the extra `arrow` (pyarrow).
-
-        Args:
-            threshold: as for `pairs`.
-            estimate: as for `pairs`.
-            ignore_decisions: as for `pairs`.
-
-        Returns:
-            A row for each pair, in the order of `pairs`: a and b (string), similarity (double),
-            exact (bool), estimate (double), identical (bool).
-
-        Raises:
-            UsageError: a threshold out of range, or pyarrow is not installed.
-            StoreError: the file cannot be read.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox; the ant")])
-        ...     report += db.add("c", "the fox and the grapes!")
-        ...     db.pairs_table().select(["a", "b", "similarity", "identical"]).to_pylist()
-        [{'a': 'a', 'b': 'c', 'similarity': 1.0, 'identical': False}]
-        """
-        from lshdb.exchange.tables import arrow, pair_batches, pairs_schema
-
-        schema = pairs_schema()
-        batches = pair_batches(self.pair_blocks(threshold, estimate, ignore_decisions))
-        return arrow().Table.from_batches(batches, schema)
-
-    def pair_blocks(
-        self, threshold: float | None, estimate: bool, ignore_decisions: bool = False
-    ) -> Iterator[PairBlock]:
-        """What `pairs` gives, some thousands of pairs at a time, as columns.
-
-        Raises:
-            UsageError: a threshold out of range.
-            StoreError: while iterating, the file cannot be read.
-        """
-        self._store.check_open()
-        check_given(threshold=threshold)
-        from lshdb.search.pairs import Request, pair_blocks
-
-        check_needed(ignore_decisions=ignore_decisions)
-        asked = Request(threshold, estimate, ignore_decisions=ignore_decisions)
-        return pair_blocks(self._store, asked)
-
-    def clusters_table(
-        self,
-        *,
-        threshold: float | None = None,
-        keep: Keep = "first",
-        star: bool = False,
-        estimate: bool = False,
-        ignore_decisions: bool = False,
-    ) -> pa.Table:
-        """The documents of all clusters as an Arrow table. Needs the extra `arrow` (pyarrow).
-
-        Args:
-            threshold: as for `clusters`.
-            keep: as for `clusters`.
-            star: as for `clusters`.
-            estimate: as for `clusters`.
-            ignore_decisions: as for `clusters`.
-
-        Returns:
-            A row for each member of a cluster, in the order of `clusters`: cluster (int64, its
-            number), key (string), keep (string, the key to keep), role (string: `keep`, `member`,
-            `below` if it is less similar to the kept one than the threshold, or what was decided
-            of it: `keep`, `drop`, `different`), similarity
-            (double, to the kept one), exact (bool), identical (bool, to the kept one).
-
-        Raises:
-            UsageError: a threshold out of range, an unknown `keep`, or no pyarrow.
-            StoreError: the file cannot be read.
-
-        Warns:
-            LimitWarning: as for `clusters`.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox; the ant")])
-        ...     report += db.add("c", "the fox and the grapes!")
-        ...     db.clusters_table().select(["cluster", "key", "role"]).to_pylist()
-        [{'cluster': 1, 'key': 'a', 'role': 'keep'}, {'cluster': 1, 'key': 'c', 'role': 'member'}]
-        """
-        from lshdb.exchange.tables import (
-            CLUSTER_COLUMNS,
-            arrow,
-            cluster_rows,
-            row_batches,
-            schema_of,
+        request = Request(
+            threshold,
+            estimate,
+            keep,
+            star,
+            ignore_decisions,
+            where=where,
+            parameters=parameters,
+            key=key,
+            top=top,
+            min_size=min_size,
+            max_size=max_size,
+            fields=tuple(dict.fromkeys(fields)),
         )
-
-        schema = schema_of(CLUSTER_COLUMNS)
-        found = self.clusters(
-            threshold=threshold,
-            keep=keep,
-            star=star,
-            estimate=estimate,
-            ignore_decisions=ignore_decisions,
-        )
-        rows = cluster_rows(found, self.settings.threshold if threshold is None else threshold)
-        return arrow().Table.from_batches(row_batches(schema, rows), schema)
+        least = self.settings.threshold if threshold is None else threshold
+        return cluster_results(partial(all_clusters, self._store, request), least, request.fields)
 
     # deciding
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -318,6 +319,7 @@ class Match:
         identical: whether it has the same content, byte by byte (a set, the same elements), which
             the digests of both say. Two that differ in case or punctuation have similarity 1 and
             are not identical. Where only signatures are known, False.
+        metadata: the fields that the query asked for, by name, null where it has none.
     """
 
     key: str
@@ -327,6 +329,7 @@ class Match:
     bands: int
     containment: float | None = None
     identical: bool = False
+    metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -521,6 +524,33 @@ class Comparison:
     a_content: str | tuple[Element, ...] | None = field(repr=False)
     b_content: str | tuple[Element, ...] | None = field(repr=False)
 
+    def _repr_html_(self) -> str:
+        """For a notebook: the numbers, and of texts both with their shared passages marked."""
+        rows = [
+            ("identical", self.identical),
+            ("similarity", self.similarity),
+            ("A in B", self.a_in_b),
+            ("B in A", self.b_in_a),
+            ("estimate", f"{self.estimate:.4f} \N{PLUS-MINUS SIGN} {self.standard_error:.4f}"),
+            ("shared shingles", self.shared),
+            ("shared buckets", f"{len(self.shared_buckets)} of {self.bands}"),
+            ("candidates", self.candidates),
+        ]
+        if self.shared_elements is not None:
+            listed = ", ".join(map(str, self.shared_elements[:_ELEMENTS_SHOWN]))
+            more = len(self.shared_elements) - _ELEMENTS_SHOWN
+            rows.append(("shared elements", listed + (f" and {more:,} more" if more > 0 else "")))
+        known = [row for row in rows if row[1] is not None]
+        found = html_table(["", f"A: {self.a}, B: {self.b}"], known, len(known))
+        if isinstance(self.a_content, str) and isinstance(self.b_content, str):
+            passages = self.passages or ()
+            a = _marked(self.a_content, [(one.a_start, one.a_end) for one in passages])
+            b = _marked(self.b_content, [(one.b_start, one.b_end) for one in passages])
+            cell = '<td style="text-align: left; vertical-align: top; white-space: pre-wrap">'
+            head = f"<tr><th>{_html(self.a)}</th><th>{_html(self.b)}</th></tr>"
+            found += f"<table>{head}<tr>{cell}{a}</td>{cell}{b}</td></tr></table>"
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -533,6 +563,7 @@ class Pair:
         exact: whether `similarity` is exact.
         estimate: the share of the signatures' lanes that agree.
         identical: whether both have the same content, as for Match.
+        a_metadata, b_metadata: the fields of each that were asked for, as for Match.
     """
 
     a: str
@@ -541,6 +572,8 @@ class Pair:
     exact: bool
     estimate: float
     identical: bool = False
+    a_metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
+    b_metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -560,6 +593,7 @@ class Cluster:
         identical: of each member, whether it has the same content as the kept one, as for Match.
         decided: of each member what was decided: `keep`, `drop`, `different` if it is no duplicate
             of the kept one, or None.
+        metadata: of each member the fields that were asked for, as for Match.
     """
 
     cluster: int
@@ -572,6 +606,7 @@ class Cluster:
     exact: bool
     identical: tuple[bool, ...] = field(repr=False)
     decided: tuple[Verdict | None, ...] = field(default=(), repr=False)
+    metadata: tuple[dict[str, Any], ...] | None = field(default=None, repr=False, hash=False)
 
 
 Verdict: TypeAlias = Literal["keep", "drop", "different"]
@@ -787,3 +822,74 @@ class Reindexed:
     documents: int
     rows: int
     free: int
+
+
+# in notebooks
+
+_ELEMENTS_SHOWN: Final = 50
+_WHOLE_TEXT: Final = 2_000
+"""Characters of a text that is shown whole; of a longer one, passages and what is around them."""
+_AROUND: Final = 80
+_TEXT_SHOWN: Final = 5_000
+
+
+def html_table(names: Sequence[str], rows: Iterable[Sequence[object]], count: int | None) -> str:
+    """Rows as a table of HTML, in which everything is text.
+
+    Args:
+        names: of the columns.
+        rows: those to be shown.
+        count: how many there are in all; None where that is not known, but more than these.
+    """
+    body = [
+        f"<tr>{''.join(f'<td>{_html(_plain(cell))}</td>' for cell in row)}</tr>" for row in rows
+    ]
+    head = "".join(f"<th>{_html(name)}</th>" for name in names)
+    note = f"<p>the first {len(body)}</p>" if count is None else ""
+    if count is not None and count > len(body):
+        note = f"<p>the first {len(body)} of {count:,}</p>"
+    return f"<table><tr>{head}</tr>{''.join(body)}</table>{note}"
+
+
+def _plain(cell: object) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
+
+
+def _html(text: str) -> str:
+    """Text in HTML; what is not printable is a backslash escape, so that it changes no order."""
+    if not text.isprintable():
+        text = "".join(
+            one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode()
+            for one in text
+        )
+    return html.escape(text)
+
+
+def _marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """A text in HTML with some spans of it marked; a long one is cut to what is around these."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    around = len(text) if len(text) <= _WHOLE_TEXT else _AROUND
+    parts: list[str] = []
+    done = shown = 0
+    for start, end in merged or [(0, 0)]:
+        if shown > _TEXT_SHOWN:
+            break
+        begin = max(done, start - around)
+        parts.append("" if begin == done else " \N{HORIZONTAL ELLIPSIS} ")
+        cut = min(end, start + _TEXT_SHOWN)
+        parts += [_html(text[begin:start]), f"<mark>{_html(text[start:cut])}</mark>" if cut else ""]
+        parts.append("\N{HORIZONTAL ELLIPSIS}" if cut < end else "")
+        shown += cut - begin
+        done = end
+    parts.append(_html(text[done : done + around]))
+    parts.append(" \N{HORIZONTAL ELLIPSIS}" if done + around < len(text) else "")
+    return "".join(parts)

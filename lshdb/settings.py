@@ -61,10 +61,13 @@ _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
         "a text",
         lambda value: isinstance(value, str),
     ),
-    "base directories paths metadata_fields": ("texts in a list or another iterable", _are_texts),
+    "base directories fields paths metadata_fields": (
+        "texts in a list or another iterable",
+        _are_texts,
+    ),
     "keys documents decisions": ("a list or another iterable", _is_stream),
     "digests": ("a list", lambda value: isinstance(value, Sequence)),
-    "top most least gap common workers sample seed permutations decision": (
+    "top most least gap common min_size max_size workers sample seed permutations decision": (
         "an integer",
         lambda value: isinstance(value, Integral),
     ),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from lshdb.database import open_database
 from lshdb.errors import InputError, KeyNotFound, SettingsMismatch, UsageError
+from lshdb.exchange.results import Matches, matches_of
 from lshdb.model import Content, Match, Settings
 from lshdb.search.query import Query, best
 from lshdb.store.conditions import Parameters
@@ -49,8 +50,9 @@ def query_files(
     containment: bool = False,
     where: str | None = None,
     parameters: Parameters = (),
+    fields: Sequence[str] = (),
     timeout: float = TIMEOUT,
-) -> list[Match]:
+) -> Matches:
     """The matches of `Database.query` in all of some files, best first.
 
     Equal ones come in the order of the files. A key is looked for in all files; other documents
@@ -67,6 +69,7 @@ def query_files(
         containment: rank by containment.
         where: only documents of which this SQL expression is true.
         parameters: the values of its parameters.
+        fields: of the metadata, for `Match.metadata`.
         timeout: seconds to wait while another process writes to a file.
 
     Raises:
@@ -94,8 +97,9 @@ def query_files(
                 containment=containment,
                 where=where,
                 parameters=parameters,
+                fields=fields,
             )
-    return best(found, top)
+    return matches_of(best(found, top), containment, fields)
 
 
 def query_many(

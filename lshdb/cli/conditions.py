@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.running import end_on_interrupt
-
 if TYPE_CHECKING:
     from lshdb.store.rows import SqlValue
 
@@ -46,7 +44,6 @@ class Condition:
         """What the library is given: `where` and `parameters`."""
         if self.where is None:
             return {"where": None, "parameters": self.parameter or ()}
-        end_on_interrupt()
         values = self.parameter or []
         return {"where": _with_numbers(self.where, values), "parameters": list(map(_value, values))}
 

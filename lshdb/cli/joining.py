@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
-from lshdb.cli.messages import tell_recall
-from lshdb.cli.options import DATABASE, TEXT, DatabaseFile, Estimate, Form, Threshold
-from lshdb.cli.results import columns_of, write_results
+from lshdb.cli.conditions import ANY, Condition
+from lshdb.cli.messages import message, tell_recall
+from lshdb.cli.options import (
+    DATABASE,
+    TEXT,
+    DatabaseFile,
+    Estimate,
+    Form,
+    Shown,
+    StoredKey,
+    Threshold,
+)
+from lshdb.cli.results import fields_of, on_terminal, write_results
+from lshdb.cli.running import failed
+from lshdb.errors import UsageError
+from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from lshdb.database import Database
+
+_BELOW: Final = "below"
 
 
 Everything: TypeAlias = Annotated[
@@ -25,49 +39,54 @@ Everything: TypeAlias = Annotated[
 def pairs(
     at: DatabaseFile = DATABASE,
     threshold: Threshold = None,
+    top: Annotated[
+        int | None,
+        typer.Option(min=1, help="Maximum number of pairs, the most similar, best first."),
+    ] = None,
+    key: StoredKey = None,
+    condition: Condition = ANY,
     estimate: Estimate = False,
     everything: Everything = False,
+    fields: Shown = None,
     form: Form = TEXT,
 ) -> None:
     """Find all pairs of similar documents.
 
     Similarities are exact where the database keeps contents, else estimates. Each pair comes
-    once, in the order of addition, as soon as it is found; Ctrl-C or a closed pipe ends it. Pairs
-    that were marked different are left out.
+    once, in the order of addition, as soon as it is found; Ctrl-C or a closed pipe ends it. With
+    --top the most similar ones come when all are found. Pairs that were marked different are left
+    out.
 
     A pair is a line: its similarity, whether the documents are identical, or else the similarity
-    exact or an estimate, both keys.
+    exact or an estimate, both keys. The columns of --fields are a.NAME and b.NAME.
+
+    --key gives only the pairs with one document. --where is an expression of the columns of the
+    table documents, as for query: both documents of a pair must match it.
 
     Example: lshdb pairs -d code.db --threshold 0.9
-    """
-    from lshdb.model import Pair
 
+    Example: lshdb pairs --where "metadata ->> '$.lang' = ?" -p en --top 20 --fields year
+    """
     with at.reading(form) as database:
         least = _least(database, threshold)
+        found = database.pairs(
+            threshold=threshold,
+            estimate=estimate,
+            ignore_decisions=everything,
+            key=key,
+            top=top,
+            fields=fields or (),
+            **condition.given(),
+        )
         write_results(
-            columns_of(Pair),
-            _pairs(database, threshold, estimate, everything),
+            found.columns,
+            found.rows(),
             form,
-            shown=("similarity", "exact", "a", "b"),
+            shown=("similarity", "exact", "a", "b", *fields_of(found.columns)),
             counted=("pair", "pairs"),
             none=f"no pair with similarity {least:g} or more",
-            batches=lambda: _pair_batches(database, threshold, estimate, everything),
+            batches=found.batches,
         )
-
-
-def _pairs(
-    database: Database, threshold: float | None, estimate: bool, everything: bool
-) -> Iterator[tuple[str, str, float, bool, float, bool]]:
-    for block in database.pair_blocks(threshold, estimate, everything):
-        yield from block.rows()
-
-
-def _pair_batches(
-    database: Database, threshold: float | None, estimate: bool, everything: bool
-) -> Iterator[pa.RecordBatch]:
-    from lshdb.exchange.tables import pair_batches
-
-    return pair_batches(database.pair_blocks(threshold, estimate, everything))
 
 
 def clusters(
@@ -80,8 +99,31 @@ def clusters(
         bool,
         typer.Option("--star", help="Make every member similar to the kept one itself."),
     ] = False,
+    min_size: Annotated[
+        int | None, typer.Option(min=1, help="Only clusters of so many documents or more.")
+    ] = None,
+    max_size: Annotated[
+        int | None, typer.Option(min=2, help="Only clusters of so many documents or fewer.")
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(min=1, help="Maximum number of clusters, the most similar, best first."),
+    ] = None,
+    key: StoredKey = None,
+    condition: Condition = ANY,
     estimate: Estimate = False,
     everything: Everything = False,
+    drop_list: Annotated[
+        bool,
+        typer.Option(
+            "--drop-list", help="Print only the keys of the documents to drop, one a line."
+        ),
+    ] = False,
+    null: Annotated[
+        bool,
+        typer.Option("--null", "-0", help="Keys of --drop-list end with NUL, not with a newline."),
+    ] = False,
+    fields: Shown = None,
     form: Form = TEXT,
 ) -> None:
     """Group similar documents, and say which one of each group to keep.
@@ -96,10 +138,19 @@ def clusters(
     What was decided of a member comes in place of that: keep, drop, or different if it was marked
     so from the kept one; see lshdb decide.
 
-    Example: lshdb clusters -d code.db --keep longest
-    """
-    from lshdb.exchange.tables import CLUSTER_COLUMNS, cluster_rows
+    --top puts the clusters first whose members are on average most similar to the kept one. --where
+    is an expression of the columns of the table documents, as for query: other documents are not
+    compared. --drop-list names the members that are similar to the kept one, not those "below", and
+    what was decided to be dropped.
 
+    Example: lshdb clusters -d code.db --keep longest
+
+    Example: lshdb clusters --star --drop-list -0 | lshdb remove --from - -0
+    """
+    if null and not (drop_list and form.is_text):
+        raise UsageError("--null is for --drop-list as text")
+    if drop_list and fields:
+        raise UsageError("give one of --drop-list and --fields")
     with at.reading(form) as database:
         least = _least(database, threshold)
         found = database.clusters(
@@ -108,14 +159,56 @@ def clusters(
             star=star,
             estimate=estimate,
             ignore_decisions=everything,
+            key=key,
+            top=top,
+            min_size=min_size,
+            max_size=max_size,
+            fields=fields or (),
+            **condition.given(),
         )
+        if drop_list:
+            _write_dropped(found.columns, found.rows(), form, null)
+            return
         write_results(
-            CLUSTER_COLUMNS,
-            cluster_rows(found, least),
+            found.columns,
+            found.rows(),
             form,
-            shown=("cluster", "similarity", "exact", "role", "key"),
+            shown=("cluster", "similarity", "exact", "role", "key", *fields_of(found.columns)),
             counted=("document in clusters", "documents in clusters"),
             none=f"no two documents with similarity {least:g} or more",
+        )
+
+
+def _write_dropped(
+    columns: Iterable[str], rows: Iterable[Sequence[Any]], form: Form, null: bool
+) -> None:
+    """Write the keys of the members to drop; where a line is a key, only those that are one."""
+    names = list(columns)
+    role, key = names.index("role"), names.index("key")
+    below = unprintable = 0
+
+    def dropped() -> Iterator[tuple[str]]:
+        nonlocal below, unprintable
+        for row in rows:
+            below += row[role] == _BELOW
+            if row[role] not in ("member", "drop"):
+                continue
+            if form.is_text and not null and escaped(row[key]) != row[key]:
+                unprintable += 1
+            else:
+                yield (row[key],)
+
+    if null:
+        for (one,) in dropped():
+            sys.stdout.write((escaped(one) if on_terminal() else one) + "\0")
+    else:
+        write_results({"key": str}, dropped(), form, counted=("key", "keys"), none="none to drop")
+    if below:
+        message(f'"below", so not listed: {below:,}; with --star there are none')
+    if unprintable:
+        raise failed(
+            f"keys with control characters, such as newlines, are not listed: {unprintable:,}; "
+            "give -0"
         )
 
 

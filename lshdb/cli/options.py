@@ -148,6 +148,26 @@ FailIfFound: TypeAlias = Annotated[
 ]
 
 
+def names_given(text: str) -> list[str]:
+    """Names from the command line, with commas between them."""
+    names = [name for name in text.split(",") if name]
+    if not names:
+        raise typer.BadParameter(f"{text!r} is not NAME,NAME")
+    return names
+
+
+Shown: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--fields",
+        metavar="NAME,...",
+        parser=names_given,
+        help="Print also these fields of the metadata; a.b is the field b of the object a.",
+    ),
+]
+"""Parsed: a list of names, or None."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fields:
     """The options that name the fields of a JSON line, or the columns of a table."""

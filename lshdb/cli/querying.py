@@ -6,7 +6,6 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
@@ -32,11 +31,12 @@ from lshdb.cli.options import (
     FailIfFound,
     Fields,
     Form,
+    Shown,
     StoredKey,
     Threshold,
     check_format,
 )
-from lshdb.cli.results import columns_of, write_results
+from lshdb.cli.results import fields_of, write_results
 from lshdb.cli.running import FAILED
 from lshdb.sources.paths import Format
 
@@ -98,6 +98,7 @@ def query(
     fields: Fields = FIELDS,
     encoding: Encoding = None,
     condition: Condition = ANY,
+    names: Shown = None,
     form: Form = TEXT,
 ) -> None:
     """Find the stored documents similar to a document, or to each of many.
@@ -156,6 +157,7 @@ def query(
             "estimate": estimate,
             "exhaustive": exhaustive,
             "containment": containment,
+            "fields": tuple(names or ()),
             **condition.given(),
         }
         least = database.settings.threshold if threshold is None else threshold
@@ -183,7 +185,12 @@ def query(
             )
         else:
             _write(
-                counts.counted(answers), form, containment=containment, several=several, least=least
+                counts.counted(answers),
+                form,
+                asked["fields"],
+                containment=containment,
+                several=several,
+                least=least,
             )
     if several:
         failed = f", failed {failures.count:,}" if failures.count else ""
@@ -262,27 +269,31 @@ def _many(
 
 
 def _write(
-    answers: Iterable[_Answer], form: Form, *, containment: bool, several: bool, least: float
+    answers: Iterable[_Answer],
+    form: Form,
+    fields: Sequence[str],
+    *,
+    containment: bool,
+    several: bool,
+    least: float,
 ) -> None:
     """Write matches, behind the keys of their queries if there are several."""
-    from lshdb.model import Match
+    from lshdb.exchange.results import match_columns, match_row, with_fields
 
-    columns = columns_of(Match)
-    if not containment:
-        del columns["containment"]
-    by = ["containment", "similarity"] if containment else ["similarity"]
-    cells = attrgetter(*columns)
+    own = match_columns(containment=containment)
     names = ["query"] if several else []
+    columns = with_fields(dict.fromkeys(names, str) | own, fields)
+    by = ["containment", "similarity"] if containment else ["similarity"]
     rows = (
-        (key, *cells(match)) if several else cells(match)
+        (key, *match_row(match, own)) if several else match_row(match, own)
         for key, matches in answers
         for match in matches
     )
     write_results(
-        dict.fromkeys(names, str) | columns,
+        columns,
         rows,
         form,
-        shown=(*names, *by, "exact", "key"),
+        shown=(*names, *by, "exact", "key", *fields_of(columns)),
         counted=("match", "matches"),
         none=f"no document with {by[0]} {least:g} or more",
     )

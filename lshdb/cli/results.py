@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 Cell: TypeAlias = str | int | float | bytes | None
 Columns: TypeAlias = Mapping[str, type]
 """Names and types: str, int, float, bool; list, what JSON has in brackets or braces, which CSV and
-Parquet have as JSON text; object, any value of SQLite. Every value may be None."""
+Parquet have as JSON text; object, any value of SQLite or JSON. Every value may be None."""
 
 _NESTED: Final = (list, tuple, dict)
 _to_json: Final = json.JSONEncoder(default=asdict).encode
@@ -64,6 +64,11 @@ def columns_of(kind: type) -> dict[str, type]:
     """The fields of a dataclass as columns, with their types."""
     hints = get_type_hints(kind)
     return {field.name: _column_type(hints[field.name]) for field in fields(kind)}
+
+
+def fields_of(columns: Columns) -> list[str]:
+    """The columns of metadata, which may have any values."""
+    return [name for name, kind in columns.items() if kind is object]
 
 
 def _column_type(hint: Any) -> type:
@@ -237,7 +242,7 @@ def _write_parquet(
     from lshdb.exchange.tables import row_batches, schema_of
 
     kinds = [str if kind is list else kind for kind in columns.values()]
-    if list in columns.values():
+    if list in columns.values() or object in kinds:
         rows = (list(map(_flat, row)) for row in rows)
     if object in kinds:
         first = list(islice(rows, _TABLE_ROWS))
@@ -268,8 +273,8 @@ def _of_kinds(
         for name, kind, value in zip(names, kinds, row, strict=True):
             if not (value is None or type(value) is kind or (kind, type(value)) == (float, int)):
                 raise UsageError(
-                    f"column {name} has values of several types, which Parquet has not: "
-                    "use CAST in the SQL, or write .csv or .jsonl"
+                    f"column {name} has values of several types, which Parquet has not: write "
+                    ".csv or .jsonl, or use CAST in SQL"
                 )
         yield row
 
@@ -384,6 +389,8 @@ def plain(cell: Any) -> str:
         return f"x'{cell.hex()}'"
     if isinstance(cell, tuple):
         return ", ".join(map(str, cell))
+    if isinstance(cell, list | dict):
+        return _to_json(cell)
     if isinstance(cell, float):
         if math.isinf(cell):
             return "Inf" if cell > 0 else "-Inf"

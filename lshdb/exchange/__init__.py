@@ -1,9 +1,10 @@
 """What other programs have, in and out.
 
-In: Arrow tables, signature matrices. Out: the same.
+In: Arrow tables, signature matrices. Out: the same, and data frames.
 
-    tables      adds any Arrow table; pairs and clusters as tables
+    tables      adds any Arrow table; rows and pairs as record batches
+    results     matches, pairs and clusters as they are found, as tables, and in notebooks
     signatures  adds a matrix of signatures; reads that of a database; queries by one
 
-Doors: signatures, tables.
+Doors: results, signatures, tables.
 """

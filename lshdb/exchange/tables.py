@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from lshdb.errors import UsageError
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.dedup import screening
-from lshdb.model import AddReport, Cluster, OnSimilar, Skipped
+from lshdb.model import AddReport, OnSimilar, Skipped
 from lshdb.search.pairs import PairBlock
 from lshdb.sources.records import Failure, RecordParser
 from lshdb.store.store import Store
@@ -22,16 +22,6 @@ if TYPE_CHECKING:
 
 _ROWS: Final = 10_000
 """Rows of a batch."""
-CLUSTER_COLUMNS: Final[Mapping[str, type]] = {
-    "cluster": int,
-    "key": str,
-    "keep": str,
-    "role": str,
-    "similarity": float,
-    "exact": bool,
-    "identical": bool,
-}
-"""The columns of a table of the members of clusters."""
 
 
 def arrow() -> Any:
@@ -92,12 +82,6 @@ def add_table(
     )
 
 
-def pairs_schema() -> pa.Schema:
-    """The columns of a table of pairs."""
-    names = {"a": str, "b": str, "similarity": float, "exact": bool, "estimate": float}
-    return schema_of({**names, "identical": bool})
-
-
 def schema_of(columns: Mapping[str, type], *, nullable: bool = False) -> pa.Schema:
     """Columns of Arrow for names and Python's types."""
     pa = arrow()
@@ -111,10 +95,9 @@ def schema_of(columns: Mapping[str, type], *, nullable: bool = False) -> pa.Sche
     return pa.schema([pa.field(name, kinds[kind], nullable) for name, kind in columns.items()])
 
 
-def pair_batches(blocks: Iterable[PairBlock]) -> Iterator[pa.RecordBatch]:
-    """Pairs as record batches of `pairs_schema`."""
+def pair_batches(blocks: Iterable[PairBlock], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Pairs as record batches of the columns of lshdb.exchange.results.PAIR."""
     pa = arrow()
-    schema = pairs_schema()
     for block in blocks:
         exact = pa.repeat(pa.scalar(block.exact), len(block.a))
         columns = [block.a, block.b, block.similarities, exact, block.estimates, block.identical]
@@ -128,17 +111,6 @@ def row_batches(schema: pa.Schema, rows: Iterable[Sequence[object]]) -> Iterator
         yield _batch(schema, zip(*some, strict=True))
 
 
-def cluster_rows(
-    clusters: Iterable[Cluster], threshold: float
-) -> Iterator[tuple[int, str, str, str, float, bool, bool]]:
-    """The members of clusters as rows of `CLUSTER_COLUMNS`, cluster by cluster."""
-    for one in clusters:
-        found = roles(one, threshold)
-        own = zip(one.members, found, one.similarities, one.identical, strict=True)
-        for key, role, similarity, identical in own:
-            yield one.cluster, key, one.keep, role, similarity, one.exact, identical
-
-
 def _batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:
     pa = arrow()
     arrays = [
@@ -146,11 +118,3 @@ def _batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:
         for column, field in zip(columns, schema, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def roles(cluster: Cluster, threshold: float) -> list[str]:
-    """What each member of a cluster is: what was decided of it, or `keep`, `member` or `below`."""
-    kept = cluster.members.index(cluster.keep)
-    found = ["member" if score >= threshold else "below" for score in cluster.similarities]
-    found[kept] = "keep"
-    return [decided or role for decided, role in zip(cluster.decided, found, strict=True)]

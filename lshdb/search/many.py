@@ -20,7 +20,7 @@ import numpy.typing as npt
 from lshdb.model import Match
 from lshdb.search.buckets import Keep
 from lshdb.search.limits import QUERY_FIRST
-from lshdb.search.query import VERIFIED_FIRST, Query, answer, can_match
+from lshdb.search.query import VERIFIED_FIRST, Query, answer, can_match, metadata_of
 from lshdb.search.similarity import (
     Estimates,
     Exact,
@@ -259,7 +259,7 @@ def _found(store: StoreReader, query: Query, asked: Asked, pairs: _Pairs) -> _Fo
         order = order[rank < query.top]
         begins = np.searchsorted(one[order], np.arange(count + 1))
     matched, key_of = np.unique(doc_ids[order], return_inverse=True)
-    keys = store.keys_of(matched)
+    keys, metadata = store.keys_of(matched), metadata_of(store, query, matched)
     columns = (
         [keys[place] for place in key_of.tolist()],
         similarities[order].tolist(),
@@ -268,6 +268,7 @@ def _found(store: StoreReader, query: Query, asked: Asked, pairs: _Pairs) -> _Fo
         bands[order].tolist(),
         [None] * len(order) if contained is None else contained[order].tolist(),
         (same[one[order]] == same[other[order]]).tolist(),
+        [metadata[place] for place in key_of.tolist()],
     )
     return _Found(columns, begins.tolist(), alone.tolist())
 

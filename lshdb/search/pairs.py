@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Final, get_args
+from typing import Any, Final, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Cluster, Keep, Pair
+from lshdb.search.buckets import buckets_of
 from lshdb.search.candidates import SharedBuckets, thinned
 from lshdb.search.decisions import Decided
 from lshdb.search.limits import CLUSTERS, Limit, clusters_cut
-from lshdb.search.similarity import Estimates, Exact, Numbers, Scorer, first_of_equal, runs
-from lshdb.store.lookups import StoreReader
+from lshdb.search.query import row_of_key
+from lshdb.search.similarity import (
+    Estimates,
+    Exact,
+    Numbers,
+    Scorer,
+    first_of_equal,
+    parts_of,
+    places_of,
+    runs,
+)
+from lshdb.sources.metadata import picked
+from lshdb.store.conditions import Condition, Parameters
+from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.store import Store
 
+Scored: TypeAlias = tuple[Numbers, Numbers, npt.NDArray[np.float64]]
+"""Pairs int64[n] and int64[n], and their similarities."""
 _STAR: Final = Limit(whole=0, first=1, others=0)
 _ROWS: Final = 10_000
 """Pairs, or members of clusters, made into objects in one go: some MB."""
+_CANDIDATES: Final = 1 << 20
+"""Candidates of one document compared in one go: some 10 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +54,24 @@ class Request:
     keep: Keep = "first"
     star: bool = False
     ignore_decisions: bool = False
+    where: str | None = None
+    parameters: Parameters = ()
+    key: str | None = None
+    top: int | None = None
+    min_size: int | None = None
+    max_size: int | None = None
+    fields: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.where is None and self.parameters:
+            raise UsageError("parameters are for an expression, and there is no where")
+        for name in ("top", "min_size", "max_size"):
+            if (number := getattr(self, name)) is not None and number < 1:
+                raise UsageError(f"{name} {number} is not at least 1")
+        if self.max_size is not None and self.max_size < (self.min_size or 2):
+            raise UsageError(
+                f"max_size {self.max_size} is below {self.min_size or 2}: no cluster is so small"
+            )
         if self.threshold is not None and not 0 < self.threshold <= 1:
             raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
         if self.keep not in get_args(Keep):
@@ -45,7 +79,7 @@ class Request:
 
 
 class _Join:
-    """One reading of the documents that share buckets.
+    """One reading of the documents that share buckets, or of those that a condition leaves.
 
     Attributes:
         settings: those of the index that is read.
@@ -61,14 +95,28 @@ class _Join:
         thinned: whether there are fewer candidates than the buckets have.
     """
 
-    def __init__(self, reader: StoreReader, request: Request) -> None:
+    def __init__(
+        self,
+        reader: StoreReader,
+        request: Request,
+        condition: Condition | None,
+        own: DocumentRow | None = None,
+    ) -> None:
+        """Read the buckets, with `own` only those that this document is in."""
         self._reader = reader
+        self._fields = request.fields
         self.settings = reader.settings
-        own = self.settings.threshold
-        self.threshold = own if request.threshold is None else request.threshold
+        least = self.settings.threshold
+        self.threshold = least if request.threshold is None else request.threshold
         self.thinned = False
         self.exact = self.settings.content and not request.estimate
-        self.doc_ids, self.buckets = SharedBuckets.collect(reader.shared_buckets())
+        rows = reader.shared_buckets() if own is None else _buckets_with(reader, own)
+        self.doc_ids, self.buckets = SharedBuckets.collect(rows)
+        if condition is not None:
+            chosen = condition.matching(self.doc_ids)
+            kept, numbers = self.buckets.only(chosen), (np.cumsum(chosen) - 1).astype(np.int32)
+            self.buckets = SharedBuckets(numbers[kept.members], kept.offsets)
+            self.doc_ids = self.doc_ids[chosen]
         self._shingles, digests = reader.sizes(self.doc_ids)
         self.same = first_of_equal(digests)
         del digests
@@ -95,9 +143,7 @@ class _Join:
             return buckets if fewer is None else fewer
         return buckets
 
-    def similar(
-        self, one: Numbers, other: Numbers, threshold: float
-    ) -> tuple[Numbers, Numbers, npt.NDArray[np.float64]]:
+    def similar(self, one: Numbers, other: Numbers, threshold: float) -> Scored:
         """Those of the pairs int64[c] that are similar, and their similarities."""
         scores = self.scorer.scores(one, other, threshold)
         similar = (scores >= threshold) & ~self.decided.apart(one, other)
@@ -120,6 +166,20 @@ class _Join:
         some, place = np.unique(documents, return_inverse=True)
         keys = self._reader.keys_of(self.doc_ids[some])
         return [keys[i] for i in place.tolist()]
+
+    def metadata(self, documents: Numbers) -> list[dict[str, Any]] | None:
+        """The fields of documents, int64[n], that were asked for; None if none were."""
+        if not self._fields:
+            return None
+        some, place = np.unique(documents, return_inverse=True)
+        stored = self._reader.metadata_of(self.doc_ids[some])
+        found = [picked(metadata, self._fields) for metadata in stored]
+        return [found[i] for i in place.tolist()]
+
+    def place(self, doc_id: int) -> int | None:
+        """The number of a document, None if it shares no bucket with another."""
+        place = int(np.searchsorted(self.doc_ids, doc_id))
+        return place if place < len(self) and self.doc_ids[place] == doc_id else None
 
     def order(self, keep: Keep) -> Numbers:
         """int64[m]: the documents, those to be kept rather than others first."""
@@ -161,6 +221,7 @@ class PairBlock:
         estimates: float64[n].
         exact: whether similarities are exact.
         identical: bool[n], whether the two have the same content.
+        a_metadata, b_metadata: the fields that were asked for, n each; None if none were.
     """
 
     a: list[str]
@@ -169,6 +230,8 @@ class PairBlock:
     estimates: npt.NDArray[np.float64]
     exact: bool
     identical: npt.NDArray[np.bool_]
+    a_metadata: list[dict[str, Any]] | None
+    b_metadata: list[dict[str, Any]] | None
 
     def rows(self) -> Iterator[tuple[str, str, float, bool, float, bool]]:
         """The fields of each pair, in the order of lshdb.model.Pair."""
@@ -178,36 +241,117 @@ class PairBlock:
 
 
 def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
-    """All pairs of candidates that are similar, in the order of addition."""
+    """All pairs of candidates that are similar, in the order of addition, or the best first."""
     for block in pair_blocks(store, request):
-        yield from (Pair(*row) for row in block.rows())
+        a_metadata, b_metadata = block.a_metadata or repeat(None), block.b_metadata or repeat(None)
+        for row, one, other in zip(block.rows(), a_metadata, b_metadata, strict=False):
+            yield Pair(*row, one, other)
 
 
 def pair_blocks(store: Store, request: Request) -> Iterator[PairBlock]:
     """The same pairs, some thousands at a time."""
-    with store.beside() as reader:
-        join = _Join(reader, request)
-        buckets = join.thin(join.buckets, join.same, join.threshold)
-        # Buckets that were thinned have not all that a pair shares.
-        shared = 1 if join.thinned else join.settings.construction.least_bands
-        for candidates in buckets.pairs(len(join), shared=shared):
-            a, b, scores = join.similar(*candidates, join.threshold)
+    with _reading(store, request) as (reader, condition):
+        own = None if request.key is None else row_of_key(reader, request.key)
+        join = _Join(reader, request, condition, own)
+        candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
+        if request.top is None:
+            found: Iterable[Scored] = (join.similar(a, b, join.threshold) for a, b in candidates)
+        else:
+            found = [_best(join, candidates, request.top)]
+        for a, b, scores in found:
             for start in range(0, len(a), _ROWS):
                 part = slice(start, start + _ROWS)
                 yield _block(join, a[part], b[part], scores[part])
 
 
+@contextmanager
+def _reading(store: Store, request: Request) -> Iterator[tuple[StoreReader, Condition | None]]:
+    """A reader of the file at one moment, and the condition, evaluated at the same moment."""
+    if request.where is None:
+        with store.beside() as reader:
+            yield reader, None
+    else:
+        with store.where(request.where, request.parameters) as (reader, condition):
+            yield reader, condition
+
+
+def _buckets_with(reader: StoreReader, document: DocumentRow) -> Iterator[tuple[Numbers, Numbers]]:
+    """The rows of the buckets of two documents or more that one is in.
+
+    Yields:
+        As StoreReader.shared_buckets.
+    """
+    if document.signature is not None:
+        bands, doc_ids = reader.members_by_band(buckets_of(reader, document.signature))
+        order = np.lexsort((doc_ids, bands))
+        sizes = np.bincount(bands)[bands[order]]
+        yield sizes[sizes > 1], doc_ids[order][sizes > 1]
+
+
+def _candidates(join: _Join) -> Iterator[tuple[Numbers, Numbers]]:
+    """All candidate pairs, in the order of addition."""
+    buckets = join.thin(join.buckets, join.same, join.threshold)
+    # Buckets that were thinned have not all that a pair shares.
+    shared = 1 if join.thinned else join.settings.construction.least_bands
+    return buckets.pairs(len(join), shared=shared)
+
+
+def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[Numbers, Numbers]]:
+    """The candidate pairs with one document, of a join of its buckets, in the same order."""
+    place = join.place(doc_id)
+    if place is None:
+        return
+    shared = np.bincount(join.buckets.members, minlength=len(join))
+    shared[place] = 0
+    others = np.flatnonzero(shared >= join.settings.construction.least_bands)
+    for start in range(0, len(others), _CANDIDATES):
+        some = others[start : start + _CANDIDATES]
+        yield np.minimum(some, place), np.maximum(some, place)
+
+
+def _best(join: _Join, candidates: Iterator[tuple[Numbers, Numbers]], top: int) -> Scored:
+    """The `top` most similar of candidate pairs, best first; of equal ones those added first.
+
+    No more than these and a chunk of candidates are in memory. What the last of them has is asked
+    of all that follow: most are then ruled out before they are compared.
+    """
+    a = b = np.zeros(0, dtype=np.int64)
+    scores, least = np.zeros(0), join.threshold
+    for one, other in candidates:
+        more = join.similar(one, other, least)
+        a, b = np.append(a, more[0]), np.append(b, more[1])
+        scores = np.append(scores, more[2])
+        order = np.argsort(-scores, kind="stable")[:top]
+        a, b, scores = a[order], b[order], scores[order]
+        if len(scores) == top:
+            least = float(scores[-1])
+    return a, b, scores
+
+
 def _block(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64]) -> PairBlock:
     estimates = join.estimates.scores(a, b, 0) if join.exact else scores
-    keys = join.keys(np.concatenate([a, b]))
-    identical = join.identical(a, b)
-    return PairBlock(keys[: len(a)], keys[len(a) :], scores, estimates, join.exact, identical)
+    both = np.concatenate([a, b])
+    keys, metadata = join.keys(both), join.metadata(both)
+    return PairBlock(
+        keys[: len(a)],
+        keys[len(a) :],
+        scores,
+        estimates,
+        join.exact,
+        join.identical(a, b),
+        None if metadata is None else metadata[: len(a)],
+        None if metadata is None else metadata[len(a) :],
+    )
 
 
 def all_clusters(store: Store, request: Request) -> Iterator[Cluster]:
-    """The clusters of two documents or more, in the order of their first documents."""
-    with store.beside() as reader:
-        join = _Join(reader, request)
+    """The clusters of two documents or more, in the order of their first ones, or the best first.
+
+    Their numbers are those that they have among all, whatever is chosen of them.
+    """
+    with _reading(store, request) as (reader, condition):
+        own = None if request.key is None else row_of_key(reader, request.key).doc_id
+        join = _Join(reader, request, condition)
         order = join.order(request.keep)
         find = _stars if request.star else _components
         keeper, scores = find(join, order, join.threshold)
@@ -217,43 +361,75 @@ def all_clusters(store: Store, request: Request) -> Iterator[Cluster]:
         np.minimum.at(first, keeper, np.arange(len(join)))
         members = np.flatnonzero(size > 1)
         members = members[np.argsort(first[keeper[members]], kind="stable")]
-        yield from _clusters(join, members, keeper[members], scores[members], join.threshold)
+        found = _Clusters(members, keeper[members], scores[members])
+        chosen = found.of_size(request.min_size, request.max_size)
+        if own is not None:
+            place = join.place(own)
+            chosen &= found.with_member(-1 if place is None else place)
+        numbers = np.flatnonzero(chosen)
+        if request.top is not None:
+            numbers = numbers[np.argsort(-found.mean[numbers], kind="stable")][: request.top]
+        yield from _cluster_objects(join, found, numbers)
 
 
-def _clusters(
-    join: _Join,
-    members: Numbers,
-    keepers: Numbers,
-    scores: npt.NDArray[np.float64],
-    threshold: float,
-) -> Iterator[Cluster]:
-    """Clusters of members int64[n], cluster by cluster, with the kept one of each."""
-    begins, ends = runs(keepers)
-    place = 0
-    while place < len(begins):
-        last = max(place + 1, int(np.searchsorted(ends, begins[place] + _ROWS, side="right")))
-        start = begins[place]
-        keys = join.keys(members[start : ends[last - 1]])
-        for number in range(place, last):
-            begin, end = int(begins[number]), int(ends[number])
-            own = keys[begin - start : end - start]
-            kept = int(np.flatnonzero(members[begin:end] == keepers[begin])[0])
-            similarities = scores[begin:end]
-            others = np.delete(similarities, kept)
-            identical = join.identical(members[begin:end], keepers[begin:end])
+class _Clusters:
+    """C clusters of n members, one after the other.
+
+    Attributes:
+        members, keepers: int64[n], documents, and the kept one of the cluster of each.
+        scores: float64[n], similarities to it.
+        begins, ends: int64[C], where clusters begin and end.
+        mean: float64[C], the mean similarity of the members that are not kept.
+    """
+
+    def __init__(self, members: Numbers, keepers: Numbers, scores: npt.NDArray[np.float64]) -> None:
+        self.members, self.keepers, self.scores = members, keepers, scores
+        self.begins, self.ends = runs(keepers)
+        of_others = np.where(members == keepers, 0, scores)
+        sums = np.add.reduceat(of_others, self.begins) if len(members) else np.zeros(0)
+        self.mean = sums / (self.ends - self.begins - 1)
+
+    def of_size(self, least: int | None, most: int | None) -> npt.NDArray[np.bool_]:
+        """Which of the clusters have so many members, bool[C]."""
+        sizes = self.ends - self.begins
+        chosen: npt.NDArray[np.bool_] = sizes >= (least or 0)
+        return chosen if most is None else chosen & (sizes <= most)
+
+    def with_member(self, document: int) -> npt.NDArray[np.bool_]:
+        """Which of the clusters have this member, bool[C]."""
+        places = np.flatnonzero(self.members == document)
+        chosen = np.zeros(len(self.begins), dtype=np.bool_)
+        chosen[np.searchsorted(self.ends, places, side="right")] = True
+        return chosen
+
+
+def _cluster_objects(join: _Join, found: _Clusters, numbers: Numbers) -> Iterator[Cluster]:
+    """Some of the clusters, int64[c], in this order."""
+    sizes = (found.ends - found.begins)[numbers]
+    for part in parts_of(sizes, _ROWS):
+        starts = np.cumsum(sizes[part]) - sizes[part]
+        documents = found.members[places_of(found.begins[numbers[part]], sizes[part])]
+        keys, metadata = join.keys(documents), join.metadata(documents)
+        for number, start, size in zip(
+            numbers[part].tolist(), starts.tolist(), sizes[part].tolist(), strict=True
+        ):
+            own, here = slice(start, start + size), slice(found.begins[number], found.ends[number])
+            members, keepers = found.members[here], found.keepers[here]
+            kept = int(np.flatnonzero(members == keepers)[0])
+            others = np.delete(found.scores[here], kept)
             yield Cluster(
                 cluster=number + 1,
-                keep=own[kept],
-                members=tuple(own),
-                similarities=tuple(similarities.tolist()),
+                keep=keys[own][kept],
+                members=tuple(keys[own]),
+                similarities=tuple(found.scores[here].tolist()),
                 lowest=float(others.min()),
-                mean=float(others.mean()),
-                below=int((others < threshold).sum()),
+                mean=float(found.mean[number]),
+                below=int((others < join.threshold).sum()),
                 exact=join.exact,
-                identical=tuple(identical.tolist()),
-                decided=join.decided.verdicts(members[begin:end], int(keepers[begin])),
+                identical=tuple(join.identical(members, keepers).tolist()),
+                decided=join.decided.verdicts(members, int(keepers[0])),
+                metadata=None if metadata is None else tuple(metadata[own]),
             )
-        place = last
 
 
 def _components(

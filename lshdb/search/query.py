@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.minhash import EMPTY
 from lshdb.sketching.signing import sign
+from lshdb.sources.metadata import picked
 from lshdb.store.conditions import Parameters
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.store import Store
@@ -54,6 +55,7 @@ class Query:
     signature: npt.NDArray[np.uint32] | None = None
     where: str | None = None
     parameters: Parameters = ()
+    fields: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.content, self.key, self.signature)) != 1:
@@ -126,6 +128,7 @@ def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
         scores = _estimated(store, query, asked, found)
     scores = _best(found, scores, query.top, threshold)
     keys = store.keys_of(found.doc_ids[scores.places])
+    metadata = metadata_of(store, query, found.doc_ids[scores.places])
     identical = _identical(store, asked, found.chosen(scores.places))
     if found.cut and not _is_certain(scores, query.top):
         warn_of_limit(query_cut(found.cut, found.read))
@@ -140,11 +143,12 @@ def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
         found.bands.tolist(),
         contained,
         identical,
+        metadata,
         strict=True,
     )
     return [
-        Match(key, similarity, exact, estimate, bands, share, same)
-        for key, similarity, estimate, bands, share, same in rows
+        Match(key, similarity, exact, estimate, bands, share, same, fields)
+        for key, similarity, estimate, bands, share, same, fields in rows
     ]
 
 
@@ -162,6 +166,15 @@ def _identical(store: StoreReader, asked: _Asked, found: Candidates) -> list[boo
         digests = store.sizes(found.doc_ids[possible])[1]
         identical[possible] = [one == own for one in digests.tolist()]
     return [bool(one) for one in identical.tolist()]
+
+
+def metadata_of(
+    store: StoreReader, query: Query, doc_ids: npt.NDArray[np.int64]
+) -> list[dict[str, Any] | None]:
+    """The fields of these documents that a query asks for; None of each if it asks for none."""
+    if not query.fields:
+        return [None] * len(doc_ids)
+    return [picked(one, query.fields) for one in store.metadata_of(doc_ids)]
 
 
 def row_of_key(store: StoreReader, key: str) -> DocumentRow:

@@ -270,8 +270,8 @@ def _shared_with_one(
     table[slots] = own
     hidden = own[table[slots] != own]  # another one took its slot
     counts = np.empty(len(sizes), dtype=np.int64)
-    for part in _parts(sizes, _LOOKED_UP):
-        its = hashes[_places(starts[part], sizes[part])]
+    for part in parts_of(sizes, _LOOKED_UP):
+        its = hashes[places_of(starts[part], sizes[part])]
         there = table[(its >> _SHIFT).view(np.int64)] == its
         if len(hidden):
             there |= hidden.take(hidden.searchsorted(its), mode="clip") == its
@@ -420,12 +420,12 @@ class Exact:
             self._read_unread(some)
             self._keep(some)
             sizes = self.sizes[some]
-            hashes = self._hashes[_places(self._starts[some], sizes)]
+            hashes = self._hashes[places_of(self._starts[some], sizes)]
             yield some, Shingles(hashes, np.append(0, np.cumsum(sizes)))
 
     def _batches(self, documents: Numbers) -> Iterator[Numbers]:
         """Cut documents into batches of about as many shingles as are read in one go."""
-        return (documents[part] for part in _parts(self.sizes[documents], _READ))
+        return (documents[part] for part in parts_of(self.sizes[documents], _READ))
 
     def _read_unread(self, documents: Numbers) -> None:
         """Read those of the documents that were never read."""
@@ -571,14 +571,14 @@ def _sums(true: npt.NDArray[np.bool_], offsets: Numbers) -> Numbers:
     return np.diff(running[offsets])
 
 
-def _places(starts: Numbers, sizes: Numbers) -> Numbers:
+def places_of(starts: Numbers, sizes: Numbers) -> Numbers:
     """The places of stretches that begin at starts int64[n], one stretch after the other."""
     at = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
     at += np.arange(len(at))
     return at
 
 
-def _parts(sizes: Numbers, most: int) -> Iterator[slice]:
+def parts_of(sizes: Numbers, most: int) -> Iterator[slice]:
     """Cut items of sizes int64[n] into parts of at most so much, or one item alone."""
     ends = np.cumsum(sizes)
     first = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -62,6 +62,23 @@ def from_json(stored: str | None) -> dict[str, Any] | None:
     if not isinstance(fields, dict):
         raise DamagedFile("stored metadata is no JSON object")
     return fields
+
+
+def picked(stored: str | None, names: Iterable[str]) -> dict[str, Any]:
+    """Some fields of metadata in its stored form, None for those that it lacks.
+
+    A name with dots that is no field's own is a path: `a.b` is the field b of the object a.
+    """
+    fields = from_json(stored) or {}
+    return {name: _field(fields, name) for name in names}
+
+
+def _field(fields: dict[str, Any], name: str) -> Any:
+    if name in fields:
+        return fields[name]
+    outer, _, rest = name.partition(".")
+    inner = fields.get(outer)
+    return _field(inner, rest) if rest and isinstance(inner, dict) else None
 
 
 def has_large_float(value: object) -> bool:

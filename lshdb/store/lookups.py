@@ -259,6 +259,16 @@ class StoreReader:
         """The keys of these documents, in this order."""
         return [text(key) for rows in self._rows_of(sql.KEYS_OF, doc_ids) for (key,) in rows]
 
+    def metadata_of(self, doc_ids: npt.NDArray[np.int64]) -> Iterator[str | None]:
+        """The stored metadata of these documents, in this order, read as they are taken."""
+        found = 0
+        for wanted in _parts(doc_ids):
+            with translated_errors(self.path):
+                for (metadata,) in self._connection.execute(sql.METADATA_OF, (wanted,)):
+                    found += 1
+                    yield None if metadata is None else text(metadata)
+        self._check_number(found, doc_ids)
+
     def _rows_of(
         self, statement: str, doc_ids: npt.NDArray[np.int64]
     ) -> Iterator[list[tuple[SqlValue, ...]]]:

@@ -138,6 +138,9 @@ SIZES: Final = """
 KEYS_OF: Final = """
     SELECT d.key
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
+METADATA_OF: Final = """
+    SELECT d.metadata
+    FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 SIGNATURES: Final = """
     SELECT s.doc_id, s.signature
     FROM json_each(?) AS wanted CROSS JOIN signatures AS s ON s.doc_id = wanted.value"""

@@ -94,6 +94,45 @@ def test_star_and_keep(command: Command) -> None:
     assert kept("--estimate", "--threshold", "1") == {"e": ["e", "f"]}
 
 
+def test_some_of_them(command: Command) -> None:
+    c = "c [red]\x1b[31m"
+    assert command.done("pairs", "--top", "1").lines == ["1.000000\tidentical\te\tf"]
+    of_b = command.done("pairs", "--key", "b", "--json").records
+    assert [(one["a"], one["b"]) for one in of_b] == [("a", "b"), ("b", c)]
+    some = command.done("pairs", "--where", "key < ?", "-p", "c", "--json").records
+    assert [(one["a"], one["b"]) for one in some] == [("a", "b")]
+    large = command.done("clusters", "--min-size", "3", "--json").records
+    assert [one["key"] for one in large] == ["a", "b", c, "d"]
+    small = command.done("clusters", "--max-size", "3", "--json").records
+    assert [(one["cluster"], one["key"]) for one in small] == [(2, "e"), (2, "f")]
+    assert command.done("clusters", "--key", "f", "--json").records == small
+    assert command.done("clusters", "--top", "1", "--json").records == small
+    apart = command.done("clusters", "--where", "key not in ('b', 'e')", "--csv").lines
+    assert [line.split(",")[1] for line in apart] == ["key", c.replace("\x1b", "\\x1b"), "d"]
+    assert command.fails("pairs", "--key", "bb").startswith("no document has the key 'bb'")
+    assert command.fails("clusters", "--where", "1;").startswith("where: ")
+    assert command.fails("pairs", "-p", "1", status=2).startswith("parameters are for")
+
+
+def test_keys_to_drop(command: Command) -> None:
+    c = "c [red]\x1b[31m"
+    note = '"below", so not listed: 2; with --star there are none\n'
+    assert command.done("clusters", "--drop-list", says=note).lines == ["b", "f"]
+    asked = ("clusters", "--star", "--keep", "last", "--drop-list")
+    done = command(*asked)
+    assert (done.status, done.lines) == (1, ["a", "e"])
+    assert done.err == (
+        "lshdb: keys with control characters, such as newlines, are not listed: 1; give -0\n"
+    )
+    assert command.done(*asked, "-0", says="").out == f"a\0{c}\0e\0"
+    assert [one["key"] for one in command.done(*asked, "--json").records] == ["a", c, "e"]
+    shown, _ = command.on_terminal(*asked, "-0")
+    assert "\x1b[31m" not in shown
+    assert "--null is for" in command.fails("clusters", "-0", status=2)
+    command.done("remove", "b", "f", "d", c)
+    assert command.done("clusters", "--drop-list", says="none to drop\n").out == ""
+
+
 @pytest.mark.parametrize("name", ["pairs", "clusters"])
 def test_below_the_index_it_works_and_warns(command: Command, name: str) -> None:
     done = command.done(name, "--threshold", "0.5")

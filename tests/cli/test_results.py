@@ -18,6 +18,8 @@ from helpers import Command
 import lshdb
 from lshdb.cli.app import COMMANDS as APP_COMMANDS
 
+FIELDS = {"year": int, "metadata.key": str}
+"""Fields of metadata; one has the name of another column."""
 KEY = 'a,"quoted" one\x1b[31m'
 """A key that each format writes in another way, and a terminal never gets as it is."""
 PAIR = {"a": str, "b": str, "similarity": float, "exact": bool, "estimate": float} | {
@@ -153,6 +155,22 @@ COMMANDS: dict[str, tuple[list[str], dict[str, type], list[str]]] = {
     "estimates": (["pairs", "--estimate"], PAIR, ["similarity", "exact", "a", "b"]),
     "clusters": (["clusters"], MEMBER, ["cluster", "similarity", "exact", "role", "key"]),
     "query": (["query", "--key", KEY], MATCH, ["similarity", "exact", "key"]),
+    "pairs with fields": (
+        ["pairs", "--fields", "year,none", "--top", "2"],
+        PAIR | {"a.year": int, "a.none": str, "b.year": int, "b.none": str},
+        [],
+    ),
+    "clusters with fields": (
+        ["clusters", "--fields", "year,key"],
+        MEMBER | FIELDS,
+        ["cluster", "similarity", "exact", "role", "key", "year", "metadata.key"],
+    ),
+    "query with fields": (
+        ["query", "--key", KEY, "--fields", "key,year"],
+        MATCH | {name: FIELDS[name] for name in reversed(FIELDS)},
+        ["similarity", "exact", "key", "metadata.key", "year"],
+    ),
+    "keys to drop": (["clusters", "--drop-list"], {"key": str}, ["key"]),
     "containment": (
         ["query", "--key", KEY, "--containment", "--quiet"],
         CONTAINED,
@@ -162,6 +180,11 @@ COMMANDS: dict[str, tuple[list[str], dict[str, type], list[str]]] = {
         ["query", "sets.jsonl", "--quiet"],
         {"query": str, **MATCH},
         ["query", "similarity", "exact", "key"],
+    ),
+    "queries with fields": (
+        ["query", "sets.jsonl", "--quiet", "--fields", "query,year"],
+        {"query": str, **MATCH, "metadata.query": str, "year": int},
+        [],
     ),
     "unmatched": (["query", "sets.jsonl", "--unmatched"], {"query": str}, ["query"]),
     "passages": (
@@ -213,7 +236,10 @@ Row = dict[str, Any]
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("results")
     with lshdb.open(directory / "lsh.db", threshold=0.6, shingle="set") as db:
-        db.add_many([(KEY, [*range(9)]), ("b", [*range(10)]), ("c", [*range(2, 10)])])
+        stored = {KEY: [*range(9)], "b": [*range(10)], "c": [*range(2, 10)]}
+        fields = [{"year": 2020 + n, "key": "\x1b[1m"} for n in range(3)]
+        documents = zip(stored.items(), fields, strict=True)
+        db.add_many(lshdb.Document(*one, metadata) for one, metadata in documents)
         db.backup(directory / "damaged.db")
         db.backup(directory / "decided.db")
     with lshdb.open(directory / "decided.db") as db:

@@ -39,7 +39,6 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "query_many": {"documents": [("k", "the fox and the grapes")]},
     "query_signature": {"signature": LANES[0], "made_with": MADE_WITH},
     "compare": {"a": "a", "b": "b"},
-    "pair_blocks": {"threshold": None, "estimate": False},
     "decide": {"verdict": "keep", "keys": ["a"]},
     "add_decisions": {"decisions": []},
     "buckets_of": {"key": "a"},

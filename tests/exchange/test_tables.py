@@ -330,7 +330,7 @@ def drafts(path: Path) -> Path:
 
 def test_pairs_and_clusters_as_tables(drafts: Path) -> None:
     with lshdb.open(drafts, mode="read") as db:
-        table = db.pairs_table()
+        table = db.pairs().to_arrow()
         assert [(field.name, str(field.type)) for field in table.schema] == [
             ("a", "string"),
             ("b", "string"),
@@ -340,10 +340,10 @@ def test_pairs_and_clusters_as_tables(drafts: Path) -> None:
             ("identical", "bool"),
         ]
         assert [lshdb.Pair(**row) for row in table.to_pylist()] == list(db.pairs())
-        estimated = [lshdb.Pair(**row) for row in db.pairs_table(estimate=True).to_pylist()]
+        estimated = [lshdb.Pair(**row) for row in db.pairs(estimate=True).to_arrow().to_pylist()]
         assert estimated == list(db.pairs(estimate=True))
         (cluster,) = db.clusters(keep="last")
-        table = db.clusters_table(keep="last")
+        table = db.clusters(keep="last").to_arrow()
         assert [str(field.type) for field in table.schema] == [
             "int64",
             "string",
@@ -357,8 +357,8 @@ def test_pairs_and_clusters_as_tables(drafts: Path) -> None:
         assert table["similarity"].to_pylist() == list(cluster.similarities)
         assert table["role"].to_pylist() == ["below", "member", "keep"]
         assert set(table["keep"].to_pylist()) == {cluster.keep}
-        assert db.pairs_table(threshold=1.0).num_rows == 0
-        assert db.clusters_table(threshold=1.0).column_names == table.column_names
+        assert db.pairs(threshold=1.0).to_arrow().num_rows == 0
+        assert db.clusters(threshold=1.0).to_arrow().column_names == table.column_names
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -384,8 +384,8 @@ def test_results_in_files(drafts: Path, suffix: str) -> None:
     command.done("pairs", "-o", f"pairs.{suffix}", says=f"pairs.{suffix}: 2 pairs\n")
     command.done("clusters", "-o", f"c.{suffix}", says=f"c.{suffix}: 3 documents in clusters\n")
     with lshdb.open(drafts, mode="read") as db:
-        assert read(drafts.parent / f"pairs.{suffix}") == db.pairs_table().to_pylist()
-        assert read(drafts.parent / f"c.{suffix}") == db.clusters_table().to_pylist()
+        assert read(drafts.parent / f"pairs.{suffix}") == db.pairs().to_arrow().to_pylist()
+        assert read(drafts.parent / f"c.{suffix}") == db.clusters().to_arrow().to_pylist()
 
 
 def test_a_file_that_cannot_be_written_is_refused(drafts: Path) -> None:
@@ -429,7 +429,7 @@ def test_without_pyarrow_it_is_told_what_to_install(drafts: Path) -> None:
         "import sys; sys.modules['pyarrow'] = None\n"
         "import lshdb\n"
         "with lshdb.open(sys.argv[1]) as db:\n"
-        "    for ask in (db.pairs_table, db.clusters_table, lambda: db.add_table([])):\n"
+        "    for ask in (db.pairs().df, db.clusters().to_arrow, lambda: db.add_table([])):\n"
         "        try: ask()\n"
         "        except lshdb.UsageError as error: print(error)\n"
         "    assert len(list(db.pairs())) == 2\n"

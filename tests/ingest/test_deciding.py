@@ -78,7 +78,7 @@ def test_what_is_marked_keep_is_kept(db: lshdb.Database, star: bool) -> None:
     assert cluster[1]["c"] == "keep"
     assert cluster[1]["b"] == "drop"
     assert cluster[1]["c2"] is None
-    with_a = db.clusters_table(star=star).to_pylist()
+    with_a = db.clusters(star=star).to_arrow().to_pylist()
     assert {row["key"]: row["role"] for row in with_a} == {
         "b": "drop",
         "c": "keep",

@@ -72,7 +72,7 @@ def both(
 ) -> tuple[list[tuple[str, list[Match]]], list[tuple[str, list[Match]]]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", lshdb.LimitWarning)
-        alone = [(key, db.query(text, **options)) for key, text in asked(seed)]
+        alone = [(key, list(db.query(text, **options))) for key, text in asked(seed)]
         return list(db.query_many(asked(seed), **options, workers=0)), alone
 
 
@@ -84,6 +84,7 @@ def both(
     containment=st.booleans(),
     estimate=st.booleans(),
     where=st.sampled_from([None, None, WHERE]),
+    fields=st.sampled_from([(), ("odd", "none")]),
     limits=st.sampled_from(
         [(1 << 20, 128, 2000, 64), (600, 8, 2000, 4), (40, 3, 30, 64), (100, 20, 20, 4)]
     ),

@@ -1,0 +1,333 @@
+"""What queries and joins give: objects one by one, as they are found, or all as a table.
+
+A table has the columns that the command line writes: one for each field of a match, a pair or a
+member of a cluster, and one for each field of metadata that was asked for. Nothing here imports
+pyarrow or pandas before a table is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from lshdb.errors import LshdbError, UsageError
+from lshdb.model import Cluster, Match, Pair, html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from lshdb.search.pairs import PairBlock
+
+T = TypeVar("T")
+Columns = Mapping[str, type]
+"""Names and types, as for lshdb.cli.results; `object` is any value of metadata."""
+_SHOWN: Final = 20
+"""Rows that a notebook shows."""
+_MEMBERS_SHOWN: Final = 5
+
+MATCH: Final[Columns] = {
+    "key": str,
+    "similarity": float,
+    "exact": bool,
+    "estimate": float,
+    "bands": int,
+    "containment": float,
+    "identical": bool,
+}
+PAIR: Final[Columns] = {
+    "a": str,
+    "b": str,
+    "similarity": float,
+    "exact": bool,
+    "estimate": float,
+    "identical": bool,
+}
+MEMBER: Final[Columns] = {
+    "cluster": int,
+    "key": str,
+    "keep": str,
+    "role": str,
+    "similarity": float,
+    "exact": bool,
+    "identical": bool,
+}
+
+
+def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict[str, type]:
+    """Columns with those of fields of metadata behind them.
+
+    A field that has the name of another column is called `metadata.NAME`; with prefixes, there is
+    one of each field for each: `a.NAME`, `b.NAME`.
+    """
+    found = dict(columns)
+    for prefix in prefixes or ("",):
+        for name in fields:
+            column = prefix + name
+            while column in found:
+                column = f"metadata.{column}"
+            found[column] = object
+    return found
+
+
+class Matches(list[Match]):
+    """The matches of a query, best first: a list, and a table.
+
+    Attributes:
+        columns: those of the table, with their types.
+    """
+
+    def __init__(self, matches: Iterable[Match], columns: Columns) -> None:
+        super().__init__(matches)
+        self.columns = columns
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """A value of each match for each column."""
+        own = [name for name in MATCH if name in self.columns]
+        return (match_row(match, own) for match in self)
+
+    def to_arrow(self) -> pa.Table:
+        """An Arrow table. Needs the extra `arrow` (pyarrow)."""
+        return table_of(self.columns, self.rows())
+
+    def df(self) -> pd.DataFrame:
+        """A pandas DataFrame. Needs pandas, and the extra `arrow` (pyarrow)."""
+        return frame_of(self.to_arrow)
+
+    def _repr_html_(self) -> str:
+        return html_table(list(self.columns), islice(self.rows(), _SHOWN), len(self))
+
+
+def matches_of(found: Iterable[Match], containment: bool, fields: Sequence[str]) -> Matches:
+    """The matches of a query that asked for containment, or not, and for fields of metadata."""
+    return Matches(found, with_fields(match_columns(containment=containment), fields))
+
+
+def match_columns(*, containment: bool) -> dict[str, type]:
+    """The columns of matches but for fields of metadata."""
+    return {name: kind for name, kind in MATCH.items() if containment or name != "containment"}
+
+
+def match_row(match: Match, columns: Iterable[str]) -> tuple[Any, ...]:
+    """A match's values for these columns, and the fields that were asked for."""
+    own = [getattr(match, name) for name in columns]
+    return *own, *(match.metadata or {}).values()
+
+
+class Results(Iterator[T], Generic[T]):
+    """Pairs or clusters as they are found: an iterator, and a table.
+
+    The table is read anew, whatever was taken from the iterator before, and again each time.
+
+    Attributes:
+        columns: those of the table, with their types.
+        batches: begins to read the same rows as record batches, where that is faster; or None.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        columns: Columns,
+        find: Callable[[], Iterator[T]],
+        rows: Callable[[], Iterator[Sequence[Any]]],
+        shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]],
+        batches: Callable[[], Iterator[pa.RecordBatch]] | None = None,
+    ) -> None:
+        """Prepare; nothing is read before the first is asked for.
+
+        Args:
+            name: what they are.
+            columns: of the table.
+            find: begins to find them.
+            rows: begins to find the rows of the table.
+            shown: the columns that a notebook shows, and their values.
+            batches: see above.
+        """
+        self.columns, self.batches = columns, batches
+        self._name, self._find, self._rows, self._shown = name, find, rows, shown
+        self._found: Iterator[T] | None = None
+
+    def __next__(self) -> T:
+        if self._found is None:
+            self._found = self._find()
+        return next(self._found)
+
+    def close(self) -> None:
+        """End the iteration, and close what it reads."""
+        found, self._found = self._found, iter(())
+        if found is not None:
+            _close(found)
+
+    def rows(self) -> Iterator[Sequence[Any]]:
+        """The rows of the table, as they are found: a value for each column."""
+        return self._rows()
+
+    def to_arrow(self) -> pa.Table:
+        """An Arrow table. Needs the extra `arrow` (pyarrow).
+
+        Raises:
+            UsageError: pyarrow is not installed.
+            StoreError: the file cannot be read.
+        """
+        if self.batches is None:
+            return table_of(self.columns, self._rows())
+        from lshdb.exchange.tables import arrow, schema_of
+
+        return arrow().Table.from_batches(self.batches(), schema_of(self.columns))
+
+    def df(self) -> pd.DataFrame:
+        """A pandas DataFrame. Needs pandas, and the extra `arrow` (pyarrow).
+
+        Raises:
+            UsageError: pandas or pyarrow is not installed.
+            StoreError: the file cannot be read.
+        """
+        return frame_of(self.to_arrow)
+
+    def __repr__(self) -> str:
+        return f"<{self._name}: an iterator; to_arrow() and df() give a table>"
+
+    def _repr_html_(self) -> str | None:
+        """The first rows; None, which has a notebook show the repr, where they cannot be read."""
+        names, values = self._shown
+        found = self._find()
+        try:
+            rows = [values(one) for one in islice(found, _SHOWN + 1)]
+        except LshdbError:
+            return None
+        finally:
+            _close(found)
+        return html_table(names, rows[:_SHOWN], len(rows) if len(rows) <= _SHOWN else None)
+
+
+def _close(found: Iterator[object]) -> None:
+    with suppress(AttributeError):
+        found.close()  # type: ignore[attr-defined]
+
+
+def pair_results(
+    blocks: Callable[[], Iterator[PairBlock]],
+    find: Callable[[], Iterator[Pair]],
+    fields: Sequence[str],
+) -> Results[Pair]:
+    """Pairs as results; `blocks` begins to find them as columns, `find` one by one."""
+
+    def rows() -> Iterator[Sequence[Any]]:
+        for block in blocks():
+            if block.a_metadata is None or block.b_metadata is None:
+                yield from block.rows()
+                continue
+            metadata = zip(block.a_metadata, block.b_metadata, strict=True)
+            for row, (a, b) in zip(block.rows(), metadata, strict=True):
+                yield *row, *a.values(), *b.values()
+
+    def shown(pair: Pair) -> Sequence[Any]:
+        a, b = pair.a_metadata or {}, pair.b_metadata or {}
+        own = pair.a, pair.b, pair.similarity, pair.exact, pair.estimate, pair.identical
+        return *own, *a.values(), *b.values()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        from lshdb.exchange.tables import pair_batches, schema_of
+
+        return pair_batches(blocks(), schema_of(PAIR))
+
+    columns = with_fields(PAIR, fields, "a.", "b.")
+    in_batches = None if fields else batches
+    return Results("pairs", columns, find, rows, (list(columns), shown), in_batches)
+
+
+def cluster_results(
+    find: Callable[[], Iterator[Cluster]], threshold: float, fields: Sequence[str]
+) -> Results[Cluster]:
+    """Clusters as results; the rows of the table are their members."""
+    names = ["cluster", "documents", "keep", "others", "lowest", "mean", "below"]
+
+    def rows() -> Iterator[Sequence[Any]]:
+        return member_rows(find(), threshold)
+
+    def shown(one: Cluster) -> Sequence[Any]:
+        others = [key for key in one.members if key != one.keep]
+        listed = ", ".join(others[:_MEMBERS_SHOWN])
+        more = len(others) - _MEMBERS_SHOWN
+        listed += f" and {more:,} more" if more > 0 else ""
+        size = len(one.members)
+        return one.cluster, size, one.keep, listed, one.lowest, one.mean, one.below
+
+    return Results("clusters", with_fields(MEMBER, fields), find, rows, (names, shown))
+
+
+def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Sequence[Any]]:
+    """The members of clusters as rows of `MEMBER` and fields, cluster by cluster."""
+    for one in clusters:
+        metadata = one.metadata or ({},) * len(one.members)
+        own = zip(
+            one.members,
+            roles(one, threshold),
+            one.similarities,
+            one.identical,
+            metadata,
+            strict=True,
+        )
+        for key, role, similarity, identical, of_member in own:
+            values = of_member.values()
+            yield one.cluster, key, one.keep, role, similarity, one.exact, identical, *values
+
+
+def roles(cluster: Cluster, threshold: float) -> list[str]:
+    """What each member of a cluster is: what was decided of it, or `keep`, `member` or `below`."""
+    kept = cluster.members.index(cluster.keep)
+    found = ["member" if score >= threshold else "below" for score in cluster.similarities]
+    found[kept] = "keep"
+    return [decided or role for decided, role in zip(cluster.decided, found, strict=True)]
+
+
+# tables
+
+
+def table_of(columns: Columns, rows: Iterable[Sequence[Any]]) -> pa.Table:
+    """An Arrow table of rows; UsageError without pyarrow.
+
+    A column of any values has the type that Arrow finds for all of them. Where they have none in
+    common, and where it finds only nulls, it is text: strings as they are, other values as JSON.
+    """
+    from lshdb.exchange.tables import arrow, row_batches, schema_of
+
+    pa = arrow()
+    known = {name: kind for name, kind in columns.items() if kind is not object}
+    others: dict[str, list[Any]] = {name: [] for name in columns if name not in known}
+
+    def known_values() -> Iterator[Sequence[Any]]:
+        for row in rows:
+            for values, value in zip(others.values(), row[len(known) :], strict=True):
+                values.append(value)
+            yield row[: len(known)]
+
+    schema = schema_of(known)
+    table = pa.Table.from_batches(row_batches(schema, known_values()), schema)
+    for name, values in others.items():
+        try:
+            column = pa.array(values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            column = pa.array(map(_as_text, values), pa.string())
+        table = table.append_column(
+            name, column.cast(pa.string()) if pa.types.is_null(column.type) else column
+        )
+    return table
+
+
+def _as_text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def frame_of(table: Callable[[], pa.Table]) -> pd.DataFrame:
+    """The pandas DataFrame of an Arrow table; UsageError without pandas, before it is made."""
+    try:
+        import pandas  # noqa: F401
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("pandas"):
+            raise
+        raise UsageError("data frames need pandas: pip install pandas") from None
+    return table().to_pandas()

@@ -1,0 +1,224 @@
+"""Some of all pairs and clusters: what is chosen is what choosing from all by hand gives."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import set_families
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_clusters import connected, stars
+
+import lshdb
+from lshdb.model import Content, Document, Pair
+from lshdb.search import candidates
+from lshdb.search import pairs as joining
+
+SETS: Mapping[str, Content] = set_families(71, families=14, copies=4, size=30)
+KEYS = random.Random(72).sample(list(SETS), len(SETS))
+FIELDS: Mapping[str, dict[str, Any]] = {
+    key: {"group": place % 3, "of": {"place": place}} for place, key in enumerate(KEYS)
+}
+SHAPES: Mapping[str, dict[str, Any]] = {
+    "plain": {},
+    "cascade": {"construction": "and 2, or 8, and 2"},
+    "signatures": {"content": False},
+}
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("selecting") / "lsh.db"
+    with lshdb.open(path, threshold=0.4, shingle="set", **SHAPES[request.param]) as db:
+        db.add_many(Document(key, SETS[key], FIELDS[key]) for key in KEYS)
+        db.add("empty", [])
+    return path
+
+
+GROUPS = st.sets(st.integers(0, 2), min_size=1)
+THRESHOLDS = st.sampled_from([None, 0.4, 0.6, 0.9])
+
+
+def of_groups(groups: set[int]) -> dict[str, Any]:
+    places = ", ".join("?" * len(groups))
+    return {"where": f"metadata ->> '$.group' IN ({places})", "parameters": sorted(groups)}
+
+
+def best(pairs: Sequence[Pair], top: int | None) -> list[Pair]:
+    return list(pairs) if top is None else sorted(pairs, key=lambda p: -p.similarity)[:top]
+
+
+@given(
+    groups=st.none() | GROUPS,
+    key=st.none() | st.sampled_from([*KEYS, "empty"]),
+    top=st.none() | st.integers(1, 12) | st.just(10_000),
+    threshold=THRESHOLDS,
+    chunk=st.sampled_from([1, 7, 1 << 20]),
+)
+@settings(max_examples=15)
+def test_pairs_are_chosen_from_all(
+    filled: Path,
+    groups: set[int] | None,
+    key: str | None,
+    top: int | None,
+    threshold: float | None,
+    chunk: int,
+) -> None:
+    with lshdb.open(filled, mode="read") as db, pytest.MonkeyPatch.context() as patch:
+        everything = list(db.pairs(threshold=threshold))
+        wanted = [
+            pair
+            for pair in everything
+            if (key is None or key in (pair.a, pair.b))
+            and (groups is None or {FIELDS[k]["group"] for k in (pair.a, pair.b)} <= groups)
+        ]
+        assert len(everything) >= 2
+        patch.setattr(candidates, "_CHUNK", chunk)
+        patch.setattr(candidates, "_FIRST_CHUNK", 1)
+        patch.setattr(joining, "_CANDIDATES", chunk)
+        patch.setattr(joining, "_ROWS", 2)
+        condition = {} if groups is None else of_groups(groups)
+        found = list(db.pairs(threshold=threshold, key=key, top=top, **condition))
+    assert found == best(wanted, top)
+
+
+@given(
+    groups=st.none() | GROUPS,
+    key=st.none() | st.sampled_from([*KEYS, "empty"]),
+    top=st.none() | st.integers(1, 5),
+    least=st.none() | st.integers(1, 4),
+    more=st.none() | st.integers(0, 4),
+    keep=st.sampled_from(["first", "last", "longest"]),
+    star=st.booleans(),
+)
+@settings(max_examples=15)
+def test_clusters_are_chosen_from_all(
+    filled: Path,
+    groups: set[int] | None,
+    key: str | None,
+    top: int | None,
+    least: int | None,
+    more: int | None,
+    keep: Any,
+    star: bool,
+) -> None:
+    most = None if more is None else max(2, least or 2) + more
+    condition = {} if groups is None else of_groups(groups)
+    asked = {"keep": keep, "star": star, **condition}
+    with lshdb.open(filled, mode="read") as db, pytest.MonkeyPatch.context() as patch:
+        everything = list(db.clusters(**asked))
+        pairs = list(db.pairs(**condition))
+        patch.setattr(joining, "_ROWS", 3)
+        found = list(db.clusters(key=key, top=top, min_size=least, max_size=most, **asked))
+    if not star:
+        assert {frozenset(one.members) for one in everything} == connected(KEYS, pairs)
+    elif keep == "first":
+        stars_of_pairs = stars(KEYS, pairs).values()
+        assert {frozenset(one.members) for one in everything} == set(map(frozenset, stars_of_pairs))
+    wanted = [
+        one
+        for one in everything
+        if (key is None or key in one.members)
+        and (least or 0) <= len(one.members) <= (most or 1000)
+    ]
+    if top is not None:
+        wanted = sorted(wanted, key=lambda one: -one.mean)[:top]
+    assert found == wanted
+
+
+def test_a_document_that_the_condition_leaves_out_connects_nothing(path: Path) -> None:
+    """A chain a b c, and equal documents of which the first one is left out."""
+    with lshdb.open(path, threshold=0.6, shingle="set") as db:
+        chain = {"a": [*range(10)], "b": [*range(2, 12)], "c": [*range(4, 14)]}
+        twins = {"d": [90, 91], "e": [90, 91], "f": [90, 91]}
+        db.add_many({**chain, **twins}.items())
+        assert [one.members for one in db.clusters()] == [tuple("abc"), tuple("def")]
+        found = list(db.clusters(where="key NOT IN ('b', 'd')"))
+        assert [(one.cluster, one.keep, one.members) for one in found] == [(1, "e", ("e", "f"))]
+        assert list(db.clusters(where="key IN ('a', 'c', 'd')")) == []
+
+
+def test_fields_are_those_of_each_document(filled: Path) -> None:
+    names = ["of.place", "group", "none"]
+    wanted = {
+        key: {"of.place": of["of"]["place"], "group": of["group"], "none": None}
+        for key, of in FIELDS.items()
+    }
+    with lshdb.open(filled, mode="read") as db:
+        pairs = list(db.pairs(fields=names, where="metadata ->> '$.group' < 2"))
+        assert pairs
+        for pair in pairs:
+            assert (pair.a_metadata, pair.b_metadata) == (wanted[pair.a], wanted[pair.b])
+        clusters = list(db.clusters(fields=names))
+        for one in clusters:
+            assert one.metadata == tuple(wanted[key] for key in one.members)
+        matches = db.query(key=pairs[0].a, fields=names)
+        assert [match.metadata for match in matches] == [wanted[match.key] for match in matches]
+        assert matches
+        assert all(match.metadata is None for match in db.query(key=pairs[0].a))
+        assert all(pair.a_metadata is None for pair in db.pairs(top=3))
+
+
+def test_all_that_is_read_is_of_one_moment(filled: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with lshdb.open(filled, mode="read") as db:
+        db.backup(copy)
+    asked: dict[str, Any] = {"fields": ["group"], **of_groups({0, 1})}
+    with lshdb.open(copy) as db, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joining, "_ROWS", 1)
+        wanted = [list(db.pairs(**asked)), list(db.clusters(**asked))]
+        running: list[Iterator[Any]] = [db.pairs(**asked), db.clusters(**asked)]
+        found: list[list[Any]] = [[next(one)] for one in running]
+        for key in KEYS[::2]:
+            db.remove(key)
+        db.add_many(Document(key, SETS[key], {"group": 2}) for key in KEYS[1::2])
+        for one, rest in zip(found, running, strict=True):
+            one.extend(rest)
+        assert found == wanted
+        assert list(db.pairs(**asked)) == []
+
+
+def test_the_most_similar_are_all_that_is_kept_in_memory(path: Path) -> None:
+    """500,000 pairs, of which three numbers of 8 bytes each would take 12 MB."""
+    with lshdb.open(path, shingle="set") as db, pytest.MonkeyPatch.context() as patch:
+        db.add_many((str(number), ["same"]) for number in range(1000))
+        patch.setattr(candidates, "_CHUNK", 10_000)
+        tracemalloc.start()
+        try:
+            found = list(db.pairs(top=2, estimate=True))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert [(pair.a, pair.b) for pair in found] == [("0", "1"), ("0", "2")]
+    assert peak < 8_000_000
+
+
+def test_numbers_that_cannot_be_are_refused(filled: Path) -> None:
+    with lshdb.open(filled, mode="read") as db:
+        for asked, reason in [
+            ({"top": 0}, "top 0 is not at least 1"),
+            ({"min_size": 0}, "min_size 0 is not at least 1"),
+            ({"min_size": 5, "max_size": 4}, "max_size 4 is below 5"),
+            ({"max_size": 1}, "max_size 1 is below 2"),
+            ({"parameters": [1]}, "there is no where"),
+        ]:
+            with pytest.raises(lshdb.UsageError, match=reason):
+                db.clusters(**asked)  # type: ignore[arg-type]
+        for lazy in (db.pairs, db.clusters):
+            with pytest.raises(lshdb.KeyNotFound):
+                next(lazy(key="nobody"))
+            with pytest.raises(lshdb.QueryError, match="no such column: nope"):
+                next(lazy(where="nope = 1"))
+
+
+def test_large_numbers_of_candidates_with_one_document_are_in_order(path: Path) -> None:
+    with lshdb.open(path, shingle="set") as db, pytest.MonkeyPatch.context() as patch:
+        db.add_many((str(number), [*range(20)]) for number in range(30))
+        patch.setattr(joining, "_CANDIDATES", 4)
+        found = [(int(pair.a), int(pair.b)) for pair in db.pairs(key="10")]
+    assert found == [(i, 10) for i in range(10)] + [(10, i) for i in range(11, 30)]
