@@ -90,7 +90,7 @@ def documents_of(kind: str, format: int = FORMAT_VERSION) -> list[Document]:
 
 def _fields(answer: Any) -> dict[str, Any]:
     """What an answer had when the files were made."""
-    later = ("identical", "decided")
+    later = ("identical", "decided", "metadata", "a_metadata", "b_metadata")
     return {name: value for name, value in asdict(answer).items() if name not in later}
 
 
