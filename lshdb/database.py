@@ -48,6 +48,7 @@ from lshdb.tuning.resolve import resolve
 
 if TYPE_CHECKING:
     from lshdb.exchange.results import Matches, Results
+    from lshdb.ingest.add import Outcome
     from lshdb.maintenance.findings import CheckReport, OnProgress
     from lshdb.model import Line, OnSimilar, Reindexed, Skipped, SyncReport
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
@@ -422,26 +423,26 @@ class Database:
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
     ) -> Iterator[Line]:
-        r"""Go through lines of JSON, and add the documents that are not similar to earlier ones.
+        r"""Go through rows of files, and add the documents that are not similar to earlier ones.
 
-        A line is dropped if its document is similar to one that is stored, or was kept before
+        A row is dropped if its document is similar to one that is stored, or was kept before
         it, and shares a bucket with that. So no two of those kept are similar, as far as the
         index finds. A document that is stored already, key and content, is not kept either.
 
         Args:
-            paths: files of JSON lines; `-` is the reader's standard input.
+            paths: files of JSON lines, CSV, Parquet and Arrow; `-` is the reader's standard input.
             reader: how they are read; None for what `lshdb dedup` does without options.
-            threshold: the similarity from which on a line is not kept; None for the database's.
+            threshold: the similarity from which on a row is not kept; None for the database's.
             estimate: decide by estimates even where content is kept: less exact.
             numbered: keys may be repeated: they are stored with a number before them, for a
                 database that is thrown away. Else a document replaces the one with its key, as
                 in `add_many`.
-            on_batch: as for `add_many`; called when the lines of the batch were taken.
+            on_batch: as for `add_many`; called when the rows of the batch were taken.
             on_failure: as for `add_files`.
             workers: as for `add_many`.
 
         Yields:
-            Each line that is a document, in order, when it is safely in the file if it is kept.
+            Each row that is a document, in order, when it is safely in the file if it is kept.
 
         Raises:
             UsageError: a threshold out of range.
@@ -460,6 +461,33 @@ class Database:
         ...     [line.key for line in db.dedup(["news.jsonl"]) if line.skipped is None]
         ['1']
         """
+        from lshdb.exchange.row_files import numbered_lines
+
+        outcomes = self.dedup_blocks(
+            paths,
+            reader,
+            threshold=threshold,
+            estimate=estimate,
+            numbered=numbered,
+            on_batch=on_batch,
+            on_failure=on_failure,
+            workers=workers,
+        )
+        return numbered_lines(outcomes)
+
+    def dedup_blocks(
+        self,
+        paths: Iterable[str],
+        reader: Reader | None = None,
+        *,
+        threshold: float | None = None,
+        estimate: bool = False,
+        numbered: bool = False,
+        on_batch: Callable[[AddReport], None] | None = None,
+        on_failure: Callable[[Failure], None] | None = None,
+        workers: int | None = None,
+    ) -> Iterator[Outcome]:
+        """As `dedup`, but rows come in the blocks in which they were read; so do text files."""
         check_needed(paths=paths)
         check_given(
             reader=reader,
@@ -468,9 +496,16 @@ class Database:
             on_failure=on_failure,
             workers=workers,
         )
-        from lshdb.ingest.add import deduplicated_lines
+        from lshdb.ingest.add import deduplicated
+        from lshdb.sources.readers import Reader
+        from lshdb.sources.walking import Rules
 
-        return deduplicated_lines(
+        if reader is None:
+            # Data is often kept out of git.
+            rules = Rules(ignore=False)
+            of_sets = self._store.settings.shingling.of_sets
+            reader = Reader(of_sets=of_sets, fallback="jsonl", rules=rules, whole=True)
+        return deduplicated(
             self._store,
             paths,
             reader,

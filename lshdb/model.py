@@ -788,13 +788,14 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of JSON, and whether it is kept.
+    """A row of a file, and whether it is kept.
 
     Attributes:
         key: the key of its document.
         file: the file that it is from.
-        number: its number there, from 1.
-        data: the line, byte by byte as it was, with its newline if it has one.
+        number: its number there, from 1; of CSV that of its first line.
+        data: a line of JSON, byte by byte as it was, with its newline if it has one; a row of
+            another format as such a line.
         skipped: why it is not kept; None if it is.
     """
 

@@ -1,32 +1,52 @@
-"""The command dedup: like uniq, for near duplicates among lines of JSON."""
+"""The command dedup: like uniq, for near duplicates among the rows of files, or files."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Container, Iterator, Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from lshdb.cli.documents import Failures, reader_for
-from lshdb.cli.files import STDOUT, Output, check_distinct, directory_beside
+from lshdb.cli.documents import Failures, tell_passed_over
+from lshdb.cli.files import STDOUT, check_distinct, directory_beside
 from lshdb.cli.messages import message, progress_bar, tell, tell_low_recall, tell_recall
 from lshdb.cli.options import (
     DEFAULT_TIMEOUT,
     FIELDS,
     SETTINGS,
+    WALKING,
     AsJson,
     Encoding,
     Fields,
+    Form,
     NewSettings,
     Strict,
     Timeout,
+    Walking,
 )
+from lshdb.cli.results import write_results
 from lshdb.cli.running import FAILED
+from lshdb.cli.tables import (
+    DROPPED,
+    DroppedRows,
+    KeptRows,
+    check_readable,
+    find_tables,
+    targets,
+)
+from lshdb.errors import StoreError, UsageError
+from lshdb.sources.compression import compression_of
+from lshdb.sources.paths import Format, format_of
+from lshdb.store.partial_files import temporary_directory
+
+if TYPE_CHECKING:
+    from lshdb.ingest.add import Outcome
 
 
 def dedup(
@@ -34,22 +54,36 @@ def dedup(
         list[str],
         typer.Argument(
             metavar="INPUT...",
-            help="Files of JSON lines, also compressed (.gz, .bz2, .xz, .zst), or - for standard "
-            "input.",
+            help="JSON lines, CSV, Parquet or Arrow, directories of them, patterns in quotes, or - "
+            "for standard input.",
         ),
     ],
     output: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Where the kept lines go; also compressed."
+            "--output",
+            "-o",
+            metavar="OUTPUT",
+            help="Where the kept rows go: a file, its format by its suffix, or a directory for "
+            "files of the same names as the inputs. [default: standard output]",
         ),
-    ] = "-",
+    ] = None,
     dropped: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Where the dropped lines go, as lines of JSON; also compressed."
+            metavar="FILE",
+            help="Where the dropped rows are listed: .jsonl, .csv, .parquet, .arrow.",
         ),
     ] = None,
+    null: Annotated[
+        bool,
+        typer.Option(
+            "--null",
+            "-0",
+            help="Of files: print only the paths of the duplicates, each with a NUL byte behind "
+            "it, for xargs -0.",
+        ),
+    ] = False,
     db: Annotated[
         Path | None,
         typer.Option(
@@ -68,46 +102,82 @@ def dedup(
             "--estimate", help="Decide by estimates from signatures, and store no contents."
         ),
     ] = False,
+    format: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(get_args(Format)),
+            help="What the inputs are; auto: by their suffix, else JSON lines; text: each file is "
+            "a document.",
+        ),
+    ] = "auto",
     fields: Fields = FIELDS,
     auto_key: Annotated[
         bool,
         typer.Option(
-            "--auto-key", help="With -d: give a line without a key the key FILE:LINE, as without."
+            "--auto-key", help="With -d: give a row without a key the key FILE:LINE, as without."
         ),
     ] = False,
+    walking: Walking = WALKING,
     strict: Strict = False,
     encoding: Encoding = None,
     as_json: AsJson = False,
 ) -> None:
-    """Drop lines of JSON that are similar to an earlier line.
+    """Drop rows that are similar to an earlier row.
 
-    Like uniq for near duplicates: lines stay as they are and in order, and each is compared with
-    all that were kept before it. --dropped has each dropped line as {"key", "line", "file", "kept",
-    "similarity", "exact", "identical"}: the kept one that it resembles most. Blank lines go; lines
-    that cannot be read are reported, go, and make the exit status 1.
+    Like uniq for near duplicates: rows keep their order, columns and types, and each is compared
+    with all that were kept before it. The output has the format of its suffix, else that of the
+    input: JSON lines and CSV stay byte for byte, Parquet keeps its schema and compression. A row
+    without a document is reported, goes, and makes the exit status 1; keys may be repeated or
+    missing.
 
-    With -d it is also compared with the documents of a database, to which the kept ones are added
-    as by add: what is stored already is dropped, and a key with new content that is similar to no
-    other document replaces the old one. Without -d keys may be repeated or missing.
+    --dropped lists the rows that go, with the key of the kept row that each resembles most, and
+    how similar they are.
 
-    Only -d names a database to which lines are added: LSHDB_PATH does not.
+    Without -o, a directory is a collection of text files: each that is similar to one before it is
+    printed, with the one that is kept. Nothing is deleted.
+
+    With -d, rows are also compared with the documents of a database, and the kept ones are added to
+    it as by add: what is stored already is dropped, and a key with new content that is similar to
+    no other document replaces the old one. LSHDB_PATH names no database here.
 
     OUTPUT gets its name when all is done. Settings are those of init; for a database that exists
     --threshold is only for this run.
 
-    Example: lshdb dedup crawl.jsonl -o unique.jsonl --dropped dropped.jsonl
+    Example: lshdb dedup crawl.parquet -o unique.parquet --dropped dropped.csv
+
+    Example: lshdb dedup shards/ -o clean/ --key-field url --text-field body
+
+    Example: lshdb dedup notes/ -0 | xargs -0 trash
     """
     import lshdb
-    from lshdb.sources.paths import input_bytes
-    from lshdb.sources.walking import Rules
+    from lshdb.sources.paths import expanded, input_bytes
+    from lshdb.sources.readers import Reader
+    from lshdb.sources.walking import PassedOver
 
-    if dropped == STDOUT and output == STDOUT:
-        raise lshdb.UsageError("only one of --output and --dropped can be standard output")
-    _check_formats(inputs, ("jsonl", "text", "json"))
-    _check_formats([output, *([dropped] if dropped else [])], ("jsonl", "text"))
-    _check_inputs(inputs)
-    outputs = [output, *([dropped] if dropped else []), *([str(db)] if db else [])]
-    check_distinct(inputs, outputs)
+    formats = get_args(Format)
+    if format not in formats:
+        raise UsageError(f"--format {format} is not {', '.join(formats[:-1])} or {formats[-1]}")
+    paths = list(expanded(inputs))
+    of_files = format == "text" or (output is None and any(map(os.path.isdir, paths)))
+    if null and not of_files:
+        raise UsageError("--null is for files: give a directory and no -o, or --format text")
+    rules = walking.rules()
+    passed_over = PassedOver()
+    outputs: str | list[str] = STDOUT if output is None else output
+    if of_files:
+        if output is not None or STDOUT in paths:
+            raise UsageError("texts are compared as files and not written: no -o, no input -")
+        for path in paths:
+            check_readable(path)
+    else:
+        rules = replace(rules, ignore=False)  # data is often kept out of git
+        tables = find_tables(paths, rules, passed_over)
+        if output is not None and _is_directory(output, paths):
+            outputs = targets(tables, output)
+        paths = [table.path for table in tables]
+    if dropped == STDOUT and (of_files or outputs == STDOUT):
+        raise UsageError("--dropped cannot be standard output, too: name a file")
+    _check_distinct(paths, outputs, dropped, db)
     exists = db is not None and db.exists() and db.stat().st_size > 0
     threshold = settings.threshold
     given = settings.given()
@@ -118,36 +188,52 @@ def dedup(
     failures = Failures()
     counts = _Counts()
     with ExitStack() as stack:
-        kept = stack.enter_context(Output(output, keep=db is not None))
-        told = stack.enter_context(Output(dropped)) if dropped is not None else None
-        where = db or stack.enter_context(_temporary(output))
-        database = stack.enter_context(lshdb.open(where, timeout=timeout, **given))
-        tell_low_recall(database.settings, settings.bands, settings.construction)
-        if threshold is not None and threshold < database.settings.threshold:
-            tell_recall(database.settings, threshold)
-        reader = reader_for(
-            database,
-            fields,
-            fallback="jsonl",
+        database = None
+        if exists:
+            assert db is not None
+            database = stack.enter_context(lshdb.open(db, timeout=timeout, **given))
+        reader = Reader(
+            of_sets=_of_sets(given) if database is None else database.settings.shingling.of_sets,
+            format=format,  # type: ignore[arg-type]  # checked
+            fallback="text" if of_files else "jsonl",
+            stdin=sys.stdin.buffer if sys.stdin else None,
             strict=strict,
             encoding=encoding,
             auto_key=auto_key or db is None,
             metadata=db is not None,  # nobody would see it
-            rules=Rules(ignore=False),  # data is often kept out of git
+            rules=rules,
+            root=walking.root,
+            whole=True,
+            **asdict(fields),
         )
-        bar = progress_bar("dedup", input_bytes(inputs), of_bytes=True)
+        place = _Place(stack, outputs if isinstance(outputs, str) else outputs[0])
+        kept = told = None
+        if not of_files:
+            kept = KeptRows(tables, outputs, reader, place.file, keep=db is not None)
+        if dropped is not None:
+            told = stack.enter_context(DroppedRows(dropped))
+        if kept is not None:
+            stack.enter_context(kept)
+        if database is None:
+            stack.enter_context(_naming_the_place(db))
+            where = place.file("dedup.db") if db is None else db
+            database = stack.enter_context(lshdb.open(where, timeout=timeout, **given))
+        tell_low_recall(database.settings, settings.bands, settings.construction)
+        if threshold is not None and threshold < database.settings.threshold:
+            tell_recall(database.settings, threshold)
+        bar = progress_bar("dedup", input_bytes(paths), of_bytes=True)
         progress = stack.enter_context(bar)
 
         def written(report: lshdb.AddReport) -> None:
             counts.empty += report.empty
             counts.replaced += report.replaced
             progress(reader.bytes_read, documents=counts.kept + counts.dropped)
-            kept.flush()
-            if told is not None:
-                told.flush()
+            for file in (kept, told):
+                if file is not None:
+                    file.flush()
 
-        lines = database.dedup(
-            inputs,
+        outcomes = database.dedup_blocks(
+            paths,
             reader,
             threshold=threshold,
             estimate=estimate,
@@ -155,25 +241,42 @@ def dedup(
             on_batch=written,
             on_failure=failures.tell,
         )
-        for line in stack.enter_context(closing(lines)):  # type: ignore[type-var]
-            if line.skipped is None:
-                counts.kept += 1
-                kept.write_line(line.data)
-                continue
-            counts.dropped += 1
-            counts.stored += db is not None and line.skipped.kept == line.key
-            if told is not None:
-                where_from = {"key": line.key, "line": line.number, "file": line.file}
-                told.write(f"{json.dumps(where_from | asdict(line.skipped))}\n")
+        stack.enter_context(closing(outcomes))  # type: ignore[type-var]
+
+        def dropped_rows() -> Iterator[Sequence[object]]:
+            for outcome in outcomes:
+                gone = _dropped(outcome)
+                counts.kept += len(outcome.keys) - len(gone)
+                counts.dropped += len(gone)
+                counts.stored += sum(db is not None and row[0] == row[3] for row in gone)
+                if kept is not None:
+                    kept.write(outcome)
+                if told is not None:
+                    told.write(gone)
+                yield from gone
+
+        rows = dropped_rows()
+        if null:
+            _print_paths(rows)
+        elif of_files:
+            _print_files(rows, Form(as_json))
+        else:
+            for _ in rows:
+                pass
+        for file in (kept, told):
+            if file is not None:
+                file.finish()
     counts.failed = failures.count
-    _report(counts, as_json=as_json, to_stderr=STDOUT in (output, dropped))
+    counts.replaced += reader.replaced
+    _report(counts, as_json=as_json, to_stderr=of_files or STDOUT in (outputs, dropped))
+    tell_passed_over(asdict(reader.passed_over if of_files else passed_over))
     if counts.failed:
         raise typer.Exit(FAILED)
 
 
 @dataclass(slots=True)
 class _Counts:
-    """What became of the lines."""
+    """What became of the rows."""
 
     kept: int = 0
     dropped: int = 0
@@ -183,49 +286,100 @@ class _Counts:
     replaced: int = 0
 
 
-def _check_formats(paths: Sequence[str], formats: Container[str]) -> None:
-    """UsageError for a file that is none of the formats by its name."""
-    from lshdb.errors import UsageError
-    from lshdb.sources.paths import format_of
+def _dropped(outcome: Outcome) -> list[tuple[object, ...]]:
+    """What is dropped, as rows of `DROPPED`."""
+    block = outcome.block
+    rows: list[tuple[object, ...]] = []
+    for number, skipped in enumerate(outcome.skipped):
+        if skipped is not None:
+            where: tuple[int | None, str] = (None, skipped.key)  # of a text file
+            if block is not None:
+                where = block.number(outcome.places[number]), block.name
+            kept = (skipped.kept, skipped.similarity, skipped.exact, skipped.identical)
+            rows.append((skipped.key, *where, *kept))
+    return rows
 
-    for path in paths:
-        if (format := format_of(path)) not in formats:
-            raise UsageError(f"{path}: dedup reads and writes JSON lines, not .{format}")
+
+def _print_files(rows: Iterator[Sequence[object]], form: Form) -> None:
+    """Print the files that are similar to one before them."""
+    columns = {name: kind for name, kind in DROPPED.items() if name not in ("line", "file")}
+    places = [[*DROPPED].index(name) for name in columns]
+    cells = ([row[place] for place in places] for row in rows)
+    shown = ("similarity", "exact", "key", "kept")
+    write_results(columns, cells, form, shown=shown, none="no file is similar to one before it")
 
 
-def _check_inputs(inputs: Sequence[str]) -> None:
-    """An error for what cannot be read, before any file is written."""
-    from lshdb.errors import InputError
-
-    for path in inputs:
-        if path == "-":
-            continue
-        if os.path.isdir(path):
-            raise InputError(f"{path}: is a directory: dedup reads files of JSON lines")
-        if os.path.isfile(path):
-            with open(path, "rb"):
-                pass
+def _print_paths(rows: Iterator[Sequence[object]]) -> None:
+    """Print the keys of files as paths, each with a NUL byte behind it."""
+    for key, *_ in rows:
+        path = str(key)
+        # What is no UTF-8 is escaped in keys: another file may have that name.
+        if "\\x" in path:
+            tell(f"lshdb: {path}: left out, for its name is not UTF-8 or has a backslash")
         else:
-            os.stat(path)
+            sys.stdout.buffer.write(path.encode() + b"\0")
+    sys.stdout.buffer.flush()
+
+
+# files
+
+
+def _is_directory(output: str, inputs: Sequence[str]) -> bool:
+    """Whether the output is a directory, or is to be one."""
+    if output == STDOUT or os.path.isfile(output):
+        return False
+    if os.path.isdir(output) or output.endswith(os.sep):
+        return True
+    named = format_of(output) != "text" or compression_of(output) is not None
+    return not named and any(map(os.path.isdir, inputs))
+
+
+def _check_distinct(
+    inputs: Sequence[str], outputs: str | Sequence[str], dropped: str | None, db: Path | None
+) -> None:
+    own = [outputs] if isinstance(outputs, str) else list(outputs)
+    own += [dropped] if dropped else []
+    check_distinct(inputs, [*own, *([str(db)] if db else [])])
+
+
+def _of_sets(given: dict[str, Any]) -> bool:
+    """Whether documents are sets; SettingsError for settings that cannot be."""
+    from lshdb.settings import SettingsRequest
+    from lshdb.tuning.resolve import resolve
+
+    return resolve(SettingsRequest(**given)).shingling.of_sets
+
+
+class _Place:
+    """A directory for temporary files, made when there is one, and deleted at the end.
+
+    They may take as much room as the input: beside the output there is likely enough of it.
+    """
+
+    def __init__(self, stack: ExitStack, output: str) -> None:
+        self._stack = stack
+        self._output = output
+        self._directory: Path | None = None
+
+    def file(self, name: str = "lines") -> Path:
+        """A file in it."""
+        if self._directory is None:
+            beside = None if os.environ.get("TMPDIR") else directory_beside(self._output)
+            self._directory = self._stack.enter_context(temporary_directory(beside))
+        return self._directory / name
 
 
 @contextmanager
-def _temporary(output: str) -> Iterator[Path]:
-    """A place for a database that is deleted at the end.
-
-    It may take as much room as the input: beside the output there is likely enough of it.
-    """
-    from lshdb.errors import StoreError
-    from lshdb.store.partial_files import temporary_directory
-
-    beside = None if os.environ.get("TMPDIR") else directory_beside(output)
-    with temporary_directory(beside) as directory:
-        try:
-            yield directory / "dedup.db"
-        except StoreError as error:
-            raise StoreError(
-                f"{error} (it is temporary: the variable TMPDIR names another directory for it)"
-            ) from error
+def _naming_the_place(db: Path | None) -> Iterator[None]:
+    """Add to the errors of a temporary database where it is."""
+    try:
+        yield
+    except StoreError as error:
+        if db is not None:
+            raise
+        raise StoreError(
+            f"{error} (it is temporary: the variable TMPDIR names another directory for it)"
+        ) from error
 
 
 def _report(counts: _Counts, *, as_json: bool, to_stderr: bool) -> None:

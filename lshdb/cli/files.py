@@ -27,16 +27,19 @@ class Output:
 
     Args:
         path: the file's path, or `-`.
-        keep: whether the other file stays if the command fails and lines were written, because a
-            database has their documents, so that another run would drop them. A message names it.
+        keep: whether the other file stays if the command fails and it is `filled`, because a
+            database has the documents, so that another run would drop them. A message names it.
+
+    Attributes:
+        filled: whether there is anything in it that is worth keeping.
     """
 
     def __init__(self, path: str, *, keep: bool = False) -> None:
         self._path = path
         self._keep = keep
         self._partial: PartialFile | None = None
-        self._last = b"\n"
-        self._lines = False
+        self._closed = False
+        self.filled = False
         suffix = compression_of(path)
         if suffix is not None:
             check_available(suffix)  # before the file is written
@@ -62,27 +65,30 @@ class Output:
     def __enter__(self) -> Output:
         return self
 
-    def write_line(self, line: bytes) -> None:
-        """Write a line; one without a newline gets it when another line follows."""
+    def write(self, text: str) -> None:
+        """Write a text."""
         try:  # without the cost of `named`, for millions of lines
-            if not self._last.endswith(b"\n"):
-                self._file.write(b"\n")
-            self._file.write(line)
+            self._file.write(text.encode())
         except OSError as error:
             self._name(error)
             raise
-        self._last = line
-        self._lines = True
-
-    def write(self, text: str) -> None:
-        """Write a line of text, with its newline."""
-        self.write_line(text.encode())
 
     def flush(self) -> None:
         """Give what is written to the system; a compressed file is left as it is."""
-        if self._file is self._raw:
+        if self._file is self._raw and not self._closed:
             with self.named():
                 self._file.flush()
+
+    def close(self) -> None:
+        """Write nothing more, and free what the system keeps of an open file."""
+        if self._closed:
+            return
+        self._closed = True
+        with self.named():
+            if self._file is not self._raw:
+                self._file.close()
+            if self._path != STDOUT:
+                self._raw.close()
 
     def __exit__(
         self,
@@ -91,11 +97,8 @@ class Output:
         traceback: TracebackType | None,
     ) -> None:
         try:
+            self.close()
             with self.named():
-                if self._file is not self._raw:
-                    self._file.close()
-                if self._path != STDOUT:
-                    self._raw.close()
                 if self._partial is not None and kind is None:
                     self._partial.take_name()
         except OSError:
@@ -109,7 +112,7 @@ class Output:
     def _discard(self) -> None:
         if self._partial is None:
             return
-        if self._keep and self._lines:
+        if self._keep and self.filled:
             tell(f"lshdb: the lines kept so far, now in the database: {self._partial.path}")
         else:
             self._partial.discard()

@@ -4,7 +4,8 @@ In: Arrow tables, signature matrices. Out: the same, and data frames.
 
     tables      adds any Arrow table; rows and pairs as record batches
     results     matches, pairs and clusters as they are found, as tables, and in notebooks
+    row_files   writes rows of files to files, of the same format or another
     signatures  adds a matrix of signatures; reads that of a database; queries by one
 
-Doors: results, signatures, tables.
+Doors: results, row_files, signatures, tables.
 """

@@ -19,17 +19,15 @@ from dataclasses import dataclass
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.dedup import Screening, screening, write_selected
-from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.workers import Workers, default_workers
 from lshdb.ingest.writing import Writer, unindex
-from lshdb.model import AddReport, Line, OnSimilar, Skipped
+from lshdb.model import AddReport, OnSimilar, Skipped
 from lshdb.search.limits import LISTED, dedup_cut
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Block, Failure, Lines, RecordParser
-from lshdb.sources.walking import Rules
+from lshdb.sources.records import Block, Failure, RecordParser
 from lshdb.store.store import Store
 
 
@@ -50,17 +48,25 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of the documents of a part.
+    """What became of some documents.
 
     Attributes:
         block: what they were made of, where that is wanted.
-        part: the documents.
+        keys: of the documents.
+        places: of their lines or rows in the block, from 0.
         skipped: why each is not kept; None for those that are.
     """
 
     block: Block | None
-    part: SignedPart
-    skipped: list[Skipped | None]
+    keys: Sequence[str]
+    places: Sequence[int]
+    skipped: Sequence[Skipped | None]
+
+    @property
+    def kept(self) -> list[int]:
+        """The places of the lines or rows that are kept."""
+        of_both = zip(self.places, self.skipped, strict=True)
+        return [place for place, skipped in of_both if skipped is None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,8 @@ def write_documents(
                     batch_parts = [part for _, part in parts]
                     selected = write_selected(store, batch_parts, selection.screening, first)
                 outcomes = [
-                    Outcome(*one, s) for one, s in zip(parts, selected.skipped, strict=True)
+                    Outcome(block, part.keys, part.places, skipped)
+                    for (block, part), skipped in zip(parts, selected.skipped, strict=True)
                 ]
                 written = Written(selected.report, outcomes)
                 stream.sign = selected.stored < selected.report.documents
@@ -196,10 +203,10 @@ def _never_wait(paths: Iterable[str]) -> bool:
     )
 
 
-def deduplicated_lines(
+def deduplicated(
     store: Store,
     paths: Iterable[str],
-    reader: Reader | None,
+    reader: Reader,
     *,
     threshold: float | None = None,
     estimate: bool = False,
@@ -207,34 +214,18 @@ def deduplicated_lines(
     workers: int | None = None,
     on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
-) -> Iterator[Line]:
-    """The lines of files, and which are kept; see Database.dedup."""
-    if reader is None:
-        # Data is often kept out of git.
-        rules = Rules(ignore=False)
-        of_sets = store.settings.shingling.of_sets
-        reader = Reader(of_sets=of_sets, fallback="jsonl", rules=rules)
+) -> Iterator[Outcome]:
+    """Which documents of files are kept, in blocks; see Database.dedup_blocks."""
     selection = Selection(Screening(threshold, estimate), numbered, keep_blocks=True)
     items = reader.items(paths)
 
-    def lines() -> Iterator[Line]:
+    def outcomes() -> Iterator[Outcome]:
         for written in write_documents(store, items, workers, reader.parser, on_failure, selection):
-            for outcome in written.outcomes:
-                if isinstance(outcome.block, Lines):
-                    yield from _lines(outcome.block, outcome)
+            yield from written.outcomes
             if on_batch is not None:
                 on_batch(written.report)
 
-    return lines()
-
-
-def _lines(block: Lines, outcome: Outcome) -> Iterator[Line]:
-    data = block.data.split(b"\n")
-    last = len(data) - 1
-    rows = zip(outcome.part.keys, outcome.part.places, outcome.skipped, strict=True)
-    for key, place, skipped in rows:
-        line = data[place] + b"\n" if place < last else data[place]
-        yield Line(key, block.name, block.first + place, line, skipped)
+    return outcomes()
 
 
 def _write(store: Store, stream: Stream, on_failure: Callable[[Failure], None]) -> AddReport:

@@ -31,7 +31,7 @@ from typing import BinaryIO, Final, cast
 
 from lshdb.ingest.parts import Part, SignedPart, sign_part
 from lshdb.model import Settings
-from lshdb.sources.records import RecordParser
+from lshdb.sources.records import RecordParser, Rows
 
 _ALONE: Final = 2
 """Parts signed before processes are started: a small job ends sooner than they start."""
@@ -222,7 +222,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _request(part: Part) -> bytes:
     """A part as a worker gets it: without what only this process needs."""
-    if part.block is None:
+    if isinstance(part.block, Rows) and part.block.source is not None:
+        part = replace(part, block=replace(part.block, source=None))
+    elif part.block is None:
         part = replace(
             part, documents=[("", one) for _, one in part.documents], metadata=(), files=()
         )

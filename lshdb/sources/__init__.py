@@ -12,5 +12,5 @@ why; blocks of lines and rows, to be parsed where they are signed.
     records       one record to a document: all rules for keys, contents and metadata
     metadata      the other fields of a record, as JSON
 
-Doors: arrow_rows, compression, metadata, paths, readers, records, walking.
+Doors: arrow_rows, compression, metadata, paths, readers, records, text_rows, walking.
 """

@@ -17,7 +17,7 @@ import pyarrow.parquet
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources.paths import escaped
-from lshdb.sources.records import RecordParser, Rows
+from lshdb.sources.records import Head, RecordParser, Rows
 
 _BLOCK: Final = 1 << 20
 """Bytes of a block; a row that is longer is a block of its own."""
@@ -26,13 +26,21 @@ _MOST_ROWS: Final = 1_000
 _FIRST_ROWS: Final = 64
 """Rows of Parquet read at once before it is known how long they are."""
 _FILE_MAGIC: Final = b"ARROW1"
+_SCHEMA: Final = b"ARROW:schema"
+"""The key of Parquet's metadata that has the schema itself."""
+_NOT_SEEKABLE: Final = "Parquet is read from its end, so it cannot come from a pipe"
 _TYPE_SHOWN: Final = 60
 """Characters of a column's type in a message: that of nested columns has no end."""
 _INDEX_OF_PANDAS: Final = re.compile(r"__index_level_\d+__")
 
 
 def file_batches(
-    file: BinaryIO, format: str, parser: RecordParser, on_read: Callable[[float], None]
+    file: BinaryIO,
+    format: str,
+    parser: RecordParser,
+    on_read: Callable[[float], None],
+    *,
+    whole: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """The record batches of a file of Parquet or Arrow, with only the columns that are wanted.
 
@@ -44,6 +52,7 @@ def file_batches(
         format: `parquet` or `arrow`.
         parser: says which columns are wanted.
         on_read: called now and then with the share of the file that was read, 0 to 1.
+        whole: give all columns.
 
     Raises:
         InputError: a file without the columns that are needed, or not of that format.
@@ -51,19 +60,58 @@ def file_batches(
     """
     if format == "parquet":
         if not file.seekable():
-            raise InputError("Parquet is read from its end, so it cannot come from a pipe")
-        yield from _of_parquet(file, parser, on_read)
+            raise InputError(_NOT_SEEKABLE)
+        yield from _of_parquet(file, parser, on_read, whole)
     else:
-        yield from _of_arrow(file, parser, on_read)
+        yield from _of_arrow(file, parser, on_read, whole)
+
+
+def file_head(file: BinaryIO, format: str, parser: RecordParser) -> Head:
+    """What a file of Parquet or Arrow says before its rows; see `file_batches`.
+
+    Raises:
+        InputError: as `file_batches`, and for a file that is not of that format.
+    """
+    if format == "parquet":
+        if not file.seekable():
+            raise InputError(_NOT_SEEKABLE)
+        with _readable(_unreadable(format)), pa.parquet.ParquetFile(file) as source:
+            schema, metadata = source.schema_arrow, source.metadata
+            _checked_columns(schema, parser)
+            compression = {}
+            if metadata.num_row_groups:
+                group = metadata.row_group(0)
+                columns = map(group.column, range(group.num_columns))
+                compression = {one.path_in_schema: one.compression for one in columns}
+            # What others put beside the schema comes through, too.
+            own = {
+                name: text for name, text in (metadata.metadata or {}).items() if name != _SCHEMA
+            }
+            schema = schema.with_metadata(own | (schema.metadata or {}))
+            return Head(tuple(schema.names), schema, compression=compression)
+    with _readable(_unreadable(format)):
+        if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
+            schema, is_file = pa.ipc.open_file(file).schema, True
+        else:
+            file.seek(0)
+            schema, is_file = pa.ipc.open_stream(file).schema, False
+        _checked_columns(schema, parser)
+        return Head(tuple(schema.names), schema, replaces_dictionaries=not is_file)
+
+
+def _unreadable(format: str) -> str:
+    return f"not {format.capitalize()}, or damaged"
 
 
 def _of_parquet(
-    file: BinaryIO, parser: RecordParser, on_read: Callable[[float], None]
+    file: BinaryIO, parser: RecordParser, on_read: Callable[[float], None], whole: bool
 ) -> Iterator[pa.RecordBatch]:
     # In pieces: a row group may be larger than memory.
     with pa.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False) as source:
         metadata = source.metadata
-        wanted = _checked_columns(source.schema_arrow, parser)
+        wanted: list[str] | None = _checked_columns(source.schema_arrow, parser)
+        if whole:
+            wanted = None
         # Repeated values take next to nothing in the file: the first rows tell what they take.
         first = next(source.iter_batches(_FIRST_ROWS, columns=wanted, use_threads=False), None)
         least = first.nbytes // max(1, first.num_rows) if first is not None else 1
@@ -85,7 +133,7 @@ def _of_parquet(
 
 
 def _of_arrow(
-    file: BinaryIO, parser: RecordParser, on_read: Callable[[float], None]
+    file: BinaryIO, parser: RecordParser, on_read: Callable[[float], None], whole: bool
 ) -> Iterator[pa.RecordBatch]:
     """The record batches of an Arrow IPC file, or stream, as they are in it."""
     if file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
@@ -94,7 +142,7 @@ def _of_arrow(
             for number in range(source.num_record_batches):
                 batch = source.get_batch(number)
                 on_read((number + 1) / source.num_record_batches)
-                yield batch.select(wanted)
+                yield batch if whole else batch.select(wanted)
         return
     size = 0
     if file.seekable():
@@ -105,7 +153,7 @@ def _of_arrow(
         for batch in source:
             if size:
                 on_read(min(1.0, file.tell() / size))
-            yield batch.select(wanted)
+            yield batch if whole else batch.select(wanted)
 
 
 def table_batches(table: object, parser: RecordParser) -> Iterator[pa.RecordBatch]:
@@ -258,7 +306,9 @@ def blocks(
     batches: Iterable[pa.RecordBatch],
     name: str,
     parser: RecordParser,
-    unreadable: str = "the table cannot be read",
+    format: str | None = None,
+    *,
+    keep_whole: bool = False,
 ) -> Iterator[Rows]:
     """The rows of record batches in blocks, numbered from 1.
 
@@ -267,28 +317,49 @@ def blocks(
             that lead out of their data.
         name: of the table, as printed.
         parser: says which columns are wanted.
-        unreadable: what a message begins with if a batch cannot be read.
+        format: of a file, `parquet` or `arrow`, for the message if a batch cannot be read.
+        keep_whole: whether blocks have the batches that they are made of, with all columns.
 
     Raises:
         InputError: a batch lacks a column, or has it in another type (see `wanted_columns`), or
             it cannot be read.
     """
     number = 1
-    with _readable(unreadable):
+    with _readable("the table cannot be read" if format is None else _unreadable(format)):
         for whole in batches:
             batch = whole.select(wanted_columns(whole.schema, parser))
-            for column in batch.columns:
+            for column in (whole if keep_whole else batch).columns:
                 _validate(column)
+            done = 0
             for part in _cut(batch):
-                torn = False
-                columns = []
-                for column in part.columns:
-                    values, bad = _values(column)
-                    columns.append(values)
-                    torn |= bad
-                rows = list(enumerate(zip(*columns, strict=True), number))
-                yield Rows(name, tuple(part.schema.names), rows, part.nbytes, torn)
-                number += part.num_rows
+                columns, torn = _columns(part)
+                rows = list(enumerate(zip(*columns, strict=True), number + done))
+                size, source = part.nbytes, None
+                if keep_whole:
+                    source = whole.slice(done, part.num_rows)
+                    size += source.nbytes
+                yield Rows(name, tuple(part.schema.names), rows, size, torn, source)
+                done += part.num_rows
+            number += done
+
+
+def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    """The rows of a batch as Python's values; bytes that are not UTF-8 become lone surrogates."""
+    plain = pa.RecordBatch.from_arrays([_plain(one) for one in batch.columns], batch.schema.names)
+    columns, _ = _columns(plain)
+    names = plain.schema.names
+    for values in zip(*columns, strict=True):
+        yield dict(zip(names, values, strict=True))
+
+
+def _columns(batch: pa.RecordBatch) -> tuple[list[list[Any]], bool]:
+    """The columns as Python's values, and whether some are not UTF-8 (see `_values`)."""
+    columns, torn = [], False
+    for column in batch.columns:
+        values, bad = _values(column)
+        columns.append(values)
+        torn |= bad
+    return columns, torn
 
 
 def _validate(column: pa.Array) -> None:

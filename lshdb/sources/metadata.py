@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lshdb.errors import ContentError, DamagedFile
+from lshdb.errors import ContentError, DamagedFile, InputError
 from lshdb.shingling.content import without_surrogates
 
 LARGEST: Final = 90_000_000
@@ -49,6 +49,21 @@ def to_json(fields: Mapping[str, object] | None) -> str | None:
     if text.count("[") + text.count("{") > DEEPEST and _depth(dict(fields)) > DEEPEST:
         raise ContentError(_TOO_DEEP)
     return without_surrogates(text)
+
+
+def json_text(value: object) -> str:
+    """A value as JSON, as `to_json` has it, but of any length and depth that Python's JSON takes.
+
+    Raises:
+        InputError: nested too deeply, or of a type that has no form in JSON.
+    """
+    try:
+        try:
+            return _encode(value)
+        except ValueError:
+            return _encode(_finite(value))
+    except (RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"a value that JSON cannot have: {error}") from error
 
 
 def from_json(stored: str | None) -> dict[str, Any] | None:

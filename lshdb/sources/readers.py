@@ -13,7 +13,7 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import BinaryIO, Final, TypeAlias
 
@@ -33,7 +33,9 @@ from lshdb.sources.paths import (
 from lshdb.sources.records import (
     BOM,
     Block,
+    CsvText,
     Failure,
+    Head,
     Lines,
     Parsed,
     RecordParser,
@@ -91,6 +93,7 @@ class Reader:
         stdin_key: the key of a text on standard input.
         rules: which files in directories are read.
         root: the directory that keys of files are relative to; None for the current one.
+        whole: whether rows of tables come with all of their columns, as they were read.
         passed_over: what was not read of directories.
         bytes_read: of all input so far.
         parser: makes documents of lines, as the fields above say.
@@ -111,6 +114,7 @@ class Reader:
     encoding: str | None = None
     rules: Rules = field(default_factory=Rules)
     root: str | None = None
+    whole: bool = False
     passed_over: PassedOver = field(default_factory=PassedOver, init=False)
     bytes_read: int = field(default=0, init=False)
     parser: RecordParser = field(init=False, repr=False)
@@ -180,7 +184,7 @@ class Reader:
     def _input(self, path: str, key: str | None = None) -> Iterator[Item]:
         """The documents of one file, or of standard input; a file in a directory has a key."""
         try:
-            format = self._format_of(path)
+            format = self.format_of(path)
             with self._opened(path) as file:
                 if path == STDIN:
                     yield from self._stdin(file)
@@ -201,7 +205,8 @@ class Reader:
         """The document of a file in a directory, with this key; nothing if it is binary."""
         return self._input(path, key)
 
-    def _format_of(self, path: str) -> Format:
+    def format_of(self, path: str) -> Format:
+        """What a file is read as."""
         if self.format != "auto":
             return self.format
         format = format_of(path)
@@ -218,21 +223,14 @@ class Reader:
         if format in ("parquet", "arrow"):
             yield from self._tables(file, path, format)
         elif format in ("csv", "tsv"):
-            yield from csv_blocks(self._chunks(file), name, format, self.parser)
+            yield from csv_blocks(self._chunks(file), name, format, self.parser, whole=self.whole)
         elif format == "json":
             yield from json_array_blocks(self._chunks(file), name)
         else:
             yield from json_blocks(self._chunks(file), name)
 
     def _tables(self, file: BinaryIO, path: str, format: Format) -> Iterator[Rows]:
-        if compression_of(path):
-            raise InputError(f"a compressed {format} file: unpack it first")
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError as error:
-            raise InputError(
-                "Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'"
-            ) from error
+        _check_table(path, format)
         from lshdb.sources import arrow_rows
 
         size = 0 if path == STDIN else os.fstat(file.fileno()).st_size
@@ -241,16 +239,46 @@ class Reader:
         def on_read(share: float) -> None:
             self.bytes_read = before + int(share * size)
 
-        batches = arrow_rows.file_batches(file, format, self.parser, on_read)
-        unreadable = f"not {format.capitalize()}, or damaged"
-        yield from arrow_rows.blocks(batches, printable_path(path), self.parser, unreadable)
+        batches = arrow_rows.file_batches(file, format, self.parser, on_read, whole=self.whole)
+        yield from arrow_rows.blocks(
+            batches, printable_path(path), self.parser, format, keep_whole=self.whole
+        )
         on_read(1.0)
+
+    def head(self, path: str) -> Head | None:
+        """What a file says before its rows; None of JSON, which says nothing.
+
+        Raises:
+            InputError: it cannot be read, or not as what its name says, or it lacks a column.
+        """
+        before = self.bytes_read, self.parser.replaced
+        try:
+            format = self.format_of(path)
+            with self._opened(path) as file:
+                if format in ("parquet", "arrow"):
+                    _check_table(path, format)
+                    from lshdb.sources.arrow_rows import file_head
+
+                    return file_head(file, format, self.parser)
+                if format not in ("csv", "tsv"):
+                    return None
+                chunks = self._chunks(file)
+                blocks = csv_blocks(chunks, "", format, replace(self.parser), whole=True)
+                for block in blocks:
+                    assert isinstance(block.source, CsvText)
+                    source = block.source
+                    return Head(block.columns, heading=source.heading, delimiter=source.delimiter)
+                return None
+        except (InputError, OSError) as error:
+            raise InputError(f"{printable_path(path)}: {reason(error)}") from error
+        finally:
+            self.bytes_read, self.parser.replaced = before
 
     def _stdin(self, file: BinaryIO) -> Iterator[Item]:
         if self.stdin_key is not None:
             yield Document(self.stdin_key, self._text_document(file))
             return
-        format = self._format_of(STDIN)
+        format = self.format_of(STDIN)
         if self.format == "text":
             raise InputError("a text on standard input needs a key: give --key KEY")
         if format != "text":
@@ -319,6 +347,16 @@ class Reader:
         data: bytes = getattr(file, "read1", file.read)(_BLOCK)
         self.bytes_read += len(data)
         return data
+
+
+def _check_table(path: str, format: Format) -> None:
+    """InputError if a file of Parquet or Arrow is compressed as a whole, or pyarrow is missing."""
+    if compression_of(path):
+        raise InputError(f"a compressed {format} file: unpack it first")
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise InputError("Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'") from error
 
 
 def parsed(block: Block, parser: RecordParser) -> Iterator[tuple[int, Parsed]]:

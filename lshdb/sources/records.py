@@ -8,15 +8,18 @@ and made into documents there.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lshdb.errors import InputError
 from lshdb.model import Content, Document, FileState
 from lshdb.shingling.content import without_surrogates
 from lshdb.sources.paths import escaped
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BOM: Final = b"\xef\xbb\xbf"
 
@@ -67,13 +70,54 @@ class Lines:
         """How many bytes the lines have."""
         return len(self.data)
 
+    def number(self, place: int) -> int:
+        """The number of the line at a place, from 0."""
+        return self.first + place
+
     def where(self, place: int) -> str:
         """How messages name the line at a place, from 0."""
-        return f"{self.name}:{self.first + place}"
+        return f"{self.name}:{self.number(place)}"
 
 
 Values: TypeAlias = Sequence[object] | str
 """The values of a row, or the reason why it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsvText:
+    """Rows of CSV as they stand in the file, in UTF-8.
+
+    Attributes:
+        heading: the row that names the columns, with its newline, and a byte order mark.
+        rows: each with its newline, if it has one.
+        delimiter: between fields.
+    """
+
+    heading: bytes
+    rows: Sequence[bytes]
+    delimiter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a table says before its rows.
+
+    Attributes:
+        columns: the names of the columns.
+        schema: of Parquet and Arrow, with the metadata; None for CSV.
+        heading: of CSV, as in CsvText; nothing for others.
+        delimiter: of CSV.
+        compression: of each column of Parquet, by its path.
+        replaces_dictionaries: whether batches may have dictionaries of their own, as in Parquet
+            and streams of Arrow.
+    """
+
+    columns: tuple[str, ...]
+    schema: pa.Schema | None = None
+    heading: bytes = b""
+    delimiter: str = ""
+    compression: Mapping[str, str] = field(default_factory=dict)
+    replaces_dictionaries: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +131,8 @@ class Rows:
         size: about how many bytes they have.
         torn: whether strings may have lone surrogates for bytes that are not UTF-8, as the error
             handler `surrogateescape` makes them.
+        source: the same rows with all of their columns, as they were read; None where that is not
+            wanted. It stays in the process that reads.
     """
 
     name: str
@@ -94,15 +140,20 @@ class Rows:
     rows: Sequence[tuple[int, Values]]
     size: int
     torn: bool = False
+    source: CsvText | pa.RecordBatch | None = None
 
     @property
     def count(self) -> int:
         """How many rows there are."""
         return len(self.rows)
 
+    def number(self, place: int) -> int:
+        """The number of the row at a place, from 0."""
+        return self.rows[place][0]
+
     def where(self, place: int) -> str:
         """How messages name the row at a place, from 0."""
-        return f"{self.name}:{self.rows[place][0]}"
+        return f"{self.name}:{self.number(place)}"
 
 
 Block: TypeAlias = Lines | Rows

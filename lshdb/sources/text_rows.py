@@ -28,6 +28,7 @@ from lshdb.sources.metadata import has_large_float
 from lshdb.sources.records import (
     BOM,
     JSON,
+    CsvText,
     Failure,
     Lines,
     Parsed,
@@ -37,7 +38,7 @@ from lshdb.sources.records import (
     json_reason,
 )
 
-_DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
+DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 _LONGEST_FIELD: Final = (1 << 31) - 1
 """No limit of the module csv's own."""
 _NEWLINE: Final = 10
@@ -241,9 +242,17 @@ def _too_long(where: str) -> Failure:
 
 
 def csv_blocks(
-    chunks: Iterable[bytes], name: str, format: str, parser: RecordParser
+    chunks: Iterable[bytes],
+    name: str,
+    format: str,
+    parser: RecordParser,
+    *,
+    whole: bool = False,
 ) -> Iterator[Rows]:
     """Cut a file of CSV, which comes in chunks, into blocks: the rows that end in a chunk.
+
+    With `whole`, blocks have the rows as they stand in the file, too; the first block may then have
+    no rows, so that the heading is known.
 
     Raises:
         InputError: a heading without the columns that documents are made of, or none; a record
@@ -251,21 +260,29 @@ def csv_blocks(
     """
     csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
     lines = _TextLines(chunks)
-    reader = csv.reader(lines, strict=True, delimiter=_DELIMITERS[format])
+    reader = csv.reader(lines, strict=True, delimiter=DELIMITERS[format])
     columns: tuple[str, ...] = ()
+    heading = b""
     while lines.read(pass_over_empty=True):
         rows: list[tuple[int, Values]] = []
+        texts: list[bytes] = []
         before = lines.characters
+        is_first = not columns
         for number, values in _csv_records(reader, lines, format):
             if columns:
                 rows.append((number, values))
+                if whole:
+                    texts.append(lines.record())
             elif isinstance(values, str):
                 raise InputError(f"line {number}: {values}")
             else:
                 columns = tuple(map(_name_of, values))
                 parser.check_columns(columns)
-        if rows:
-            yield Rows(name, columns, rows, lines.characters - before, lines.torn)
+                heading = lines.bom + lines.record()
+        if rows or (whole and is_first and columns):
+            size = (lines.characters - before) * (2 if whole else 1)
+            source = CsvText(heading, texts, DELIMITERS[format]) if whole else None
+            yield Rows(name, columns, rows, size, lines.torn, source)
     if not columns:
         raise InputError("empty: the first line must name the columns")
 
@@ -294,6 +311,7 @@ class _TextLines:
         waiting: the lines that were read and not taken, the last one first.
         characters: how many were taken.
         torn: whether there were bytes that are not UTF-8; they become lone surrogates.
+        bom: the byte order mark that the text begins with, or nothing.
     """
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
@@ -301,13 +319,20 @@ class _TextLines:
         self.waiting: list[str] = []
         self.characters = 0
         self.torn = False
+        self.bom = b""
         self._chunks = iter(chunks)
         self._rest: list[bytes] = []  # the beginning of a line, in pieces
         self._record = (1, 0)  # the number of its line, and the characters before it
+        self._lines: list[str] = []  # of the record
 
     def begin_record(self) -> None:
         """Count the length of a record, which is limited, from the next line."""
         self._record = self.number, self.characters
+        self._lines = []
+
+    def record(self) -> bytes:
+        """The lines that were taken since a record began, as they stand in the file."""
+        return "".join(self._lines).encode("utf-8", "surrogateescape")
 
     def read(self, *, pass_over_empty: bool = False) -> bool:
         """Read until lines wait; False at the end."""
@@ -341,12 +366,14 @@ class _TextLines:
             raise StopIteration
         line = self.waiting.pop()
         self.characters += len(line)
+        self._lines.append(line)
         self._check_length(self.characters - self._record[1])
         self.number += 1
         return line
 
     def _text(self, data: bytes) -> str:
-        if self.number == 1:
+        if self.number == 1 and data.startswith(BOM):
+            self.bom = BOM
             data = data.removeprefix(BOM)
         try:
             return data.decode()

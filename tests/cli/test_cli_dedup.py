@@ -158,29 +158,17 @@ def test_one_file_is_not_read_and_written(command: Command) -> None:
     assert files(command.directory) == {"in.jsonl", "link"}
 
 
-@pytest.mark.parametrize("name", ["x.parquet", "x.csv", "x.tsv.gz", "x.arrow", "x.feather"])
-def test_a_name_of_another_format_is_refused(command: Command, name: str) -> None:
-    (command.directory / name).write_bytes(LINES[0])
-    for files_named in ([name, "-o", "out"], ["in.jsonl", "-o", name]):
-        reason = command.fails("dedup", *files_named, status=2)
-        assert reason.startswith(f"{name}: dedup reads and writes JSON lines, not .")
-    command.fails("dedup", "in.jsonl", "-o", "out", "--dropped", name, status=2)
-    assert files(command.directory) == {"in.jsonl", name}
-    assert (command.directory / name).read_bytes() == LINES[0]
-
-
 def test_the_variable_names_no_database_for_dedup(command: Command) -> None:
     (command.directory / "seen.db").touch()
     with_variable = Command(command.directory, {"LSHDB_PATH": "seen.db"})
     assert with_variable.done("dedup", "in.jsonl").out.encode() == KEPT
     assert (command.directory / "seen.db").read_bytes() == b""
     said = " ".join(with_variable.done("dedup", "--help").out.split())
-    assert "Only -d names a database to which lines are added: LSHDB_PATH does not." in said
+    assert "LSHDB_PATH names no database here." in said
 
 
 def test_errors_leave_nothing_that_looks_complete(command: Command) -> None:
     assert command.fails("dedup", "none.jsonl") == "none.jsonl: no such file or directory"
-    assert command.fails("dedup", ".") == ".: is a directory: dedup reads files of JSON lines"
     where = command.fails("dedup", "in.jsonl", "-o", "none/out")
     assert where == "none/out: no such file or directory"
     assert command.fails("dedup", "in.jsonl", "--threshold", "2", status=2)

@@ -30,6 +30,7 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "add_table": {"table": pa.table({"id": ["k"], "text": ["a text"]})},
     "add_signatures": {"keys": ["k"], "signatures": LANES, "made_with": MADE_WITH},
     "dedup": {"paths": ["missing.jsonl"]},
+    "dedup_blocks": {"paths": ["missing.jsonl"]},
     "sync": {"directories": ["missing"]},
     "remove": {"key": "a"},
     "remove_many": {"keys": ["a"]},

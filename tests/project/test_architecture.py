@@ -207,6 +207,8 @@ def test_dependencies_are_those_imported() -> None:
         "sources.readers": {"pyarrow"},
         "exchange.tables": {"pyarrow"},
         "exchange.results": {"pandas", "pyarrow"},
+        "exchange.row_files": {"pyarrow"},
+        "sources.records": {"pyarrow"},
         "cli.results": {"pyarrow"},
         "cli.deciding": {"pyarrow"},
         "cli.tuning": {"matplotlib"},

@@ -1,0 +1,306 @@
+"""The tables that dedup reads, and the files that it writes their rows to."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from lshdb.cli.files import STDOUT, Output
+from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.exchange.row_files import KIND, combined, row_file
+from lshdb.exchange.tables import arrow, schema_of
+from lshdb.sources.compression import compression_of
+from lshdb.sources.paths import format_of, printable_path
+from lshdb.sources.records import Head, Lines, Rows
+from lshdb.sources.walking import PassedOver, Rules, walk
+
+if TYPE_CHECKING:
+    from lshdb.exchange.row_files import RowFile
+    from lshdb.ingest.add import Outcome
+    from lshdb.sources.readers import Reader
+    from lshdb.sources.records import Block
+
+DROPPED: Final = {
+    "key": str,
+    "line": int,
+    "file": str,
+    "kept": str,
+    "similarity": float,
+    "exact": bool,
+    "identical": bool,
+}
+"""What is written of each row that is dropped."""
+_STREAM: Final = ".arrows"
+_SQLITE_MAGIC: Final = b"SQLite format 3\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A file of rows, or standard input.
+
+    Attributes:
+        path: the file's.
+        name: from the directory that it was found in, else without its directory.
+    """
+
+    path: str
+    name: str
+
+
+def find_tables(paths: Iterable[str], rules: Rules, passed_over: PassedOver) -> list[Table]:
+    """The tables that are named, and the files of directories that are tables by their suffix.
+
+    Raises:
+        UsageError: a database.
+        InputError, OSError: a file or directory that cannot be read, or has no table in it.
+    """
+    found = []
+    for path in paths:
+        if path == STDOUT or not os.path.isdir(path):
+            check_readable(path)
+            found.append(Table(path, os.path.basename(path)))
+            continue
+        inside = []
+        for entry in walk(path, rules, passed_over):
+            if isinstance(entry, tuple):
+                raise entry[1]
+            if format_of(entry.path) != "text":
+                check_readable(entry.path)
+                inside.append(Table(entry.path, os.path.relpath(entry.path, path)))
+        if not inside:
+            raise InputError(
+                f"{printable_path(path)}: no table in it: none of its files ends in .jsonl, .csv, "
+                ".parquet or .arrow"
+            )
+        found += inside
+    return found
+
+
+def check_readable(path: str) -> None:
+    """An error for a file that is not there, or is a database, before anything is written."""
+    if path == STDOUT:
+        return
+    if not os.path.isfile(path):
+        os.stat(path)
+    elif _is_database(path):
+        raise UsageError(
+            f"{printable_path(path)} is a database: dedup reads tables and texts; -d names a "
+            "database to compare with"
+        )
+
+
+def _is_database(path: str) -> bool:
+    with open(path, "rb") as file:
+        return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
+
+
+def targets(tables: Sequence[Table], directory: str) -> list[str]:
+    """The files in a directory that rows go to, one for each table; UsageError if two are one."""
+    seen: dict[str, str] = {}
+    for table in tables:
+        if table.path == STDOUT:
+            raise UsageError(f"standard input has no name for a file in {directory}")
+        if table.name in seen:
+            raise UsageError(
+                f"{seen[table.name]} and {table.path} would both go to "
+                f"{os.path.join(directory, table.name)}"
+            )
+        seen[table.name] = table.path
+    return [os.path.join(directory, table.name) for table in tables]
+
+
+def output_format(path: str, default: str) -> str:
+    """The format of a file to be written: by its suffix, else the default.
+
+    Raises:
+        UsageError: no rows are written so.
+    """
+    found = format_of(path)
+    format: str = default if found == "text" else found
+    if format == "arrow" and path.lower().endswith(_STREAM):
+        format = "arrows"
+    if KIND[format] == "columns":
+        if compression_of(path):
+            raise UsageError(f"{path}: {format} is compressed inside: leave out the last suffix")
+        if path == STDOUT and sys.stdout.isatty():
+            raise UsageError(f"{format} is not for a terminal: name a file with -o")
+        arrow()
+    if path != STDOUT and os.path.isfile(path) and _is_database(path):
+        raise UsageError(f"{path} is a database, and would be lost: name another file")
+    return format
+
+
+class KeptRows:
+    """Where kept rows go: one file, or one for each table. Use as a context manager.
+
+    The files get their names at the end, if nothing failed.
+    """
+
+    def __init__(
+        self,
+        tables: Sequence[Table],
+        output: str | Sequence[str],
+        reader: Reader,
+        spool: Callable[[], Path],
+        *,
+        keep: bool,
+    ) -> None:
+        """Look at what the tables say of their rows; nothing is written yet.
+
+        Args:
+            tables: what the rows are from.
+            output: the file for all rows, or one for each table.
+            reader: of the tables.
+            spool: a name for a temporary file.
+            keep: whether the rows stay in a file if the command fails (see Output).
+
+        Raises:
+            UsageError, InputError: rows that cannot go there.
+        """
+        self._tables = tables
+        self._is_one = isinstance(output, str)
+        self._outputs = [output] if isinstance(output, str) else output
+        self._reader = reader
+        self._spool = spool
+        self._keep = keep
+        self._stack = ExitStack()
+        self._numbers = {printable_path(table.path): i for i, table in enumerate(tables)}
+        self._now = -1  # the output that is open
+        self._output: Output
+        self._rows: RowFile
+        kinds = [KIND[reader.format_of(table.path)] for table in tables]
+        self._formats = [
+            output_format(path, self._own_format(number))
+            for number, path in enumerate(self._outputs)
+        ]
+        heads = []
+        for table in tables:
+            # A pipe can be read only once.
+            head = reader.head(table.path) if os.path.isfile(table.path) else None
+            if head is not None and self._is_one:
+                heads.append((printable_path(table.path), head))
+        self._head: Head | None = None
+        if self._is_one and KIND[self._formats[0]] != "json":
+            if len(set(kinds)) > 1:
+                other = next(i for i, kind in enumerate(kinds) if kind != kinds[0])
+                raise UsageError(
+                    f"{tables[0].path} and {tables[other].path} are of different kinds, and a "
+                    "table has the columns of one: write JSON lines, or to a directory"
+                )
+            self._head = combined(heads) if heads else None
+
+    def _own_format(self, number: int) -> str:
+        """The format of an output without a suffix: that of its input."""
+        format = self._reader.format_of(self._tables[number].path)
+        return "jsonl" if format == "json" else format
+
+    def __enter__(self) -> Self:
+        self._go_to(0)
+        return self
+
+    def write(self, outcome: Outcome) -> None:
+        """Write the rows that are kept."""
+        block = outcome.block
+        if block is None:
+            return
+        self._go_to(0 if self._is_one else self._numbers[block.name])
+        with self._output.named():
+            self._rows.write(block, places := outcome.kept)
+        self._output.filled |= bool(places)
+
+    def flush(self) -> None:
+        """Give what is written to the system."""
+        self._output.flush()
+
+    def finish(self) -> None:
+        """Write what stands at the end of the files."""
+        self._go_to(len(self._outputs))
+
+    def _go_to(self, number: int) -> None:
+        """Finish the outputs before this one, also those that have no rows, and open it."""
+        while self._now < number:
+            if self._now >= 0:
+                with self._output.named():
+                    self._rows.finish()
+                self._output.close()
+            self._now += 1
+            if self._now < len(self._outputs):
+                self._begin(self._now)
+
+    def _begin(self, number: int) -> None:
+        path, table = self._outputs[number], self._tables[number]
+        head = self._head
+        if not self._is_one:
+            if os.path.isfile(table.path):
+                head = self._reader.head(table.path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        self._output = self._stack.enter_context(Output(path, keep=self._keep))
+        self._rows = row_file(
+            self._output.file,
+            self._formats[number],
+            head,
+            of_lines=KIND[self._reader.format_of(table.path)] == "json",
+            spool=self._spool,
+        )
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is not None and self._keep and self._now < len(self._outputs):
+            # What a database has already is to be whole, also in a table.
+            with suppress(LshdbError, OSError):
+                self._rows.finish()
+        self._stack.__exit__(kind, error, traceback)
+
+
+class DroppedRows:
+    """A list of the rows that are dropped. Use as a context manager."""
+
+    def __init__(self, path: str) -> None:
+        """UsageError for a file of another format."""
+        self._path = path
+        self._format = output_format(path, "jsonl")
+
+    def __enter__(self) -> Self:
+        self._output = Output(self._path).__enter__()
+        schema = schema_of(DROPPED, nullable=True) if KIND[self._format] == "columns" else None
+        head = Head(tuple(DROPPED), schema)
+        self._rows = row_file(self._output.file, self._format, head)
+        return self
+
+    def write(self, rows: Sequence[Sequence[object]]) -> None:
+        """Write rows, with a value for each column of `DROPPED`."""
+        block: Block = Rows("", tuple(DROPPED), list(enumerate(rows)), 0)
+        if KIND[self._format] == "json":
+            # In ASCII: nothing in it acts on a terminal.
+            lines = [json.dumps(dict(zip(DROPPED, row, strict=True))) for row in rows]
+            block = Lines("", 1, len(rows), "".join(f"{line}\n" for line in lines).encode())
+        with self._output.named():
+            self._rows.write(block, range(len(rows)))
+
+    def flush(self) -> None:
+        """Give what is written to the system."""
+        self._output.flush()
+
+    def finish(self) -> None:
+        """Write what stands at the end of the file."""
+        with self._output.named():
+            self._rows.finish()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._output.__exit__(kind, error, traceback)

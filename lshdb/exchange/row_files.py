@@ -1,0 +1,529 @@
+"""Rows of files into files: as they are where the format stays, else with the same values.
+
+JSON lines and CSV keep their bytes, Parquet and Arrow their record batches. Into another format
+rows go by their values: JSON has them as metadata has them (lshdb.sources.metadata), CSV has texts
+as they are and other values as JSON, null as an empty field. Lines of JSON have no columns, so
+that those which are to become a table wait in a temporary file until all are known.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeAlias
+
+from lshdb.errors import InputError, UsageError
+from lshdb.exchange.tables import arrow
+from lshdb.ingest.add import Outcome
+from lshdb.model import Line
+from lshdb.shingling.content import without_surrogates
+from lshdb.sources.metadata import json_text
+from lshdb.sources.records import BOM, Block, CsvText, Head, Lines, Rows
+from lshdb.sources.text_rows import DELIMITERS, json_blocks
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+KIND: Final[Mapping[str, str]] = {
+    "jsonl": "json",
+    "json": "json",
+    "csv": "csv",
+    "tsv": "csv",
+    "parquet": "columns",
+    "arrow": "columns",
+    "arrows": "columns",
+}
+"""The formats of rows, `arrow` a file of Arrow and `arrows` a stream of it. Between formats of one
+kind nothing is lost."""
+_GROUP_BYTES: Final = 64_000_000
+_GROUP_ROWS: Final = 1 << 20
+"""Of a row group of Parquet, or a batch of Arrow: what is in memory before it is written."""
+_BLOCK: Final = 1 << 20
+
+Record: TypeAlias = dict[str, Any]
+
+
+class RowFile(Protocol):
+    """A file that rows are written to."""
+
+    def write(self, block: Block, places: Sequence[int]) -> None:
+        """Write the lines or rows of a block at some places, ascending."""
+
+    def finish(self) -> None:
+        """Write what stands at the end; the file stays open."""
+
+
+def row_file(
+    file: BinaryIO,
+    format: str,
+    head: Head | None,
+    *,
+    of_lines: bool = False,
+    spool: Callable[[], Path] | None = None,
+) -> RowFile:
+    """What writes rows to a file.
+
+    Args:
+        file: opened for writing.
+        format: one of `KIND`.
+        head: of the tables that the rows are from; None where it is not known before the rows.
+        of_lines: whether the rows are lines of JSON.
+        spool: a name for a temporary file, for lines.
+
+    Raises:
+        UsageError: the format cannot have such columns.
+    """
+    if format == "jsonl":
+        return _JsonLines(file)
+    if format == "json":
+        return _JsonArray(file)
+    if of_lines:
+        assert spool is not None
+        return _Spooled(spool(), lambda head: _table(file, format, head), format)
+    return _table(file, format, head)
+
+
+def _table(file: BinaryIO, format: str, head: Head | None) -> RowFile:
+    if format in DELIMITERS:
+        return _Csv(file, DELIMITERS[format], head)
+    return _Arrow(file, format, head)
+
+
+def combined(heads: Sequence[tuple[str, Head]]) -> Head:
+    """What the rows of several tables have in common, in the order of the first.
+
+    Args:
+        heads: one or more, each with the name of its table.
+
+    Raises:
+        InputError: they have different columns, or of different types.
+    """
+    name, head = heads[0]
+    for other_name, other in heads[1:]:
+        missing = [one for one in head.columns if one not in other.columns]
+        more = [one for one in other.columns if one not in head.columns]
+        if missing or more:
+            differ = [f"it has no {missing[0]!r}"] if missing else []
+            differ += [f"it has also {more[0]!r}"] if more else []
+            raise InputError(
+                f"{other_name}: its columns are not those of {name}: {' and '.join(differ)}; "
+                "a directory as output, or JSON lines, may have both"
+            )
+    schema = head.schema
+    for other_name, other in heads[1:]:
+        if schema is not None and other.schema is not None:
+            schema = _common_schema(schema, other.schema, name, other_name)
+    several = len(heads) > 1 or head.replaces_dictionaries
+    return Head(head.columns, schema, head.heading, head.delimiter, head.compression, several)
+
+
+def _common_schema(schema: pa.Schema, other: pa.Schema, name: str, other_name: str) -> pa.Schema:
+    pa = arrow()
+    fields = []
+    for field in schema:
+        its = other.field(field.name)
+        try:
+            # Only a column without values takes the type of the other.
+            one, another = pa.schema([field]), pa.schema([its])
+            merged = pa.unify_schemas([one, another]).field(0)
+        except (pa.ArrowException, TypeError) as error:
+            raise InputError(
+                f"{other_name}: column {field.name!r} is {its.type}, and {field.type} in {name}; "
+                "a directory as output, or JSON lines, may have both"
+            ) from error
+        fields.append(merged.with_metadata(field.metadata))
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+# rows as others want them
+
+
+def lines_of(block: Block, places: Sequence[int]) -> list[bytes]:
+    """Lines or rows of a block as lines of JSON: those that are, byte for byte.
+
+    All but perhaps the last have a newline.
+    """
+    if isinstance(block, Lines):
+        data = block.data.split(b"\n")
+        last = len(data) - 1
+        return [data[place] + b"\n" if place < last else data[place] for place in places]
+    return [
+        f"{without_surrogates(json_text(record))}\n".encode() for record in records(block, places)
+    ]
+
+
+def numbered_lines(outcomes: Iterable[Outcome]) -> Iterator[Line]:
+    """The rows of blocks as lines of JSON, and whether they are kept; see Database.dedup."""
+    for outcome in outcomes:
+        block = outcome.block
+        if block is None:
+            continue
+        lines = lines_of(block, outcome.places)
+        of_rows = zip(outcome.keys, outcome.places, lines, outcome.skipped, strict=True)
+        for key, place, line, skipped in of_rows:
+            yield Line(key, block.name, block.number(place), line, skipped)
+
+
+def records(block: Block, places: Sequence[int]) -> Iterator[Record]:
+    """Lines or rows of a block by the names of their fields."""
+    if isinstance(block, Lines):
+        for line in lines_of(block, places):
+            yield json.loads(line.removeprefix(BOM).decode("utf-8", "replace"))
+    elif isinstance(block.source, CsvText | None):
+        for place in places:
+            yield dict(zip(block.columns, block.rows[place][1], strict=True))
+    else:
+        from lshdb.sources import arrow_rows
+
+        for batch in _taken(block.source, places):
+            yield from arrow_rows.records(batch)
+
+
+def _taken(batch: pa.RecordBatch, places: Sequence[int]) -> list[pa.RecordBatch]:
+    """The rows of a batch at some places, ascending."""
+    pa = arrow()
+    if not places:
+        return []
+    if len(places) == batch.num_rows:
+        return [batch]
+    try:
+        return [batch.take(pa.array(places, pa.int64()))]
+    except pa.ArrowNotImplementedError:  # a type that Arrow cannot take rows of: runs of rows
+        ends = [i for i, (a, b) in enumerate(pairwise(places), 1) if b != a + 1]
+        runs = pairwise([0, *ends, len(places)])
+        return [batch.slice(places[low], high - low) for low, high in runs]
+
+
+def _clean(value: Any) -> Any:
+    """A value of JSON without lone surrogates, which no table takes."""
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, list):
+        return [_clean(one) for one in value]
+    if isinstance(value, dict):
+        return {_clean(name): _clean(one) for name, one in value.items()}
+    return value
+
+
+def _cell(value: object) -> str:
+    """A value as CSV has it."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        text = json_text(value)
+        value = json.loads(text) if text.startswith('"') else text  # as of a time
+    return without_surrogates(value)
+
+
+# formats
+
+
+class _JsonLines:
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._is_open_line = False
+
+    def write(self, block: Block, places: Sequence[int]) -> None:
+        lines = lines_of(block, places)
+        if not lines:
+            return
+        if self._is_open_line:
+            self._file.write(b"\n")
+        self._file.write(b"".join(lines))
+        self._is_open_line = not lines[-1].endswith(b"\n")
+
+    def finish(self) -> None:
+        """Nothing: a last line without a newline stays so."""
+
+
+class _JsonArray:
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._before = b"[\n"
+
+    def write(self, block: Block, places: Sequence[int]) -> None:
+        for line in lines_of(block, places):
+            self._file.write(self._before + line.strip().removeprefix(BOM))
+            self._before = b",\n"
+
+    def finish(self) -> None:
+        self._file.write(b"\n]\n" if self._before == b",\n" else b"[]\n")
+
+
+class _Csv:
+    """Rows of CSV with the same columns are written as they stand in their file."""
+
+    def __init__(self, file: BinaryIO, delimiter: str, head: Head | None) -> None:
+        self._file = file
+        self._delimiter = delimiter
+        self._columns: tuple[str, ...] | None = None
+        self._ended = True
+        self._newline = b"\n"
+        if head is not None:
+            self._begin(head)
+
+    def write(self, block: Block, places: Sequence[int]) -> None:
+        source = block.source if isinstance(block, Rows) else None
+        if self._columns is None:
+            self._begin(_head_of(block))
+        columns = self._columns or ()
+        _check_columns(block, columns)
+        if (
+            isinstance(source, CsvText)
+            and isinstance(block, Rows)
+            and source.delimiter == self._delimiter
+            and block.columns == columns
+        ):
+            for place in places:
+                self._put(source.rows[place])
+        else:
+            for record in records(block, places):
+                self._put(self._row(_cell(record.get(name)) for name in columns))
+
+    def _begin(self, head: Head) -> None:
+        self._columns = head.columns
+        if head.heading and head.delimiter == self._delimiter:
+            self._put(head.heading)
+            if head.heading.endswith(b"\r\n"):
+                self._newline = b"\r\n"
+        elif head.columns:
+            self._put(self._row(map(without_surrogates, head.columns)))
+
+    def _row(self, cells: Iterable[str]) -> bytes:
+        text = io.StringIO()
+        csv.writer(text, delimiter=self._delimiter, lineterminator="").writerow(cells)
+        return text.getvalue().encode() + self._newline
+
+    def _put(self, row: bytes) -> None:
+        if not self._ended:
+            self._file.write(self._newline)
+        self._file.write(row)
+        self._ended = row.endswith(b"\n")
+
+    def finish(self) -> None:
+        """Nothing: a last row without a newline stays so."""
+
+
+class _Arrow:
+    """Parquet with the schema, the metadata and the compression of its rows' file, or Arrow."""
+
+    def __init__(self, file: BinaryIO, format: str, head: Head | None) -> None:
+        self._pa = arrow()
+        self._file = file
+        self._format = format
+        self._schema: pa.Schema | None = None
+        self._writer: Any = None
+        self._waiting: list[pa.RecordBatch] = []
+        self._bytes = self._rows = 0
+        if head is not None:
+            self._begin(head)
+
+    def _begin(self, head: Head) -> None:
+        pa = self._pa
+        schema = head.schema
+        if schema is None:
+            schema = pa.schema([(name, pa.string()) for name in map(_clean, head.columns)])
+        import pyarrow.ipc
+        import pyarrow.parquet
+
+        try:
+            if self._format == "parquet":
+                self._writer = pyarrow.parquet.ParquetWriter(
+                    self._file, schema, compression=_compression(head.compression)
+                )
+            elif self._format == "arrows":
+                self._writer = pyarrow.ipc.new_stream(self._file, schema)
+            else:
+                if head.replaces_dictionaries:  # which a file of Arrow cannot do
+                    schema = pa.schema([_decoded(field) for field in schema], schema.metadata)
+                self._writer = pyarrow.ipc.new_file(self._file, schema)
+        except (pa.ArrowException, TypeError) as error:
+            raise UsageError(
+                f"{self._format.capitalize()} cannot have such columns: {_first_line(error)}"
+            ) from error
+        self._schema = schema
+
+    def write(self, block: Block, places: Sequence[int]) -> None:
+        if self._schema is None:
+            self._begin(_head_of(block))
+        assert self._schema is not None
+        _check_columns(block, self._schema.names)
+        if not places:
+            return
+        source = block.source if isinstance(block, Rows) else None
+        if source is None or isinstance(source, CsvText):
+            batches = [_from_records(list(records(block, places)), self._schema)]
+        else:
+            batches = _taken(source, places)
+        for batch in batches:
+            fitted = _fitted(batch, self._schema)
+            self._waiting.append(fitted)
+            self._bytes += fitted.nbytes
+            self._rows += fitted.num_rows
+        if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
+            self._write_group()
+
+    def _write_group(self) -> None:
+        table = self._pa.Table.from_batches(self._waiting, self._schema)
+        self._waiting, self._bytes, self._rows = [], 0, 0
+        try:
+            if self._format == "parquet":
+                self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+            else:
+                self._writer.write_table(table)
+        except self._pa.ArrowException as error:
+            raise InputError(f"rows that cannot be written: {_first_line(error)}") from error
+
+    def finish(self) -> None:
+        if self._schema is None:
+            self._begin(Head(()))
+        if self._waiting:
+            self._write_group()
+        self._writer.close()
+
+
+class _Spooled:
+    """Lines of JSON in a temporary file until their columns are known, then in a table."""
+
+    def __init__(self, path: Path, make: Callable[[Head], RowFile], format: str) -> None:
+        self._path = path
+        self._spool = path.open("w+b", _BLOCK)
+        self._lines = _JsonLines(self._spool)
+        self._make = make
+        self._typed = format not in DELIMITERS
+        self._types: dict[str, Any] = {}
+
+    def write(self, block: Block, places: Sequence[int]) -> None:
+        self._lines.write(block, places)
+        self._look_at(list(records(block, places)))
+
+    def _look_at(self, rows: list[Record]) -> None:
+        names = dict.fromkeys(name for row in rows for name in row)
+        if not self._typed:
+            self._types |= names
+            return
+        pa = arrow()
+        for name in names:
+            found = _type_of([row.get(name) for row in rows])
+            self._types[name] = _merged(self._types.get(name, pa.null()), found)
+
+    def finish(self) -> None:
+        names = tuple(self._types)
+        head = Head(names)
+        if self._typed:
+            pa = arrow()
+            fields = [(_clean(name), kind) for name, kind in self._types.items()]
+            head = Head(names, pa.schema(fields))
+        table = self._make(head)
+        self._spool.seek(0)
+        for block in json_blocks(iter(lambda: self._spool.read(_BLOCK), b""), "lines"):
+            assert isinstance(block, Lines)
+            filled = [i for i, line in enumerate(block.data.split(b"\n")) if line]
+            table.write(block, filled)
+        table.finish()
+        self._spool.close()
+        self._path.unlink()
+
+
+def _head_of(block: Block) -> Head:
+    """What a table says before its rows, by some of them."""
+    assert isinstance(block, Rows), "of lines of JSON the columns come from all of them"
+    if isinstance(block.source, CsvText):
+        return Head(block.columns, heading=block.source.heading, delimiter=block.source.delimiter)
+    if block.source is None:
+        return Head(block.columns)
+    return Head(tuple(block.source.schema.names), block.source.schema)
+
+
+def _check_columns(block: Block, columns: Sequence[str]) -> None:
+    """InputError if the rows of a table have other columns than those written before."""
+    if isinstance(block, Lines):
+        return
+    own = _head_of(block).columns
+    if differ := set(own) ^ set(columns):
+        raise InputError(
+            f"{block.name}: its columns are not those of the rows before: {min(differ)!r} is only "
+            f"in {'this one' if min(differ) in own else 'those'}"
+        )
+
+
+# Arrow
+
+
+def _from_records(rows: list[Record], schema: pa.Schema) -> pa.RecordBatch:
+    pa = arrow()
+    names = {_clean(name): name for row in rows for name in row}
+    arrays = []
+    for field in schema:
+        name = names.get(field.name, field.name)
+        arrays.append(_array([row.get(name) for row in rows], field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    pa = arrow()
+    try:
+        return pa.array(values, kind)
+    except (pa.ArrowException, TypeError, OverflowError, UnicodeError):
+        if pa.types.is_string(kind):
+            return pa.array([None if one is None else _cell(one) for one in values], kind)
+        if pa.types.is_floating(kind):  # integers that no float is
+            return pa.array([None if one is None else float(one) for one in values], kind)
+        return pa.array(_clean(values), kind)
+
+
+def _type_of(values: list[Any]) -> pa.DataType:
+    """The type of a column with such values of JSON: text where they have several."""
+    pa = arrow()
+    try:
+        return pa.array(values).type
+    except UnicodeError:
+        return _type_of(_clean(values))
+    except (pa.ArrowException, TypeError, OverflowError):
+        return pa.string()
+
+
+def _merged(kind: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """The type that holds the values of both: text where there is no other."""
+    pa = arrow()
+    if kind == other:
+        return kind
+    try:
+        schemas = [pa.schema([("", one)]) for one in (kind, other)]
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except (pa.ArrowException, TypeError):
+        return pa.string()
+
+
+def _compression(of_columns: Mapping[str, str]) -> str | dict[str, str]:
+    """What pyarrow takes for the compression of columns; its default where none is known."""
+    names = {name: name.lower() for name in of_columns.values()} | {"UNCOMPRESSED": "none"}
+    if len(found := {*of_columns.values()}) == 1:
+        return names[found.pop()]
+    return {path: names[name] for path, name in of_columns.items()} or "snappy"
+
+
+def _decoded(field: pa.Field) -> pa.Field:
+    """The column with values in place of a dictionary's numbers."""
+    kind = field.type
+    return field.with_type(kind.value_type) if arrow().types.is_dictionary(kind) else field
+
+
+def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with the types of a schema, and the columns in its order."""
+    pa = arrow()
+    if batch.schema.equals(schema):
+        return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+    try:
+        columns = [batch.column(field.name).cast(field.type) for field in schema]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+    except (pa.ArrowException, KeyError) as error:
+        raise InputError(f"rows of other types than those before: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,0 +1,470 @@
+"""The command dedup on tables of every format, directories of them, and text files."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from helpers import Command, text_families
+from oracles import jaccard, word_shingles
+
+Row = dict[str, Any]
+SURE = ("--recall", "0.9999")
+TEXTS = [*text_families(seed=8, families=12, copies=3, words=40, most_edits=7).values()]
+
+
+def decided(texts: list[str]) -> tuple[list[int], dict[int, tuple[int, float]]]:
+    """The oracle: the numbers of the kept texts; of each other, the kept one and the similarity."""
+    sets = [set(word_shingles(text, 3)) for text in texts]
+    kept: list[int] = []
+    dropped = {}
+    for number, own in enumerate(sets):
+        scores = [(jaccard(own, sets[other]), other) for other in kept]
+        best, other = max(scores, key=lambda one: (one[0], -one[1]), default=(0.0, -1))
+        if best >= 0.8:
+            dropped[number] = other, best
+        else:
+            kept.append(number)
+    return kept, dropped
+
+
+KEPT, GONE = decided(TEXTS)
+N = len(TEXTS)
+
+
+def whole_table() -> pa.Table:
+    """Columns of many types, with nulls."""
+    day = datetime.datetime(2024, 2, 29, 12, tzinfo=datetime.UTC)
+    columns = {
+        "cat": pa.array(["abc"[i % 3] if i % 5 else None for i in range(N)]).dictionary_encode(),
+        "id": pa.array(range(N), pa.int32()),
+        "text": pa.array(TEXTS, pa.large_string()),
+        "tags": [["x", None, str(i)] if i % 4 else None for i in range(N)],
+        "meta": [{"lang": "en", "score": i / 7} if i % 6 else None for i in range(N)],
+        "when": pa.array([day] * N, pa.timestamp("us", "UTC")),
+        "nanoseconds": pa.array(range(N), pa.timestamp("ns")),
+        "blob": [b"\xff\0%d" % i for i in range(N)],
+        "price": [Decimal("1.25") * i for i in range(N)],
+        "nothing": pa.nulls(N),
+    }
+    table = pa.table(columns).replace_schema_metadata({"made by": "someone"})
+    note = {b"note": b"of a field"}
+    return table.cast(table.schema.set(1, table.schema.field("id").with_metadata(note)))
+
+
+def write_stream(table: pa.Table, path: Path) -> None:
+    with pa.ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=10)
+
+
+WRITE: dict[str, Callable[[pa.Table, Path], None]] = {
+    "parquet": lambda table, path: pq.write_table(
+        table, path, compression={"text": "gzip", "id": "none"}, row_group_size=7
+    ),
+    "feather": lambda table, path: pyarrow.feather.write_feather(table, path),
+    "arrows": write_stream,
+}
+READ: dict[str, Callable[[Path], pa.Table]] = {
+    "parquet": pq.read_table,
+    "feather": lambda path: pa.ipc.open_file(path).read_all(),
+    "arrow": lambda path: pa.ipc.open_file(path).read_all(),
+    "arrows": lambda path: pa.ipc.open_stream(path).read_all(),
+}
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    return Command(tmp_path)
+
+
+def rows_in(path: Path) -> list[Row]:
+    """The rows of a file of any format, read by others."""
+    kind = path.suffix[1:]
+    if kind in READ:
+        rows: list[Row] = READ[kind](path).to_pylist()
+    elif kind in ("csv", "tsv"):
+        text = path.read_bytes().decode("utf-8-sig")
+        rows = [
+            *csv.DictReader(
+                io.StringIO(text, newline=""), dialect="excel" if kind == "csv" else "excel-tab"
+            )
+        ]
+    elif kind == "json":
+        rows = json.loads(path.read_bytes())
+    else:
+        rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+    return rows
+
+
+@pytest.mark.parametrize("kind", WRITE)
+def test_all_columns_come_through_with_types_order_nulls_and_metadata(
+    command: Command, kind: str
+) -> None:
+    table, name = whole_table(), f"in.{kind}"
+    WRITE[kind](table, command.directory / name)
+    out = command.directory / f"out.{kind}"
+    command.done("dedup", name, "-o", out, *SURE, "--dropped", "gone.jsonl")
+    found = READ[kind](out)
+    assert found.schema.equals(READ[kind](command.directory / name).schema, check_metadata=True)
+    assert found.equals(table.take(KEPT))
+    assert found.schema.metadata == table.schema.metadata
+    gone = rows_in(command.directory / "gone.jsonl")
+    assert [(one["key"], one["line"], one["kept"], one["similarity"]) for one in gone] == [
+        (str(number), number + 1, str(other), score) for number, (other, score) in GONE.items()
+    ]
+    assert 10 < len(GONE) < N - 10
+
+
+def test_parquet_keeps_the_compression_of_each_column(command: Command) -> None:
+    for name, compression in (("a", {"text": "gzip", "id": "none"}), ("b", "zstd")):
+        path = command.directory / f"{name}.parquet"
+        pq.write_table(whole_table(), path, compression=compression)
+        command.done("dedup", path, "-o", "out.parquet")
+        groups = [
+            pq.ParquetFile(one).metadata.row_group(0)
+            for one in (path, command.directory / "out.parquet")
+        ]
+        of_both = [
+            {
+                group.column(i).path_in_schema: group.column(i).compression
+                for i in range(group.num_columns)
+            }
+            for group in groups
+        ]
+        assert of_both[0] == of_both[1]
+
+
+def test_frames_of_pandas_and_polars_come_back(command: Command) -> None:
+    dates = pd.date_range("2024-01-01", periods=N, tz="Europe/Paris")
+    frame = pd.DataFrame(
+        {"id": range(N), "text": TEXTS, "cat": pd.Categorical(["a", "b"] * (N // 2))}, index=dates
+    )
+    frame.to_parquet(command.directory / "pandas.parquet")
+    command.done("dedup", "pandas.parquet", "-o", "out.parquet", *SURE)
+    found = pd.read_parquet(command.directory / "out.parquet")
+    pd.testing.assert_frame_equal(found, frame.iloc[KEPT], check_freq=False)
+    other = pl.DataFrame(
+        {"id": range(N), "text": TEXTS, "l": [[i, None] for i in range(N)]}
+    ).with_columns(
+        pl.col("id").cast(pl.Int16), c=pl.col("text").str.slice(0, 1).cast(pl.Categorical)
+    )
+    for kind in ("parquet", "arrow"):
+        name = f"polars.{kind}"
+        (other.write_parquet if kind == "parquet" else other.write_ipc)(command.directory / name)
+        command.done("dedup", name, "-o", f"out.{kind}", *SURE)
+        read = pl.read_parquet if kind == "parquet" else pl.read_ipc
+        back = read(command.directory / f"out.{kind}")
+        assert back.equals(other[KEPT])
+        assert back.schema == other.schema
+
+
+def test_rows_of_csv_stay_byte_for_byte(command: Command) -> None:
+    head = b'\xef\xbb\xbf"id",text,more\r\n'
+    rows = [
+        b'%d,"%s\n, ""quoted""",caf\xe9\r\n' % (i, text.encode()) for i, text in enumerate(TEXTS)
+    ]
+    (command.directory / "in.csv").write_bytes(
+        head + b"\r\n\r\n".join([b"".join(rows[:9]), b"".join(rows[9:])])
+    )
+    command.done("dedup", "in.csv", "-o", "out.csv", *SURE)
+    assert (command.directory / "out.csv").read_bytes() == head + b"".join(rows[i] for i in KEPT)
+    # Two files, the first without a newline at its end; standard output has the input's format.
+    (command.directory / "a.tsv").write_bytes(b"id\ttext\r\n1\tone two three\r\n2\tfour five six")
+    (command.directory / "b.tsv").write_bytes(b"id\ttext\n3\tONE two three\n4\tseven eight nine\n")
+    out = command.done("dedup", "a.tsv", "b.tsv").out
+    assert (
+        out.encode() == b"id\ttext\r\n1\tone two three\r\n2\tfour five six\r\n4\tseven eight nine\n"
+    )
+    from_stdin = command.done(
+        "dedup", "-", "--format", "tsv", stdin="id\ttext\n1\ta b c\n2\ta b c\n"
+    )
+    assert from_stdin.out == "id\ttext\n1\ta b c\n"
+
+
+@pytest.mark.parametrize("source", ["parquet", "arrows", "csv", "tsv", "jsonl", "json"])
+@pytest.mark.parametrize("target", ["parquet", "arrow", "arrows", "csv", "tsv", "jsonl", "json"])
+def test_any_format_goes_into_any_other(command: Command, source: str, target: str) -> None:
+    strings = [{"id": f"k{i}", "text": text, "more": 'x"\u00e9,\n'} for i, text in enumerate(TEXTS)]
+    path = command.directory / f"in.{source}"
+    if source in WRITE:
+        WRITE[source](
+            pa.Table.from_pylist(strings), path
+        ) if source == "arrows" else pq.write_table(pa.Table.from_pylist(strings), path)
+    elif source in ("csv", "tsv"):
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(
+                file, [*strings[0]], dialect="excel" if source == "csv" else "excel-tab"
+            )
+            writer.writeheader()
+            writer.writerows(strings)
+    elif source == "json":
+        path.write_text(json.dumps(strings, indent=2))
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in strings))
+    command.done("dedup", path.name, "-o", f"out.{target}", *SURE)
+    assert rows_in(command.directory / f"out.{target}") == [strings[i] for i in KEPT]
+
+
+def test_values_that_a_format_has_not_are_as_in_metadata(command: Command) -> None:
+    pq.write_table(whole_table(), command.directory / "in.parquet")
+    command.done("dedup", "in.parquet", "-o", "out.jsonl", *SURE)
+    command.done("dedup", "in.parquet", "-o", "out.csv", *SURE)
+    row = next(
+        one for one in rows_in(command.directory / "out.jsonl") if one["meta"] and one["tags"]
+    )
+    number = row["id"]
+    assert row["tags"] == ["x", None, str(number)]
+    assert row["meta"] == {"lang": "en", "score": number / 7}
+    assert (row["when"], row["nothing"]) == ("2024-02-29T12:00:00+00:00", None)
+    cells = next(one for one in rows_in(command.directory / "out.csv") if one["id"] == str(number))
+    assert (json.loads(cells["tags"]), cells["when"], cells["nothing"]) == (
+        row["tags"],
+        row["when"],
+        "",
+    )
+    assert (json.loads(cells["meta"]), cells["blob"]) == (row["meta"], row["blob"])
+
+
+def test_lines_get_columns_that_hold_all_of_their_values(command: Command) -> None:
+    """Also those that only the last line has, and those of several types as text."""
+    rows: list[Row] = [
+        {"id": 1, "text": "one two three", "n": 1, "mixed": 1, "deep": {"a": 1}, "big": 1},
+        {
+            "id": 2,
+            "text": "four five six",
+            "n": 2.5,
+            "mixed": "x",
+            "deep": {"b": ["y"]},
+            "big": 1 << 80,
+        },
+        {"text": "seven eight \ud800nine", "mixed": [1], "late": True},
+    ]
+    (command.directory / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command.done("dedup", "in.jsonl", "-o", "out.parquet")
+    found = pq.read_table(command.directory / "out.parquet").to_pylist()
+    assert [one["mixed"] for one in found] == ["1", "x", "[1]"]
+    assert [one["n"] for one in found] == [1.0, 2.5, None]
+    assert [one["deep"] for one in found] == [{"a": 1, "b": None}, {"a": None, "b": ["y"]}, None]
+    assert [one["late"] for one in found] == [None, None, True]
+    assert [one["big"] for one in found] == ["1", str(1 << 80), None]
+    assert found[2]["text"] == "seven eight \ufffdnine"
+    command.done("dedup", "in.jsonl", "-o", "out.csv")
+    assert [one["late"] for one in rows_in(command.directory / "out.csv")] == ["", "", "true"]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet", "arrow"])
+def test_what_is_dropped_is_listed_in_any_format(command: Command, kind: str) -> None:
+    lines = "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(TEXTS))
+    command.done("dedup", "-", "-o", "out", "--dropped", f"gone.{kind}", *SURE, stdin=lines)
+    found = rows_in(command.directory / f"gone.{kind}")
+    assert [(int(one["key"]), int(one["kept"]), float(one["similarity"])) for one in found] == [
+        (number, other, score) for number, (other, score) in GONE.items()
+    ]
+    assert {str(one["exact"]).lower() for one in found} == {"true"}
+    assert {(one["file"], int(one["line"]) - int(one["key"])) for one in found} == {("-", 1)}
+
+
+# directories
+
+
+def shards(directory: Path) -> dict[str, list[int]]:
+    """Tables of several formats, with the numbers of the texts in each."""
+    names = {
+        "a.parquet": range(20),
+        "b.csv": range(20, 34),
+        "deep/c.jsonl.gz": range(34, N),
+        "empty.parquet": range(0),
+    }
+    data = directory / "data"
+    (data / "deep").mkdir(parents=True)
+    for name, numbers in names.items():
+        frame = pl.DataFrame(
+            {"id": [*numbers], "text": [TEXTS[i] for i in numbers]},
+            {"id": pl.Int64, "text": pl.String},
+        )
+        if name.endswith(".parquet"):
+            frame.write_parquet(data / name)
+        elif name.endswith(".csv"):
+            frame.write_csv(data / name)
+        else:
+            import gzip
+
+            (data / name).write_bytes(gzip.compress(frame.write_ndjson().encode()))
+    (data / "README.md").write_text("# Data")
+    return {name: [*numbers] for name, numbers in names.items()}
+
+
+def test_a_directory_becomes_one_with_files_of_the_same_names(command: Command) -> None:
+    numbers = shards(command.directory)
+    command.done("dedup", "data", "-o", "out", *SURE)
+    out = command.directory / "out"
+    assert {
+        str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()
+    } == numbers.keys()
+    import gzip
+
+    found = {
+        "a.parquet": pl.read_parquet(out / "a.parquet")["id"].to_list(),
+        "b.csv": pl.read_csv(out / "b.csv")["id"].to_list(),
+        "deep/c.jsonl.gz": [
+            json.loads(line)["id"]
+            for line in gzip.decompress((out / "deep/c.jsonl.gz").read_bytes()).splitlines()
+        ],
+        "empty.parquet": pl.read_parquet(out / "empty.parquet")["id"].to_list(),
+    }
+    in_order = [i for name in sorted(numbers) for i in numbers[name]]
+    kept, _ = decided([TEXTS[i] for i in in_order])
+    all_kept = {in_order[i] for i in kept}
+    assert found == {name: [i for i in own if i in all_kept] for name, own in numbers.items()}
+    assert pl.read_parquet(out / "empty.parquet").schema == {"id": pl.Int64, "text": pl.String}
+    # All of it, of different kinds, as lines of JSON.
+    command.done("dedup", "data", "-o", "all.jsonl", *SURE)
+    rows = rows_in(command.directory / "all.jsonl")
+    assert [int(row["id"]) for row in rows] == [in_order[i] for i in kept]
+    reason = command.fails("dedup", "data", "-o", "all.parquet", status=2)
+    assert "data/b.csv are of different kinds" in reason
+    (command.directory / "other").mkdir()
+    (command.directory / "other" / "a.parquet").write_bytes((out / "a.parquet").read_bytes())
+    reason = command.fails("dedup", "data/a.parquet", "other/a.parquet", "-o", "two/", status=2)
+    assert reason == "data/a.parquet and other/a.parquet would both go to two/a.parquet"
+    assert "data/a.parquet is the same file as data/a.parquet" in command.fails(
+        "dedup", "data", "-o", "data/", status=2
+    )
+    assert not (command.directory / "two").exists()
+
+
+def test_tables_with_other_columns_or_types_are_told_before_anything_is_written(
+    command: Command,
+) -> None:
+    def parquet(name: str, **columns: Any) -> None:
+        pq.write_table(
+            pa.table({"id": [1], "text": ["a b c"], **columns}), command.directory / name
+        )
+
+    parquet("a.parquet", n=pa.array([1]))
+    parquet("b.parquet", n=pa.array(["x"]))
+    parquet("c.parquet", m=pa.array([1]))
+    parquet("d.parquet", n=pa.nulls(1))
+    (command.directory / "x.csv").write_text("id,body\n1,a\n")
+    before = {path.name for path in command.directory.iterdir()}
+    told = command.fails("dedup", "a.parquet", "b.parquet", "-o", "out.parquet")
+    assert told.startswith("b.parquet: column 'n' is string, and int64 in a.parquet")
+    told = command.fails("dedup", "a.parquet", "c.parquet", "-o", "out.parquet")
+    assert told.startswith(
+        "c.parquet: its columns are not those of a.parquet: it has no 'n' and it has also 'm'"
+    )
+    told = command.fails("dedup", "x.csv", "-o", "out.csv")
+    assert told == "x.csv: no field 'text': name it with --text-field (the columns are id, body)"
+    assert {path.name for path in command.directory.iterdir()} == before
+    # A column without values takes the type of the others.
+    pq.write_table(
+        pa.table({"n": pa.nulls(1), "id": [2], "text": ["d e f"]}), command.directory / "d.parquet"
+    )
+    command.done("dedup", "d.parquet", "a.parquet", "-o", "out.parquet")
+    assert pq.read_table(command.directory / "out.parquet").to_pydict() == {
+        "n": [None, 1],
+        "id": [2, 1],
+        "text": ["d e f", "a b c"],
+    }
+    command.done("dedup", "a.parquet", "b.parquet", "c.parquet", "-o", "out.jsonl")
+
+
+def test_bad_input_is_one_line_and_leaves_nothing(command: Command) -> None:
+    command.done("add", "-", stdin='{"id": 1, "text": "a b c"}')
+    (command.directory / "in.jsonl").write_text('{"id": 1, "text": "a b c"}\n')
+    (command.directory / "bad.parquet").write_bytes(b"PAR1 and no more")
+    (command.directory / "notes").mkdir()
+    before = {path.name for path in command.directory.iterdir()}
+
+    def told(*arguments: str, status: int = 2) -> str:
+        reason = command.fails("dedup", *arguments, status=status)
+        assert {path.name for path in command.directory.iterdir()} == before
+        return reason
+
+    assert told("lsh.db", "-o", "out.jsonl").startswith("lsh.db is a database: dedup reads tables")
+    assert (
+        told("in.jsonl", "-o", "lsh.db")
+        == "lsh.db is a database, and would be lost: name another file"
+    )
+    assert "not Parquet, or damaged" in told("bad.parquet", "-o", "out.parquet", status=1)
+    assert "leave out the last suffix" in told("in.jsonl", "-o", "out.parquet.gz")
+    assert told("notes", "-o", "out/", status=1).startswith("notes: no table in it")
+    assert told("-", "-o", "out/") == "standard input has no name for a file in out/"
+    assert "--null is for files" in told("in.jsonl", "-0")
+    assert "--format xml is not auto" in told("in.jsonl", "--format", "xml")
+
+
+def test_empty_tables_and_rows_without_a_key_or_a_text(command: Command) -> None:
+    schema = pa.schema([("id", pa.int64()), ("text", pa.string()), ("n", pa.float32())])
+    pq.write_table(schema.empty_table(), command.directory / "empty.parquet")
+    (command.directory / "empty.csv").write_text("id,text\r\n")
+    (command.directory / "empty.jsonl").write_text("")
+    for kind in ("parquet", "csv", "jsonl"):
+        command.done(
+            "dedup", f"empty.{kind}", "-o", f"out.{kind}", says="kept 0, dropped 0, failed 0\n"
+        )
+    assert pq.read_table(command.directory / "out.parquet").schema == schema
+    assert (command.directory / "out.csv").read_bytes() == b"id,text\r\n"
+    rows = {"id": [1, None, 3], "text": ["a b c", "d e f", None]}
+    pq.write_table(pa.table(rows), command.directory / "in.parquet")
+    result = command("dedup", "in.parquet", "-o", "out.parquet")
+    assert (result.status, result.err.splitlines()) == (
+        1,
+        ["lshdb: in.parquet:3: field 'text' is null, not a string", "kept 2, dropped 0, failed 1"],
+    )
+    assert pq.read_table(command.directory / "out.parquet")["id"].to_pylist() == [1, None]
+
+
+def test_a_failed_run_with_a_database_leaves_a_table_of_what_that_has(command: Command) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    pq.write_table(whole_table(), command.directory / "in.parquet")
+    result = command(
+        "dedup", "in.parquet", "-d", "seen.db", "-o", "out.parquet", "--dropped", "/dev/full"
+    )
+    assert result.status == 1
+    assert "the lines kept so far, now in the database" in result.err
+    (left,) = command.directory.glob("out.parquet.*.partial")
+    assert sorted(map(str, pq.read_table(left)["id"].to_pylist())) == command.keys("seen.db")
+
+
+# text files
+
+
+def test_a_directory_of_texts_prints_the_duplicates_and_deletes_nothing(command: Command) -> None:
+    notes = command.directory / "notes"
+    (notes / "deep").mkdir(parents=True)
+    names = [f"notes/{'deep/' if i % 2 else ''}{i:02d} x.txt" for i in range(N)]
+    for name, text in zip(names, TEXTS, strict=True):
+        (command.directory / name).write_text(text)
+    (notes / "picture").write_bytes(b"\0")
+    order = sorted(range(N), key=lambda i: names[i])
+    kept, gone = decided([TEXTS[i] for i in order])
+    expected = {names[order[i]]: names[order[other]] for i, (other, _) in gone.items()}
+    found = command.done("dedup", "notes", "--json", *SURE)
+    assert {one["key"]: one["kept"] for one in found.records} == expected
+    assert json.loads(found.err.splitlines()[0])["kept"] == len(kept)
+    shown = command.done("dedup", "notes", *SURE)
+    assert [line.split("\t")[2:] for line in shown.lines] == [
+        list(pair) for pair in expected.items()
+    ]
+    assert shown.err == f"kept {len(kept)}, dropped {len(gone)}, failed 0\npassed over: 1 binary\n"
+    listed = command.done("dedup", "-0", "notes", *SURE).out
+    assert listed.split("\0") == [*expected, ""]
+    assert len(list(notes.rglob("*.txt"))) == N
+    (command.directory / "a.md").write_text(TEXTS[0])
+    one_by_one = command.done("dedup", "--format", "text", "a.md", names[0])
+    assert one_by_one.lines == [f"1.000000\tidentical\t{names[0]}\ta.md"]
+    assert "no -o" in command.fails("dedup", "notes", "--format", "text", "-o", "x", status=2)
