@@ -6,7 +6,9 @@ In: requests. Out: pages that only read. Needs the extra `web`.
     serving    `lshdb serve`: Datasette for one file, for this machine only
     guarding   who may ask, under which host names; what browsers may do with the answers
     answering  a request to a response; views what each page shows; rendering its HTML
+    surveys    all clusters and all pairs, as columns; listing filters and sorts them
     results    results that take long, kept for each state of the file
+    pasted     the texts that visitors pasted, under names for addresses
     drawing    the numbers behind the pictures
 
 Doors: serving.

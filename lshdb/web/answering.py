@@ -48,6 +48,14 @@ async def answer(request: Request, datasette: Datasette) -> Response:
             attached = await _attached(request, datasette, route)
             database = attached.name
             page = await _page(request, datasette, attached, name)
+            if page.redirect is not None:
+                name, query = page.redirect
+                address = Links(datasette, database).page(name, **query)
+                # 303: what is posted is not posted again by Back and Reload.
+                return Response("", status=303, headers=HEADERS | {"location": address})
+            if page.download is not None:
+                kind, text = page.download
+                return Response(text, headers=HEADERS, content_type=kind)
         else:
             await datasette.ensure_permissions(request.actor, ["view-instance"])
             _check_method(request, datasette, posted=False)
@@ -95,9 +103,9 @@ async def _page(request: Request, datasette: Datasette, attached: Attached, name
 
     def run() -> Page:
         path = Path(attached.path)
-        with views.opened(path) as database:
+        with views.opened(path) as (database, store):
             _check_is_as_before(path)
-            return make(views.Visit(database, attached.name, arguments, posted))
+            return make(views.Visit(database, store, attached.name, arguments, posted))
 
     try:
         # Not in Datasette's own threads, which run SQL with a time limit.
@@ -185,7 +193,8 @@ async def _index(request: Request, datasette: Datasette) -> Page:
 
 def _is_ours(path: Path) -> bool:
     try:
-        views.opened(path).close()
+        with views.opened(path):
+            pass
     except lshdb.NotADatabase:
         return False
     except lshdb.StoreError:

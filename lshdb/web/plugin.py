@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _KEYED: Final = frozenset(["documents", "bucket_members"])
 """The table and the view that have a column `key`."""
+_LONGEST_CELL: Final = 160
+"""Characters that Datasette's pages show of a content; the document's own page has all of it."""
 
 
 @hookimpl
@@ -82,10 +84,12 @@ def database_actions(datasette: Datasette, database: str) -> list[dict[str, str]
 def render_cell(
     value: object, column: str, table: str | None, database: str, datasette: Datasette
 ) -> Markup | None:
-    """Make a document's key in Datasette's tables a link to its page."""
-    if column != "key" or table not in _KEYED or not isinstance(value, str):
+    """Make a document's key in Datasette's tables a link to its page, and show long texts cut."""
+    if table not in _KEYED or not isinstance(value, str) or not _is_ours(datasette, database):
         return None
-    if not _is_ours(datasette, database):
+    if column in ("content", "metadata") and len(value) > _LONGEST_CELL:
+        return Markup("{}\N{HORIZONTAL ELLIPSIS}").format(escaped(value[:_LONGEST_CELL]))
+    if column != "key":
         return None
     link = Links(datasette, database).document(value)
     return Markup('<a href="{}"><bdi>{}</bdi></a>').format(link, escaped(value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -31,6 +31,8 @@ HEADERS: Final = {
 
 _LONGEST_KEY: Final = 120
 """Characters shown of a key, but for the heading of its own page."""
+_EXCERPT: Final = 300
+"""Characters shown of a passage."""
 _INVISIBLE: Final = re.compile(
     # Controls but for tab and line ends, and what changes the direction of the text behind it.
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
@@ -46,12 +48,16 @@ class Page:
         title: what it is of, for the window and the heading; user text as it is.
         told: what the template tells.
         status: of the response.
+        redirect: the name of another page and its query, to be shown instead.
+        download: the type of a file and its text, to be given instead.
     """
 
     template: str
     title: str
     told: dict[str, Any] = field(default_factory=dict)
     status: int = 200
+    redirect: tuple[str, Mapping[str, str]] | None = None
+    download: tuple[str, str] | None = None
 
 
 class Links:
@@ -74,9 +80,9 @@ class Links:
         """The page of a document."""
         return self.page("document", key=key)
 
-    def compare(self, a: str | None, b: str) -> str:
-        """Two documents side by side; without `a`, one of them with what is posted."""
-        return self.page("compare", a=a, b=b)
+    def compare(self, a: str, b: str, /, **query: object) -> str:
+        """Two documents side by side."""
+        return self.page("compare", a=a, b=b, **query)
 
     def table(self, table: str, **query: object) -> str:
         """Datasette's own page of a table or view, with rows for which columns have values."""
@@ -117,6 +123,10 @@ def _environment() -> jinja2.Environment:
         "visible": visible,
         "number": lambda value: f"{value:,}",
         "share": share,
+        "sentence": sentence,
+        "behind": behind,
+        "excerpt": lambda text: shortened(text, _EXCERPT),
+        "bar": lambda value: round(100 * value, 1),
         "percent": lambda value: f"{min(value, 0.999) if value < 1 else value:.1%}",
     }
     return environment
@@ -138,6 +148,24 @@ def share(value: float) -> str:
     ('1.0000', '0.9999', '0.5000')
     """
     return f"{min(value, 0.9999) if value < 1 else value:.4f}"
+
+
+def sentence(text: str) -> str:
+    """A message as a sentence.
+
+    >>> sentence("no document has the key 'a'")
+    "No document has the key 'a'."
+    """
+    text = escaped(text)
+    end = "" if text.endswith((".", "?", "!")) else "."
+    return f"{text[:1].upper()}{text[1:]}{end}"
+
+
+def behind(key: str, prefix: str) -> str:
+    """A key as it is shown where its first directories were shown already."""
+    if prefix and key.startswith(prefix):
+        return f"\N{HORIZONTAL ELLIPSIS}/{_short(key[len(prefix) :])}"
+    return _short(key)
 
 
 def shortened(text: str, most: int) -> str:

@@ -15,6 +15,8 @@ from lshdb.errors import Cut, limits_noted
 
 _AT_ONCE: Final = 2
 """Results that are made at once; others wait."""
+_KEPT: Final = 8
+"""Results kept: those of large files may take 100 MB each."""
 _TICK: Final = 50_000_000
 """Nanoseconds within which two writes may leave the same time at a file, with room to spare."""
 
@@ -77,7 +79,9 @@ class Results:
             Whatever `make` raised; the next call makes it again.
         """
         with self._lock:
-            made = self._made.get(name)
+            made = self._made.pop(name, None)
+            if made is not None:
+                self._made[name] = made  # the newest is the last
             if made is not None and made.state == state:
                 return made
             future = self._being_made.get(name)
@@ -106,6 +110,9 @@ class Results:
         else:
             result = Result(value, tuple(notes), state)
             with self._lock:
+                self._made.pop(name, None)
                 self._made[name] = result
+                if len(self._made) > _KEPT:
+                    del self._made[next(iter(self._made))]
                 del self._being_made[name]
             future.set_result(result)

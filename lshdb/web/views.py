@@ -2,28 +2,64 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted
-from lshdb.model import Bucket, Cluster, Comparison, Content, Document, Element
+from lshdb.model import Bucket, Comparison, Content, Document, Element
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.store.store import Store
+from lshdb.web import pasted
 from lshdb.web.drawing import bars, s_curve
+from lshdb.web.listing import (
+    SORTS_OF_CLUSTERS,
+    SORTS_OF_PAIRS,
+    Filters,
+    Verdicts,
+    chosen_clusters,
+    chosen_pairs,
+    common_path,
+    facet_links,
+    place_of_key,
+)
 from lshdb.web.rendering import Page, pieces, shortened
 from lshdb.web.results import Results, state_of
+from lshdb.web.surveys import (
+    BEST_PAIRS,
+    ClusterSurvey,
+    PairSurvey,
+    survey_clusters,
+    survey_pairs,
+)
 
 TIMEOUT: Final = 5.0
 """Seconds that a page waits for a file that is locked."""
 LONGEST_QUERY: Final = 200_000
 """Characters of a text that is pasted."""
 _MATCHES: Final = 50
+"""Matches on a page."""
+_MOST_PAGES: Final = 200
+_SOURCES: Final = 20
+"""Documents that share passages with one, on its page."""
+_ASKED: Final = ("threshold", "containment", "exhaustive")
+"""What is asked of a pasted text."""
+_LONGEST_FIELD: Final = 500
+"""Characters shown of a field of metadata."""
+_PAIRS: Final = 50
+"""Pairs on a page."""
+_MOST_ROWS: Final = 500_000
+"""Rows of a file to download: some 50 MB."""
 _BUCKETS: Final = 10
 _CLUSTERS: Final = 20
 """Clusters on a page."""
@@ -51,6 +87,7 @@ class Visit:
     """One request: the open database, and what is asked of it."""
 
     database: Database
+    store: Store
     name: str
     arguments: Mapping[str, str]
     posted: Mapping[str, str] | None
@@ -65,13 +102,16 @@ class Visit:
         return self.arguments[name]
 
 
-def opened(path: Path) -> Database:
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[Database, Store]]:
     """A file opened read-only for the system as well: pages cannot change it, whatever they do."""
-    return Database(Store.open(path, "read", TIMEOUT, sealed=True))
+    store = Store.open(path, "read", TIMEOUT, sealed=True)
+    with Database(store) as database:
+        yield database, store
 
 
 def _lasting(
-    visit: Visit, what: str, make: Callable[[Database], _T], told: dict[str, Any]
+    visit: Visit, what: Hashable, make: Callable[[Database, Store], _T], told: dict[str, Any]
 ) -> _T | None:
     """What takes long, made with a handle of its own; None while it is made for the first time.
 
@@ -80,14 +120,14 @@ def _lasting(
     path = visit.database.path
 
     def run() -> _T:
-        with opened(path) as database:
-            return make(database)
+        with opened(path) as (database, store):
+            return make(database, store)
 
     state = state_of(path)
     found = _results.get((path, what), state, run, _WAIT)
     told["refresh"] = found is None
-    told["notes"] = () if found is None else found.notes
-    told["outdated"] = found is not None and found.state != state
+    told["notes"] = (*told.get("notes", ()), *(() if found is None else found.notes))
+    told["outdated"] = told.get("outdated", False) or (found is not None and found.state != state)
     return None if found is None else found.value
 
 
@@ -109,7 +149,7 @@ def overview(visit: Visit) -> Page:
     return Page("overview", visit.name, told)
 
 
-def _bucket_sizes(database: Database) -> tuple[dict[int, int], list[Bucket]]:
+def _bucket_sizes(database: Database, _: Store) -> tuple[dict[int, int], list[Bucket]]:
     return database.buckets_of_size(), database.buckets(_BUCKETS)
 
 
@@ -120,25 +160,61 @@ def document(visit: Visit) -> Page:
     """One document with its near duplicates."""
     database, key = visit.database, visit.required("key")
     stored = database.get(key)
-    least = _threshold(visit, visit.arguments)
-    with limits_noted() as notes:
-        matches = database.query(key=key, top=_MATCHES, threshold=least)
     content = stored.content
     distinct = None
     if content is not None and len(content) <= _COUNTED:
         distinct = database.count_distinct(stored)
     told = {
         "stored": stored,
+        "settings": database.settings,
+        "fields": {name: _field(value) for name, value in (stored.metadata or {}).items()},
         "distinct": distinct,
         "buckets": database.buckets_of(key),
-        "matches": matches,
-        "least": least,
-        "recall": _recall_below(database, least),
-        "most": _MATCHES,
-        "notes": notes,
+        "verdicts": Verdicts(database.decisions()),
+        "passages": None,
         **_shown(content),
     }
+    with limits_noted() as notes:
+        told |= _matches(visit, visit.arguments, key=key)
+        if database.settings.passages:
+            told["passages"] = database.passages(key=key, top=_SOURCES)
+            told["unit"] = told["passages"].unit
+    told["notes"] = notes
     return Page("document", key, told)
+
+
+def _field(value: object) -> str:
+    """A value of metadata, as text."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return shortened(text, _LONGEST_FIELD)
+
+
+def _matches(
+    visit: Visit, given: Mapping[str, str], content: Content | None = None, key: str | None = None
+) -> dict[str, Any]:
+    """The documents similar to one, some on each page, and how they were found."""
+    database = visit.database
+    least, contained = _threshold(visit, given), "containment" in given
+    exhaustive = "exhaustive" in given
+    page = min(_natural(visit.arguments.get("page", "1"), "page"), _MOST_PAGES)
+    found = database.query(
+        content,
+        key=key,
+        top=page * _MATCHES + 1,
+        threshold=least,
+        containment=contained,
+        exhaustive=exhaustive,
+    )
+    return {
+        "matches": found[(page - 1) * _MATCHES : page * _MATCHES],
+        "page_number": page,
+        "first": (page - 1) * _MATCHES + 1,
+        "more": len(found) > page * _MATCHES and page < _MOST_PAGES,
+        "least": least,
+        "exhaustive": exhaustive,
+        "containment": contained,
+        "recall": candidate_probability(least, database.settings.construction) or 0.0,
+    }
 
 
 def _threshold(visit: Visit, given: Mapping[str, str]) -> float:
@@ -148,14 +224,7 @@ def _threshold(visit: Visit, given: Mapping[str, str]) -> float:
     try:
         return float(text)
     except ValueError as error:
-        raise lshdb.UsageError(f"the least similarity {text!r} is not a number") from error
-
-
-def _recall_below(database: Database, least: float) -> float | None:
-    """The share of documents at this similarity that the index finds, if it is made for more."""
-    if least >= database.settings.threshold:
-        return None
-    return candidate_probability(least, database.settings.construction)
+        raise lshdb.UsageError(f"the minimum similarity {text!r} is not a number") from error
 
 
 def _shown(content: str | tuple[Element, ...] | None) -> dict[str, Any]:
@@ -176,17 +245,20 @@ def _shown(content: str | tuple[Element, ...] | None) -> dict[str, Any]:
 def compare(visit: Visit) -> Page:
     """Two documents side by side."""
     b = visit.required("b")
-    if visit.posted is None:
+    name = visit.arguments.get("pasted")
+    if name is None:
         a: str | Document = visit.required("a")
-        name = visit.required("a")
+        title = visit.required("a")
+    elif (text := pasted.kept(name)) is None:
+        raise lshdb.KeyNotFound("the text of this address is not kept any more: paste it again")
     else:
-        name = "the text given"
-        a = Document(name, _pasted(visit, visit.posted))
+        title = "the text given"
+        a = Document(title, _content_of(visit, text))
     with limits_noted() as notes:
         compared = visit.database.compare(a, b)
     told: dict[str, Any] = {
         "compared": compared,
-        "given": visit.posted is not None,
+        "given": name is not None,
         "notes": notes,
         "most": _TEXT,
         "most_elements": _ELEMENTS,
@@ -198,7 +270,7 @@ def compare(visit: Visit) -> Page:
         told["shared"] = compared.shared_elements
         told["only_a"] = [each for each in compared.a_content if each not in shared]
         told["only_b"] = [each for each in compared.b_content if each not in shared]
-    return Page("compare", f"{name} and {b}", told)
+    return Page("compare", f"{title} and {b}", told)
 
 
 def _side_by_side(compared: Comparison, a: str, b: str) -> dict[str, Any]:
@@ -220,39 +292,173 @@ def _side_by_side(compared: Comparison, a: str, b: str) -> dict[str, Any]:
     }
 
 
-# clusters
-
-
-def _all_clusters(database: Database) -> list[Cluster]:
-    """All clusters, those of the most documents first."""
-    return sorted(database.clusters(), key=lambda cluster: -len(cluster.members))
+# clusters and pairs
 
 
 def clusters(visit: Visit) -> Page:
-    """The groups of similar documents, some on each page."""
-    told: dict[str, Any] = {"clusters": None, "preview": _PREVIEW}
-    found = _lasting(visit, "clusters", _all_clusters, told)
-    if found is not None:
-        told["clusters"], told["paging"] = _some(visit, found, _CLUSTERS)
-        told["documents"] = sum(len(cluster.members) for cluster in found)
-        told["settings"] = visit.database.settings
-    return Page("clusters", f"Clusters of {visit.name}", told)
+    """The groups of similar documents, filtered and sorted, some on each page."""
+    asked = Filters.of(visit.arguments)
+    told: dict[str, Any] = {"survey": None, "asked": asked, "sorts": SORTS_OF_CLUSTERS}
+    page = Page("clusters", f"Clusters of {visit.name}", told)
+    survey = _cluster_survey(visit, asked, told)
+    if survey is None:
+        return page
+    verdicts = told["verdicts"] = Verdicts(visit.database.decisions())
+    places = chosen_clusters(survey, asked, verdicts)
+    if (form := visit.arguments.get("format")) is not None:
+        return replace(page, download=_download(form, _cluster_rows(survey, places, verdicts)))
+    some, told["paging"] = _some(visit, list(enumerate(places, 1)), _CLUSTERS)
+    told["survey"] = survey
+    told["clusters"] = [
+        (number, survey.clusters[place], common_path(survey.clusters[place].members))
+        for number, place in some
+    ]
+    told["facets"] = facet_links(survey.facets)
+    told["superfluous"] = survey.superfluous()
+    told["settings"] = visit.database.settings
+    told["preview"] = _PREVIEW
+    told["decided"] = sum(verdicts.of_cluster(one) for one in survey.clusters) if verdicts else 0
+    return page
+
+
+def _cluster_survey(visit: Visit, asked: Filters, told: dict[str, Any]) -> ClusterSurvey | None:
+    threshold = asked.number("threshold")
+    keep: Any = asked.keep or "first"
+    star = bool(asked.star)
+
+    def make(database: Database, store: Store) -> ClusterSurvey:
+        return survey_clusters(database, store, threshold, keep, star)
+
+    return _lasting(visit, ("clusters", threshold, keep, star), make, told)
 
 
 def cluster(visit: Visit) -> Page:
-    """The members of one cluster, some on each page."""
-    number = _natural(visit.required("number"), "number")
-    told: dict[str, Any] = {"cluster": None}
-    found = _lasting(visit, "clusters", _all_clusters, told)
-    if found is not None:
-        one = next((each for each in found if each.cluster == number), None)
-        if one is None:
-            raise lshdb.KeyNotFound(f"there is no cluster {number:,}")
-        told["cluster"] = one
-        members = list(zip(one.members, one.similarities, one.identical, strict=True))
-        told["members"], told["paging"] = _some(visit, members, _MEMBERS)
-        told["threshold"] = visit.database.settings.threshold
-    return Page("cluster", f"Cluster {number:,} of {visit.name}", told)
+    """The members of one cluster, some on each page; any of them names it."""
+    asked, key = Filters.of(visit.arguments), visit.required("key")
+    visit.database.get(key)
+    told: dict[str, Any] = {"cluster": None, "asked": asked}
+    survey = _cluster_survey(visit, asked, told)
+    if survey is None:
+        return Page("cluster", f"A cluster of {visit.name}", told)
+    verdicts = told["verdicts"] = Verdicts(visit.database.decisions())
+    places = chosen_clusters(survey, asked, verdicts)
+    place = place_of_key(survey, key)
+    told |= _neighbours(places, place, lambda other: survey.clusters[other].keep)
+    one = told["cluster"] = survey.clusters[place]
+    begin = int(survey.begins[place])
+    own = survey.lengths[begin : begin + len(one.members)].tolist()
+    members = zip(one.members, one.similarities, one.identical, own, strict=True)
+    # The kept one first, then those that are nearest to it.
+    ordered = sorted(members, key=lambda each: (each[0] != one.keep, -each[1]))
+    told["members"], told["paging"] = _some(visit, ordered, _MEMBERS)
+    told["prefix"] = common_path(one.members)
+    own_threshold = visit.database.settings.threshold
+    told["threshold"] = asked.number("threshold") or own_threshold
+    return Page("cluster", f"A cluster of {visit.name}", told)
+
+
+def pairs(visit: Visit) -> Page:
+    """The pairs of similar documents, filtered and sorted, some on each page."""
+    asked = Filters.of(visit.arguments)
+    told: dict[str, Any] = {"survey": None, "asked": asked, "sorts": SORTS_OF_PAIRS}
+    page = Page("pairs", f"Pairs of {visit.name}", told)
+    survey = _pair_survey(visit, asked, told)
+    if survey is None:
+        return page
+    verdicts = told["verdicts"] = Verdicts(visit.database.decisions())
+    places = chosen_pairs(survey, asked, verdicts)
+    if (form := visit.arguments.get("format")) is not None:
+        return replace(page, download=_download(form, _pair_rows(survey, places, verdicts)))
+    some, told["paging"] = _some(visit, list(enumerate(places, 1)), _PAIRS)
+    told["survey"] = survey
+    told["pairs"] = [
+        (
+            number,
+            survey.a[place],
+            survey.b[place],
+            float(survey.similarities[place]),
+            bool(survey.identical[place]),
+            common_path([survey.a[place], survey.b[place]]),
+        )
+        for number, place in some
+    ]
+    told["facets"] = facet_links(survey.facets)
+    told["settings"] = visit.database.settings
+    told["best"] = BEST_PAIRS
+    return page
+
+
+def _pair_survey(visit: Visit, asked: Filters, told: dict[str, Any]) -> PairSurvey | None:
+    threshold = asked.number("threshold")
+
+    def make(_: Database, store: Store) -> PairSurvey:
+        return survey_pairs(store, threshold)
+
+    return _lasting(visit, ("pairs", threshold), make, told)
+
+
+def _neighbours(places: list[int], place: int, name: Callable[[int], _T]) -> dict[str, Any]:
+    """The number of a thing in a list, and what comes before and behind it."""
+    if place not in places:
+        return {"number": None, "count": len(places), "previous": None, "following": None}
+    at = places.index(place)
+    return {
+        "number": at + 1,
+        "count": len(places),
+        "previous": name(places[at - 1]) if at else None,
+        "following": name(places[at + 1]) if at + 1 < len(places) else None,
+    }
+
+
+Rows: TypeAlias = tuple[Sequence[str], Iterator[tuple[object, ...]]]
+
+
+def _cluster_rows(survey: ClusterSurvey, places: Sequence[int], verdicts: Verdicts) -> Rows:
+    """The members of clusters as rows, whose clusters count from 1 in the order shown."""
+
+    def rows() -> Iterator[tuple[object, ...]]:
+        for number, place in enumerate(places, 1):
+            one = survey.clusters[place]
+            for key, score, same in zip(one.members, one.similarities, one.identical, strict=True):
+                decided = verdicts.of_key.get(key)
+                if decided is None and verdicts.apart(key, one.keep):
+                    decided = "different"
+                yield number, key, one.keep, score, one.exact, same, decided
+
+    names = ("cluster", "key", "keep", "similarity", "exact", "identical", "decided")
+    return names, rows()
+
+
+def _pair_rows(survey: PairSurvey, places: Sequence[int], verdicts: Verdicts) -> Rows:
+    names = ("a", "b", "similarity", "exact", "identical", "different")
+    return names, (
+        (
+            survey.a[i],
+            survey.b[i],
+            float(survey.similarities[i]),
+            survey.exact,
+            bool(survey.identical[i]),
+            verdicts.apart(survey.a[i], survey.b[i]),
+        )
+        for i in places
+    )
+
+
+def _download(form: str, table: Rows) -> tuple[str, str]:
+    """A table as a file, JSON lines or CSV; no more rows than fit in memory easily."""
+    names, rows = table[0], islice(table[1], _MOST_ROWS)
+    if form == "json":
+        lines = (json.dumps(dict(zip(names, row, strict=True))) for row in rows)
+        return "application/x-ndjson; charset=utf-8", "".join(f"{line}\n" for line in lines)
+    if form != "csv":
+        raise lshdb.UsageError(f"format {form!r:.50} is not csv or json")
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(
+        [str(cell).lower() if isinstance(cell, bool) else cell for cell in row] for row in rows
+    )
+    return "text/csv; charset=utf-8", written.getvalue()
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,45 +488,46 @@ def _natural(text: str, name: str) -> int:
 
 
 def query(visit: Visit) -> Page:
-    """A box for a text, and the documents similar to it."""
-    database = visit.database
+    """A box for a text, and the documents similar to it, under an address of their own."""
+    given = visit.arguments if visit.posted is None else visit.posted
+    name = visit.arguments.get("pasted")
+    text = visit.posted.get("text", "") if visit.posted is not None else pasted.kept(name or "")
     told: dict[str, Any] = {
-        "settings": database.settings,
-        "text": "",
-        "threshold": "",
-        "containment": False,
+        "settings": visit.database.settings,
+        "text": text or "",
+        "pasted": name,
+        "given": {field: given[field] for field in _ASKED if given.get(field)},
+        "threshold": given.get("threshold", ""),
+        "containment": "containment" in given,
+        "exhaustive": "exhaustive" in given,
         "matches": None,
         "notes": (),
         "longest": LONGEST_QUERY,
-        "most": _MATCHES,
         "problem": None,
     }
     page = Page("query", f"Query {visit.name}", told)
-    if visit.posted is None:
-        return page
-    told["text"] = visit.posted.get("text", "")
-    told["threshold"] = visit.posted.get("threshold", "")
-    told["containment"] = contained = "containment" in visit.posted
     try:
-        least = _threshold(visit, visit.posted)
-        content = _pasted(visit, visit.posted)
+        if text is None:
+            if name is not None:
+                raise lshdb.InputError("the text of this address is not kept any more: paste it")
+            return page
+        content = _content_of(visit, text)
+        if visit.posted is not None:
+            _threshold(visit, given)
+            asked = {field: given[field] for field in _ASKED if given.get(field, "").strip()}
+            return replace(page, redirect=("query", {"pasted": pasted.keep(text), **asked}))
         with limits_noted() as notes:
-            told["matches"] = database.query(
-                content, top=_MATCHES, threshold=least, containment=contained
-            )
+            told |= _matches(visit, given, content)
     except (lshdb.UsageError, lshdb.ContentError, lshdb.InputError) as error:
         told["problem"] = str(error)
         return Page(page.template, page.title, told, status=400)
     told["notes"] = notes
-    told["least"] = least
-    told["recall"] = None if contained else _recall_below(database, least)
-    return page
+    return Page(page.template, page.title, told)
 
 
-def _pasted(visit: Visit, posted: Mapping[str, str]) -> Content:
+def _content_of(visit: Visit, text: str) -> Content:
     from lshdb.sources.readers import Reader
 
-    text = posted.get("text", "")
     if not text.strip():
         raise lshdb.InputError("paste a document into the box first")
     if len(text) > LONGEST_QUERY:
@@ -335,9 +542,10 @@ PAGES: Final[Mapping[str, Callable[[Visit], Page]]] = {
     "": overview,
     "document": document,
     "compare": compare,
+    "pairs": pairs,
     "clusters": clusters,
     "cluster": cluster,
     "query": query,
 }
-POSTED: Final = frozenset(["query", "compare"])
-"""Pages that may be sent a document."""
+POSTED: Final = frozenset(["query"])
+"""Pages that may be sent a form."""

@@ -1,0 +1,256 @@
+"""Which clusters or pairs a page lists, in which order: filters from the address, on a survey."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from itertools import chain
+from typing import Final, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import KeyNotFound, UsageError
+from lshdb.model import Cluster, Decision, Keep, Verdict
+from lshdb.web.surveys import ClusterSurvey, Facet, PairSurvey
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+SORTS_OF_CLUSTERS: Final = {
+    "size": "most documents",
+    "lowest": "lowest similarity",
+    "highest": "highest similarity",
+    "first": "first added",
+    "key": "key",
+}
+SORTS_OF_PAIRS: Final = {
+    "highest": "highest similarity",
+    "lowest": "lowest similarity",
+    "key": "key",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What an address asks for; empty texts ask for nothing.
+
+    Attributes:
+        sort: one of SORTS.
+        least, most: similarities.
+        smallest, largest: numbers of documents in a cluster.
+        part: of a key.
+        field, value: of metadata.
+        decided: `yes`, `no` or nothing.
+        threshold, keep, star: as for `clusters`.
+    """
+
+    sort: str = ""
+    least: str = ""
+    most: str = ""
+    smallest: str = ""
+    largest: str = ""
+    part: str = ""
+    field: str = ""
+    value: str = ""
+    decided: str = ""
+    threshold: str = ""
+    keep: str = ""
+    star: str = ""
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, str]) -> Filters:
+        """Those of an address; UsageError for what cannot be."""
+        names = {field.name for field in fields(cls)}
+        own = cls(**{name: arguments[name].strip() for name in names & arguments.keys()})
+        for name in ("least", "most", "threshold"):
+            own.number(name)
+        for name in ("smallest", "largest"):
+            if (text := getattr(own, name)) and not (text.isascii() and text.isdigit()):
+                raise UsageError(f"{name} {text!r:.50} is not a number of documents")
+        if own.decided not in ("", "yes", "no"):
+            raise UsageError(f"decided {own.decided!r:.50} is not yes or no")
+        if own.keep not in ("", *get_args(Keep)):
+            raise UsageError(f"keep {own.keep!r:.50} is not {', '.join(get_args(Keep))}")
+        return own
+
+    def number(self, name: str) -> float | None:
+        """A similarity, None where none is asked for."""
+        text = getattr(self, name)
+        if not text:
+            return None
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not 0 <= number <= 1:
+            raise UsageError(f"{name} {text!r:.50} is not a similarity from 0 to 1")
+        return number
+
+    def given(self) -> dict[str, str]:
+        """Those that ask for something, for addresses."""
+        return {f.name: text for f in fields(self) if (text := getattr(self, f.name))}
+
+
+class Verdicts:
+    """The decisions that hold, by documents."""
+
+    def __init__(self, decisions: list[Decision]) -> None:
+        self.of_key: dict[str, Verdict] = {}
+        self._groups: dict[str, set[int]] = {}
+        for one in sorted(decisions, key=lambda each: (each.decided, each.decision)):
+            if one.state != "holds":
+                continue
+            for key in one.keys:
+                if one.verdict == "different":
+                    self._groups.setdefault(key, set()).add(one.decision)
+                else:
+                    self.of_key[key] = one.verdict
+
+    def apart(self, a: str, b: str) -> bool:
+        """Whether two documents are marked different."""
+        one, other = self._groups.get(a), self._groups.get(b)
+        return a != b and one is not None and other is not None and not one.isdisjoint(other)
+
+    def of_pair(self, a: str, b: str) -> bool:
+        """Whether there is nothing to decide of a pair any more."""
+        return self.apart(a, b) or (a in self.of_key and b in self.of_key)
+
+    def of_cluster(self, one: Cluster) -> bool:
+        """Whether there is nothing to decide of a cluster any more.
+
+        Each member is kept or dropped, or marked different from all members that are not dropped.
+        """
+        open_ = [key for key in one.members if key not in self.of_key]
+        if not open_:
+            return True
+        left = [key for key in one.members if self.of_key.get(key) != "drop"]
+        return all(self.apart(key, other) for key in open_ for other in left if other != key)
+
+    def __bool__(self) -> bool:
+        return bool(self.of_key or self._groups)
+
+
+def chosen_clusters(survey: ClusterSurvey, asked: Filters, verdicts: Verdicts) -> list[int]:
+    """The places of the clusters that are asked for, in the order asked for."""
+    count = len(survey.clusters)
+    chosen = np.ones(count, dtype=np.bool_)
+    chosen &= _between(survey.lowest, asked)
+    sizes = survey.sizes
+    if asked.smallest:
+        chosen &= sizes >= int(asked.smallest)
+    if asked.largest:
+        chosen &= sizes <= int(asked.largest)
+    if asked.field:
+        chosen &= survey.any_of(_with_value(survey.facets, asked, len(survey.lengths)))
+    places = np.flatnonzero(chosen).tolist()
+    clusters = survey.clusters
+    if part := asked.part.casefold():
+        places = [i for i in places if any(part in key.casefold() for key in clusters[i].members)]
+    if asked.decided:
+        wanted = asked.decided == "yes"
+        places = [i for i in places if verdicts.of_cluster(clusters[i]) == wanted]
+    sort = _sort(asked, SORTS_OF_CLUSTERS)
+    if sort == "size":
+        places.sort(key=lambda i: -len(clusters[i].members))
+    elif sort in ("lowest", "highest"):
+        sign = 1 if sort == "lowest" else -1
+        places.sort(key=lambda i: sign * clusters[i].lowest)
+    elif sort == "key":
+        places.sort(key=lambda i: clusters[i].keep)
+    return places
+
+
+def chosen_pairs(survey: PairSurvey, asked: Filters, verdicts: Verdicts) -> list[int]:
+    """The places of the pairs that are asked for, in the order asked for."""
+    count = len(survey.a)
+    chosen = _between(survey.similarities, asked)
+    if asked.field:
+        both = _with_value(survey.facets, asked, 2 * count)
+        chosen = chosen & (both[:count] | both[count:])
+    places = np.flatnonzero(chosen).tolist()
+    a, b = survey.a, survey.b
+    if part := asked.part.casefold():
+        places = [i for i in places if part in a[i].casefold() or part in b[i].casefold()]
+    if asked.decided:
+        wanted = asked.decided == "yes"
+        places = [i for i in places if verdicts.of_pair(a[i], b[i]) == wanted]
+    sort = _sort(asked, SORTS_OF_PAIRS)
+    if sort == "lowest":
+        places.reverse()
+    elif sort == "key":
+        places.sort(key=lambda i: (a[i], b[i]))
+    return places
+
+
+def place_of_key(survey: ClusterSurvey, key: str) -> int:
+    """The place of the cluster that a document is in; KeyNotFound if it is in none."""
+    for place, one in enumerate(survey.clusters):
+        if key in one.members:
+            return place
+    raise KeyNotFound(f"{key!r:.100} is in no cluster: no document is so similar to it")
+
+
+def common_path(keys: list[str] | tuple[str, ...]) -> str:
+    """The directories that all keys begin with, if they are worth to be shown once.
+
+    >>> common_path(["src/lib/util/a.py", "src/lib/util/b.py"])
+    'src/lib/util/'
+    >>> common_path(["src/a", "src/b"])
+    ''
+    """
+    if len(keys) < 2:
+        return ""
+    low, high = min(keys), max(keys)
+    same = 0
+    while same < min(len(low), len(high)) and low[same] == high[same]:
+        same += 1
+    prefix = low[: low.rfind("/", 0, same) + 1]
+    return prefix if len(prefix) >= _WORTH else ""
+
+
+_WORTH: Final = 8
+
+
+def facet_links(facets: dict[str, Facet]) -> dict[str, list[tuple[str, int]]]:
+    """By field its values, each with how many documents have it."""
+    return {
+        name: list(
+            zip(
+                facet.values,
+                np.bincount(facet.codes[facet.codes >= 0], minlength=len(facet.values)).tolist(),
+                strict=True,
+            )
+        )
+        for name, facet in facets.items()
+        if len(facet.values) > 1
+    }
+
+
+def _sort(asked: Filters, sorts: Mapping[str, str]) -> str:
+    if asked.sort and asked.sort not in sorts:
+        raise UsageError(f"sort {asked.sort!r:.50} is not {', '.join(sorts)}")
+    return asked.sort or next(iter(sorts))
+
+
+def _between(similarities: npt.NDArray[np.float64], asked: Filters) -> Mask:
+    least, most = asked.number("least"), asked.number("most")
+    chosen = np.ones(len(similarities), dtype=np.bool_)
+    if least is not None:
+        chosen &= similarities >= least
+    if most is not None:
+        chosen &= similarities <= most
+    return chosen
+
+
+def _with_value(facets: dict[str, Facet], asked: Filters, count: int) -> Mask:
+    facet = facets.get(asked.field)
+    if facet is None or asked.value not in facet.values:
+        return np.zeros(count, dtype=np.bool_)
+    found: Mask = facet.codes == facet.values.index(asked.value)
+    return found
+
+
+def members_of(survey: ClusterSurvey, places: list[int]) -> int:
+    """How many documents some clusters have."""
+    return len(list(chain.from_iterable(survey.clusters[place].members for place in places)))

@@ -1,0 +1,228 @@
+"""What is found out of a whole file, for pages that show parts of it: clusters, pairs, facets.
+
+A survey takes long at a million documents. It is made once (lshdb.web.results) and is columns:
+filtering and sorting them takes milliseconds. It is made as if nothing were decided, so that
+clusters keep their places while a reviewer goes through them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.database import Database
+from lshdb.model import Cluster, Keep
+from lshdb.search.pairs import Request, pair_blocks
+from lshdb.store.store import Store
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+Shares: TypeAlias = npt.NDArray[np.float64]
+
+MOST_PAIRS: Final = 1_000_000
+"""Pairs looked at, in the order of addition."""
+BEST_PAIRS: Final = 100_000
+"""Pairs kept of these, the most similar: some 30 MB."""
+_BINS: Final = 20
+_AT_ONCE: Final = 10_000
+_FACETS: Final = 12
+"""Fields of metadata that are offered, the first found."""
+_VALUES: Final = 40
+"""Different values of a field that is offered."""
+_LONGEST_VALUE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A field of metadata with few values.
+
+    Attributes:
+        values: as text, the most frequent first.
+        codes: int16[n], for each of n documents the place of its value; -1 where it has none.
+    """
+
+    values: tuple[str, ...]
+    codes: npt.NDArray[np.int16]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSurvey:
+    """All C clusters, and of their n members, cluster by cluster, what pages need.
+
+    Attributes:
+        clusters: in the order of their first members.
+        begins: int64[C], where the members of each begin.
+        lengths: int64[n], in characters (without contents, shingles).
+        lowest: float64[C], the least similarity to the kept one.
+        facets: by field.
+    """
+
+    clusters: list[Cluster]
+    begins: Numbers
+    lengths: Numbers
+    lowest: Shares
+    facets: dict[str, Facet]
+
+    @property
+    def sizes(self) -> Numbers:
+        """How many members each has, int64[C]."""
+        return np.diff(np.append(self.begins, len(self.lengths)))
+
+    def any_of(self, members: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which clusters have one of some members, bool[n]: bool[C]."""
+        if not len(self.begins):
+            return np.zeros(0, dtype=np.bool_)
+        found: npt.NDArray[np.bool_] = np.logical_or.reduceat(members, self.begins)
+        return found
+
+    def superfluous(self) -> tuple[int, int]:
+        """How many documents could go if one of each cluster is kept, and their characters."""
+        kept = np.zeros(len(self.lengths), dtype=np.bool_)
+        own = [one.members.index(one.keep) for one in self.clusters]
+        kept[self.begins + np.array(own, dtype=np.int64)] = True
+        return int((~kept).sum()), int(self.lengths[~kept].sum())
+
+
+@dataclass(frozen=True, slots=True)
+class PairSurvey:
+    """The best of all pairs, n of them, the most similar first.
+
+    Attributes:
+        a, b: their keys.
+        similarities: float64[n].
+        identical: bool[n].
+        exact: whether similarities are exact.
+        facets: by field, for the documents of `a` and then those of `b`.
+        found: how many pairs there are, or were looked at.
+        cut: whether there may be more.
+        histogram: how many pairs have which similarity, from 0 to 1 in bins of 0.05.
+    """
+
+    a: list[str]
+    b: list[str]
+    similarities: Shares
+    identical: npt.NDArray[np.bool_]
+    exact: bool
+    facets: dict[str, Facet]
+    found: int
+    cut: bool
+    histogram: tuple[int, ...]
+
+
+def survey_clusters(
+    database: Database, store: Store, threshold: float | None, keep: Keep, star: bool
+) -> ClusterSurvey:
+    """Find all clusters; the arguments are those of Database.clusters."""
+    found = list(
+        database.clusters(threshold=threshold, keep=keep, star=star, ignore_decisions=True)
+    )
+    keys = list(chain.from_iterable(one.members for one in found))
+    begins = [0, *accumulate(len(one.members) for one in found)][: len(found)]
+    known = _known(store, keys)
+    return ClusterSurvey(
+        found,
+        np.array(begins, dtype=np.int64),
+        _lengths(store, known, len(keys)),
+        np.array([one.lowest for one in found]),
+        _facets(metadata for _, metadata in known),
+    )
+
+
+def survey_pairs(store: Store, threshold: float | None) -> PairSurvey:
+    """Find the most similar of all pairs."""
+    a: list[str] = []
+    b: list[str] = []
+    scores, identical = np.zeros(0), np.zeros(0, dtype=np.bool_)
+    counts = np.zeros(_BINS, dtype=np.int64)
+    found = 0
+    exact = cut = False
+    for block in pair_blocks(store, Request(threshold, False, ignore_decisions=True)):
+        exact = block.exact
+        found += len(block.a)
+        places = np.minimum((block.similarities * _BINS).astype(np.int64), _BINS - 1)
+        counts += np.bincount(places, minlength=_BINS)
+        a += block.a
+        b += block.b
+        scores = np.concatenate([scores, block.similarities])
+        identical = np.concatenate([identical, block.identical])
+        if cut := found >= MOST_PAIRS:
+            break
+        if len(a) > 2 * BEST_PAIRS:
+            a, b, scores, identical = _best(a, b, scores, identical)
+    a, b, scores, identical = _best(a, b, scores, identical)
+    facets = _facets(metadata for _, metadata in _known(store, a + b))
+    return PairSurvey(a, b, scores, identical, exact, facets, found, cut, tuple(counts.tolist()))
+
+
+def _best(
+    a: list[str], b: list[str], scores: Shares, identical: npt.NDArray[np.bool_]
+) -> tuple[list[str], list[str], Shares, npt.NDArray[np.bool_]]:
+    order = np.argsort(-scores, kind="stable")[:BEST_PAIRS]
+    places = order.tolist()
+    return [a[i] for i in places], [b[i] for i in places], scores[order], identical[order]
+
+
+def _known(store: Store, keys: Sequence[str]) -> list[tuple[int, str | None]]:
+    """The doc_ids and metadata of documents, in this order; -1 for one that is gone."""
+    found: list[tuple[int, str | None]] = []
+    for start in range(0, len(keys), _AT_ONCE):
+        some = keys[start : start + _AT_ONCE]
+        known = store.known(some)
+        found += (
+            (known[key].doc_id, known[key].metadata) if key in known else (-1, None) for key in some
+        )
+    return found
+
+
+def _lengths(store: Store, known: Sequence[tuple[int, object]], count: int) -> Numbers:
+    lengths = np.zeros(count, dtype=np.int64)
+    doc_ids = np.array([doc_id for doc_id, _ in known], dtype=np.int64)
+    present = np.flatnonzero(doc_ids > 0)
+    lengths[present] = store.lengths(doc_ids[present])
+    return lengths
+
+
+def _facets(metadata: Iterable[str | None]) -> dict[str, Facet]:
+    """The fields with few values of documents, by their metadata as stored."""
+    places: dict[str, list[int]] = {}
+    values: dict[str, dict[str, int]] = {}
+    codes: dict[str, list[int]] = {}
+    for place, stored in enumerate(metadata):
+        fields = {} if stored is None else json.loads(stored)
+        for name, value in fields.items():
+            if name not in values and len(values) < _FACETS:
+                values[name], places[name], codes[name] = {}, [], []
+            if name in codes and (text := _value(value)) is not None:
+                own = values[name]
+                if text not in own and len(own) == _VALUES:
+                    del codes[name]  # too many: the field stays in `values`, and is not offered
+                    continue
+                places[name].append(place)
+                codes[name].append(own.setdefault(text, len(own)))
+        count = place + 1
+    facets = {}
+    for name, found in codes.items():
+        if not found:
+            continue
+        frequency = np.bincount(found, minlength=len(values[name]))
+        order = np.argsort(-frequency, kind="stable")
+        rank = np.empty(len(order), dtype=np.int16)
+        rank[order] = np.arange(len(order))
+        all_codes = np.full(count, -1, dtype=np.int16)
+        all_codes[places[name]] = rank[found]
+        names = list(values[name])
+        facets[name] = Facet(tuple(names[i] for i in order.tolist()), all_codes)
+    return facets
+
+
+def _value(value: Any) -> str | None:
+    """A value of metadata as text, None for what is no facet."""
+    if value is None or isinstance(value, list | dict):
+        return None
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _LONGEST_VALUE else None
