@@ -115,6 +115,21 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert "://" in target or (page.parent / target).exists(), (page.name, target)
 
 
+def test_the_picture_of_the_readme_shows_what_commands_print() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "site" / "picture.py", "/dev/stdout"],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    kept = (ROOT / "docs" / "first-look.svg").read_text("utf-8")
+    for picture in (done.stdout, kept):
+        assert "encodings/cp850.py" in picture
+        assert "encodings/cp1140.py" in picture
+        outside = set(re.findall(r"https?://[\w./]+", picture))
+        assert outside == {"http://www.w3.org/2000/svg", "https://www.textualize.io"}, "a comment"
+
+
 # docstrings
 
 
