@@ -522,14 +522,50 @@ class Database:
         check_needed(key=key)
         self.remove_many([key])
 
-    def remove_many(self, keys: Sequence[str]) -> None:
-        """Remove documents, all or (if a key is not there) none: KeyNotFound."""
-        check_needed(keys=keys)
+    def remove_many(self, keys: Sequence[str], *, dry_run: bool = False) -> int:
+        """Remove documents, all or (if a key is not there) none: KeyNotFound.
+
+        Args:
+            keys: of the documents; one may come twice.
+            dry_run: remove nothing, but look for all of the keys.
+
+        Returns:
+            How many documents they are.
+        """
+        check_needed(keys=keys, dry_run=dry_run)
         for key in (keys := list(keys)):
             check_needed(key=key)
         from lshdb.ingest.add import remove
 
-        remove(self._store, keys)
+        return remove(self._store, keys, dry_run=dry_run)
+
+    def remove_where(self, where: str, parameters: Parameters = ()) -> int:
+        """Remove the documents that match an SQL expression, all in one transaction.
+
+        `keys(where=...)` says which they are.
+
+        Args:
+            where: an expression of the columns of `documents`, as for `query`.
+            parameters: the values of its parameters.
+
+        Returns:
+            How many there were.
+
+        Raises:
+            QueryError: `where` is not one expression, is wrong, or would do more than read.
+            StoreError: writing failed; nothing is removed.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes", {"year": 1912})
+        ...     report = db.add("ant", "The ant and the dove", {"year": 2002})
+        ...     db.remove_where("metadata ->> '$.year' < ?", [2000]), db.keys()
+        (1, ['ant'])
+        """
+        check_needed(where=where)
+        from lshdb.ingest.add import remove_where
+
+        return remove_where(self._store, where, parameters)
 
     # documents
 
@@ -567,9 +603,32 @@ class Database:
     def __len__(self) -> int:
         return self._store.count()[0]
 
-    def keys(self) -> list[str]:
-        """All keys, in the order of first addition."""
-        return self._store.keys()
+    def __iter__(self) -> Iterator[str]:
+        """All keys, in the order of first addition, read as they are taken."""
+        return (key for _, keys in self._store.all_keys() for key in keys)
+
+    def __getitem__(self, key: str) -> StoredDocument:
+        """The document of a key, as `get`; KeyNotFound, which is a KeyError, if there is none."""
+        return self.get(key)
+
+    def keys(self, *, where: str | None = None, parameters: Parameters = ()) -> list[str]:
+        """All keys, in the order of first addition, or those of some documents.
+
+        Args:
+            where: an expression of the columns of `documents`, as for `query`.
+            parameters: the values of its parameters.
+
+        Raises:
+            QueryError: `where` is not one expression, is wrong, or would do more than read.
+        """
+        check_given(where=where)
+        if where is None:
+            if parameters:
+                raise UsageError("parameters are for an expression, and there is no where")
+            return self._store.keys()
+        from lshdb.ingest.add import matching_keys
+
+        return matching_keys(self._store, where, parameters)
 
     def keys_with_prefix(self, prefix: str, most: int = 100) -> list[str]:
         """The first keys that begin with this text, at most so many, in the order of their bytes.

@@ -256,7 +256,11 @@ class Command:
         )
 
     def on_terminal(
-        self, *arguments: Argument, stdin: bytes | None = None, columns: int = 100
+        self,
+        *arguments: Argument,
+        stdin: bytes | None = None,
+        typed: bytes = b"",
+        columns: int = 100,
     ) -> tuple[str, int]:
         """Run a command whose output is a terminal: what it showed, and its exit status."""
         ours, theirs = pty.openpty()
@@ -264,6 +268,7 @@ class Command:
         source = theirs if stdin is None else subprocess.PIPE
         process = self.start(*arguments, stdin=source, stdout=theirs, stderr=theirs)
         os.close(theirs)
+        os.write(ours, typed)
         if process.stdin is not None:
             process.stdin.write(stdin or b"")
             process.stdin.close()

@@ -1,4 +1,4 @@
-"""Commands that change the file: init, add, remove."""
+"""Commands that put documents into a file: init, add."""
 
 from __future__ import annotations
 
@@ -27,12 +27,10 @@ from lshdb.cli.options import (
     Strict,
     Walking,
     check_format,
-    completed_keys,
     key_given,
 )
 from lshdb.cli.results import exactness, json_line
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
-from lshdb.errors import UsageError
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -239,47 +237,3 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
     if replaced:
         tell(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
     tell_passed_over(passed_over)
-
-
-def remove(
-    keys: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="KEY...",
-            parser=key_given,
-            autocompletion=completed_keys,
-            help="Keys of documents.",
-            show_default=False,
-        ),
-    ] = None,
-    at: DatabaseFile = DATABASE,
-    decided: Annotated[
-        bool, typer.Option("--decided", help="Remove what was decided to be dropped.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --decided: print the keys, remove nothing.")
-    ] = False,
-) -> None:
-    """Remove documents.
-
-    If one of the keys is not there, nothing is removed.
-
-    With --decided these are the documents that `lshdb decide drop` marked, if they have not changed
-    since.
-
-    Example: lshdb remove -d code.db src/old.py
-
-    Example: lshdb remove -d code.db --decided --dry-run
-    """
-    if bool(keys) == decided:
-        raise UsageError("give KEY..., or --decided")
-    if dry_run and not decided:
-        raise UsageError("--dry-run goes with --decided")
-    with at.open("read" if dry_run else "write") as database:
-        removed = keys or database.remove_decided(dry_run=dry_run)
-        if keys:
-            database.remove_many(keys)
-        if dry_run:
-            for key in removed:
-                print(escaped(key))
-        message(f"{'would remove' if dry_run else 'removed'} {len(set(removed)):,}")

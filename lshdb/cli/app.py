@@ -36,7 +36,7 @@ COMMANDS: Final = {
     "init": "adding",
     "add": "adding",
     "sync": "syncing",
-    "remove": "adding",
+    "remove": "removing",
     "decide": "deciding",
     "info": "looking",
     "show": "looking",

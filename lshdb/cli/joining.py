@@ -41,7 +41,7 @@ def pairs(
     threshold: Threshold = None,
     top: Annotated[
         int | None,
-        typer.Option(min=1, help="Maximum number of pairs, the most similar, best first."),
+        typer.Option(min=1, help="Maximum number of pairs, the most similar first."),
     ] = None,
     key: StoredKey = None,
     condition: Condition = ANY,
@@ -58,14 +58,9 @@ def pairs(
     out.
 
     A pair is a line: its similarity, whether the documents are identical, or else the similarity
-    exact or an estimate, both keys. The columns of --fields are a.NAME and b.NAME.
+    exact or an estimate, both keys. With --where both must match.
 
-    --key gives only the pairs with one document. --where is an expression of the columns of the
-    table documents, as for query: both documents of a pair must match it.
-
-    Example: lshdb pairs -d code.db --threshold 0.9
-
-    Example: lshdb pairs --where "metadata ->> '$.lang' = ?" -p en --top 20 --fields year
+    Example: lshdb pairs -d code.db --threshold 0.9 --top 20
     """
     with at.reading(form) as database:
         least = _least(database, threshold)
@@ -100,14 +95,14 @@ def clusters(
         typer.Option("--star", help="Make every member similar to the kept one itself."),
     ] = False,
     min_size: Annotated[
-        int | None, typer.Option(min=1, help="Only clusters of so many documents or more.")
+        int | None, typer.Option(min=1, help="Only clusters of as many documents.")
     ] = None,
     max_size: Annotated[
-        int | None, typer.Option(min=2, help="Only clusters of so many documents or fewer.")
+        int | None, typer.Option(min=2, help="Only clusters of no more documents.")
     ] = None,
     top: Annotated[
         int | None,
-        typer.Option(min=1, help="Maximum number of clusters, the most similar, best first."),
+        typer.Option(min=1, help="Maximum number of clusters, the most similar first."),
     ] = None,
     key: StoredKey = None,
     condition: Condition = ANY,
@@ -115,13 +110,11 @@ def clusters(
     everything: Everything = False,
     drop_list: Annotated[
         bool,
-        typer.Option(
-            "--drop-list", help="Print only the keys of the documents to drop, one a line."
-        ),
+        typer.Option("--drop-list", help="Print only the keys of what can go, one a line."),
     ] = False,
     null: Annotated[
         bool,
-        typer.Option("--null", "-0", help="Keys of --drop-list end with NUL, not with a newline."),
+        typer.Option("--null", "-0", help="In --drop-list, end keys with NUL bytes."),
     ] = False,
     fields: Shown = None,
     form: Form = TEXT,
@@ -138,12 +131,8 @@ def clusters(
     What was decided of a member comes in place of that: keep, drop, or different if it was marked
     so from the kept one; see lshdb decide.
 
-    --top puts the clusters first whose members are on average most similar to the kept one. --where
-    is an expression of the columns of the table documents, as for query: other documents are not
-    compared. --drop-list names the members that are similar to the kept one, not those "below", and
-    what was decided to be dropped.
-
-    Example: lshdb clusters -d code.db --keep longest
+    --drop-list names the members that are similar to the kept one, not those "below", and what was
+    decided to be dropped.
 
     Example: lshdb clusters --star --drop-list -0 | lshdb remove --from - -0
     """

@@ -162,7 +162,7 @@ Shown: TypeAlias = Annotated[
         "--fields",
         metavar="NAME,...",
         parser=names_given,
-        help="Print also these fields of the metadata; a.b is the field b of the object a.",
+        help="Print these fields of the metadata, too.",
     ),
 ]
 """Parsed: a list of names, or None."""

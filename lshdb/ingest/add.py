@@ -15,12 +15,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from typing import Final
 
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.dedup import Screening, screening, write_selected
 from lshdb.ingest.workers import Workers, default_workers
-from lshdb.ingest.writing import Writer, unindex
+from lshdb.ingest.writing import Writer, delete
 from lshdb.model import AddReport, OnSimilar, Skipped
 from lshdb.search.limits import LISTED, dedup_cut
 from lshdb.shingling.content import cleaned
@@ -28,7 +30,11 @@ from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Block, Failure, RecordParser
+from lshdb.store.conditions import Parameters
 from lshdb.store.store import Store
+
+_KEYS: Final = 10_000
+"""Keys looked up in one go, of documents to be removed: some MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,13 +248,42 @@ def _write(store: Store, stream: Stream, on_failure: Callable[[Failure], None]) 
     return writer.report
 
 
-def remove(store: Store, keys: Sequence[str]) -> None:
-    """Remove documents in one transaction; KeyNotFound, and none removed, if a key is not there."""
+def remove(store: Store, keys: Sequence[str], *, dry_run: bool) -> int:
+    """Remove documents in one transaction; how many.
+
+    KeyNotFound, and none removed, if a key is not there.
+    """
+    with store.reading() if dry_run else store.writing():
+        doc_ids: set[int] = set()
+        for start in range(0, len(keys), _KEYS):
+            some = keys[start : start + _KEYS]
+            known = store.known(some)
+            for key in some:
+                if key not in known:
+                    raise store.not_found(key)
+            doc_ids.update(document.doc_id for document in known.values())
+        if not dry_run:
+            delete(store, sorted(doc_ids))
+    return len(doc_ids)
+
+
+def remove_where(store: Store, where: str, parameters: Parameters) -> int:
+    """Remove the documents that match a condition, in one transaction; how many."""
     with store.writing():
-        known = store.known(keys)
-        for key in keys:
-            if key not in known:
-                raise store.not_found(key)
-        doc_ids = sorted({document.doc_id for document in known.values()})
-        unindex(store, doc_ids)
-        store.delete(doc_ids)
+        # Others wait to write, so that what is read is the newest state, and what is removed.
+        doc_ids: list[int] = []
+        with store.where(where, parameters) as (reader, condition):
+            for some, _ in reader.all_keys():
+                doc_ids += some[condition.matching(some)].tolist()
+        delete(store, doc_ids)
+    return len(doc_ids)
+
+
+def matching_keys(store: Store, where: str, parameters: Parameters) -> list[str]:
+    """The keys of the documents that match a condition, in the order of addition."""
+    with store.where(where, parameters) as (reader, condition):
+        return [
+            key
+            for doc_ids, keys in reader.all_keys()
+            for key in compress(keys, condition.matching(doc_ids).tolist())
+        ]

@@ -15,7 +15,7 @@ from itertools import count
 from typing import Final, get_args
 
 from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.ingest.writing import unindex
+from lshdb.ingest.writing import delete
 from lshdb.model import Decision, Verdict
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.content import DIGEST_BYTES
@@ -89,8 +89,7 @@ def remove_decided(store: Store, *, dry_run: bool) -> list[str]:
         )
         if not dry_run and keys:
             doc_ids = sorted(known.doc_id for known in store.known(keys).values())
-            unindex(store, doc_ids)
-            store.delete(doc_ids)
+            delete(store, doc_ids)
     return keys
 
 

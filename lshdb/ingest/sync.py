@@ -20,7 +20,7 @@ import numpy as np
 
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import add_documents
-from lshdb.ingest.writing import unindex
+from lshdb.ingest.writing import delete
 from lshdb.model import AddReport, FileState, SyncChange, SyncReport
 from lshdb.shingling.content import cleaned, digest
 from lshdb.sources.paths import format_of, key_of, printable_path
@@ -314,8 +314,7 @@ def _apply(
             same = [(one, key) for one, key in some if now.get(one.doc_id) == one]
             removed = sorted(one.doc_id for one, key in same if key is None)
             if removed:
-                unindex(store, removed)
-                store.delete(removed)
+                delete(store, removed)
             moved = [(one, key) for one, key in same if key is not None]
             taken = store.known([key for _, key in moved])
             moved = [(one, key) for one, key in moved if key not in taken]

@@ -17,6 +17,8 @@ from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.signing import Signed, sign
 from lshdb.store.store import DocumentValues, KnownDocument, Store
 
+_DELETED: Final = 2_000
+"""Documents deleted in one go: their signatures, and for fingerprints contents, are in memory."""
 _FINGERPRINTS: Final = 3_000_000
 """Fingerprints held before they are written in order: 24 bytes each, and 56 more to sort them. The
 more there are, the more rows go to a page at once: 40 in a file of a million documents of 1 KB."""
@@ -246,3 +248,11 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
         contents = list(store.contents(ids))
         found = fingerprints(contents, settings.shingling, settings.passages, settings.seed)
         store.delete_fingerprints(found.of(ids))
+
+
+def delete(store: Store, doc_ids: Sequence[int]) -> None:
+    """Delete documents with all that is derived from them, some thousands at a time."""
+    for start in range(0, len(doc_ids), _DELETED):
+        some = doc_ids[start : start + _DELETED]
+        unindex(store, some)
+        store.delete(some)

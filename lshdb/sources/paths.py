@@ -90,19 +90,23 @@ def listed(file: BinaryIO, *, null: bool = False) -> Iterator[str]:
 
     They are read as they are taken, and none is a pattern or `-`.
     """
+    return map(_literal, entries(file, null=null))
+
+
+def entries(file: BinaryIO, *, null: bool = False) -> Iterator[str]:
+    """The names in a list, one a line or (`null`) each with a NUL byte behind it, as they are."""
     end = b"\0" if null else b"\n"
     rest = b""
     # A pipe gives what it has.
     while data := getattr(file, "read1", file.read)(BUFFER):
         *whole, rest = (rest + data).split(end)
-        yield from map(_literal, filter(None, whole))
+        yield from map(os.fsdecode, filter(None, whole))
     if rest:
-        yield _literal(rest)
+        yield os.fsdecode(rest)
 
 
-def _literal(path: bytes) -> str:
+def _literal(name: str) -> str:
     """A path that `expanded` leaves as it is, and that is not standard input."""
-    name = os.fsdecode(path)
     if name == STDIN:
         return os.path.join(os.curdir, name)
     return glob.escape(name) if glob.has_magic(name) else name

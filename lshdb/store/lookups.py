@@ -372,6 +372,19 @@ class StoreReader:
         """All keys, in the order of first addition."""
         return [text(key) for (key,) in self._rows(sql.KEYS)]
 
+    def all_keys(self) -> Iterator[tuple[npt.NDArray[np.int64], list[str]]]:
+        """All documents in the order of addition, some thousands at a time: int64[n], n keys."""
+        last = 0
+        while rows := self._rows(sql.KEYS_AFTER, last, _AT_ONCE):
+            doc_ids = integers(row[:1] for row in rows)
+            if (np.diff(doc_ids, prepend=last) <= 0).any():
+                # In a damaged table it would go on and on.
+                raise DamagedFile(
+                    f"{self.path} is damaged: documents are not in order; restore it from a copy"
+                )
+            last = int(doc_ids[-1])
+            yield doc_ids, [text(key) for _, key in rows]
+
     def keys_from(self, first: str, most: int) -> list[str]:
         """At most so many keys from this text on, in the order of their UTF-8 bytes."""
         return [text(key) for (key,) in self._rows(sql.KEYS_FROM, first, most)]

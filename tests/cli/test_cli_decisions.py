@@ -132,8 +132,8 @@ def test_what_makes_no_sense_is_one_line(
 
 
 def test_remove_takes_keys_or_decisions(command: Command) -> None:
-    assert command.fails("remove", status=2) == "give KEY..., or --decided"
-    assert command.fails("remove", "a", "--decided", status=2) == "give KEY..., or --decided"
-    assert command.fails("remove", "a", "--dry-run", status=2) == "--dry-run goes with --decided"
+    reason = "give one of KEY..., --where SQL, --from FILE and --decided"
+    assert command.fails("remove", status=2) == reason
+    assert command.fails("remove", "a", "--decided", status=2) == reason
     command.done("remove", "--decided", says="removed 0\n")
     assert json.loads(command("info", "--json").out)["documents"] == 4

@@ -111,7 +111,7 @@ def test_some_of_them(command: Command) -> None:
     assert [line.split(",")[1] for line in apart] == ["key", c.replace("\x1b", "\\x1b"), "d"]
     assert command.fails("pairs", "--key", "bb").startswith("no document has the key 'bb'")
     assert command.fails("clusters", "--where", "1;").startswith("where: ")
-    assert command.fails("pairs", "-p", "1", status=2).startswith("parameters are for")
+    assert command.fails("pairs", "-p", "1", status=2).startswith("-p is for")
 
 
 def test_keys_to_drop(command: Command) -> None:

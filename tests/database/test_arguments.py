@@ -34,6 +34,7 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "sync": {"directories": ["missing"]},
     "remove": {"key": "a"},
     "remove_many": {"keys": ["a"]},
+    "remove_where": {"where": "key = 'a'"},
     "get": {"key": "a"},
     "keys_with_prefix": {"prefix": "a"},
     "query": {"content": "the fox and the grapes"},

@@ -1,0 +1,157 @@
+"""The command remove: which documents go, all of them or none, and when a person is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import inspection
+import pytest
+from helpers import Command
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lshdb
+from lshdb.ingest import add, writing
+
+ODD_KEYS = ["a", "b\nc", " spaced ", "-", "*.txt", "été", "\x1b[31m", "b"]
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    with lshdb.open(tmp_path / "lsh.db", shingle="set", threshold=0.5) as db:
+        db.add_many(
+            lshdb.Document(key, [*range(place, place + 5)], {"place": place})
+            for place, key in enumerate(ODD_KEYS)
+        )
+    return Command(tmp_path)
+
+
+def keys(command: Command) -> list[str]:
+    with lshdb.open(command.directory / "lsh.db", mode="read") as db:
+        assert db.check(deep=True).problems == ()
+        return db.keys()
+
+
+def test_by_a_condition(command: Command) -> None:
+    asked = ("remove", "--where", "metadata ->> '$.place' < ?", "-p", "3")
+    dry = command.done(*asked, "--dry-run", says="would remove 3\n")
+    assert dry.lines == ["a", r"b\nc", " spaced "]
+    records = command.done(*asked, "--dry-run", "--json", says="would remove 3\n").records
+    assert [one["key"] for one in records] == ODD_KEYS[:3]
+    assert keys(command) == ODD_KEYS
+    command.done(*asked, says="removed 3\n")
+    assert keys(command) == ODD_KEYS[3:]
+    command.done(*asked, says="removed 0\n")
+
+
+def test_by_a_list(command: Command) -> None:
+    (command.directory / "list").write_bytes(b"b\n\n-\n*.txt\n\xc3\xa9t\xc3\xa9\nb")
+    dry = command.done("remove", "--from", "list", "--dry-run", says="would remove 4\n")
+    assert dry.lines == ["b", "-", "*.txt", "été"]
+    command.done("remove", "--from", "list", says="removed 4\n")
+    assert keys(command) == ["a", "b\nc", " spaced ", "\x1b[31m"]
+    command.done("remove", "--from", "-", "-0", stdin="b\nc\0\x1b[31m\0", says="removed 2\n")
+    assert keys(command) == ["a", " spaced "]
+    assert command.fails("remove", "--from", "-", stdin="a\nx\n") == "no document has the key 'x'"
+    assert command.fails("remove", "--from", "-", "--dry-run", stdin="x") == (
+        "no document has the key 'x'"
+    )
+    assert keys(command) == ["a", " spaced "]
+    assert command.fails("remove", "--from", "none").startswith("none: no such file")
+
+
+def test_what_clusters_would_drop(command: Command) -> None:
+    kept = command.done("clusters", "--star", "--json").records
+    listed = command.done("clusters", "--star", "--drop-list", "-0", says="")
+    command.done("remove", "--from", "-", "-0", stdin=listed.out)
+    assert keys(command) == [one["key"] for one in kept if one["role"] == "keep"]
+    assert command.done("clusters").out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((), "give one of KEY..., --where SQL, --from FILE and --decided"),
+        (("a", "--from", "-"), "give one of KEY..."),
+        (("a", "--where", "1"), "give one of KEY..."),
+        (("a", "-0"), "--null is for the keys of --from"),
+        (("a", "--json"), "formats are for the keys that --dry-run prints"),
+        (("a", "-p", "1"), "-p is for the parameters of --where"),
+    ],
+)
+def test_what_does_not_go_together(
+    command: Command, arguments: tuple[str, ...], reason: str
+) -> None:
+    assert command.fails("remove", *arguments, status=2).startswith(reason)
+    assert keys(command) == ODD_KEYS
+
+
+def test_a_wrong_condition_removes_nothing(command: Command) -> None:
+    for where in ("nothing", "1) OR (1", "1; DELETE FROM documents"):
+        assert command.fails("remove", "--where", where).startswith("where: ")
+    # An error that shows late, when most documents have matched.
+    where = "CASE WHEN key = 'b' THEN abs(-9223372036854775808) ELSE 1 END"
+    assert "integer overflow" in command.fails("remove", "--where", where)
+    assert keys(command) == ODD_KEYS
+
+
+def test_a_person_is_asked_for_the_number_of_many(tmp_path: Path) -> None:
+    with lshdb.open(tmp_path / "lsh.db", shingle="set", bands=1, rows=1) as db:
+        db.add_many((str(number), [number]) for number in range(1_100))
+    command = Command(tmp_path)
+    many = ("remove", "--where", "shingles = 1 AND key < '99'")
+    for typed in (b"\n", b"y\n", b"1000\n", b"\x04"):
+        shown, status = command.on_terminal(*many, typed=typed)
+        assert status == 1
+        assert "1,089 of 1,100 documents would be removed. Type their number" in shown
+        assert "nothing is removed" in shown
+    shown, status = command.on_terminal("remove", "--where", "CAST(key AS INTEGER) < 10")
+    assert (status, shown) == (0, "removed 10\n"), "no question for ten"
+    shown, status = command.on_terminal(*many, "--dry-run")
+    assert status == 0
+    shown, status = command.on_terminal(*many, typed=b"1,079\n")
+    assert (status, shown.splitlines()[-1]) == (0, "removed 1,079")
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        assert db.check(deep=True).problems == ()
+        db.add_many((str(number), [number]) for number in range(1_100))
+    shown, status = command.on_terminal(*many, "--yes")
+    assert (status, shown) == (0, "removed 1,089\n")
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        db.add_many((str(number), [number]) for number in range(1_100))
+    command.done(*many, says="removed 1,089\n")  # no person, no question
+
+
+@given(
+    keys=st.sets(st.integers(0, 60), min_size=1).map(lambda some: [f"k{n}" for n in some]),
+    least=st.integers(0, 60),
+    at_once=st.integers(1, 7),
+)
+@settings(max_examples=15)
+def test_what_is_left_is_what_was_not_chosen(
+    keys: list[str], least: int, at_once: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("removing") / "lsh.db"
+    with lshdb.open(path, passages=3) as db, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writing, "_DELETED", at_once)
+        patch.setattr(add, "_KEYS", at_once)
+        db.add_many(
+            lshdb.Document(key, f"the fox {key} and the grapes of {key}", {"n": int(key[1:])})
+            for key in keys
+        )
+        chosen = [key for key in keys if int(key[1:]) >= least]
+        condition = {"where": "metadata ->> '$.n' >= :least", "parameters": {"least": least}}
+        assert db.keys(**condition) == chosen  # type: ignore[arg-type]
+        first, rest = chosen[::2], chosen[1::2]
+        assert db.remove_many([*first, *first], dry_run=True) == len(first)
+        with pytest.raises(lshdb.KeyNotFound):
+            db.remove_many([*first, "none"])
+        assert list(db) == db.keys() == keys
+        assert db.remove_many([*first, *first]) == len(first)
+        assert db.remove_where(**condition) == len(rest)  # type: ignore[arg-type]
+        assert list(db) == [key for key in keys if key not in chosen]
+        assert db.check(deep=True).problems == ()
+    for table in ("signatures", "bands", "fingerprints"):
+        assert inspection.rows(
+            path,
+            f"SELECT count(*) FROM {table} WHERE doc_id NOT IN (SELECT doc_id FROM documents)",
+        ) == [(0,)]
