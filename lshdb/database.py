@@ -927,7 +927,7 @@ class Database:
         [('a', 'b', 6)]
         """
         from lshdb.search.limits import COMMON
-        from lshdb.search.passages import PairsQuery, passage_pairs
+        from lshdb.search.passage_pairs import PairsQuery, passage_pairs
 
         self._store.check_open()
         check_given(least=least, top=top, common=common)

@@ -5,7 +5,9 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     query       documents similar to one: candidates, estimates, verification, ranking
     many        the same for thousands of documents at once, as a join
     buckets     the candidates of one query, from the buckets it shares
-    passages    which runs of words a text shares with stored ones, and all pairs that share one
+    passages    which runs of words a text shares with stored ones
+    passage_pairs  all pairs of documents that share a run of words
+    passage_texts  the windows of texts, the runs that two texts share, where these are
     compare     why two documents are alike, or not
     pairs       all similar pairs, and clusters of them
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
@@ -13,5 +15,5 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     decisions   what reviewers decided of documents, and which pairs they marked different
     limits      what is not compared in large buckets and texts: numbers, reasons, messages
 
-Doors: buckets, compare, decisions, limits, many, pairs, passages, query, similarity.
+Doors: buckets, compare, decisions, limits, many, pairs, passage_pairs, passages, query, similarity.
 """

@@ -65,8 +65,9 @@ COMMON_SAMPLE: Final = 4
 """First documents of a fingerprint in too many of which is asked which run around it they share."""
 COMMON_AGREEING: Final = 2
 """How many of these share a common run: one may be the text that is asked about."""
-COMPARED_CHARACTERS: Final = 20_000_000
-"""Characters of stored documents whose passages are in memory: 20 bytes each."""
+COMPARED_UNITS: Final = 6_000_000
+"""Words of stored documents whose passages are in memory: 30 bytes each. For `char` shingles these
+are characters, of 20 bytes."""
 TEXT_CHARACTERS: Final = 4_000_000
 """Characters of a text in which passages are looked for; they take 100 bytes a character."""
 PASSAGES: Final = 10_000

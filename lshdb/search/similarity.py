@@ -402,7 +402,7 @@ class Exact:
         wanted = np.broadcast_to(least, len(one))[different]
         chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= wanted
         different, a, b = different[chosen], a[chosen], b[chosen]
-        for part, documents in _fitting(a, b, self.sizes, _HASHES):
+        for part, documents in fitting(a, b, self.sizes, _HASHES):
             self._keep(documents)
             both = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
             found[different[part]] = jaccard(both, self.sizes[a[part]], self.sizes[b[part]])
@@ -525,7 +525,7 @@ class Estimates:
         for start in range(0, len(different), _PAIRS):
             places = different[start : start + _PAIRS]
             a, b = one[places], other[places]
-            for part, documents in _fitting(a, b, self._ones, len(self._signatures)):
+            for part, documents in fitting(a, b, self._ones, len(self._signatures)):
                 self._keep(documents)
                 rows = self._rows[a[part]], self._rows[b[part]]
                 yield places[part], self._signatures[rows[0]], self._signatures[rows[1]]
@@ -597,7 +597,7 @@ def _marked(one: Numbers, other: Numbers, count: int) -> Numbers:
     return np.flatnonzero(marks)
 
 
-def _fitting(
+def fitting(
     one: Numbers, other: Numbers, sizes: Numbers, room: int
 ) -> Iterator[tuple[slice, Numbers]]:
     """Cut pairs into parts whose documents have no more than the room, or are one pair alone."""

@@ -55,6 +55,11 @@ def shingle_positions(text: str, shingling: Shingling) -> Positions:
     return Positions(units.starts[: count - size + 1], units.ends[size - 1 :])
 
 
+def line_starts(text: str) -> Offsets:
+    """Where the lines of a text begin, int64[lines]: at 0 and behind each line feed."""
+    return np.append(0, np.flatnonzero(code_points(text) == ord("\n")) + 1)
+
+
 def _folded(text: str) -> tuple[npt.NDArray[np.uint32], Positions]:
     """The code points of the folded text, uint32[m], and where each comes from."""
     folded = code_points(fold(text))

@@ -1,0 +1,388 @@
+"""The windows of texts, the runs of them that two texts share, and where these are in the texts.
+
+A unit is a word, or a character where the shingles are of characters. A window is a run of
+`Settings.passages` units; the i-th begins at unit i.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import UsageError, warn_of_limit
+from lshdb.model import CopiedPassage, Settings, Shingling
+from lshdb.search.limits import COMMON_AGREEING, COMMON_SAMPLE, PASSAGES, pair_cut
+from lshdb.search.similarity import batches_of_text
+from lshdb.shingling.hashing import Hashes, Offsets
+from lshdb.shingling.passages import Run, shared_runs
+from lshdb.shingling.positions import line_starts, shingle_positions
+from lshdb.shingling.shingles import shingle
+from lshdb.shingling.winnowing import fingerprint_shingling, fingerprints, fingerprints_of_windows
+from lshdb.store.lookups import StoreReader
+
+_AT_ONCE: Final = 1 << 20
+"""Windows of other texts that are looked at at once."""
+_SPARSE: Final = 4
+"""Bits more than the windows of a text need for a number: of the windows of unrelated texts one
+in 16 or fewer is looked for among them."""
+
+_MATCHES: Final = 4
+"""Matches for each window of another text up to which all are in memory, of 80 bytes each."""
+
+Mask = npt.NDArray[np.bool_]
+Places = npt.NDArray[np.int32]
+
+
+def run_of(settings: Settings) -> int:
+    """Units of the shortest run that the index finds; UsageError if it finds none."""
+    if not settings.passages:
+        raise UsageError(
+            "this database has no index of passages: make it with "
+            "`lshdb reindex --passages 8`, or a new file with `lshdb init --passages 8`"
+        )
+    return settings.passages
+
+
+def least_of(wanted: int | None, run: int) -> int:
+    """The shortest run that is wanted; UsageError if the index does not find it surely."""
+    least = run if wanted is None else wanted
+    if least < run:
+        raise UsageError(
+            f"least {least} is below {run}, the shortest run that this index finds: ask for "
+            f"{run} or more, or rebuild the index with `lshdb reindex --passages {max(least, 3)}`"
+        )
+    return least
+
+
+def _window_shingling(settings: Settings) -> Shingling:
+    return Shingling(settings.shingling.kind, settings.passages)
+
+
+def base_windows(base: Iterable[str], settings: Settings) -> Iterator[Hashes]:
+    """The windows of each base text that has one, sorted."""
+    for text in base:
+        if len(fingerprints([text], settings.shingling, settings.passages, settings.seed)):
+            yield np.sort(window_hashes([text], settings)[0])
+
+
+def window_hashes(texts: Sequence[str], settings: Settings) -> tuple[Hashes, Offsets]:
+    """The hashes of the windows of n texts that have one, uint64[any], and offsets int64[n+1]."""
+    shingles = shingle(texts, _window_shingling(settings), settings.seed)
+    return shingles.hashes, shingles.offsets
+
+
+def _windows(text: str, settings: Settings) -> tuple[Hashes, Offsets]:
+    """The windows of a text that has one, uint64[n], and the fingerprint of each, int64[n]."""
+    run = settings.passages
+    short = fingerprint_shingling(settings.shingling, run)
+    return window_hashes([text], settings)[0], fingerprints_of_windows(
+        shingle([text], short, settings.seed).hashes, run - short.size + 1
+    )
+
+
+def common_windows(reader: StoreReader, hot: Offsets) -> Hashes:
+    """The windows that are common, sorted: uint64[any].
+
+    Args:
+        reader: of the file.
+        hot: int64[n], the fingerprints that more documents have than may be. Of the windows
+            around them, those are common that two of the first documents have.
+    """
+    if not len(hot):
+        return np.empty(0, dtype=np.uint64)
+    settings = reader.settings
+    _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
+    found: list[Hashes] = []
+    for batch in batches_of_text(reader.contents(np.unique(doc_ids))):
+        for text in batch:
+            windows, values = _windows(text, settings)
+            found.append(np.unique(windows[is_in(values, hot)]))
+    windows, counts = np.unique(np.concatenate(found), return_counts=True)
+    return windows[counts >= COMMON_AGREEING]
+
+
+class Compared:
+    """The windows of a text, made ready to be looked for in many others."""
+
+    def __init__(self, windows: Hashes, counts: Mask) -> None:
+        """Take the windows uint64[n] of a text, and which of them count, bool[n]."""
+        self._nothing = _unused(windows)
+        # A window that does not count is made one that no document has.
+        self._own = windows if counts.all() else np.where(counts, windows, self._nothing)
+        places = np.flatnonzero(counts)
+        self._order = places[np.argsort(windows[places], kind="stable")]
+        ordered = windows[self._order]
+        first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+        self._distinct, self._first = ordered[first], first
+        self._repeated = np.diff(first, append=len(ordered))
+        bits = len(first).bit_length() + _SPARSE
+        self._low = np.uint64((1 << bits) - 1)
+        self._slots = np.zeros(1 << bits, dtype=np.bool_)
+        self._slots[self._distinct & self._low] = True
+
+    def runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
+        """The others that share windows which count, by their places, and the runs they share.
+
+        Every shared window is in a run, each as long as it can be; from left to right the longest
+        is taken. Runs of different places may overlap.
+        """
+        if not len(self._order):
+            return
+        first = size = 0
+        for last, one in enumerate(others):
+            size += len(one)
+            if size > _AT_ONCE or last == len(others) - 1:
+                for place, runs in self._runs_in(others[first : last + 1]):
+                    yield first + place, runs
+                first, size = last + 1, 0
+
+    def _runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
+        flat = np.concatenate(others)
+        places = np.flatnonzero(self._slots[flat & self._low])
+        rank = np.searchsorted(self._distinct, flat[places])
+        shared = self._distinct.take(rank, mode="clip") == flat[places]
+        places, rank = places[shared], rank[shared]
+        if not len(places):
+            return
+        sizes = np.array([len(one) for one in others])
+        begins = np.cumsum(sizes) - sizes
+        other = np.repeat(
+            np.arange(len(others)), np.diff(np.searchsorted(places, begins), append=len(places))
+        )
+        repeated = self._repeated[rank]
+        matches = np.bincount(other, weights=repeated, minlength=len(others))
+        few = matches <= _MATCHES * sizes
+        kept = few[other]
+        places, rank, other, repeated = (one[kept] for one in (places, rank, other, repeated))
+        # Each place of another text with each of this one.
+        within = np.arange(int(repeated.sum())) - np.repeat(
+            np.cumsum(repeated) - repeated, repeated
+        )
+        a = self._order[np.repeat(self._first[rank], repeated) + within]
+        b = np.repeat(places - begins[other], repeated)
+        other = np.repeat(other, repeated)
+        rows = _rows(a, b, other, len(self._own), int(sizes.max()))
+        bounds = np.searchsorted(rows[0], np.arange(len(others) + 1)).tolist()
+        columns = [one.tolist() for one in rows[1:]]
+        for number in np.flatnonzero(matches).tolist():
+            if few[number]:
+                own = slice(bounds[number], bounds[number + 1])
+                yield number, _longest_first(*(one[own] for one in columns))
+            else:
+                its = others[number]
+                if (its == self._nothing).any():
+                    its = np.where(its == self._nothing, ~self._nothing, its)
+                yield number, runs_between(self._own, its)
+
+
+def _rows(
+    a: Offsets, b: Offsets, other: Offsets, longest: int, longest_other: int
+) -> tuple[Offsets, ...]:
+    """Matches of windows in the order of the other texts, then of this one, int64[m] each.
+
+    Args:
+        a: places in this text.
+        b: places in another one, ascending in each.
+        other: which text that is, ascending.
+        longest: windows of this text.
+        longest_other: of any other.
+
+    Returns:
+        The same other, a and b; how many windows agree from there on, and how many before.
+    """
+    diagonal = other * (longest + longest_other) + b - a
+    order = np.argsort(diagonal, kind="stable")
+    a, b, other, diagonal = a[order], b[order], other[order], diagonal[order]
+    new = np.ones(len(a), dtype=np.bool_)
+    new[1:] = (np.diff(a) != 1) | (np.diff(diagonal) != 0)
+    starts = np.flatnonzero(new)
+    run = np.cumsum(new) - 1
+    before = np.arange(len(a)) - starts[run]
+    ahead = np.diff(starts, append=len(a))[run] - before
+    order = np.argsort(other * longest + a, kind="stable")
+    return other[order], a[order], b[order], ahead[order], before[order]
+
+
+def _longest_first(a: list[int], b: list[int], ahead: list[int], before: list[int]) -> list[Run]:
+    """The runs that are taken of the matches of two texts, which are in the order of a."""
+    runs: list[Run] = []
+    row = shift = 0
+    while row < len(a):
+        i, last = a[row], row + 1
+        while last < len(a) and a[last] == i:
+            last += 1
+        if last > row + 1:
+            # Of equally long ones the nearest to where the run before goes on.
+            row = min(range(row, last), key=lambda one: (-ahead[one], abs(b[one] - i - shift)))
+        shift = b[row] - i
+        _append(runs, Run(i, b[row], ahead[row]), before[row])
+        if len(runs) > PASSAGES:
+            return _cut(runs)
+        row = bisect_left(a, i + ahead[row], last)
+    return runs
+
+
+def _append(runs: list[Run], run: Run, before: int) -> None:
+    """Append a run and so many windows before it; the last one, if it is the same, grows."""
+    a, b, length = run.a_first - before, run.b_first - before, run.length + before
+    last = runs[-1] if runs else None
+    if (
+        last is not None
+        and b - a == last.b_first - last.a_first
+        and a <= last.a_first + last.length
+    ):
+        end = max(last.a_first + last.length, a + length)
+        runs[-1] = last._replace(length=end - last.a_first)
+    else:
+        runs.append(Run(a, b, length))
+
+
+def _cut(runs: list[Run]) -> list[Run]:
+    """The runs that are shown of two texts, with a warning if there are more."""
+    if len(runs) > PASSAGES:
+        warn_of_limit(pair_cut(PASSAGES))
+    return runs[:PASSAGES]
+
+
+def runs_between(own: Hashes, its: Hashes) -> list[Run]:
+    """The same of two texts, in linear time whatever they repeat: uint64[n] and uint64[m].
+
+    Of a window that the other text repeats, some places only are tried (see shared_runs).
+    """
+    runs: list[Run] = []
+    for run in _cut(shared_runs(own, its, PASSAGES + 1)):
+        _append(runs, run, _backwards(own, its, run.a_first, run.b_first))
+    return runs
+
+
+def _backwards(own: Hashes, its: Hashes, a: int, b: int) -> int:
+    """How many windows before a and b agree, one after the other."""
+    done, width = 0, 8
+    while True:
+        width = min(width, a - done, b - done)
+        if not width:
+            return done
+        equal = own[a - done - width : a - done] == its[b - done - width : b - done]
+        if not equal.all():
+            return done + int(equal[::-1].argmin())
+        done += width
+        width *= 2
+
+
+def bridged(runs: Sequence[Run], run: int, gap: int) -> list[tuple[int, int, int, int, int]]:
+    """Passages in units, those joined that follow each other in both texts within a gap.
+
+    Args:
+        runs: of windows, in the order of the first text.
+        run: units of a window.
+        gap: units that may stand between two passages, in either text.
+
+    Returns:
+        Of each its first and last + 1 unit in the first text and in the second, and how many of
+        its units in the first text are shared.
+    """
+    passages: list[list[int]] = []
+    for a, b, length in runs:
+        units = length + run - 1
+        if passages and gap:
+            last = passages[-1]
+            ahead, there = a - last[1], b - last[3]
+            if -units < ahead <= gap and -units < there <= gap and a >= last[0] and b >= last[2]:
+                last[4] += units + min(ahead, 0)
+                last[1], last[3] = max(last[1], a + units), max(last[3], b + units)
+                continue
+        passages.append([a, a + units, b, b + units, units])
+    return [(one[0], one[1], one[2], one[3], one[4]) for one in passages]
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A text, where its units begin and end, int32[units], and its lines begin, int32[lines]."""
+
+    text: str
+    starts: Places
+    ends: Places
+    lines: Places
+
+    @classmethod
+    def of(cls, text: str, settings: Settings) -> Located:
+        """Locate the units of a text."""
+        units = shingle_positions(text, Shingling(settings.shingling.kind, 1))
+        columns = units.starts, units.ends, line_starts(text)
+        return cls(text, *(one.astype(np.int32) for one in columns))
+
+    def spans(self, first: Offsets, last: Offsets) -> tuple[list[int], ...]:
+        """Where stretches of units are: first character, last + 1, first line and last, from 1."""
+        starts, ends = self.starts[first], self.ends[last - 1]
+        line = np.searchsorted(self.lines, starts, side="right")
+        end_line = np.searchsorted(self.lines, ends - 1, side="right")
+        return starts.tolist(), ends.tolist(), line.tolist(), end_line.tolist()
+
+
+def passages_at(
+    own: Located, other: Located, spans: Sequence[tuple[int, int, int, int, int]]
+) -> tuple[CopiedPassage, ...]:
+    """Passages in units, as `bridged` gives them, with their places in both texts."""
+    a, a_end, b, b_end, words = np.array(spans, dtype=np.int64).reshape(-1, 5).T
+    similarity = words / np.maximum(a_end - a, b_end - b)
+    starts, ends, *lines = own.spans(a, a_end)
+    texts = [own.text[start:end] for start, end in zip(starts, ends, strict=True)]
+    scores = words.tolist(), similarity.tolist()
+    rows = zip(starts, ends, *lines, *other.spans(b, b_end), *scores, texts, strict=True)
+    return tuple(CopiedPassage(*row) for row in rows)
+
+
+def covered(runs: Iterable[Run], run: int) -> int:
+    """How many units of the first text runs of windows cover."""
+    units = done = 0
+    for first, last in sorted((one.a_first, one.a_first + one.length + run - 1) for one in runs):
+        units += max(0, last - max(first, done))
+        done = max(done, last)
+    return units
+
+
+def turned(runs: Iterable[Run]) -> list[Run]:
+    """The same runs with the second text first."""
+    return [Run(one.b_first, one.a_first, one.length) for one in runs]
+
+
+def is_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
+    """Which of the hashes are among sorted ones of the same type, bool[n]."""
+    if not len(ordered):
+        return np.zeros(len(hashes), dtype=np.bool_)
+    found: Mask = ordered.take(np.searchsorted(ordered, hashes), mode="clip") == hashes
+    return found
+
+
+def _unused(hashes: Hashes) -> np.uint64:
+    """A value that is none of the hashes, nor the complement of one."""
+    value = np.uint64(0)
+    while (hashes == value).any() or (hashes == ~value).any():
+        value += np.uint64(1)
+    return value
+
+
+def units_in(windows: Mask, run: int) -> Mask:
+    """Which units stand in one of the windows, bool[n] -> bool[n + run - 1]."""
+    change = np.zeros(len(windows) + run, dtype=np.int64)
+    change[: len(windows)] += windows
+    change[run:] -= windows
+    return np.cumsum(change)[:-1] > 0
+
+
+def windows_with(units: Mask, run: int) -> Mask:
+    """Which windows have one of the units, bool[n + run - 1] -> bool[n]."""
+    total = np.zeros(len(units) + 1, dtype=np.int64)
+    np.cumsum(units, out=total[1:])
+    return total[run:] > total[:-run]
+
+
+def stretches(windows: Mask, run: int) -> list[tuple[int, int]]:
+    """The stretches of units that stand in the windows: first and last + 1."""
+    edges = np.flatnonzero(np.diff(units_in(windows, run), prepend=False, append=False))
+    return list(zip(edges[0::2].tolist(), edges[1::2].tolist(), strict=True))
