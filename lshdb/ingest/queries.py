@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
-from lshdb.errors import Cut, limits_to, warn_of_limit
+from lshdb.errors import Cut, warn_of_limit
 from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.workers import Workers, default_workers
@@ -69,7 +69,12 @@ def _answered(
     # Of queries the contents are needed, and no fingerprints.
     settings = replace(stores[0].settings, content=True, passages=0)
     reuse_freed_memory()
-    cuts: list[Cut] = []
+    cut = 0
+
+    def count(_: Cut) -> None:
+        nonlocal cut
+        cut += 1
+
     with Workers(settings, parser, default_workers() if workers is None else workers) as pool:
         stream = Stream(stores[0], items, pool, prompt=False, keep_blocks=False, most=_BATCH)
         while stream.read_ahead():
@@ -81,15 +86,15 @@ def _answered(
                 given: list[Iterator[list[Match]]] = []
                 for store in stores if parts else ():
                     reader, keep = stack.enter_context(_moment(store, query))
-                    given.append(answers(reader, query, _joined(parts, reader.settings), keep))
-                for key in chain.from_iterable(part.keys for part in parts):
-                    # Only here: what the caller asks meanwhile keeps its warnings.
-                    with limits_to(cuts.append):
-                        found = [next(one) for one in given]
-                    yield key, best(chain.from_iterable(found), query.top)
+                    asked = _joined(parts, reader.settings)
+                    given.append(answers(reader, query, asked, keep, count))
+                keys = chain.from_iterable(part.keys for part in parts)
+                for key, *found in zip(keys, *given, strict=True) if given else ():
+                    several = len(found) > 1
+                    yield key, best(chain.from_iterable(found), query.top) if several else found[0]
             del parts
-    if cuts:
-        warn_of_limit(queries_cut(len(cuts), max(QUERY_FIRST, (query.top or 0) + 1)))
+    if cut:
+        warn_of_limit(queries_cut(cut, max(QUERY_FIRST, (query.top or 0) + 1)))
     if stream.error is not None:
         raise stream.error
 

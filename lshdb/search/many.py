@@ -10,13 +10,14 @@ for all documents.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.errors import Cut, limits_to
 from lshdb.model import Match
 from lshdb.search.buckets import Keep
 from lshdb.search.limits import QUERY_FIRST
@@ -98,7 +99,11 @@ class _Found:
 
 
 def answers(
-    store: StoreReader, query: Query, asked: Asked, keep: Keep | None
+    store: StoreReader,
+    query: Query,
+    asked: Asked,
+    keep: Keep | None,
+    on_cut: Callable[[Cut], object],
 ) -> Iterator[list[Match]]:
     """The matches of each of n documents, in order, best first.
 
@@ -107,24 +112,27 @@ def answers(
         query: what is asked about each; its own document does not matter.
         asked: the documents.
         keep: the condition of the query, if it has one.
+        on_cut: called with what a limit left out of one answer.
     """
     count = len(asked.stored)
     pairs = None if query.exhaustive else _candidates(store, asked, keep)
     if pairs is None and count > 1 and not query.exhaustive:
         middle = count // 2
-        yield from answers(store, query, asked.part(0, middle), keep)
-        yield from answers(store, query, asked.part(middle, count), keep)
+        yield from answers(store, query, asked.part(0, middle), keep, on_cut)
+        yield from answers(store, query, asked.part(middle, count), keep, on_cut)
         return
     found = None if pairs is None else _found(store, query, asked, pairs)
     del pairs
     for place, stored in enumerate(asked.stored):
         if found is None or found.alone[place]:
             content = from_stored(stored, store.settings.shingling)
-            yield answer(store, replace(query, content=content), keep)
-        else:
-            own = slice(found.begins[place], found.begins[place + 1])
-            columns = (column[own] for column in found.columns)
-            yield [Match(*row) for row in zip(*columns, strict=True)]
+            with limits_to(on_cut):
+                matches = answer(store, replace(query, content=content), keep)
+            yield matches
+            continue
+        first, last = found.begins[place], found.begins[place + 1]
+        own = (column[first:last] for column in found.columns) if last > first else ()
+        yield [Match(*row) for row in zip(*own, strict=True)]
 
 
 def _candidates(store: StoreReader, asked: Asked, keep: Keep | None) -> _Pairs | None:
