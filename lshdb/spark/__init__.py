@@ -17,6 +17,7 @@ Connect has no accumulators, so these need a classic session.
     sketching    signatures and bands; documents checks the columns
     candidates   candidate pairs, with a limit on one bucket
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
+    reference    what is similar to a document of a collection that is only read
     files        to lshdb files and back; session starts Spark; counts what is left out
 
 Doors: session.

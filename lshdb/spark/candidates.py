@@ -51,14 +51,18 @@ def candidate_pairs(
     """
     if limit is not None and limit < 2:
         raise UsageError(f"limit {limit} is not at least 2")
-    listed = _listed(bands, limit).groupBy("a", "b")
+    return chosen(_listed(bands, limit), settings.construction, counts)
+
+
+def chosen(listed: DataFrame, construction: Construction, counts: Counts | None) -> DataFrame:
+    """The candidates (a, b) among the pairs of all buckets: a, b, band_no, cut, as of `_listed`."""
+    pairs = listed.groupBy("a", "b")
     cut = [F.count("cut").alias("cut_buckets"), F.sum("cut").alias("cut_pairs")]
-    construction = settings.construction
     if construction.higher:
-        found = listed.agg(*cut, F.collect_set("band_no").alias("band_nos"))
+        found = pairs.agg(*cut, F.collect_set("band_no").alias("band_nos"))
         found = found.where((F.size("band_nos") >= construction.least_bands) | F.expr("a = b"))
     else:
-        found = listed.agg(*cut)
+        found = pairs.agg(*cut)
     return found.mapInArrow(_choosing_task(construction, counts), "a string, b string")
 
 

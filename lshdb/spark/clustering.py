@@ -68,13 +68,16 @@ def _small_star(edges: DataFrame) -> DataFrame:
     return own.unionByName(lower).dropDuplicates()
 
 
+def checkpointed(df: DataFrame) -> DataFrame:
+    """The same rows, stored: what follows reads them, and does not compute them again."""
+    if df.sparkSession.sparkContext.getCheckpointDir() is None:
+        return df.localCheckpoint(eager=False)  # by the first job that needs them
+    return df.checkpoint()
+
+
 def _checkpointed(edges: DataFrame) -> tuple[DataFrame, tuple[int, str]]:
     """The edges, stored, and what tells one set of edges from another: how many, sum of hashes."""
-    if edges.sparkSession.sparkContext.getCheckpointDir() is None:
-        # Stored by the job below, rather than by one of its own.
-        stored = edges.localCheckpoint(eager=False)
-    else:
-        stored = edges.checkpoint()
+    stored = checkpointed(edges)
     # 128 bits of two hashes with seeds of their own.
     told = stored.agg(
         F.count("*"),

@@ -11,9 +11,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from lshdb.errors import UsageError
 from lshdb.model import Keep, Settings
 from lshdb.spark.candidates import WHOLE
-from lshdb.spark.clustering import clusters
+from lshdb.spark.clustering import checkpointed, clusters
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import KEY, Columns, check_keys, column_of, documents
+from lshdb.spark.reference import most_similar
 from lshdb.spark.verifying import pairs_of, verified
 
 _GONE = "lshdb dropped key"
@@ -26,8 +27,8 @@ class Deduplicated:
 
     Attributes:
         kept: the rows that stay, as they were, in no order.
-        dropped: the others: key string, kept string (the key of the one kept), similarity double
-            to that one, exact boolean.
+        dropped: the others: key string, kept string (the key of the one kept, or of one in the
+            reference), similarity double to that one, exact boolean.
         clusters: key string, keep string: the documents that have a similar one, see `clusters`.
         counts: what was not compared.
     """
@@ -50,6 +51,7 @@ def dedup(
     estimate: bool = False,
     limit: int | None = WHOLE,
     counts: Counts | None = None,
+    against: DataFrame | None = None,
 ) -> Deduplicated:
     """Keep one of each cluster of similar documents.
 
@@ -70,31 +72,55 @@ def dedup(
         estimate: decide by estimates.
         limit: as for `candidate_pairs`.
         counts: where counts are added; new ones if there are none.
+        against: a reference with the same columns, such as an earlier crawl or a test set. First
+            all that is similar to one of its documents is dropped, as by `Database.dedup`; the
+            rest is deduplicated. Its keys must be distinct, and may be keys of `df`, too.
 
     Raises:
         UsageError: a column that is not there, or numbers out of range; before any job.
-        InputError: several documents have the same key; before documents are compared.
+        InputError: several documents of one collection have the same key; before documents are
+            compared.
     """
     if keep not in get_args(Keep):
         raise UsageError(f"keep {keep!r} is not {', '.join(get_args(Keep))}")
     counts = counts or Counts(df.sparkSession)
-    docs = documents(df, settings, Columns(key, text, set))
+    columns = Columns(key, text, set)
+    docs = documents(df, settings, columns)
+    exact = settings.content and not estimate
+    found: DataFrame | None = None
+    if against is not None:
+        reference = documents(against, settings, columns).where("key IS NOT NULL")
+        check_keys(docs)
+        check_keys(reference)
+        keyed = docs.where("key IS NOT NULL")
+        found = checkpointed(
+            most_similar(keyed, reference, settings, threshold, limit, counts, exact=exact)
+        )
+        df = _without(df, found, key)
+        docs = documents(df, settings, columns)
     similar = pairs_of(docs, settings, threshold, limit, counts, exact=not estimate)
-    check_keys(docs)
+    if against is None:
+        check_keys(docs)
     members = _kept(clusters(similar.select("a", "b")), docs, keep)
     dropped = members.where("key <> keep")
-    own = F.make_valid_utf8(column_of(key).cast("string"))
-    gone = dropped.select(F.col("key").alias(_GONE))
-    kept = df.join(gone, own == F.col(_GONE), "left_anti")
     scored = verified(
         dropped.select(F.col("keep").alias("a"), F.col("key").alias("b")),
         docs,
         settings,
         0.0,
-        exact=settings.content and not estimate,
+        exact=exact,
     )
     told = scored.selectExpr("b AS key", "a AS kept", "similarity", "exact")
-    return Deduplicated(kept, told, members, counts)
+    if found is not None:
+        told = found.unionByName(told)
+    return Deduplicated(_without(df, dropped, key), told, members, counts)
+
+
+def _without(df: DataFrame, dropped: DataFrame, key: str) -> DataFrame:
+    """The rows without those whose key is dropped."""
+    own = F.make_valid_utf8(column_of(key).cast("string"))
+    gone = dropped.select(F.col("key").alias(_GONE))
+    return df.join(gone, own == F.col(_GONE), "left_anti")
 
 
 def _kept(members: DataFrame, documents: DataFrame, keep: Keep) -> DataFrame:

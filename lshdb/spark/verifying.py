@@ -82,12 +82,18 @@ def pairs_of(
     exact: bool = True,
 ) -> DataFrame:
     """`pairs` of documents that are checked."""
-    least = settings.threshold if threshold is None else threshold
-    if not 0 < least <= 1:
-        raise UsageError(f"threshold {least:g} is not above 0 and at most 1")
+    least = checked_threshold(settings, threshold)
     rows = bands(signed(documents, settings, counts, with_signatures=False))
     candidates = candidate_pairs(rows, settings, limit=limit, counts=counts)
     return verified(candidates, documents, settings, least, exact=exact and settings.content)
+
+
+def checked_threshold(settings: Settings, threshold: float | None) -> float:
+    """The threshold, that of the settings for None; UsageError if it is out of range."""
+    least = settings.threshold if threshold is None else threshold
+    if not 0 < least <= 1:
+        raise UsageError(f"threshold {least:g} is not above 0 and at most 1")
+    return least
 
 
 def verified(

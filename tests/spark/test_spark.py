@@ -9,11 +9,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers import Command, set_families, text_families
 
@@ -27,6 +30,7 @@ import lshdb.spark
 from lshdb.cli.app import make_app
 from lshdb.search.pairs import Components
 from lshdb.spark.clustering import components
+from lshdb.spark.reference import most_similar
 from lshdb.spark.session import session
 
 if TYPE_CHECKING:
@@ -226,28 +230,6 @@ def test_clusters_are_the_connected_components_in_few_rounds(spark: SparkSession
     assert rows(found) == sorted([*expected, *((name, "path 00000") for name in names)])
 
 
-def test_one_of_each_cluster_is_kept(spark: SparkSession, path: Path) -> None:
-    texts = text_families(8, families=30, copies=4, words=30, most_edits=4)
-    with lshdb.open(path, threshold=0.6) as db:
-        db.add_many(sorted(texts.items()), workers=0)
-        settings = db.settings
-        own = {
-            (key, cluster.keep, score)
-            for cluster in db.clusters(keep="longest")
-            for key, score in zip(cluster.members, cluster.similarities, strict=True)
-            if key != cluster.keep
-        }
-    documents: list[tuple[Any, ...]] = [(key, text, 1) for key, text in texts.items()]
-    documents += [(None, "no key", 2), ("no text", None, 3)]
-    df = spark.createDataFrame(documents, "`my.key` string, text string, more int")
-    result = lshdb.spark.dedup(df, settings, key="my.key", keep="longest")
-    assert rows(result.dropped) == sorted((*one, True) for one in own)
-    kept = {tuple(row) for row in result.kept.collect()}
-    gone = {key for key, _, _ in own}
-    assert kept == {row for row in documents if row[0] not in gone}
-    assert (result.counts.bad_keys, result.counts.bad_contents) == (1, 1)
-
-
 # bad input
 
 
@@ -365,8 +347,97 @@ def test_the_command_drops_near_duplicates(
     assert spark.range(3).count() == 3  # the session goes on
 
 
+def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As one machine drops it: first what the reference has, then of each cluster all but one."""
+    given: dict[str, Any] = {"threshold": 0.5, "construction": "and 2, or 4, and 4, or 4"}
+    texts = sorted(text_families(8, families=12, copies=4, words=30, most_edits=6).items())
+    (tmp_path / "seen").mkdir()
+    # Some of the texts, under keys that others have here.
+    known = [(key, text) for (_, text), (key, _) in zip(texts[:24:2], texts[1::2], strict=False)]
+    for number in range(2):
+        with lshdb.open(tmp_path / f"seen/{number}.db", **given) as db:
+            db.add_many(known[number::2], workers=0)
+    with lshdb.open(tmp_path / "known.db", **given) as db:
+        db.add_many(known, workers=0)
+        found = {key: matches[0] for key, matches in db.query_many(texts, workers=0) if matches}
+    with lshdb.open(tmp_path / "rest.db", **given) as db:
+        db.add_many([(key, text) for key, text in texts if key not in found], workers=0)
+        gone = {
+            key: (one.keep, similarity)
+            for one in db.clusters(keep="longest")
+            for key, similarity in zip(one.members, one.similarities, strict=True)
+            if key != one.keep
+        }
+    assert min(len(found), len(gone)) > 10
+
+    documents: list[tuple[str | None, str | None]] = [*texts, (None, "no key"), ("~no text", None)]
+    count = len(documents)
+    table = pa.table(
+        {
+            "my.key": [key for key, _ in documents],
+            "text": [text for _, text in documents],
+            "small": pa.array(range(count), pa.int16()),
+            "when": pa.array([datetime(2020, 1, 2, tzinfo=UTC)] * count),
+            "tags": [["a", None], None, *[[]] * (count - 2)],
+            "nested": [{"lang": "en", "deep": {"x": 1.5}}] * count,
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    before = {one: one.read_bytes() for one in (tmp_path / "seen").iterdir()}
+    source, kept_in, gone_in = (str(tmp_path / name) for name in ("in.parquet", "out", "gone"))
+    arguments = ["--against", str(tmp_path / "seen/*.db"), "--dropped", gone_in]
+    arguments += ["--key-field", "my.key", "--keep", "longest"]
+    with pytest.raises(SystemExit) as exit:
+        make_app(["spark-dedup"])(["spark-dedup", source, kept_in, *arguments])
+    assert not exit.value.code
+    assert before == {one: one.read_bytes() for one in (tmp_path / "seen").iterdir()}
+    written = pq.read_table(kept_in).sort_by([("my.key", "ascending")])
+    types = {field.name: str(field.type).replace("element", "item") for field in written.schema}
+    assert types == {field.name: str(field.type) for field in table.schema}
+    left_out = found.keys() | gone.keys()
+    kept = [row for row in table.to_pylist() if row["my.key"] not in left_out]
+    kept.sort(key=lambda row: (row["my.key"] is None, row["my.key"]))
+    assert written.to_pylist() == kept
+    dropped = {row["key"]: row for row in pq.read_table(gone_in).to_pylist()}
+    assert dropped.keys() == left_out
+    for key, match in found.items():
+        assert dropped[key]["similarity"] == match.similarity
+        assert dropped[key]["kept"] in dict(known)
+    assert {key: (dropped[key]["kept"], dropped[key]["similarity"]) for key in gone} == gone
+    printed = capsys.readouterr().err.splitlines()
+    for what in ("key", "document"):
+        assert f"lshdb: rows without a usable {what}, not compared: 1" in printed
+    assert printed[-1] == f"kept {len(kept):,}, dropped {len(left_out):,}"
+    assert spark.range(3).count() == 3  # the session goes on
+
+
+def test_of_a_large_bucket_the_first_of_the_reference_is_compared(spark: SparkSession) -> None:
+    settings = lshdb.spark.make_settings(threshold=0.5, shingle="set", rows=1, bands=16)
+    same = [(name, [*range(20)]) for name in "abc"]
+    schema = "key string, content array<int>"
+    documents, reference = (
+        frame(spark, same, schema),
+        frame(spark, [*same, ("d", same[0][1])], schema),
+    )
+    counts = lshdb.spark.Counts(spark)
+    found = most_similar(documents, reference, settings, None, 5, counts, exact=True)
+    assert rows(found) == [(name, "a", 1.0, True) for name in "abc"]
+    assert (counts.cut_buckets, counts.cut_pairs) == (16, 16 * 3 * 3)
+
+
 def test_what_the_command_refuses(tmp_path: Path) -> None:
     run = run_command(tmp_path)
+    with lshdb.open(tmp_path / "bare.db", content=False) as db:
+        db.add("a", "the fox and the grapes")
+    lshdb.open(tmp_path / "sets.db", shingle="set").close()
+    assert run.fails("spark-dedup", "in", "out", "--against", "bare.db") == (
+        "bare.db keeps signatures only, and --against compares contents"
+    )
+    assert "sets.db has shingle set, and the documents are compared by word:3" in run.fails(
+        "spark-dedup", "in", "out", "--against", "sets.db", "--shingle", "word:3"
+    )
     assert "--format" in run.fails("spark-dedup", "in", "out", "--format", "csv", status=2)
     assert "--conf" in run.fails("spark-dedup", "in", "out", "--conf", "x", status=2)
     assert "--seed" in run.fails(
