@@ -49,11 +49,13 @@ from lshdb.tuning.resolve import resolve
 if TYPE_CHECKING:
     from lshdb.exchange.results import Matches, Results
     from lshdb.ingest.add import Outcome
+    from lshdb.ingest.ordering import OnStep
     from lshdb.maintenance.findings import CheckReport, OnProgress
     from lshdb.model import Line, OnSimilar, Reindexed, Skipped, SyncReport
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.sources.readers import Reader
     from lshdb.sources.records import Failure
+    from lshdb.store.waiting import Order
     from lshdb.tuning.choices import Tuned
     from lshdb.tuning.measuring import Measured
 
@@ -483,20 +485,29 @@ class Database:
         threshold: float | None = None,
         estimate: bool = False,
         numbered: bool = False,
+        keep: Order = "first",
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
+        on_progress: OnStep | None = None,
         workers: int | None = None,
     ) -> Iterator[Outcome]:
-        """As `dedup`, but rows come in the blocks in which they were read; so do text files."""
+        """As `dedup`, but rows come in the blocks in which they were read; so do text files.
+
+        With `keep`, the `longest` or the `last` of similar documents is kept, as if they came in
+        that order: the input is read twice, and the documents must be `numbered`.
+        """
         check_needed(paths=paths)
         check_given(
             reader=reader,
             threshold=threshold,
             on_batch=on_batch,
             on_failure=on_failure,
+            on_progress=on_progress,
             workers=workers,
         )
-        from lshdb.ingest.add import deduplicated
+        from lshdb.ingest.add import Selection, deduplicated
+        from lshdb.ingest.dedup import Screening
+        from lshdb.ingest.ordering import check_order, decided_in_order
         from lshdb.sources.readers import Reader
         from lshdb.sources.walking import Rules
 
@@ -505,16 +516,30 @@ class Database:
             rules = Rules(ignore=False)
             of_sets = self._store.settings.shingling.of_sets
             reader = Reader(of_sets=of_sets, fallback="jsonl", rules=rules, whole=True)
-        return deduplicated(
+        selection = Selection(Screening(threshold, estimate), numbered, keep_blocks=True)
+        check_order(keep)
+        if keep == "first":
+            return deduplicated(
+                self._store,
+                paths,
+                reader,
+                selection,
+                workers=workers,
+                on_batch=on_batch,
+                on_failure=on_failure,
+            )
+        if not numbered:
+            raise UsageError(f"keep {keep!r} compares the rows with each other only")
+        return decided_in_order(
             self._store,
-            paths,
+            list(paths),
             reader,
-            threshold=threshold,
-            estimate=estimate,
-            numbered=numbered,
+            keep,
+            selection,
             workers=workers,
             on_batch=on_batch,
             on_failure=on_failure,
+            on_step=on_progress,
         )
 
     def remove(self, key: str) -> None:

@@ -75,6 +75,13 @@ def dedup(
             help="Where the dropped rows are listed: .jsonl, .csv, .parquet, .arrow.",
         ),
     ] = None,
+    keep: Annotated[
+        str,
+        typer.Option(
+            metavar="first|longest|last",
+            help="Of similar rows, which is kept; longest and last read the input twice.",
+        ),
+    ] = "first",
     null: Annotated[
         bool,
         typer.Option(
@@ -150,6 +157,7 @@ def dedup(
     Example: lshdb dedup notes/ -0 | xargs -0 trash
     """
     import lshdb
+    from lshdb.ingest.ordering import check_order
     from lshdb.sources.paths import expanded, input_bytes
     from lshdb.sources.readers import Reader
     from lshdb.sources.walking import PassedOver
@@ -157,7 +165,15 @@ def dedup(
     formats = get_args(Format)
     if format not in formats:
         raise UsageError(f"--format {format} is not {', '.join(formats[:-1])} or {formats[-1]}")
+    check_order(keep)
     paths = list(expanded(inputs))
+    if keep != "first" and db is not None:
+        raise UsageError(f"--keep {keep} compares the rows with each other only: leave out --db")
+    if keep != "first" and any(map(_is_read_once, paths)):
+        raise UsageError(
+            f"--keep {keep} reads the input twice, and standard input or a pipe can be read only "
+            "once: save it to a file"
+        )
     of_files = format == "text" or (output is None and any(map(os.path.isdir, paths)))
     if null and not of_files:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
@@ -227,7 +243,8 @@ def dedup(
         def written(report: lshdb.AddReport) -> None:
             counts.empty += report.empty
             counts.replaced += report.replaced
-            progress(reader.bytes_read, documents=counts.kept + counts.dropped)
+            if keep == "first":
+                progress(reader.bytes_read, documents=counts.kept + counts.dropped)
             for file in (kept, told):
                 if file is not None:
                     file.flush()
@@ -238,8 +255,12 @@ def dedup(
             threshold=threshold,
             estimate=estimate,
             numbered=db is None,
+            keep=keep,  # type: ignore[arg-type]  # checked
             on_batch=written,
             on_failure=failures.tell,
+            on_progress=lambda what, count: progress(
+                reader.bytes_read, documents=count, label=what
+            ),
         )
         stack.enter_context(closing(outcomes))  # type: ignore[type-var]
 
@@ -322,6 +343,12 @@ def _print_paths(rows: Iterator[Sequence[object]]) -> None:
 
 
 # files
+
+
+def _is_read_once(path: str) -> bool:
+    """Whether it is standard input, or a pipe."""
+    there = os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)
+    return path == STDOUT or not there
 
 
 def _is_directory(output: str, inputs: Sequence[str]) -> bool:

@@ -39,7 +39,7 @@ KIND: Final[Mapping[str, str]] = {
 }
 """The formats of rows, `arrow` a file of Arrow and `arrows` a stream of it. Between formats of one
 kind nothing is lost."""
-_GROUP_BYTES: Final = 64_000_000
+_GROUP_BYTES: Final = 32_000_000
 _GROUP_ROWS: Final = 1 << 20
 """Of a row group of Parquet, or a batch of Arrow: what is in memory before it is written."""
 _BLOCK: Final = 1 << 20

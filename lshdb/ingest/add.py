@@ -213,25 +213,18 @@ def deduplicated(
     store: Store,
     paths: Iterable[str],
     reader: Reader,
+    selection: Selection,
     *,
-    threshold: float | None = None,
-    estimate: bool = False,
-    numbered: bool = False,
     workers: int | None = None,
     on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> Iterator[Outcome]:
     """Which documents of files are kept, in blocks; see Database.dedup_blocks."""
-    selection = Selection(Screening(threshold, estimate), numbered, keep_blocks=True)
     items = reader.items(paths)
-
-    def outcomes() -> Iterator[Outcome]:
-        for written in write_documents(store, items, workers, reader.parser, on_failure, selection):
-            yield from written.outcomes
-            if on_batch is not None:
-                on_batch(written.report)
-
-    return outcomes()
+    for written in write_documents(store, items, workers, reader.parser, on_failure, selection):
+        yield from written.outcomes
+        if on_batch is not None:
+            on_batch(written.report)
 
 
 def _write(store: Store, stream: Stream, on_failure: Callable[[Failure], None]) -> AddReport:

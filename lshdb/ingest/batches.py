@@ -158,6 +158,8 @@ class Stream:
             else:
                 pending = self._pool.submit(replace(item, sign=self.sign))
             block = item.block if self._keep_blocks and isinstance(item, Part) else None
+            if isinstance(block, Rows):
+                block = block.without_values()
             self._ahead.append(_Part(block, pending, documents, size))
             self._ahead_size += size
             self._ahead_documents += documents

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -146,6 +146,12 @@ class Rows:
     def count(self) -> int:
         """How many rows there are."""
         return len(self.rows)
+
+    def without_values(self) -> Rows:
+        """The block without values that its source has, too."""
+        if self.source is None or isinstance(self.source, CsvText):
+            return self
+        return replace(self, rows=[(number, ()) for number, _ in self.rows])
 
     def number(self, place: int) -> int:
         """The number of the row at a place, from 0."""

@@ -12,8 +12,9 @@ SQLite's. The tables are in schema.sql, all other SQL in statements.
     conditions     a user's condition on documents; readonly_sql runs a user's own SELECT
     functions      SQL functions such as lsh_jaccard, for any connection
     auditing       reads for `check`, writes for its repair; backup copies a file in use
+    waiting        documents in a temporary file, until it is their turn to be decided on
     partial_files  files that take their names when complete; what killed runs left of them
 
 Doors: auditing, backup, conditions, connection, functions, guard, lookups, partial_files, rows,
-store.
+store, waiting.
 """

@@ -25,19 +25,26 @@ SURE = ("--recall", "0.9999")
 TEXTS = [*text_families(seed=8, families=12, copies=3, words=40, most_edits=7).values()]
 
 
-def decided(texts: list[str]) -> tuple[list[int], dict[int, tuple[int, float]]]:
+def decided(
+    texts: list[str], keep: str = "first"
+) -> tuple[list[int], dict[int, tuple[int, float]]]:
     """The oracle: the numbers of the kept texts; of each other, the kept one and the similarity."""
     sets = [set(word_shingles(text, 3)) for text in texts]
+    order = [*range(len(texts))]
+    if keep == "last":
+        order.reverse()
+    elif keep == "longest":
+        order.sort(key=lambda i: -len(texts[i]))
     kept: list[int] = []
     dropped = {}
-    for number, own in enumerate(sets):
-        scores = [(jaccard(own, sets[other]), other) for other in kept]
-        best, other = max(scores, key=lambda one: (one[0], -one[1]), default=(0.0, -1))
+    for number in order:
+        scores = [jaccard(sets[number], sets[other]) for other in kept]
+        best = max(scores, default=0.0)
         if best >= 0.8:
-            dropped[number] = other, best
+            dropped[number] = kept[scores.index(best)], best
         else:
             kept.append(number)
-    return kept, dropped
+    return sorted(kept), dict(sorted(dropped.items()))
 
 
 KEPT, GONE = decided(TEXTS)
@@ -276,6 +283,43 @@ def test_what_is_dropped_is_listed_in_any_format(command: Command, kind: str) ->
     assert {(one["file"], int(one["line"]) - int(one["key"])) for one in found} == {("-", 1)}
 
 
+@pytest.mark.parametrize("keep", ["longest", "last"])
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_the_longest_or_the_last_of_similar_rows_is_kept(
+    command: Command, keep: str, kind: str
+) -> None:
+    """As if the rows came in that order; they go out in their own."""
+    name = f"in.{kind}"
+    if kind == "parquet":
+        pq.write_table(whole_table(), command.directory / name, row_group_size=11)
+    else:
+        lines = [json.dumps({"id": i, "text": text}) for i, text in enumerate(TEXTS)]
+        (command.directory / name).write_text("\n\n".join(["{", *lines]))
+    more = ("--dropped", "gone.csv", "--keep", keep, *SURE)
+    result = command("dedup", name, "-o", f"out.{kind}", *more)
+    kept, gone = decided(TEXTS, keep)
+    assert (result.status, kept != KEPT) == (int(kind == "jsonl"), True)
+    assert [row["id"] for row in rows_in(command.directory / f"out.{kind}")] == kept
+    found = rows_in(command.directory / "gone.csv")
+    assert [(int(one["key"]), int(one["kept"]), float(one["similarity"])) for one in found] == [
+        (number, other, score) for number, (other, score) in gone.items()
+    ]
+    places = [2 * i + 3 if kind == "jsonl" else i + 1 for i in gone]
+    assert [int(one["line"]) for one in found] == places
+    assert len([*command.directory.iterdir()]) == 3
+
+
+def test_what_is_read_twice_is_no_stream_and_no_database_is_added_to(command: Command) -> None:
+    reason = command.fails("dedup", "-", "--keep", "last", status=2)
+    assert reason.startswith("--keep last reads the input twice, and standard input")
+    (command.directory / "in.jsonl").write_text('{"text": "a b c"}\n')
+    command.fails("dedup", "in.jsonl", "--keep", "last", "-d", "seen.db", status=2)
+    assert "keep 'best' is not first, longest, last" in command.fails(
+        "dedup", "in.jsonl", "--keep", "best", status=2
+    )
+    assert [path.name for path in command.directory.iterdir()] == ["in.jsonl"]
+
+
 # directories
 
 
@@ -464,6 +508,9 @@ def test_a_directory_of_texts_prints_the_duplicates_and_deletes_nothing(command:
     listed = command.done("dedup", "-0", "notes", *SURE).out
     assert listed.split("\0") == [*expected, ""]
     assert len(list(notes.rglob("*.txt"))) == N
+    kept, gone = decided([TEXTS[i] for i in order], "last")
+    last = command.done("dedup", "notes", "-0", "--keep", "last", *SURE).out
+    assert last.split("\0") == [*(names[order[i]] for i in gone), ""]
     (command.directory / "a.md").write_text(TEXTS[0])
     one_by_one = command.done("dedup", "--format", "text", "a.md", names[0])
     assert one_by_one.lines == [f"1.000000\tidentical\t{names[0]}\ta.md"]
