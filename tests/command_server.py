@@ -2,7 +2,8 @@
 
 To start Python and load lshdb takes a command 0.2 s of CPU time, a copy 0.02 s; the tests run
 hundreds. A copy has its own process, streams, directory and variables, and runs the function that
-the installed command runs. What is asked of the start itself takes `Command.start`.
+the installed command runs. What is asked of the start itself takes `Command.start`. A copy ends
+without freeing the modules, which would take another 0.015 s.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 _HEAD = struct.Struct("=Q")
 _STATUS = struct.Struct("=i")
@@ -122,6 +125,26 @@ def _serve(connection: socket.socket) -> list[str] | None:
         connection.sendall(_STATUS.pack(os.waitstatus_to_exitcode(status)))
 
 
+def _run(command: Callable[[], None]) -> NoReturn:
+    """Run the command and end as Python does, but leave the memory to the system.
+
+    A finalizer that only the freeing of modules would call is not called.
+    """
+    status = 0
+    try:
+        command()
+    except SystemExit as ended:
+        if not isinstance(ended.code, int | None):
+            raise
+        status = ended.code or 0
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        if not stream.closed:
+            stream.flush()
+    os._exit(status)
+
+
 if __name__ == "__main__":
     from lshdb.__main__ import main
     from lshdb.cli.app import make_app
@@ -133,4 +156,4 @@ if __name__ == "__main__":
     words = _serve(socket.socket(fileno=int(sys.argv[1])))
     if words is not None:
         sys.argv = ["lshdb", *words]
-        main()
+        _run(main)
