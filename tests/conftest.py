@@ -19,13 +19,19 @@ settings.load_profile("lshdb")
 LONGEST = (
     "test_spark.py",
     "test_bench.py",
+    "test_database.py",
     "test_crashes.py",
     "test_docs.py",
-    "test_packaging.py",
     "test_web.py",
-    "test_hostile.py",
+    "test_browser.py",
     "test_workers.py",
-    "test_database.py",
+    "test_concurrency.py",
+    "test_packaging.py",
+    "test_results.py",
+    "test_cli.py",
+    "test_selection.py",
+    "test_hostile.py",
+    "test_faults.py",
     "test_fuzz.py",
 )
 

@@ -433,7 +433,7 @@ def open_together(directory: Path, seeds: dict[str, list[int]]) -> dict[str, lis
 
 
 def test_processes_that_make_the_same_file_at_once_agree(tmp_path: Path) -> None:
-    rounds = 20
+    rounds = 10
     names = ["ann", "bob", "cid"]
     results = open_together(tmp_path, dict.fromkeys(names, [1] * rounds))
     assert results == dict.fromkeys(names, [("opened", 1)] * rounds)

@@ -12,6 +12,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -171,5 +172,11 @@ def test_every_promise_names_a_test_that_exists() -> None:
         named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`$", promise)
         assert named, f"no test behind: {promise}"
         ((file, name),) = named
-        tree = ast.parse((ROOT / file).read_text("utf-8"))
-        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert name in functions(ROOT / file)
+
+
+@cache
+def functions(path: Path) -> set[str]:
+    """The names of a module's functions."""
+    tree = ast.parse(path.read_text("utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}

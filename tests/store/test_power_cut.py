@@ -26,20 +26,20 @@ CALLS: Final = "openat,pwrite64,write,fsync,fdatasync,ftruncate,unlink,rename"
 
 ONE_BY_ONE: Final = """
 with lshdb.open("lsh.db", **settings) as db:
-    for i in range(25):
+    for i in range(12):
         db.add(f"k{i}", text(i))
         acknowledge(1)
     db.remove("k7")
     acknowledge(0)
 with lshdb.open("lsh.db") as db:
-    db.add("late", text(25))
+    db.add("late", text(12))
     acknowledge(1)
 """
 IN_BATCHES: Final = """
 from lshdb.ingest import batches
 batches._BATCH_DOCUMENTS = 40
 with lshdb.open("lsh.db", **settings) as db:
-    documents = ((f"k{i}", text(i)) for i in range(400))
+    documents = ((f"k{i}", text(i)) for i in range(200))
     db.add_many(documents, on_batch=lambda report: acknowledge(report.added), workers=0)
     db.reindex(threshold=0.5)
     acknowledge(0)
@@ -48,7 +48,7 @@ HEAD: Final = """
 import os, sys
 import lshdb
 from lshdb.store import connection
-connection._CHECKPOINT_PAGES = 40  # so that the log begins again within the test
+connection._CHECKPOINT_PAGES = 20  # so that the log begins again within the test
 settings = {"threshold": 0.7}
 def text(i):
     return " ".join(f"{i * i % 97} word{j * i}" for j in range(60))

@@ -633,13 +633,12 @@ def test_it_is_served_to_this_machine_only(site: Site) -> None:
     assert own == {f"0100007F{port}"}
 
 
-@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_serving_changes_nothing_and_leaves_nothing_behind(tmp_path: Path, end: int) -> None:
+def test_serving_changes_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "lsh.db"
     with lshdb.open(path) as db:
         db.add_many([("fox", TEXT), ("fox 2", TEXT)])
     before = inspection.contents(path)
-    with served(tmp_path, end=end) as site:
+    with served(tmp_path) as site:
         for page in PAGES:
             assert eventually(site, page).status == 200
         site.get("compare", a="fox", b="fox 2")

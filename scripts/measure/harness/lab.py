@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from lshdb.database import open_database
 from measure.common.commands import Measured, lshdb, measure, own_script
 from measure.harness import corpora
 from measure.harness.corpora import Corpus
@@ -140,7 +141,7 @@ class Lab:
     def init(self, shingle: str | None = None) -> Path:
         """A new, empty database."""
         path = self.fresh(".db")
-        lshdb("init", "-d", path, "--shingle", shingle or self.shingle, sample=False)
+        open_database(path, shingle=shingle or self.shingle).close()
         return path
 
     def add(self, database: Path, corpus: Corpus) -> Measured:
