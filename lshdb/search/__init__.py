@@ -9,11 +9,13 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     passage_pairs  all pairs of documents that share a run of words
     passage_texts  the windows of texts, the runs that two texts share, where these are
     compare     why two documents are alike, or not
+    differences two texts line by line and word by word, aligned
     pairs       all similar pairs, and clusters of them
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
     decisions   what reviewers decided of documents, and which pairs they marked different
     limits      what is not compared in large buckets and texts: numbers, reasons, messages
 
-Doors: buckets, compare, decisions, limits, many, pairs, passage_pairs, passages, query, similarity.
+Doors: buckets, compare, decisions, differences, limits, many, pairs, passage_pairs, passages,
+query, similarity.
 """

@@ -59,10 +59,15 @@ class Filters:
     star: str = ""
 
     @classmethod
+    def names(cls) -> list[str]:
+        """The fields, as addresses have them."""
+        return [field.name for field in fields(cls)]
+
+    @classmethod
     def of(cls, arguments: Mapping[str, str]) -> Filters:
         """Those of an address; UsageError for what cannot be."""
-        names = {field.name for field in fields(cls)}
-        own = cls(**{name: arguments[name].strip() for name in names & arguments.keys()})
+        given = {name: arguments[name].strip() for name in cls.names() if name in arguments}
+        own = cls(**given)
         for name in ("least", "most", "threshold"):
             own.number(name)
         for name in ("smallest", "largest"):

@@ -15,7 +15,7 @@ from lshdb.errors import Cut, limits_noted
 
 _AT_ONCE: Final = 2
 """Results that are made at once; others wait."""
-_KEPT: Final = 8
+KEPT: Final = 8
 """Results kept: those of large files may take 100 MB each."""
 _TICK: Final = 50_000_000
 """Nanoseconds within which two writes may leave the same time at a file, with room to spare."""
@@ -58,9 +58,10 @@ def state_of(path: Path) -> Hashable:
 
 
 class Results:
-    """Keeps the last result of each name, and makes a new one when the state is another."""
+    """Keeps the last results of some names, and makes a new one when the state is another."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
         self._lock = threading.Lock()
         self._turn = threading.Semaphore(_AT_ONCE)
         self._being_made: dict[Hashable, Future[Result[Any]]] = {}
@@ -112,7 +113,7 @@ class Results:
             with self._lock:
                 self._made.pop(name, None)
                 self._made[name] = result
-                if len(self._made) > _KEPT:
+                if len(self._made) > self._kept:
                     del self._made[next(iter(self._made))]
                 del self._being_made[name]
             future.set_result(result)

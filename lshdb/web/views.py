@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -16,8 +17,10 @@ from urllib.parse import unquote
 
 import lshdb
 from lshdb.database import Database
-from lshdb.errors import limits_noted
+from lshdb.errors import limits_noted, warn_of_limit
 from lshdb.model import Bucket, Comparison, Content, Document, Element
+from lshdb.search.differences import Differences, Piece, Row, Span, differences, same_words
+from lshdb.search.limits import TEXT_CHARACTERS, text_cut
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.store.store import Store
 from lshdb.web import pasted
@@ -33,7 +36,7 @@ from lshdb.web.listing import (
     facet_links,
     place_of_key,
 )
-from lshdb.web.rendering import Page, pieces, shortened
+from lshdb.web.rendering import Page, shortened
 from lshdb.web.results import Results, state_of
 from lshdb.web.surveys import (
     BEST_PAIRS,
@@ -70,9 +73,13 @@ _TEXT: Final = 50_000
 """Characters shown of a text."""
 _ELEMENTS: Final = 1_000
 """Elements shown of a set."""
-_PASSAGES: Final = 10
-"""Passages listed, the longest."""
-_EXCERPT: Final = 160
+_PART: Final = 100_000
+"""Characters of two texts on a page, and rows of them."""
+_PART_ROWS: Final = 1_000
+_BESIDE: Final = 2
+"""Equal rows shown beside those that differ."""
+_COMPARED: Final = 2
+"""Comparisons kept: one of the longest texts takes some 60 MB."""
 _COUNTED: Final = 4_000_000
 """Characters up to which distinct shingles are counted for a page."""
 _WAIT: Final = 1.5
@@ -80,6 +87,7 @@ _WAIT: Final = 1.5
 
 _T = TypeVar("_T")
 _results: Final = Results()
+_comparisons: Final = Results(_COMPARED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +119,11 @@ def opened(path: Path) -> Iterator[tuple[Database, Store]]:
 
 
 def _lasting(
-    visit: Visit, what: Hashable, make: Callable[[Database, Store], _T], told: dict[str, Any]
+    visit: Visit,
+    what: Hashable,
+    make: Callable[[Database, Store], _T],
+    told: dict[str, Any],
+    results: Results | None = None,
 ) -> _T | None:
     """What takes long, made with a handle of its own; None while it is made for the first time.
 
@@ -124,7 +136,7 @@ def _lasting(
             return make(database, store)
 
     state = state_of(path)
-    found = _results.get((path, what), state, run, _WAIT)
+    found = (results or _results).get((path, what), state, run, _WAIT)
     told["refresh"] = found is None
     told["notes"] = (*told.get("notes", ()), *(() if found is None else found.notes))
     told["outdated"] = told.get("outdated", False) or (found is not None and found.state != state)
@@ -242,54 +254,243 @@ def _shown(content: str | tuple[Element, ...] | None) -> dict[str, Any]:
 # two documents
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two documents that were compared.
+
+    Attributes:
+        comparison: all but their contents.
+        differences: of two texts, side by side.
+        a_moved, b_moved: where their shared passages stand, ascending and apart.
+        parts: where the parts begin that are shown one at a time, as places of rows.
+        says: how they differ, in words.
+        only: of two sets, the elements of the one, of the other, and of both.
+        code: whether they are better shown in letters of one width.
+    """
+
+    comparison: Comparison
+    differences: Differences | None
+    a_moved: list[Span]
+    b_moved: list[Span]
+    parts: list[int]
+    says: str
+    only: tuple[tuple[Element, ...], ...]
+    code: bool
+
+
 def compare(visit: Visit) -> Page:
     """Two documents side by side."""
     b = visit.required("b")
     name = visit.arguments.get("pasted")
     if name is None:
-        a: str | Document = visit.required("a")
+        one: str | Document = visit.required("a")
         title = visit.required("a")
     elif (text := pasted.kept(name)) is None:
         raise lshdb.KeyNotFound("the text of this address is not kept any more: paste it again")
     else:
         title = "the text given"
-        a = Document(title, _content_of(visit, text))
-    with limits_noted() as notes:
-        compared = visit.database.compare(a, b)
-    told: dict[str, Any] = {
-        "compared": compared,
-        "given": name is not None,
-        "notes": notes,
-        "most": _TEXT,
-        "most_elements": _ELEMENTS,
-    }
-    if isinstance(compared.a_content, str) and isinstance(compared.b_content, str):
-        told |= _side_by_side(compared, compared.a_content, compared.b_content)
-    elif isinstance(compared.a_content, tuple) and isinstance(compared.b_content, tuple):
-        shared = set(compared.shared_elements or ())
-        told["shared"] = compared.shared_elements
-        told["only_a"] = [each for each in compared.a_content if each not in shared]
-        told["only_b"] = [each for each in compared.b_content if each not in shared]
-    return Page("compare", f"{title} and {b}", told)
+        one = Document(title, _content_of(visit, text))
+    for key in (b, *([one] if isinstance(one, str) else [])):
+        visit.database.get(key)  # an unknown one is not waited for
+    told: dict[str, Any] = {"compared": None, "given": name is not None, "a": title, "b": b}
+    told["verdicts"] = Verdicts(visit.database.decisions())
+    told["only_differences"] = "only" in visit.arguments
+    told["arguments"] = {
+        field: visit.arguments[field]
+        for field in ("a", "b", "pasted", "number", *Filters.names())
+        if field in visit.arguments
+    } | {"b": b}
+    if name is None:
+        told["arguments"]["a"] = title
+    page = Page("compare", f"{title} and {b}", told)
+
+    def make(database: Database, _: Store) -> Compared:
+        return _compared(database.compare(one, b))
+
+    found = _lasting(visit, ("compare", name or title, name is None, b), make, told, _comparisons)
+    if found is None:
+        return page
+    told["compared"] = found.comparison
+    told["says"], told["only"], told["code"] = found.says, found.only, found.code
+    told["most_elements"] = _ELEMENTS
+    if found.differences is not None:
+        told |= _part(visit, found, found.differences, only="only" in visit.arguments)
+    if "number" in visit.arguments:
+        told |= _pairs_beside(visit, told)
+    return page
 
 
-def _side_by_side(compared: Comparison, a: str, b: str) -> dict[str, Any]:
-    passages = compared.passages or ()
-    one = pieces(a, [(each.a_start, each.a_end) for each in passages], _TEXT)
-    other = pieces(b, [(each.b_start, each.b_end) for each in passages], _TEXT)
-    numbered = sorted(enumerate(passages, 1), key=lambda each: (-each[1].shingles, each[0]))
-    longest = [
-        (number, each, shortened(a[each.a_start : each.a_end], _EXCERPT))
-        for number, each in numbered[:_PASSAGES]
-    ]
+def _compared(comparison: Comparison) -> Compared:
+    """What the page of two documents shows, made once for all of its parts."""
+    a, b = comparison.a_content, comparison.b_content
+    bare = replace(comparison, a_content=None, b_content=None)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        held, other, shared = set(a), set(b), set(comparison.shared_elements or ())
+        only = (
+            tuple(each for each in a if each not in other),
+            tuple(each for each in b if each not in held),
+            tuple(each for each in a if each in shared),
+        )
+        says = "Identical" if comparison.identical else ""
+        return Compared(bare, None, [], [], [], says, only, code=False)
+    if not isinstance(a, str) or not isinstance(b, str):
+        says = "Identical" if comparison.identical else ""
+        return Compared(bare, None, [], [], [], says, (), code=False)
+    if (longest := max(len(a), len(b))) > TEXT_CHARACTERS:
+        warn_of_limit(text_cut(longest - TEXT_CHARACTERS, TEXT_CHARACTERS))
+    found = differences(a[:TEXT_CHARACTERS], b[:TEXT_CHARACTERS])
+    says = ""
+    if comparison.identical:
+        says = "Identical"
+    elif same_words(a, b):
+        says = "The same words; case, punctuation or blanks differ"
+    passages = comparison.passages or ()
+    return Compared(
+        bare,
+        found,
+        _apart((each.a_start, each.a_end) for each in passages),
+        _apart((each.b_start, each.b_end) for each in passages),
+        list(_parts(found)),
+        says,
+        (),
+        _is_code(a) or _is_code(b),
+    )
+
+
+def _apart(spans: Iterable[Span]) -> list[Span]:
+    """Spans as stretches that do not touch, ascending."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+def _parts(found: Differences) -> Iterator[int]:
+    """Where the parts of two texts begin that fit on a page."""
+    size = rows = 0
+    for place, row in enumerate(found.rows):
+        if place == 0 or size > _PART or rows >= _PART_ROWS:
+            yield place
+            size = rows = 0
+        rows += 1
+        for segment in (
+            None if row.a is None else found.a[row.a],
+            None if row.b is None else found.b[row.b],
+        ):
+            size += 0 if segment is None else segment.end - segment.start
+
+
+def _is_code(text: str) -> bool:
+    """Whether a text looks like code: several lines are indented."""
+    lines = [line for line in text[:_PART].splitlines() if line.strip()]
+    indented = sum(line[0] in " \t" for line in lines)
+    return len(lines) >= 5 and indented >= len(lines) / 8
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of two texts as it is shown.
+
+    Attributes:
+        kind: `same`, `changed`, `only` for what one text alone has, or `left out`.
+        number: of the difference that begins here, from 1; 0 where none does.
+        a_line, b_line: numbers of lines; 0 where none begins.
+        a, b: the pieces; None where there is nothing.
+        skipped: how many rows are left out.
+        first: the place of the row, for its address.
+    """
+
+    kind: str
+    number: int
+    a_line: int
+    b_line: int
+    a: list[Piece] | None
+    b: list[Piece] | None
+    skipped: int = 0
+    first: int = 0
+
+
+def _part(visit: Visit, found: Compared, all_of: Differences, *, only: bool) -> dict[str, Any]:
+    """The rows of one part, and which difference is on which part."""
+    rows = all_of.rows
+    starts = [i for i, row in enumerate(rows) if not row.same and (i == 0 or rows[i - 1].same)]
+    if only:
+        shown = _near_differences(rows)
+        parts = [shown[place] for place in range(0, len(shown), _PART_ROWS)] or [0]
+    else:
+        shown, parts = list(range(len(rows))), found.parts or [0]
+    page, pages = _natural(visit.arguments.get("page", "1"), "page"), len(parts)
+    if page > pages:
+        raise lshdb.KeyNotFound(f"there is no page {page:,}: the last is page {pages:,}")
+    low = parts[page - 1]
+    high = parts[page] if page < pages else len(rows)
+    numbers = {start: number for number, start in enumerate(starts, 1)}
+    lines: list[Line] = []
+    before = low - 1 if not only or page > 1 else -1
+    for place in shown[bisect_left(shown, low) : bisect_left(shown, high)]:
+        if place > before + 1:
+            lines.append(_left_out(before + 1, place))
+        lines.append(_line(found, all_of, rows[place], numbers.get(place, 0), place))
+        before = place
+    if only and before + 1 < high:
+        lines.append(_left_out(before + 1, high))
+    part_of = [bisect_right(parts, start) for start in starts]
     return {
-        "a_pieces": one,
-        "b_pieces": other,
-        "in_a": {piece.passage for piece in one},
-        "in_b": {piece.passage for piece in other},
-        "longest": longest,
-        "passages": len(passages),
+        "lines": lines,
+        "count": len(starts),
+        "part_of": part_of,
+        "paging": Paging(page, pages, len(rows)),
+        "row_part": lambda place: bisect_right(found.parts or [0], place),
     }
+
+
+def _near_differences(rows: Sequence[Row]) -> list[int]:
+    """The places of rows that differ, and of some beside them."""
+    near: set[int] = set()
+    for place, row in enumerate(rows):
+        if not row.same:
+            near.update(range(max(place - _BESIDE, 0), min(place + _BESIDE + 1, len(rows))))
+    return sorted(near)
+
+
+def _left_out(low: int, high: int) -> Line:
+    return Line("left out", 0, 0, 0, None, None, high - low, low)
+
+
+def _line(found: Compared, all_of: Differences, row: Row, number: int, place: int) -> Line:
+    a, b = all_of.pieces(row, found.a_moved, found.b_moved)
+    kind = "same" if row.same else "only" if row.a is None or row.b is None else "changed"
+    return Line(
+        kind,
+        number,
+        0 if row.a is None else all_of.a[row.a].line,
+        0 if row.b is None else all_of.b[row.b].line,
+        None if row.a is None else a,
+        None if row.b is None else b,
+        first=place,
+    )
+
+
+def _pairs_beside(visit: Visit, told: dict[str, Any]) -> dict[str, Any]:
+    """The pairs before and behind this one in the list that it was opened from."""
+    asked = told["asked"] = Filters.of(visit.arguments)
+    survey = _pair_survey(visit, asked, {})
+    if survey is None:
+        return {}
+    places = chosen_pairs(survey, asked, told["verdicts"])
+    number = _natural(visit.arguments["number"], "number")
+
+    def pair(at: int) -> dict[str, object] | None:
+        if not 1 <= at <= len(places):
+            return None
+        place = places[at - 1]
+        return {"a": survey.a[place], "b": survey.b[place], "number": at}
+
+    beside = {"number": number, "previous": pair(number - 1), "following": pair(number + 1)}
+    return {"beside": beside | {"count": len(places)}}
 
 
 # clusters and pairs

@@ -169,6 +169,7 @@ def test_every_page_is_legible(
             ("texts/document", {"key": "long word"}),
             ("texts/compare", {"a": "fox", "b": HOSTILE}),
             ("texts/compare", {"a": "fox", "b": "long word"}),
+            ("texts/compare", {"a": "fox", "b": "fox 2", "only": "differences"}),
             ("texts/cluster", {"key": "fox"}),
             ("bare/document", {"key": "fox"}),
             ("bare/compare", {"a": "fox", "b": "fox 2"}),

@@ -32,7 +32,6 @@ from lshdb.model import Construction
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.web import pasted as pasted_texts
 from lshdb.web import views
-from lshdb.web.rendering import pieces
 from lshdb.web.results import Results, state_of
 
 TEXT = "The quick brown fox jumps over the lazy dog while the band plays on in the old square"
@@ -228,18 +227,54 @@ def test_what_is_known_of_a_document_is_on_its_page(tmp_path: Path) -> None:
         assert "shares no run of 8 words or more" in ant.text
 
 
-def test_passages_are_marked_in_both_documents(directory: Path, site: Site) -> None:
-    answer = site.get("compare", a="fox", b="fox 2")
-    check(answer)
-    with lshdb.open(directory / "texts.db", mode="read") as db:
-        compared = db.compare("fox", "fox 2")
-    assert compared.passages is not None
-    (passage,) = compared.passages
-    shared = TEXT[passage.a_start : passage.a_end]
-    page = answer.page
-    assert page.texts("mark", id="a1") == page.texts("mark", id="b1") == [shared]
-    assert page.texts("div", class_="text") == [TEXT, f"{TEXT}, and so on"]
-    assert facts(answer)["Similarity"] == f"{compared.similarity:.4f}, exact"
+def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
+    lines = [f"line {number} of x{number} <b>y{number}</b>" for number in range(40)]
+    other = [*lines[:3], lines[3].replace("of", "in"), *lines[4:20], *lines[21:], "\x1b[31m new"]
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.3) as db:
+        db.add_many([("a", "\n".join(lines)), ("b", "\n".join(other)), ("c", "\n".join(lines))])
+        db.add("d", "\n".join(lines).upper())
+    with served(tmp_path) as site:
+        answer = eventually(site, "compare", a="a", b="b")
+        check(answer)
+        page = answer.page
+        assert page.texts("del") == ["of", lines[20]]
+        assert page.texts("ins") == ["in", "\\x1b[31m new"]
+        assert page.texts("td", class_="a") == lines
+        assert page.texts("td", class_="b") == [*other[:-1], "\\x1b[31m new"]
+        assert "3 differences" in page.texts("p", class_="says")[0]
+        # From each difference to the next one.
+        jumps = [
+            given["href"]
+            for _, given, _ in page.elements
+            if "difference" in given.get("aria-label", "")
+        ]
+        assert jumps == ["#d2", "#d1", "#d3", "#d2"]
+        only = site.get("compare", a="a", b="b", only="differences")
+        check(only)
+        assert only.page.texts("del") == ["of", lines[20]]
+        assert only.page.texts("td", class_="a")[:5] == lines[1:6]
+        left_out = only.page.texts("tr", class_="left-out")
+        assert left_out == ["1 equal line", "12 equal lines", "15 equal lines"]
+        assert "Similarity" in facts(answer)
+        assert (
+            "Identical"
+            in eventually(site, "compare", a="a", b="c").page.texts("p", class_="says")[0]
+        )
+        same = eventually(site, "compare", a="a", b="d").page.texts("p", class_="says")[0]
+        assert "The same words; case, punctuation or blanks differ" in same
+
+
+def test_a_pair_leads_to_its_neighbours_in_the_list(varied: tuple[Path, Site]) -> None:
+    _, site = varied
+    rows = json_lines(site.get("pairs", format="json", part="/1"))
+    answer = site.get("compare", a=rows[0]["a"], b=rows[0]["b"], number="1", part="/1")
+    seen = []
+    for _ in range(3):
+        check(answer)
+        seen.append(answer.page.texts("bdi", class_="key")[:2])
+        (link,) = [g["href"] for _, g, _ in answer.page.elements if g.get("rel") == "next"]
+        answer = site.ask("GET", link)
+    assert seen == [[row["a"], row["b"]] for row in rows[:3]]
 
 
 def test_what_is_invisible_in_a_text_is_shown(site: Site) -> None:
@@ -250,17 +285,28 @@ def test_what_is_invisible_in_a_text_is_shown(site: Site) -> None:
     ]
 
 
-def test_long_documents_are_cut_and_it_is_told(site: Site) -> None:
+def test_long_documents_are_cut_and_it_is_told(directory: Path, site: Site) -> None:
     answer = site.get("document", key="long")
     check(answer)
     (text,) = answer.page.texts("div", class_="text")
     assert len(text) == 50_000
     assert "the first 50,000 of 108,889 characters" in answer.page.texts("p", class_="note")[-1]
-    compared = site.get("compare", a="long", b="long 2")
-    check(compared)
-    sides = compared.page.texts("div", class_="text")
-    assert [len(side) for side in sides] == [50_000, 50_000]
-    assert compared.page.texts("mark")[0] == sides[0]
+    # Two of them, part by part.
+    compared = eventually(site, "compare", a="long", b="long 2")
+    parts: dict[str, list[str]] = {"a": [], "b": []}
+    while True:
+        check(compared)
+        for side, found in parts.items():
+            found += compared.page.texts("td", class_=side)
+        size = sum(map(len, compared.page.texts("td")))
+        assert size < 110_000
+        links = [g["href"] for _, g, _ in compared.page.elements if g.get("rel") == "next"]
+        if not links:
+            break
+        compared = site.ask("GET", links[0])
+    with lshdb.open(directory / "texts.db", mode="read") as db:
+        for side, key in (("a", "long"), ("b", "long 2")):
+            assert "".join(parts[side]) == db.get(key).content
 
 
 def test_clusters_are_those_of_the_command_page_by_page(directory: Path, site: Site) -> None:
@@ -492,7 +538,7 @@ def test_a_pasted_text_finds_what_a_query_finds(directory: Path, site: Site) -> 
     ]
     compared = site.ask("GET", link)
     check(compared)
-    assert compared.page.texts("div", class_="text")[0] == pasted
+    assert "".join(compared.page.texts("td", class_="a")) == pasted.strip()
     quotation = follow(site, site.post("query", text=TEXT[:40], containment="on", threshold="0.9"))
     check(quotation)
     assert "Containment" in quotation.page.texts("tr")[0]
@@ -785,7 +831,7 @@ def test_sets_are_shown_as_their_elements(all_of_them: Site) -> None:
     compared = all_of_them.get("sets/compare", a="monday", b="friday")
     check(compared)
     lists = [text.split() for text in compared.page.texts("ul", class_="elements")]
-    assert lists == [["bread", "milk"], ["7"], ["<b>"]]
+    assert lists == [["7"], ["<b>"], ["bread", "milk"]]
     answer = follow(all_of_them, all_of_them.post("sets/query", text='["milk", "bread"]'))
     check(answer)
     found = [text.strip() for text in answer.page.texts("a", class_="key")]
@@ -1025,17 +1071,3 @@ def test_what_fails_is_made_again() -> None:
     found = results.get("name", 1, lambda: 7, 10)
     assert found is not None
     assert found.value == 7
-
-
-def test_passages_that_overlap_are_cut_so_that_the_text_stays_whole() -> None:
-    text = "abcdefghij"
-    spans = [(6, 9), (0, 4), (2, 7), (3, 4), (9, 20)]
-    found = pieces(text, spans, 10)
-    assert "".join(piece.text for piece in found) == text
-    assert [(piece.text, piece.passage) for piece in found] == [
-        ("abcd", 2),
-        ("efg", 3),
-        ("hi", 1),
-        ("j", 5),
-    ]
-    assert pieces(text, spans, 0) == pieces("", [], 5) == []

@@ -1,0 +1,132 @@
+"""Two texts side by side: nothing lost, nothing said to be equal that is not."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lshdb.search.differences import (
+    Differences,
+    differences,
+    same_words,
+    segments,
+    word_differences,
+)
+
+LINES = st.lists(st.sampled_from(["a b c", "a b d", "", "  x", "==", "y" * 700, "S. T. " * 80]))
+ENDS = st.sampled_from(["\n", "\r\n", "\u2028"])
+
+
+def check(found: Differences) -> None:
+    """Assert that the rows are both texts, in order, and equal where they say so."""
+    for side, segments_of in (("a", found.a), ("b", found.b)):
+        places = [place for row in found.rows if (place := getattr(row, side)) is not None]
+        assert places == list(range(len(segments_of)))
+    for row in found.rows:
+        a, b = found.pieces(row, [(0, 30)], [(2, 40)])
+        sides = ((row.a, found.a, found.a_text, a), (row.b, found.b, found.b_text, b))
+        texts = []
+        for place, own, text, pieces in sides:
+            whole = "" if place is None else text[own[place].start : own[place].end]
+            assert "".join(piece.text for piece in pieces) == whole
+            texts.append(whole)
+            kinds = {piece.kind for piece in pieces if piece.text}
+            assert kinds <= ({"same"} if row.same else {"same", "changed", "moved"})
+        if row.same:
+            assert texts[0].rstrip() == texts[1].rstrip()
+        same = ["".join(p.text for p in pieces if p.kind == "same") for pieces in (a, b)]
+        assert same[0].rstrip() == same[1].rstrip()
+
+
+@given(LINES, LINES, ENDS)
+def test_rows_are_both_texts_and_equal_where_they_say_so(
+    a: list[str], b: list[str], end: str
+) -> None:
+    check(differences(end.join(a), end.join(b)))
+    assert all(row.same for row in differences(end.join(a), end.join(a)).rows)
+
+
+@given(st.text(alphabet="ab. \n\t\r\u2028\U0001f98a"), st.text(alphabet="ab. \n"))
+def test_any_texts(a: str, b: str) -> None:
+    check(differences(a, b))
+    one, other = word_differences(a, b)
+    assert "".join(piece.text for piece in one) == a
+    assert "".join(piece.text for piece in other) == b
+    cut = list(segments(a))
+    assert [segment.line for segment in cut if segment.line] == [
+        number for number, _ in enumerate(a.splitlines(), 1)
+    ]
+    assert "".join(a[one.start : one.end] for one in cut) == "".join(a.splitlines())
+
+
+def test_lines_are_aligned_behind_what_was_put_in() -> None:
+    a = [f"line {number} of a text" for number in range(50)]
+    b = [*a[:10], "new", "newer", *a[10:20], *a[25:30], "line 30 of the text", *a[31:]]
+    found = differences("\n".join(a), "\n".join(b))
+    changed = [(row.a, row.b) for row in found.rows if not row.same]
+    assert changed == [
+        (None, 10),
+        (None, 11),
+        *((place, None) for place in range(20, 25)),
+        (30, 27),
+    ]
+    one, other = found.pieces(next(row for row in found.rows if (row.a, row.b) == (30, 27)))
+    assert [piece.text for piece in one if piece.kind == "changed"] == ["a"]
+    assert [piece.text for piece in other if piece.kind == "changed"] == ["the"]
+
+
+def test_prose_on_one_line_is_aligned_by_its_sentences() -> None:
+    rng = random.Random(3)
+    words = [f"w{rng.randrange(10**6)}" for _ in range(3_000)]
+    for separator in (" ", ". "):
+        a = separator.join(words)
+        b = separator.join(["put", "in", *words[:1_000], *words[1_010:]])
+        found = differences(a, b)
+        check(found)
+        different = sum(
+            found.a[row.a].end - found.a[row.a].start
+            for row in found.rows
+            if not row.same and row.a is not None
+        )
+        assert different < 2_500  # of some 24,000 characters
+        assert max(segment.end - segment.start for segment in found.a) <= 620
+
+
+def test_a_paragraph_that_moved_is_shown_as_moved() -> None:
+    moved = "this paragraph went to another place of the text\n"
+    rest = [f"line {number} stays\n" for number in range(9)]
+    a, b = moved + "".join(rest), "".join(rest) + moved
+    found = differences(a, b)
+    passages = (0, len(moved) - 1), (len(b) - len(moved), len(b) - 1)
+    kinds = [
+        [piece.kind for side in found.pieces(row, *([span] for span in passages)) for piece in side]
+        for row in found.rows
+        if not row.same
+    ]
+    assert kinds == [["moved"], ["moved"]]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [("The fox!", "the  FOX", True), ("a b", "b a", False), ("", "?", True), ("a", "", False)],
+)
+def test_the_same_words(a: str, b: str, same: bool) -> None:
+    assert same_words(a, b) == same
+
+
+def test_long_texts_without_a_common_line_take_no_long_time() -> None:
+    """Nor do texts of few different lines, which no line aligns."""
+    rng = random.Random(5)
+    pairs = [
+        ("\n".join(f"a{i}" for i in range(20_000)), "\n".join(f"b{i}" for i in range(20_000))),
+        *(["\n".join(rng.choice("xyz") for _ in range(10_000)) for _ in "ab"] for _ in "1"),
+        ("word " * 20_000, "drow " * 20_000),
+    ]
+    begun = time.process_time()
+    for a, b in pairs:
+        check(differences(a, b))
+    assert time.process_time() - begun < 20
