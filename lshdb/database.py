@@ -1141,9 +1141,7 @@ class Database:
         from lshdb.search.pairs import Request, all_clusters
 
         if keep == "longest" and self.settings.shingling.foreign:
-            raise UsageError(
-                "of signatures that were made elsewhere no lengths are known: keep first or last"
-            )
+            raise UsageError("signatures made elsewhere have no lengths: keep first or last")
         check_needed(ignore_decisions=ignore_decisions)
         request = Request(
             threshold,

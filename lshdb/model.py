@@ -581,7 +581,7 @@ class Cluster:
     """Documents that belong together, and the one of them to keep.
 
     Attributes:
-        cluster: its number, from 1 on.
+        cluster: its number, counted from 1.
         keep: the key of the document to keep.
         members: the keys of all documents, in the order of addition.
         similarities: the Jaccard similarity of each member to the kept one (its own is 1).

@@ -159,7 +159,7 @@ class SettingsRequest:
             )
         if self.content is not None and self.content != actual.content:
             keeps = "keeps contents" if actual.content else "keeps signatures only"
-            raise SettingsMismatch(f"{path} {keeps}: that is settled when a file is made")
+            raise SettingsMismatch(f"{path} {keeps}: that cannot change once a file is made")
         for name, given, own in comparisons:
             if given is not None and given != own:
                 raise SettingsMismatch(

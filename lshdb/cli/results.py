@@ -273,7 +273,7 @@ def _of_kinds(
         for name, kind, value in zip(names, kinds, row, strict=True):
             if not (value is None or type(value) is kind or (kind, type(value)) == (float, int)):
                 raise UsageError(
-                    f"column {name} has values of several types, which Parquet has not: write "
+                    f"column {name} has values of several types, which Parquet cannot hold: write "
                     ".csv or .jsonl, or use CAST in SQL"
                 )
         yield row

@@ -89,8 +89,8 @@ def add_signatures(
     settings = store.settings
     if settings.content:
         raise SettingsMismatch(
-            f"{store.path} keeps contents, which signatures do not bring: add them to a database "
-            "without (content=False, lshdb init --no-content)"
+            f"{store.path} keeps contents, and these are only signatures: add them to a database "
+            "without contents (content=False, lshdb init --no-content)"
         )
     check_made_with(store, made_with)
     matrix = lanes(signatures, settings.permutations)
@@ -136,7 +136,7 @@ def _sizes(
     empty = (matrix == EMPTY).all(axis=1)
     if settings.shingling.foreign:
         if shingles is not None:
-            raise ContentError("of another program's signatures no numbers of shingles are kept")
+            raise ContentError("for another program's signatures, numbers of shingles are not kept")
         return np.where(empty, 0, _UNKNOWN)
     if shingles is None:
         raise ContentError("give the numbers of shingles: Database.signatures has them")

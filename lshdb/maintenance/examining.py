@@ -186,7 +186,7 @@ class Examination:
 
     def _schema(self) -> None:
         if self._audit.version < 1:
-            self.findings.add("schema", 1, [f"format {self._audit.version} never was"])
+            self.findings.add("schema", 1, [f"unknown format {self._audit.version}"])
             self.repairable = False
             return
         faults = self._audit.schema_faults()

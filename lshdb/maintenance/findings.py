@@ -42,7 +42,7 @@ PROBLEMS: Final = MappingProxyType[ProblemKind, str](
         "damaged": "SQLite finds the file damaged",
         "schema": "tables, indexes or views that lshdb did not make so, or triggers that would run",
         "foreign-key": "rows that refer to others that are not there",
-        "settings": "settings that are not legal",
+        "settings": "invalid settings",
         "doc-id": "documents with numbers below 1",
         "key": "keys that are empty, hold NUL or are not UTF-8",
         "content": "contents that are not in the form in which lshdb stores them",

@@ -114,7 +114,7 @@ def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
     """The same, in the caller's transaction, of the documents that the condition `keep` leaves."""
     exact = store.settings.content and not query.estimate
     if query.containment and store.settings.shingling.foreign:
-        raise UsageError("of signatures that were made elsewhere no containment can be told")
+        raise UsageError("containment needs contents; this database has only signatures")
     asked = _document_of(store, query, exact)
     if asked.signature is None:
         return []

@@ -63,7 +63,7 @@ def json_text(value: object) -> str:
         except ValueError:
             return _encode(_finite(value))
     except (RecursionError, TypeError, ValueError) as error:
-        raise InputError(f"a value that JSON cannot have: {error}") from error
+        raise InputError(f"a value that JSON does not support: {error}") from error
 
 
 def from_json(stored: str | None) -> dict[str, Any] | None:

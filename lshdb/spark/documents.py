@@ -124,7 +124,7 @@ def check_keys(documents: DataFrame) -> None:
         shown = ", ".join(repr(key) for key in found[:_DUPLICATES_SHOWN])
         more = ", ..." if len(found) > _DUPLICATES_SHOWN else ""
         raise InputError(
-            f"several documents have the same key ({shown}{more}): give each a key of its own"
+            f"several documents have the same key ({shown}{more}): give each a different key"
         )
 
 

@@ -231,7 +231,7 @@ def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> in
     if not whole:
         return version
     if version < 1:
-        raise DamagedFile(f"{path} has format {version}, which never was")
+        raise DamagedFile(f"{path} has the unknown format {version}")
     check_contents(connection, path, version)
     return version
 

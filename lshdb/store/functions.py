@@ -81,7 +81,7 @@ def _settings(connection: sqlite3.Connection, path: Path) -> tuple[object, int]:
     row = _row(connection, sql.FUNCTION_SETTINGS)
     shingle, lanes = row if len(row) == 2 else (None, None)
     if not isinstance(lanes, int):
-        raise DamagedFile(f"{path} has no settings that are legal: restore it from a copy")
+        raise DamagedFile(f"{path} has no valid settings: restore it from a copy")
     return shingle, lanes
 
 
@@ -98,7 +98,7 @@ def _shingling(stored: object, path: Path) -> Shingling:
     try:
         return Shingling.parse(stored.decode() if isinstance(stored, bytes) else "")
     except (LshdbError, UnicodeDecodeError) as error:
-        raise DamagedFile(f"{path} has settings that are not legal: {error}") from error
+        raise DamagedFile(f"{path} has invalid settings: {error}") from error
 
 
 def _shingles(content: object, shingling: Shingling) -> str | None:

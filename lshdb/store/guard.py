@@ -109,8 +109,8 @@ class Connection(sqlite3.Connection):
         status = os.stat(self.path)
         if (status.st_size, status.st_mtime_ns) != self._version or has_log(self.path):
             raise StoreError(
-                f"{self.path} was changed by another process, and could not be locked because its "
-                "directory may not be written: try again"
+                f"{self.path} was changed by another process, and could not be locked without "
+                "permission to write its directory: try again"
             )
 
     def end_abandoned(self) -> None:

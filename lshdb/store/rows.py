@@ -110,7 +110,7 @@ def settings_of(values: Any, path: Path) -> Settings:
             passages,
         )
     except (LshdbError, TypeError) as error:
-        raise DamagedFile(f"{path} has settings that are not legal: {error}") from error
+        raise DamagedFile(f"{path} has invalid settings: {error}") from error
 
 
 def insert_settings(connection: sqlite3.Connection, settings: Settings) -> None:

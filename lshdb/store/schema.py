@@ -100,7 +100,7 @@ def check_contents(connection: sqlite3.Connection, path: Path, version: int) -> 
                 raise error(f"{path}{fault.refusal}")
         connection.execute(sql.WHOLE_SETTINGS).fetchone()
     except sqlite3.DataError as error:
-        raise DamagedFile(f"{path} has settings that are far too long") from error
+        raise DamagedFile(f"{path} has settings that are too long") from error
     finally:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
 

@@ -180,7 +180,7 @@ class Store(StoreReader):
         last = integer(self._rows(sql.LAST_DOC_ID)[0][0])
         if last > _MOST_IDS:
             raise DamagedFile(
-                f"{self.path} is damaged: a document has the number {last}, which none can follow"
+                f"{self.path} is damaged: a document has the number {last}, so none can follow"
             )
         return last
 

@@ -64,7 +64,7 @@ def resolve(request: SettingsRequest) -> Settings:
     # Checked before a construction is sought: the search needs numbers that make sense.
     shingling = Shingling.parse(or_default(request.shingle, usual_shingle))
     if shingling.foreign and request.sketch is not None:
-        raise SettingsError(f"shingle {shingling} comes with a sketch of its own: give none")
+        raise SettingsError(f"shingle {shingling} has its own sketch: do not give one")
     settings = Settings(
         threshold=threshold,
         recall=recall,

@@ -195,6 +195,6 @@ def test_a_number_that_none_can_follow_is_damage(tmp_path: Path) -> None:
         connection.execute("UPDATE documents SET doc_id = 9223372036854775807")
     with (
         lshdb.open(path) as db,
-        pytest.raises(lshdb.DamagedFile, match="number 9223372036854775807, which none can follow"),
+        pytest.raises(lshdb.DamagedFile, match="number 9223372036854775807, so none can follow"),
     ):
         db.add("b", "another")

@@ -305,7 +305,7 @@ FOREIGN: dict[str, tuple[Sequence[str], dict[str, int], str]] = {
         {"schema": 1, "foreign-key": 1},
         "'mine' has a foreign key that acts on changes of lshdb's tables",
     ),
-    "a format that never was": (["PRAGMA user_version = 0"], {"schema": 1}, "format 0 never was"),
+    "an unknown format": (["PRAGMA user_version = 0"], {"schema": 1}, "unknown format 0"),
 }  # fmt: skip
 
 
