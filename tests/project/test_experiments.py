@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import pytest
-from measure.experiments import audio, ratings
+from measure.experiments import audio, passages, ratings
 from oracles import jaccard
 
 
@@ -58,3 +59,27 @@ def test_brute_force_tells_the_similarities_of_users() -> None:
     scores = {(a, b): jaccard(sets[a], sets[b]) for a, b in itertools.permutations(range(60), 2)}
     assert found == {pair: score for pair, score in scores.items() if score >= 0.1}
     assert len(found) > 20
+
+
+def test_passages_are_judged_by_labels(tmp_path: Path) -> None:
+    folder = tmp_path / "irplag_java"
+    folder.mkdir()
+    task = " ".join(f"t{word}" for word in range(40))
+    texts = {
+        "T1": task,
+        "copy": task + " and more",
+        "part": " ".join(task.split()[:6] + ["x"] * 20),
+        "own": " ".join(f"o{word}" for word in range(40)),
+    }
+    rows = (json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items())
+    (folder / "docs.jsonl").write_text("".join(rows))
+    (folder / "labels.tsv").write_text(
+        "#file\toriginal\tlevel\ncopy\tT1\tL1\npart\tT1\tL2\nown\tT1\tnon\nT1\tT1\toriginal\n"
+    )
+    told = list(passages.lines(tmp_path, 5))
+    assert (
+        told[4] == "| 5 words | 100% / 100% | 100% / 100% | 50% / 100% | 50% / 100% | 50% / 100% |"
+    )
+    assert told[5].startswith("| 8 words | 50% / 100% |")
+    (every_10th,) = (line for line in told if "every 10th" in line)
+    assert every_10th.startswith("| every 10th word | 100% | 100% |")
