@@ -723,7 +723,8 @@ class Database:
             containment: rank by the share of the document's distinct shingles that a stored one
                 holds, and compare that with the threshold: for a quotation in a longer text. The
                 index finds by Jaccard similarity, which is low where the stored one is much
-                longer (see lshdb.search.similarity.similarity_at).
+                longer (see lshdb.search.similarity.similarity_at). With an index of passages, all
+                documents are found that hold a run of its length of the query.
             where: an SQL expression of the columns of `documents`, such as
                 "metadata ->> '$.lang' = ?": only documents of which it is true are compared.
             parameters: values for each ? in it, or by name for each :name.

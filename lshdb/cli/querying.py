@@ -120,6 +120,7 @@ def query(
     The index finds by Jaccard similarity. A document k times as long as the query that holds the
     share c of its shingles has similarity c / (1 + k - c), which is low for a large k: the
     probability of finding such documents is printed on standard error. --exhaustive finds them all.
+    A database made with --passages 8 finds all that hold 8 words of the query in a row.
 
     With --top, only some documents of a bucket of more than 2,000 are compared; a warning says when
     a match may have been missed.
@@ -313,9 +314,16 @@ def _content(
 
 
 def _tell_what_is_found(database: Database, containment: float) -> None:
-    """How probable it is to find documents of several lengths that hold this share of a query."""
+    """Which documents that hold this share of a query are found, or how probably they are."""
     from lshdb.sketching.constructions import candidate_probability
 
+    if run := database.settings.passages:
+        unit = "words" if database.settings.shingling.kind == "word" else "characters"
+        message(
+            f"documents that hold {run} or more {unit} of the query in a row are found, however "
+            "long they are; --exhaustive also finds those that hold only shorter pieces"
+        )
+        return
     construction = database.settings.construction
     found = [
         candidate_probability(containment / (1 + times - containment), construction)

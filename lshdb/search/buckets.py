@@ -131,6 +131,22 @@ def all_documents(store: StoreReader, signature: Signature, keep: Keep | None = 
     return Candidates(np.concatenate(doc_ids), np.concatenate(bands), np.concatenate(estimated))
 
 
+def with_others(
+    store: StoreReader, signature: Signature, found: Candidates, ids: DocIds
+) -> Candidates:
+    """Candidates, and other documents int64[n] that have a signature, found in another way."""
+    ids = np.setdiff1d(ids, found.doc_ids)
+    own = buckets_of(store, signature)
+    bands, estimated = [found.bands], [found.estimates]
+    for start in range(0, len(ids), _AT_ONCE):
+        some = store.signatures_of(ids[start : start + _AT_ONCE])
+        bands.append((_bucket_keys(store, some) == own).sum(axis=1))
+        estimated.append(estimates(signature, some))
+    doc_ids = np.concatenate([found.doc_ids, ids])
+    columns = doc_ids, np.concatenate(bands), np.concatenate(estimated)
+    return Candidates(*columns, found.cut, found.read).chosen(np.argsort(doc_ids))
+
+
 def _with_estimates(
     store: StoreReader, signature: Signature, found: DocIds, bands: npt.NDArray[np.int64]
 ) -> Candidates:

@@ -96,6 +96,16 @@ def queries_cut(queries: int, read: int) -> Cut:
     )
 
 
+def runs_cut(runs: int, shortest: int) -> Cut:
+    """So many fingerprints of a query by containment are in too many documents."""
+    return Cut(
+        "query",
+        runs,
+        f"runs of {shortest} words of the query stand in more than {QUERY_FIRST:,} documents; of "
+        "those that hold nothing else of it some may be missing: exhaustive compares with all",
+    )
+
+
 def clusters_cut(buckets: int, limit: Limit) -> Cut:
     """So many buckets have pairs, of documents in different clusters, that were not compared."""
     return Cut(

@@ -21,7 +21,7 @@ from lshdb.errors import Cut, limits_to
 from lshdb.model import Match
 from lshdb.search.buckets import Keep
 from lshdb.search.limits import QUERY_FIRST
-from lshdb.search.query import VERIFIED_FIRST, Query, answer, can_match, metadata_of
+from lshdb.search.query import VERIFIED_FIRST, Query, answer, can_match, finds_runs, metadata_of
 from lshdb.search.similarity import (
     Estimates,
     Exact,
@@ -115,8 +115,9 @@ def answers(
         on_cut: called with what a limit left out of one answer.
     """
     count = len(asked.stored)
-    pairs = None if query.exhaustive else _candidates(store, asked, keep)
-    if pairs is None and count > 1 and not query.exhaustive:
+    alone = query.exhaustive or finds_runs(store.settings, query)
+    pairs = None if alone else _candidates(store, asked, keep)
+    if pairs is None and count > 1 and not alone:
         middle = count // 2
         yield from answers(store, query, asked.part(0, middle), keep, on_cut)
         yield from answers(store, query, asked.part(middle, count), keep, on_cut)

@@ -10,9 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
-from lshdb.model import Content, Match
-from lshdb.search.buckets import Candidates, Keep, all_documents, all_in_buckets, best_in_buckets
-from lshdb.search.limits import query_cut
+from lshdb.model import Content, Match, Settings
+from lshdb.search.buckets import (
+    Candidates,
+    Keep,
+    all_documents,
+    all_in_buckets,
+    best_in_buckets,
+    with_others,
+)
+from lshdb.search.limits import QUERY_FIRST, query_cut, runs_cut
 from lshdb.search.similarity import (
     Numbers,
     Shares,
@@ -25,6 +32,7 @@ from lshdb.search.similarity import (
 )
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.shingles import distinct_shingles
+from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching.minhash import EMPTY
 from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import picked
@@ -78,6 +86,7 @@ class _Asked:
         size: how many distinct shingles it has, as far as is known.
         doc_id: its own, or -1.
         content: of a document that was given; None of another.
+        text: its text, where runs of it are looked for.
     """
 
     hashes: npt.NDArray[np.uint64] | None
@@ -85,6 +94,7 @@ class _Asked:
     size: int
     doc_id: int
     content: Content | None = None
+    text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +129,8 @@ def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
     if asked.signature is None:
         return []
     found = _candidates(store, query, asked.signature, keep)
+    if asked.text is not None:
+        found = _with_runs(store, asked.signature, asked.text, found, keep)
     if asked.doc_id >= 0:
         found = found.chosen(found.doc_ids != asked.doc_id)
     threshold = store.settings.threshold if query.threshold is None else query.threshold
@@ -197,13 +209,43 @@ def _document_of(store: StoreReader, query: Query, exact: bool) -> _Asked:
         if needed and row.content is not None:
             hashes = _hashes(store, from_stored(row.content, shingling))
         size = row.shingles if hashes is None else len(hashes)
-        return _Asked(hashes, row.signature, size, row.doc_id)
+        text = row.content if finds_runs(store.settings, query) else None
+        return _Asked(hashes, row.signature, size, row.doc_id, text=text)
     assert query.content is not None
     document = cleaned(query.content, shingling)
     signed = sign([document], store.settings)
     signature = signed.signatures[0] if signed.shingles[0] else None
     hashes = _hashes(store, document) if needed else None
-    return _Asked(hashes, signature, 0 if hashes is None else len(hashes), -1, document)
+    text = str(document) if finds_runs(store.settings, query) else None
+    return _Asked(hashes, signature, 0 if hashes is None else len(hashes), -1, document, text)
+
+
+def finds_runs(settings: Settings, query: Query) -> bool:
+    """Whether candidates of a query are also documents that share a run of words with it."""
+    return query.containment and not query.exhaustive and settings.passages > 0
+
+
+def _with_runs(
+    store: StoreReader,
+    signature: npt.NDArray[np.uint32],
+    text: str,
+    found: Candidates,
+    keep: Keep | None,
+) -> Candidates:
+    """The candidates, and all documents that share a fingerprint with a text.
+
+    A fingerprint that more than QUERY_FIRST documents have leads to none.
+    """
+    settings = store.settings
+    own = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
+    place, doc_ids = store.documents_of_fingerprints(own, QUERY_FIRST + 1)
+    hot = np.bincount(place, minlength=len(own)) > QUERY_FIRST
+    if hot.any():
+        warn_of_limit(runs_cut(int(hot.sum()), settings.passages))
+    doc_ids = np.unique(doc_ids[~hot[place]])
+    if keep is not None:
+        doc_ids = doc_ids[keep(doc_ids)]
+    return with_others(store, signature, found, doc_ids)
 
 
 def _hashes(store: StoreReader, document: Content) -> npt.NDArray[np.uint64]:

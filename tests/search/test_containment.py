@@ -14,6 +14,7 @@ from oracles import jaccard, word_shingles
 
 import lshdb
 from lshdb.model import Match
+from lshdb.search import query
 
 FAMILIES = set_families(3, families=10, copies=5, size=30)
 EXTENDED = {
@@ -90,6 +91,30 @@ def test_a_quotation_is_found_in_a_long_text(path: Path) -> None:
         by_key = db.query(key="1/base", containment=True)
         assert {match.key for match in by_key} == {"1/0", "1/1"}
         assert db.query("", containment=True, exhaustive=True) == []
+
+
+def test_with_an_index_of_passages_a_quotation_is_found_surely(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = text_families(4, families=3, copies=2, words=4_000, most_edits=3)
+    quoted = " ".join(texts["1/base"].split()[100:160])
+    how: Any = {"containment": True, "threshold": 0.9}
+    with lshdb.open(path) as db:
+        db.add_many([*texts.items(), ("quoted", quoted)])
+        assert [one.key for one in db.query(quoted, **how)] == ["quoted"]
+        db.reindex(passages=8)
+        all_of_it = db.query(quoted, exhaustive=True, **how)
+        assert len(all_of_it) > 3
+        found = db.query(quoted, **how)
+        assert found == all_of_it
+        assert db.query(quoted, top=2, **how) == found[:2]
+        assert next(db.query_many([("one", quoted)], **how)) == ("one", found)
+        assert db.query(key="quoted", **how) == found[1:]
+        assert [m.key for m in db.query(quoted, where="key = '1/base'", **how)] == ["1/base"]
+        assert len(db.query(quoted, threshold=0.9)) == 1, "by similarity as before"
+        monkeypatch.setattr(query, "QUERY_FIRST", 1)
+        with pytest.warns(lshdb.LimitWarning, match="runs of 8 words of the query"):
+            db.query(quoted, **how)
 
 
 def test_shingles_that_repeat_count_once(path: Path) -> None:
@@ -186,3 +211,12 @@ def uncoloured(shown: str) -> str:
     for code in ("\x1b[1m", "\x1b[0m"):
         shown = shown.replace(code, "")
     return shown
+
+
+def test_the_command_says_what_an_index_of_passages_finds(command: Command) -> None:
+    command.done("init", "--passages", "8")
+    command.done("add", "-", stdin=json.dumps({"id": "one", "text": "a b c d e f g h i"}))
+    done = command("query", "--containment", "--text", "a b c d e f g h")
+    assert done.lines[0].startswith("1.000000")
+    assert "documents that hold 8 or more words of the query in a row are found" in done.err
+    assert "probability" not in done.err
