@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         UnsafeFile,
         UsageError,
     )
+    from lshdb.exchange.results import Matches, Results, SqlRows
     from lshdb.maintenance.check import check
     from lshdb.maintenance.findings import CheckReport, Problem, Repair
     from lshdb.model import (
@@ -93,6 +94,7 @@ __all__ = [
     "Line",
     "LshdbError",
     "Match",
+    "Matches",
     "Measured",
     "MeasuredRecall",
     "NewerFormat",
@@ -107,6 +109,7 @@ __all__ = [
     "ReadOnly",
     "Reindexed",
     "Repair",
+    "Results",
     "Settings",
     "SettingsError",
     "SettingsMismatch",
@@ -116,6 +119,7 @@ __all__ = [
     "Sketching",
     "Skipped",
     "Source",
+    "SqlRows",
     "StoreError",
     "StoredDocument",
     "SyncChange",
@@ -139,6 +143,7 @@ def __getattr__(name: str) -> object:
         "lshdb.errors",
         "lshdb.model",
         "lshdb.database",
+        "lshdb.exchange.results",
         "lshdb.maintenance.findings",
         "lshdb.sketching.signature_sets",
         "lshdb.maintenance.check",

@@ -40,14 +40,13 @@ from lshdb.settings import SettingsRequest, check_given, check_needed
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sources.metadata import from_json
-from lshdb.store.conditions import Parameters
 from lshdb.store.connection import TIMEOUT, Mode
-from lshdb.store.rows import SqlValue
+from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import resolve
 
 if TYPE_CHECKING:
-    from lshdb.exchange.results import Matches, Results
+    from lshdb.exchange.results import Matches, Results, SqlRows
     from lshdb.ingest.add import Outcome
     from lshdb.ingest.ordering import OnStep
     from lshdb.maintenance.findings import CheckReport, OnProgress
@@ -1329,15 +1328,31 @@ class Database:
         """
         return self._store.data_version()
 
-    def sql(self, statement: str) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
-        """Run a SELECT on the file's tables and views: column names, and rows as they come.
+    def sql(self, statement: str, parameters: Parameters = ()) -> SqlRows:
+        """Run a SELECT on the file's tables and views.
+
+        Args:
+            statement: one that only reads.
+            parameters: values for each ? in it, or by name for each :name.
+
+        Returns:
+            An iterator of the rows as they come, named tuples, which also has `dicts()`,
+            `to_arrow()`, `df()` and a form for notebooks.
 
         Raises:
             QueryError: the SQL is wrong, or would do anything but read.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     [row.key for row in db.sql("SELECT * FROM documents WHERE shingles > ?", [2])]
+        ['fox']
         """
         self._store.check_open()
         check_needed(statement=statement)
-        return self._store.sql(statement)
+        from lshdb.exchange.results import SqlRows
+
+        return SqlRows(partial(self._store.sql, statement, parameters))
 
     # choosing and changing the index
 

@@ -13,8 +13,8 @@ from lshdb.errors import InputError, KeyNotFound, SettingsMismatch, UsageError
 from lshdb.exchange.results import Matches, matches_of
 from lshdb.model import Content, Match, Settings
 from lshdb.search.query import Query, best
-from lshdb.store.conditions import Parameters
 from lshdb.store.connection import TIMEOUT
+from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:

@@ -143,7 +143,7 @@ def decide(db: lshdb.Database, kind: str) -> None:
 
 def _hash(db: lshdb.Database, statement: str) -> str:
     """A hash of all rows, of bytes that are the same on every machine."""
-    _, rows = db.sql(statement)
+    rows = db.sql(statement)
     text = "\n".join(
         sorted(repr([v.hex() if isinstance(v, bytes) else v for v in row]) for row in rows)
     )

@@ -11,8 +11,7 @@ import typer
 from lshdb.errors import UsageError
 
 if TYPE_CHECKING:
-    from lshdb.store.conditions import Parameters
-    from lshdb.store.rows import SqlValue
+    from lshdb.store.rows import Parameters, SqlValue
 
 _NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _CONSTANTS: Final[dict[str, SqlValue]] = {"true": 1, "false": 0, "null": None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import asdict
 from operator import attrgetter
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from lshdb.cli.conditions import Values, with_values
+from lshdb.cli.files import STDOUT
 from lshdb.cli.options import (
     DATABASE,
     TEXT,
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from lshdb.model import Bucket
 
 _LANES_SHOWN: Final = 8
+_LONGEST_SQL: Final = 2_000_000
+"""Bytes that are read of a statement: more than SQLite is allowed to take."""
 _MAY_BE_UNKNOWN: Final = {"shingles": int, "distinct_shingles": int}
 
 
@@ -110,9 +114,19 @@ def buckets(
 
 def sql(
     statement: Annotated[
-        str, typer.Argument(metavar="SELECT", help="One statement that reads, in quotes.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="SELECT",
+            help="One statement that reads, in quotes; - for standard input.",
+            show_default=False,
+        ),
+    ] = None,
     at: DatabaseFile = DATABASE,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", "-f", metavar="FILE", help="Read the statement from FILE (or -)."),
+    ] = None,
+    parameter: Values = None,
     form: Form = TEXT,
 ) -> None:
     """Run a SELECT on the file's tables and views.
@@ -122,37 +136,47 @@ def sql(
     estimated similarity, and lsh_shingles(content), the distinct shingles as a JSON array.
 
     On a terminal the output is a table, in a pipe that of the sqlite3 shell, but with control
-    characters as escapes and BLOBs in hexadecimal.
+    characters as escapes and BLOBs in hexadecimal. In JSON a BLOB is an object with its base64.
 
     Example: lshdb sql "select * from buckets order by documents desc limit 5"
     """
     import lshdb
 
+    if (statement is None) == (file is None):
+        raise lshdb.UsageError("give one of SELECT, - and --file FILE")
+    if file is not None or statement == STDOUT:
+        statement = _statement_in(file or STDOUT)
+    assert statement is not None
     if statement.lstrip().startswith("."):
         raise lshdb.UsageError(
             f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "
             "the tables"
         )
+    statement, parameters = with_values(statement, parameter or [])
     with at.reading(form) as database:
         end_on_interrupt()  # whatever the form: the time goes into the first row
-        names, rows = database.sql(statement)
+        rows = database.sql(statement, parameters)
         if form.output is not None:
             clear_away_on_interrupt()
         # Closed before the database: the last to close the file clears its log away.
-        with closing(rows):  # type: ignore[type-var]
-            write_results(dict.fromkeys(_distinct(names), object), rows, form, separator="|")
+        with closing(rows):
+            columns = dict.fromkeys(rows.columns, object)
+            write_results(columns, rows.rows(), form, separator="|")
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Column names made distinct as SQLite itself does it: key, key:1."""
-    distinct: list[str] = []
-    for name in names:
-        candidate, number = name, 0
-        while candidate in distinct:
-            number += 1
-            candidate = f"{name}:{number}"
-        distinct.append(candidate)
-    return distinct
+def _statement_in(file: str) -> str:
+    """The text of a file, or of standard input."""
+    from lshdb.errors import InputError
+
+    try:
+        if file == STDOUT:
+            data = sys.stdin.buffer.read(_LONGEST_SQL) if sys.stdin else b""
+        else:
+            with open(file, "rb") as opened:
+                data = opened.read(_LONGEST_SQL)
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: the statement is not UTF-8") from error
 
 
 def info(at: DatabaseFile = DATABASE, form: Form = TEXT) -> None:

@@ -17,6 +17,7 @@ import json
 import math
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from itertools import chain, islice
@@ -182,7 +183,8 @@ def _write_json(
 
 def _json(value: object) -> str:
     if isinstance(value, bytes):
-        return f'"{value.hex()}"'
+        # As sqlite-utils and Datasette write and read it.
+        return _to_json({"$base64": True, "encoded": b64encode(value).decode()})
     if isinstance(value, float) and math.isinf(value):
         # JSON has no infinity; this number is too large for any float, and is read as one.
         return "9e999" if value > 0 else "-9e999"

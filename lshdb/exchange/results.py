@@ -8,10 +8,11 @@ pyarrow or pandas before a table is asked for.
 from __future__ import annotations
 
 import json
+from collections import deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from lshdb.errors import LshdbError, UsageError
 from lshdb.model import Cluster, Match, Pair, html_table
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lshdb.search.pairs import PairBlock
+    from lshdb.store.rows import SqlValue
 
 T = TypeVar("T")
 Columns = Mapping[str, type]
@@ -284,6 +286,79 @@ def roles(cluster: Cluster, threshold: float) -> list[str]:
     return [decided or role for decided, role in zip(cluster.decided, found, strict=True)]
 
 
+class SqlRows(Iterator[Any]):
+    """The rows of a SELECT as they come, named tuples: an iterator, and a table of what is left.
+
+    A column whose name is no name in Python, or comes twice, is `_0`, `_1`, ... by its place.
+
+    Attributes:
+        columns: their names, made distinct as SQLite does it: key, key:1.
+    """
+
+    def __init__(self, run: Callable[[], tuple[list[str], Iterator[tuple[SqlValue, ...]]]]) -> None:
+        """Run the statement; a notebook runs it again."""
+        self._run = run
+        names, self._rows = run()
+        self.columns = _distinct(names)
+        self._named = cast(Any, namedtuple("Row", names, rename=True))._make
+
+    def __next__(self) -> Any:
+        return self._named(next(self._rows))
+
+    def close(self) -> None:
+        """End the iteration, and close what it reads."""
+        _close(self._rows)
+
+    def rows(self) -> Iterator[tuple[SqlValue, ...]]:
+        """The rows that are left, as plain tuples."""
+        return self._rows
+
+    def dicts(self) -> Iterator[dict[str, SqlValue]]:
+        """The rows that are left, as dicts by the names in `columns`."""
+        return (dict(zip(self.columns, row, strict=True)) for row in self._rows)
+
+    def to_arrow(self) -> pa.Table:
+        """The rows that are left as an Arrow table. Needs the extra `arrow` (pyarrow).
+
+        A column whose values have several types is text.
+
+        Raises:
+            UsageError: pyarrow is not installed.
+            QueryError: the SQL fails.
+        """
+        return table_of(dict.fromkeys(self.columns, object), self._rows)
+
+    def df(self) -> pd.DataFrame:
+        """The same as a pandas DataFrame. Needs pandas, and the extra `arrow` (pyarrow)."""
+        return frame_of(self.to_arrow)
+
+    def __repr__(self) -> str:
+        return f"<rows of {', '.join(self.columns)}: an iterator; df() gives a table>"
+
+    def _repr_html_(self) -> str | None:
+        """The first rows; None, which has a notebook show the repr, where they cannot be read."""
+        try:
+            _, found = self._run()
+            try:
+                rows = list(islice(found, _SHOWN + 1))
+            finally:
+                _close(found)
+        except LshdbError:
+            return None
+        return html_table(self.columns, rows[:_SHOWN], len(rows) if len(rows) <= _SHOWN else None)
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    distinct: list[str] = []
+    for name in names:
+        candidate, number = name, 0
+        while candidate in distinct:
+            number += 1
+            candidate = f"{name}:{number}"
+        distinct.append(candidate)
+    return distinct
+
+
 # tables
 
 
@@ -296,6 +371,7 @@ def table_of(columns: Columns, rows: Iterable[Sequence[Any]]) -> pa.Table:
     from lshdb.exchange.tables import arrow, row_batches, schema_of
 
     pa = arrow()
+    # Those of any values come last.
     known = {name: kind for name, kind in columns.items() if kind is not object}
     others: dict[str, list[Any]] = {name: [] for name in columns if name not in known}
 
@@ -306,19 +382,29 @@ def table_of(columns: Columns, rows: Iterable[Sequence[Any]]) -> pa.Table:
             yield row[: len(known)]
 
     schema = schema_of(known)
-    table = pa.Table.from_batches(row_batches(schema, known_values()), schema)
+    arrays: dict[str, Any] = {}
+    if known:
+        table = pa.Table.from_batches(row_batches(schema, known_values()), schema)
+        arrays = dict(zip(known, table.columns, strict=True))
+    else:
+        deque(known_values(), maxlen=0)
     for name, values in others.items():
         try:
             column = pa.array(values)
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-            column = pa.array(map(_as_text, values), pa.string())
-        table = table.append_column(
-            name, column.cast(pa.string()) if pa.types.is_null(column.type) else column
-        )
-    return table
+            column = pa.array(list(map(_as_text, values)), pa.string())
+        arrays[name] = column.cast(pa.string()) if pa.types.is_null(column.type) else column
+    # The kinds that are known are never null.
+    return pa.table(arrays, schema=pa.schema([*schema, *_nullable(pa, arrays, others)]))
+
+
+def _nullable(pa: Any, arrays: Mapping[str, Any], names: Iterable[str]) -> list[pa.Field]:
+    return [pa.field(name, arrays[name].type) for name in names]
 
 
 def _as_text(value: object) -> str | None:
+    if isinstance(value, bytes):
+        return value.hex()
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 

@@ -30,7 +30,7 @@ from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Block, Failure, RecordParser
-from lshdb.store.conditions import Parameters
+from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 
 _KEYS: Final = 10_000

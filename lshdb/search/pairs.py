@@ -29,8 +29,9 @@ from lshdb.search.similarity import (
     runs,
 )
 from lshdb.sources.metadata import picked
-from lshdb.store.conditions import Condition, Parameters
+from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader
+from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 
 Scored: TypeAlias = tuple[Numbers, Numbers, npt.NDArray[np.float64]]

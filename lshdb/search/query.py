@@ -36,8 +36,8 @@ from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching.minhash import EMPTY
 from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import picked
-from lshdb.store.conditions import Parameters
 from lshdb.store.lookups import DocumentRow, StoreReader
+from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 
 VERIFIED_FIRST: Final = 64

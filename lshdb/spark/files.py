@@ -177,7 +177,7 @@ def _reading_task(statement: str, schema: pa.Schema) -> Callable[[Batches], Batc
     def run(batches: Batches) -> Batches:
         for file in (file for batch in batches for file in batch.column("file").to_pylist()):
             with lshdb.open(file, mode="read") as database:
-                for rows in _some(database.sql(statement)[1], place):
+                for rows in _some(database.sql(statement).rows(), place):
                     columns = [[file] * len(rows), *zip(*rows, strict=True)]
                     yield pa.RecordBatch.from_arrays(
                         [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)],

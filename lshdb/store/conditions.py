@@ -11,20 +11,16 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import QueryError
 from lshdb.store.guard import Connection
-from lshdb.store.readonly_sql import explained
-from lshdb.store.rows import SqlValue
-
-Parameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
-"""Values for ? in an expression, or for :name."""
+from lshdb.store.readonly_sql import WRONG, explained
+from lshdb.store.rows import Parameters
 
 # The one statement with a user's text in it. In a subquery, json_each has no columns that the text
 # could name by mistake; candidates come from a function, for all parameters are the user's.
@@ -81,13 +77,7 @@ class Condition:
     def _rows(self) -> list[tuple[int]]:
         try:
             return self._connection.execute(self._statement, self._parameters).fetchall()
-        except (
-            sqlite3.Warning,
-            sqlite3.ProgrammingError,
-            sqlite3.InterfaceError,
-            UnicodeEncodeError,
-            OverflowError,
-        ) as error:
+        except WRONG as error:
             raise QueryError(f"where: {error}") from error
         except sqlite3.Error as error:
             raised = explained(error, self._path)

@@ -23,11 +23,11 @@ from lshdb.errors import DamagedFile, KeyNotFound, QueryError
 from lshdb.model import Bucket, FileState, Settings
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.store import statements as sql
-from lshdb.store.conditions import Condition, Parameters
+from lshdb.store.conditions import Condition
 from lshdb.store.connection import connect, file_size, translated_errors
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import run_readonly, sealed_connection
-from lshdb.store.rows import SettingsRow, SqlValue, blob, integer, integers, text
+from lshdb.store.rows import Parameters, SettingsRow, SqlValue, blob, integer, integers, text
 
 _T = TypeVar("_T")
 _NEIGHBOURS: Final = 5
@@ -477,10 +477,12 @@ class StoreReader:
         ((size,),) = self._rows(sql.PAGE_SIZE)
         return integer(pages) * integer(size)
 
-    def sql(self, statement: str) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
+    def sql(
+        self, statement: str, parameters: Parameters
+    ) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
         """Run a user's SQL on a connection that only reads: column names and rows."""
         self._connection.check_file()
-        return run_readonly(self.path, statement, self._timeout)
+        return run_readonly(self.path, statement, self._timeout, parameters)
 
     def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:
         doc_id, key, shingles, metadata, content, signature = row

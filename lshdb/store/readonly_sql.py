@@ -11,7 +11,7 @@ from lshdb.errors import QueryError
 from lshdb.store.connection import connect, file_size, translated_errors
 from lshdb.store.functions import register_functions
 from lshdb.store.guard import Connection
-from lshdb.store.rows import SqlValue
+from lshdb.store.rows import Parameters, SqlValue
 
 _ALLOWED: Final = {
     sqlite3.SQLITE_SELECT,
@@ -119,19 +119,29 @@ def sealed_connection(path: Path, timeout: float, *, one_moment: bool = False) -
     return connection
 
 
+WRONG: Final = (
+    sqlite3.Warning,
+    sqlite3.ProgrammingError,
+    sqlite3.InterfaceError,
+    UnicodeEncodeError,
+    OverflowError,
+)
+"""What Python itself says of SQL and of values for its parameters."""
+
+
 def run_readonly(
-    path: Path, sql: str, timeout: float
+    path: Path, sql: str, timeout: float, parameters: Parameters = ()
 ) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
     """Run one SELECT (or EXPLAIN, WITH, reading PRAGMA): column names and an iterator of rows.
 
     Raises:
-        QueryError: wrong SQL, more than one statement, or anything but reading.
+        QueryError: wrong SQL or parameters, more than one statement, or anything but reading.
     """
     connection = sealed_connection(path, timeout)
     try:
         try:
-            cursor = connection.execute(sql)
-        except (sqlite3.Warning, sqlite3.ProgrammingError, UnicodeEncodeError) as error:
+            cursor = connection.execute(sql, parameters)
+        except WRONG as error:
             raise QueryError(f"SQL: {error}") from error
         except sqlite3.Error as error:
             raise explained(error, path) from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -21,6 +21,8 @@ from lshdb.model import Construction, Settings, Shingling
 from lshdb.store import statements as sql
 
 SqlValue: TypeAlias = str | int | float | bytes | None
+Parameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
+"""Values for each ? in SQL, or for each :name."""
 
 
 def integer(value: SqlValue) -> int:

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -263,7 +264,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def from_json(text: str, columns: dict[str, type]) -> list[Row]:
     rows = [json.loads(line) for line in text.splitlines()]
     for row in rows:
-        row |= {name: bytes.fromhex(row[name]) for name in columns if columns[name] is bytes}
+        for name in (name for name in columns if columns[name] is bytes):
+            assert row[name]["$base64"] is True
+            row[name] = b64decode(row[name]["encoded"])
     return rows
 
 

@@ -160,7 +160,7 @@ def test_an_object_in_another_thread_is_refused_by_all_its_methods(path: Path) -
         thread.join()
 
     with lshdb.open(path) as db:
-        pairs, (_, rows) = db.pairs(), db.sql("SELECT key FROM documents")
+        pairs, rows = db.pairs(), db.sql("SELECT key FROM documents")
         next(pairs)
         next(rows)
         begun = {"rows": lambda: next(rows), "close": db.close}
@@ -234,7 +234,7 @@ def in_child(action: Callable[[], Iterator[str]]) -> list[str]:
 def test_a_forked_process_is_refused_and_does_its_parent_no_harm(path: Path) -> None:
     fill(path)
     db = lshdb.open(path)
-    pairs, (_, rows) = db.pairs(), db.sql("SELECT key FROM documents")
+    pairs, rows = db.pairs(), db.sql("SELECT key FROM documents")
     next(pairs)
     next(rows)
 

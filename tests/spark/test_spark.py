@@ -86,7 +86,7 @@ def of_file(path: Path, **settings: Any) -> tuple[lshdb.Settings, dict[str, list
     """What a file has: signatures, bands, pairs by key order."""
     with lshdb.open(path, **settings) as db:
         documents = list(map(db.get, db.keys()))
-        bands = list(db.sql("SELECT key, band_no, bucket_key FROM bucket_members")[1])
+        bands = list(db.sql("SELECT key, band_no, bucket_key FROM bucket_members"))
         pairs = [(*sorted((p.a, p.b)), p.similarity, p.exact, p.estimate) for p in db.pairs()]
         signatures = [
             (

@@ -23,8 +23,8 @@ def filled(path: Path) -> Path:
 
 def run(path: Path, sql: str) -> tuple[list[str], list[tuple[SqlValue, ...]]]:
     with lshdb.open(path, mode="read") as db:
-        names, rows = db.sql(sql)
-        return names, list(rows)
+        rows = db.sql(sql)
+        return rows.columns, list(rows)
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_a_database_open_for_writing_runs_sql_no_differently(filled: Path) -> No
     before = inspection.contents(filled)
     with lshdb.open(filled) as db:
         db.add("new", ["x"])
-        names, rows = db.sql("SELECT key FROM documents ORDER BY doc_id")
-        assert (names, list(rows)) == (["key"], [("a",), ("b",), ("empty",), ("new",)])
+        rows = db.sql("SELECT key FROM documents ORDER BY doc_id")
+        assert (rows.columns, list(rows)) == (["key"], [("a",), ("b",), ("empty",), ("new",)])
         for sql in ("DELETE FROM documents", "PRAGMA query_only = OFF", "COMMIT"):
             with pytest.raises(QueryError):
                 db.sql(sql)
@@ -176,16 +176,58 @@ def test_a_database_open_for_writing_runs_sql_no_differently(filled: Path) -> No
 
 def test_rows_are_of_one_state_and_do_not_hold_up_a_writer(filled: Path) -> None:
     with lshdb.open(filled, timeout=0) as db:
-        _, rows = db.sql("SELECT key FROM documents ORDER BY doc_id")
+        rows = db.sql("SELECT key FROM documents ORDER BY doc_id")
         assert next(rows) == ("a",)
         db.remove("b")
         assert list(rows) == [("b",), ("empty",)]
         assert db.keys() == ["a", "empty"]
 
 
+def test_rows_are_named_tuples_dicts_and_tables(filled: Path) -> None:
+    statement = "SELECT key, doc_id * ? AS n, key, x'00' AS b, NULL AS z, 1 FROM documents LIMIT 2"
+    with lshdb.open(filled, mode="read") as db:
+        rows = db.sql(statement, [2])
+        assert rows.columns == ["key", "n", "key:1", "b", "z", "1"]
+        first = next(rows)
+        assert (first.key, first.n, first.b, first.z, first._2) == ("a", 2, b"\0", None, "a")
+        assert first == ("a", 2, "a", b"\0", None, 1)
+        second = {"key": "b", "n": 4, "key:1": "b", "b": b"\0", "z": None, "1": 1}
+        assert list(rows.dicts()) == [second]
+        assert list(rows) == []
+        table = db.sql(statement, (2,)).to_arrow()
+        kinds = ["string", "int64", "string", "binary", "string", "int64"]
+        assert [str(field.type) for field in table.schema] == kinds
+        assert table.to_pylist()[1] == second
+        rows = db.sql(statement, [2])
+        next(rows)
+        assert rows.df().to_dict("records") == [second], "what is left"
+        assert db.sql("-- nothing").to_arrow().num_columns == 0
+        empty = db.sql("SELECT key, 1 AS n FROM documents WHERE 0").to_arrow()
+        assert (empty.num_rows, empty.column_names) == (0, ["key", "n"])
+        mixed = db.sql("SELECT 1 AS v UNION ALL SELECT 'x' UNION ALL SELECT x'ff'").to_arrow()
+        assert sorted(mixed["v"].to_pylist()) == ["1", "ff", "x"]
+
+
+def test_parameters_of_sql_are_only_values(filled: Path) -> None:
+    with lshdb.open(filled, mode="read") as db:
+        named = db.sql("SELECT key FROM documents WHERE key = :key", {"key": "a' OR 1 --"})
+        assert list(named) == []
+        assert list(db.sql("SELECT ?, ?", [None, b"x"])) == [(None, b"x")]
+        for statement, parameters in [
+            ("SELECT ?", []),
+            ("SELECT 1", [1]),
+            ("SELECT ?", [object()]),
+            ("SELECT ?", [1 << 64]),
+            ("SELECT ?", ["\ud800"]),
+            ("SELECT :a", {"b": 1}),
+        ]:
+            with pytest.raises(QueryError, match=r"^SQL: "):
+                db.sql(statement, parameters)  # type: ignore[arg-type]
+
+
 def test_an_error_after_some_rows_is_translated(filled: Path) -> None:
     with lshdb.open(filled, mode="read") as db:
-        _, rows = db.sql("SELECT abs(-9223372036854775805 - doc_id) FROM documents")
+        rows = db.sql("SELECT abs(-9223372036854775805 - doc_id) FROM documents")
         with pytest.raises(QueryError, match="integer overflow"):
             list(rows)
 

@@ -54,7 +54,7 @@ def flood(path: Path, seed: int | str, made: list[tuple[str, list[int | str]]]) 
     """Add the documents to a new file, and measure its buckets and queries."""
     with lshdb.open(path, seed=seed, **_SETTINGS) as db:  # type: ignore[arg-type]
         db.add_many(made)
-        _, rows = db.sql("SELECT max(documents), sum(documents * (documents - 1)) / 2 FROM buckets")
+        rows = db.sql("SELECT max(documents), sum(documents * (documents - 1)) / 2 FROM buckets")
         ((largest, pairs),) = rows
         times = []
         for _, content in made[:20]:

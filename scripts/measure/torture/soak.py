@@ -145,7 +145,7 @@ def _compare(path: Path, expected: dict[str, State]) -> tuple[int, bool]:
         for key, text in _documents(batch, version)
     }
     with lshdb.open(path, mode="read") as db:
-        stored = {str(row[0]): row[1] for row in db.sql("SELECT key, content FROM documents")[1]}
+        stored = {str(row[0]): row[1] for row in db.sql("SELECT key, content FROM documents")}
         # What was removed must not be there either; of a writer that failed nothing is known.
         known = {key: text for key, text in stored.items() if key.split("-")[0] in expected}
         lost = sum(stored.get(key) != text for key, text in wanted.items())
@@ -166,7 +166,7 @@ _COUNTS: Final = """
 
 def _is_whole(db: lshdb.Database) -> bool:
     """Whether batches are whole, and documents have their rows, as far as numbers show."""
-    ((documents, signatures, bands),) = db.sql(_COUNTS)[1]
+    ((documents, signatures, bands),) = db.sql(_COUNTS)
     assert isinstance(documents, int)
     assert isinstance(signatures, int)
     return (

@@ -1,0 +1,72 @@
+"""The command sql: where the statement comes from, and the values of its parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from helpers import Command
+
+import lshdb
+
+ASKED = "select key from documents where metadata ->> '$.year' = ? order by key"
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        for key, year in (("a", 2023), ("b", "2024"), ("c", 2024)):
+            db.add(key, f"the text of {key}", {"year": year})
+    return Command(tmp_path)
+
+
+def test_a_statement_from_a_file_or_standard_input(command: Command) -> None:
+    (command.directory / "keys.sql").write_bytes(
+        b"\xef\xbb\xbf-- which: 'all of them, ?\nselect key\nfrom documents\norder by key desc;\n"
+    )
+    for arguments, stdin in [
+        (("--file", "keys.sql"), ""),
+        (("-f", "-"), "select key from documents order by key desc"),
+        (("-",), "select key from documents order by key desc"),
+    ]:
+        assert command.done("sql", *arguments, stdin=stdin, says="").lines == ["c", "b", "a"]
+    saved = command.done("sql", "-f", "keys.sql", "-o", "keys.jsonl", says="keys.jsonl: 3 rows\n")
+    assert saved.out == ""
+    assert command.done("sql", "-", stdin="").out == ""
+
+
+def test_parameters_are_those_of_conditions(command: Command) -> None:
+    assert command.done("sql", ASKED, "-p", "2024").lines == ["b", "c"]
+    assert command.done("sql", ASKED, "-p", "2024:text").lines == ["b"]
+    named = ASKED.replace("?", ":year /* ? :none */") + " limit @most"
+    values = ("-p", "year=2024", "-p", "most=1")
+    assert command.done("sql", named, *values).lines == ["b"]
+    assert command.done("sql", "select ?, ?2, ?1, '?'", "-p", "x=y", "-p", "null").lines == [
+        "x=y||x=y|?"
+    ]
+    assert command.done("sql", "-", "-p", "1.5", stdin="select ? + 1").lines == ["2.5"]
+
+
+def test_what_is_wrong_is_one_line(command: Command) -> None:
+    (command.directory / "bad.sql").write_bytes(b"select '\xff'")
+    one_of = "give one of SELECT, - and --file FILE"
+    assert command.fails("sql", status=2) == one_of
+    assert command.fails("sql", "select 1", "-f", "x", status=2) == one_of
+    assert command.fails("sql", "-f", "none.sql") == "none.sql: no such file or directory"
+    assert command.fails("sql", "-f", "bad.sql") == "bad.sql: the statement is not UTF-8"
+    assert command.fails("sql", "select ?").startswith("SQL: Incorrect number of bindings")
+    assert command.fails("sql", "select 1", "-p", "2").startswith("SQL: Incorrect number")
+    wrong = command.fails("sql", "select :a", "-p", "b=1", status=2)
+    assert wrong == "-p b=1 is not NAME=VALUE with a parameter of the SQL: a"
+    assert command.fails("sql", "select :a").startswith("SQL: You did not supply a value")
+    assert "not authorized" in command.fails("sql", "-", stdin="delete from documents")
+    assert command.fails("sql", "-", stdin="select 1" + " " * 3_000_000).startswith("SQL: ")
+
+
+def test_a_terminal_has_headings_and_nothing_for_null(command: Command) -> None:
+    shown, status = command.on_terminal("sql", "select 'k' as key, null as none, x'00ff' as blob")
+    assert status == 0
+    assert "key" in shown
+    assert "none" in shown
+    assert "x'00ff'" in shown
+    assert "None" not in shown
