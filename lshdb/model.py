@@ -348,6 +348,7 @@ class Passage:
         a_start, a_end: where it is in the first text: text[a_start:a_end].
         b_start, b_end: where it is in the second one.
         shingles: how many consecutive shingles it is.
+        a_line, b_line: the lines in which it begins, from 1.
     """
 
     a_start: int
@@ -355,6 +356,8 @@ class Passage:
     b_start: int
     b_end: int
     shingles: int
+    a_line: int
+    b_line: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,8 @@ def compare(
     Two files need no database: without one, and without -d, they are compared as in a new one.
 
     In a pipe, a line "passage" has the start and end in A and in B, counted in characters from 0,
-    and the text; a line "element" has an element of a set; a line "bucket" has the number of a
-    band and the key of the bucket that both are in.
+    the text, and the lines in which it begins in A and in B; a line "element" has an element of a
+    set; a line "bucket" has the number of a band and the key of the bucket that both are in.
 
     Example: lshdb compare -d code.db src/main.py src/old.py
     """
@@ -82,13 +82,14 @@ def compare(
         return
     text = _text(compared.a_content)
     passages = [
-        (p.a_start, p.a_end, p.b_start, p.b_end, _cut(text[p.a_start : p.a_end]))
+        (*astuple(p)[:4], _cut(text[p.a_start : p.a_end]), p.a_line, p.b_line)
         for p in compared.passages or ()
     ]
     if passages and on_terminal():
         _show_passages(compared, compared.passages or ())
     else:
-        _print("passage", ["a_start", "a_end", "b_start", "b_end", "text"], passages, form)
+        names = ["a_start", "a_end", "b_start", "b_end", "text", "a_line", "b_line"]
+        _print("passage", names, passages, form)
     elements = [(element,) for element in compared.shared_elements or ()]
     shown = elements[:_ELEMENTS_SHOWN] if on_terminal() else elements
     _print("element", ["shared elements"], shown, form)
@@ -142,6 +143,8 @@ def _record(compared: Comparison) -> dict[str, Any]:
                 "b": [passage.b_start, passage.b_end],
                 "shingles": passage.shingles,
                 "text": text[passage.a_start : passage.a_end],
+                "a_line": passage.a_line,
+                "b_line": passage.b_line,
             }
             for passage in compared.passages
         ]
@@ -192,12 +195,12 @@ def _show_passages(compared: Comparison, passages: Sequence[Passage]) -> None:
     longest = sorted(passages, key=lambda p: -p.shingles)[:_PASSAGES_SHOWN]
     for passage in sorted(longest, key=lambda p: p.a_start):
         console.print()
-        for name, content, start, end in (
-            ("a", compared.a_content, passage.a_start, passage.a_end),
-            ("b", compared.b_content, passage.b_start, passage.b_end),
+        for name, content, start, end, number in (
+            ("a", compared.a_content, passage.a_start, passage.a_end, passage.a_line),
+            ("b", compared.b_content, passage.b_start, passage.b_end, passage.b_line),
         ):
             text = _text(content)
-            line = Text(f"{name} {start:,}-{end:,}: ", style="bold")
+            line = Text(f"{name} line {number:,}, {start:,}-{end:,}: ", style="bold")
             line.append(_on_one_line(text[max(start - _CONTEXT, 0) : start]), style="not bold dim")
             line.append(_on_one_line(_cut(text[start:end])), style="not bold black on green")
             line.append(_on_one_line(text[end : end + _CONTEXT]), style="not bold dim")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,7 @@ from lshdb.search.similarity import containment, intersections, jaccard, standar
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.passages import Run, shared_runs
-from lshdb.shingling.positions import Positions, shingle_positions
+from lshdb.shingling.positions import Positions, line_starts, shingle_positions
 from lshdb.shingling.shingles import distinct_shingles, shingle
 from lshdb.sketching.constructions import candidate_probability, evaluate
 from lshdb.sketching.signing import sign
@@ -135,7 +136,7 @@ def _passages(
     runs = shared_runs(a_hashes, b_hashes, PASSAGES + 1)
     if len(runs) > PASSAGES:
         warn_of_limit(passages_cut(PASSAGES, int(a_at.starts[runs.pop().a_first])))
-    return tuple(_passage(run, a_at, b_at) for run in runs)
+    return _passages_at(runs, a, a_at, b, b_at)
 
 
 def _located(store: Store, text: str) -> tuple[Hashes, Positions]:
@@ -151,11 +152,22 @@ def _located(store: Store, text: str) -> tuple[Hashes, Positions]:
     return hashes, at
 
 
-def _passage(run: Run, a_at: Positions, b_at: Positions) -> Passage:
-    return Passage(
-        int(a_at.starts[run.a_first]),
-        int(a_at.ends[run.a_first + run.length - 1]),
-        int(b_at.starts[run.b_first]),
-        int(b_at.ends[run.b_first + run.length - 1]),
-        run.length,
+def _passages_at(
+    runs: Sequence[Run], a: str, a_at: Positions, b: str, b_at: Positions
+) -> tuple[Passage, ...]:
+    first, other, length = np.array(runs, dtype=np.int64).reshape(-1, 3).T
+    places = a_at.starts[first], b_at.starts[other]
+    lines = (
+        np.searchsorted(line_starts(text), starts, side="right").tolist()
+        for text, starts in zip((a, b), places, strict=True)
     )
+    rows = zip(
+        places[0].tolist(),
+        a_at.ends[first + length - 1].tolist(),
+        places[1].tolist(),
+        b_at.ends[other + length - 1].tolist(),
+        length.tolist(),
+        *lines,
+        strict=True,
+    )
+    return tuple(Passage(*row) for row in rows)

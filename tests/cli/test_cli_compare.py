@@ -43,8 +43,8 @@ def test_the_command_prints_similarity_first_and_plain_lines(command: Command) -
     }
     rest = [line.split("\t") for line in lines if "\t" in line]
     assert rest[:2] == [
-        ["passage", "0", "15", "0", "15", "The quick brown"],
-        ["passage", "20", "43", "21", "44", "jumps over the lazy dog"],
+        ["passage", "0", "15", "0", "15", "The quick brown", "1", "1"],
+        ["passage", "20", "43", "21", "44", "jumps over the lazy dog", "1", "1"],
     ]
     assert all(kind == "bucket" for kind, *_ in rest[2:])
     assert facts["agreeing_bands"].startswith(f"{len(rest) - 2} of ")
@@ -59,9 +59,10 @@ def test_json_has_everything(command: Command) -> None:
     for name in ("standard_error", "agreeing_lanes", "lanes", "bands", "candidate_probability"):
         assert record[name] == getattr(compared, name)
     assert record["candidates"] == compared.candidates
+    lines = {"a_line": 1, "b_line": 1}
     assert record["passages"] == [
-        {"a": [0, 15], "b": [0, 15], "shingles": 2, "text": "The quick brown"},
-        {"a": [20, 43], "b": [21, 44], "shingles": 4, "text": "jumps over the lazy dog"},
+        {"a": [0, 15], "b": [0, 15], "shingles": 2, "text": "The quick brown", **lines},
+        {"a": [20, 43], "b": [21, 44], "shingles": 4, "text": "jumps over the lazy dog", **lines},
     ]
     assert record["shared_buckets"] == [
         {"band_no": bucket.band_no, "bucket_key": bucket.bucket_key}
@@ -141,10 +142,11 @@ def test_on_a_terminal_passages_are_highlighted_in_their_context(command: Comman
     passages = shown[shown.index("\x1b[1ma ") :]
     # Bold what it is, dim what stands around, and the passage itself on a colour.
     assert (
-        "\x1b[1ma 20-43: \x1b[0m\x1b[2mThe quick brown fox \x1b[0m\x1b[30;42mjumps over" in passages
+        "\x1b[1ma line 1, 20-43: \x1b[0m\x1b[2mThe quick brown fox \x1b[0m\x1b[30;42mjumps over"
+        in passages
     )
     assert (
-        "\x1b[1mb 21-44: \x1b[0m\x1b[2mThe quick brown wolf \x1b[0m\x1b[30;42mjumps over"
+        "\x1b[1mb line 1, 21-44: \x1b[0m\x1b[2mThe quick brown wolf \x1b[0m\x1b[30;42mjumps over"
         in passages
     )
     assert "\x1b[30;42mThe quick brown\x1b[0m\x1b[2m fox jumps over the lazy dog\x1b[0m" in passages

@@ -106,7 +106,7 @@ def test_the_same_document_twice(path: Path) -> None:
     assert (compared.similarity, compared.a_in_b, compared.estimate) == (1, 1, 1)
     assert (compared.standard_error, compared.candidate_probability) == (0, 1)
     assert len(compared.shared_buckets) == compared.bands
-    assert compared.passages == (Passage(0, 23, 0, 23, 3),)
+    assert compared.passages == (Passage(0, 23, 0, 23, 3, 1, 1),)
 
 
 def test_without_content_only_what_signatures_tell(path: Path) -> None:
@@ -205,6 +205,21 @@ def test_any_two_texts_can_be_compared(tmp_path_factory: Any, a: str, b: str) ->
         assert p.shingles > 0
 
 
+def test_a_passage_names_the_lines_in_which_it_begins(path: Path) -> None:
+    a = "One line.\n\nThe fox jumps\nover the dog. And on."
+    b = "the fox\njumps over the dog\nOn: one\nline the"
+    with lshdb.open(path, shingle="word:2") as db:
+        compared = db.compare(Document("a", a), Document("b", b))
+    found = [
+        (text, p.a_line, p.b_line)
+        for text, p in zip(passage_texts(compared), compared.passages or (), strict=True)
+    ]
+    assert found == [
+        ("One line.\n\nThe", 1, 3),
+        ("The fox jumps\nover the dog", 3, 1),
+    ]
+
+
 def test_texts_of_some_megabytes(path: Path) -> None:
     rng = random.Random(1)
     vocabulary = ["".join(rng.choices("abcdefghij", k=6)) for _ in range(30_000)]
@@ -217,8 +232,8 @@ def test_texts_of_some_megabytes(path: Path) -> None:
         assert compared.passages is not None
         half = 7 * 150_000
         assert compared.passages == (
-            Passage(0, half - 1, half + 5, len(b), 149_998),
-            Passage(half, len(a), 0, half - 1, 149_998),
+            Passage(0, half - 1, half + 5, len(b), 149_998, 1, 1),
+            Passage(half, len(a), 0, half - 1, 149_998, 1, 1),
         )
         same = "one and the same " * 100_000
         compared = db.compare(Document("a", same), Document("b", same))
