@@ -176,7 +176,10 @@ class Fields:
         "id"
     )
     text_field: Annotated[
-        str, typer.Option(metavar="NAME", help="Field or column of the text.")
+        str,
+        typer.Option(
+            metavar="NAME", help="Field or column of the text; a,b joins two, a.b is b in a."
+        ),
     ] = "text"
     set_field: Annotated[str, typer.Option(metavar="NAME", help="Field or column of the set.")] = (
         "set"

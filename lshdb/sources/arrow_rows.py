@@ -17,7 +17,7 @@ import pyarrow.parquet
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources.paths import escaped
-from lshdb.sources.records import Head, RecordParser, Rows
+from lshdb.sources.records import Head, Path, RecordParser, Rows, field_paths
 
 _BLOCK: Final = 1 << 20
 """Bytes of a block; a row that is longer is a block of its own."""
@@ -228,9 +228,10 @@ def wanted_columns(schema: pa.Schema, parser: RecordParser) -> list[str]:
         names = schema.names
     except UnicodeDecodeError as error:
         raise InputError("the names of the columns are not UTF-8") from error
-    own = [parser.content_field]
-    if parser.key_field in names or not parser.auto_key:
-        own = [parser.key_field, parser.content_field]
+    content = field_paths(parser.content_field, names)
+    key = field_paths(parser.key_field, names)[0]
+    paths = [key, *content] if key[0] in names or not parser.auto_key else content
+    own = [path[0] for path in paths]
     there = ", ".join(map(repr, names)) or "none"
     kept = set(parser.metadata_fields) if parser.metadata else set()
     if parser.metadata and not kept:
@@ -242,16 +243,22 @@ def wanted_columns(schema: pa.Schema, parser: RecordParser) -> list[str]:
     for name in wanted:
         if (count := wanted.count(name)) > 1:
             raise InputError(f"{count} columns {name!r} in the table; it has {there}")
-    for name in own:
-        _check_type(schema.field(name), parser)
+    for path in paths:
+        _check_type(schema, path, parser, is_key=path not in content)
     return wanted
 
 
-def _check_type(field: pa.Field, parser: RecordParser) -> None:
+def _check_type(schema: pa.Schema, path: Path, parser: RecordParser, *, is_key: bool) -> None:
     """InputError if a column of keys or of documents has a type that does not serve."""
-    types, kind = pa.types, _of_values(field.type)
+    types, field = pa.types, schema.field(path[0])
+    for name in path[1:]:
+        inside = _of_values(field.type)
+        if not types.is_struct(inside) or inside.get_field_index(name) < 0:
+            raise InputError(f"no field {name!r} in column {field.name!r}, which is {field.type}")
+        field = inside.field(name)
+    kind = _of_values(field.type)
     legal = _is_text(kind)
-    if field.name != parser.content_field:
+    if is_key:
         legal, wanted = legal or types.is_integer(kind), "strings or integers"
     elif not parser.of_sets:
         binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
@@ -265,7 +272,7 @@ def _check_type(field: pa.Field, parser: RecordParser) -> None:
         shown = str(field.type)
         if len(shown) > _TYPE_SHOWN:
             shown = shown[:_TYPE_SHOWN] + "\N{HORIZONTAL ELLIPSIS}"
-        raise InputError(f"column {field.name!r} has the type {escaped(shown)}, not {wanted}")
+        raise InputError(f"column {'.'.join(path)!r} has the type {escaped(shown)}, not {wanted}")
 
 
 def _of_values(kind: pa.DataType) -> pa.DataType:

@@ -167,13 +167,32 @@ Parsed: TypeAlias = Document | Failure | tuple[str, str]
 """What a line or row is. A pair is a clean key and a clean text, of a record without metadata."""
 
 
+_MISSING: Final = object()
+Path: TypeAlias = tuple[str, ...]
+"""The name of a field, behind those of the objects that it is in."""
+
+
+def field_paths(name: str, names: Container[str]) -> list[Path]:
+    """The fields that a name stands for, among records with fields of these names.
+
+    A field that has the name itself; else `a,b` is the fields a and b, and `a.b` is b in a.
+
+    >>> field_paths("title,meta.body", ["title", "meta"])
+    [('title',), ('meta', 'body')]
+    """
+    if name in names:
+        return [(name,)]
+    return [(part,) if part in names else tuple(part.split(".")) for part in name.split(",")]
+
+
 @dataclass(slots=True)
 class RecordParser:
     """Makes documents of records.
 
     Attributes:
         of_sets: whether documents are sets (else texts).
-        key_field, text_field, set_field: names of fields.
+        key_field, text_field, set_field: names of fields (see `field_paths`); of several texts a
+            document is all that are there, each on lines of its own.
         strict: refuse what is not UTF-8, instead of replacing the bad bytes by U+FFFD.
         auto_key: name a record without a key by its place, instead of refusing it.
         metadata: whether the other fields of a record are kept.
@@ -278,9 +297,11 @@ class RecordParser:
         if len(record) < len(names):
             raise InputError(f"two columns are named {_repeated(names)!r}")
         try:
-            if self.key_field not in record and not self.auto_key:
+            if field_paths(self.key_field, record)[0][0] not in record and not self.auto_key:
                 raise InputError(f"no {self._named_key()}")
-            self._check_content(record)
+            for path in field_paths(self.content_field, record):
+                if path[0] not in record:
+                    raise self._no_content(record, path[0])
         except InputError as error:
             shown = ", ".join(escaped(name[:_NAME_SHOWN]) for name in names[:_NAMES_SHOWN])
             more = ", ..." if len(names) > _NAMES_SHOWN else ""
@@ -291,10 +312,10 @@ class RecordParser:
 
     def _key(self, record: dict[str, object], where: str) -> str:
         name = self.key_field
-        key = record.get(name)
-        if key is None and self.auto_key:
+        key = record[name] if name in record else _value_at(record, name)
+        if (key is None or key is _MISSING) and self.auto_key:
             return where
-        if name not in record:
+        if key is _MISSING:
             raise InputError(f"no {self._named_key()}")
         if isinstance(key, bool) or not isinstance(key, str | int):
             raise InputError(f"field {name!r} is {_kind(key)}, not a string or integer")
@@ -303,29 +324,24 @@ class RecordParser:
             raise InputError(f"field {name!r} {fault}")
         return key
 
-    def _check_content(self, record: Container[str]) -> None:
-        """InputError if a record with these fields has no content."""
-        wanted, other = self.text_field, self.set_field
+    def _no_content(self, record: Container[str], wanted: str) -> InputError:
+        """Why a record with these fields has no content, in the field that is wanted."""
+        other = self.text_field if self.of_sets else self.set_field
+        if other not in record:
+            option = "--set-field" if self.of_sets else "--text-field"
+            return InputError(f"no field {wanted!r}: name it with {option}")
         if self.of_sets:
-            wanted, other = other, wanted
-        if wanted not in record:
-            if other not in record:
-                option = "--set-field" if self.of_sets else "--text-field"
-                raise InputError(f"no field {wanted!r}: name it with {option}")
-            if self.of_sets:
-                raise InputError(
-                    f"a text (field {other!r}), and this database holds sets (field {wanted!r})"
-                )
-            raise InputError(
-                f"a set (field {other!r}), and this database holds texts: make one for sets "
-                "with lshdb init --shingle set"
+            return InputError(
+                f"a text (field {other!r}), and this database holds sets (field {wanted!r})"
             )
+        return InputError(
+            f"a set (field {other!r}), and this database holds texts: make one for sets "
+            "with lshdb init --shingle set"
+        )
 
     def _content(self, record: dict[str, object]) -> Content:
         wanted = self.content_field
-        if wanted not in record:
-            self._check_content(record)
-        content = record[wanted]
+        content = record[wanted] if wanted in record else self._joined(record)
         if isinstance(content, bytes):
             content = content.decode("utf-8", "surrogateescape")
             content = self._repaired(content, wanted)
@@ -335,12 +351,37 @@ class RecordParser:
             raise InputError(f"field {wanted!r} is {_kind(content)}, not a string")
         return self._clean(content)
 
+    def _joined(self, record: dict[str, object]) -> object:
+        """The content where no field has its name: of a nested field, or of several."""
+        name = self.content_field
+        parts = [(part, _value_at(record, part)) for part in name.split(",")]
+        there = [(part, value) for part, value in parts if value is not _MISSING]
+        if not there:
+            raise self._no_content(record, name)
+        if len(parts) == 1 or self.of_sets:
+            return there[0][1]
+        texts = []
+        for part, value in there:
+            if isinstance(value, bytes):
+                value = self._repaired(value.decode("utf-8", "surrogateescape"), part)
+            if value is not None and not isinstance(value, str):
+                raise InputError(f"field {part!r} is {_kind(value)}, not a string")
+            texts.append(value)
+        filled = [text for text in texts if text is not None]
+        return "\n".join(filled) if filled else None
+
     def _other_fields(self, record: dict[str, object]) -> dict[str, object] | None:
         """What is kept of a record beside its key and content."""
         own = (self.key_field, self.content_field)
         # Most records have nothing else: this shows without a look at each field.
-        if not self.metadata or (len(record) == 2 and own[0] in record and own[0] != own[1]):
+        if not self.metadata or (
+            len(record) == 2 and own[0] in record and own[1] in record and own[0] != own[1]
+        ):
             return None
+        if own[0] not in record or own[1] not in record:
+            for name in own:
+                for path in field_paths(name, record):
+                    record = _without(record, path)
         kept = [n for n in self.metadata_fields or record if n in record and n not in own]
         return {name: record[name] for name in kept} if kept else None
 
@@ -372,6 +413,29 @@ class RecordParser:
             self.replaced += 1
             return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         return value
+
+
+def _value_at(record: dict[str, object], name: str) -> object:
+    """The value of a field, which may be in an object, or _MISSING."""
+    if name in record:
+        return record[name]
+    value: object = record
+    for one in name.split("."):
+        if not isinstance(value, dict) or one not in value:
+            return _MISSING
+        value = value[one]
+    return value
+
+
+def _without(record: dict[str, object], path: Path) -> dict[str, object]:
+    """The record without a field, which may be in an object; without that, if it is all in it."""
+    first, *more = path
+    inner = record.get(first)
+    if more and isinstance(inner, dict) and (rest := _without(inner, tuple(more))):
+        return record | {first: rest}
+    if more and not isinstance(inner, dict):
+        return record
+    return {name: value for name, value in record.items() if name != first}
 
 
 def key_fault(key: str) -> str | None:

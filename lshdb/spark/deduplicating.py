@@ -118,7 +118,7 @@ def dedup(
 
 def _without(df: DataFrame, dropped: DataFrame, key: str) -> DataFrame:
     """The rows without those whose key is dropped."""
-    own = F.make_valid_utf8(column_of(key).cast("string"))
+    own = F.make_valid_utf8(column_of(df, key).cast("string"))
     gone = dropped.select(F.col("key").alias(_GONE))
     return df.join(gone, own == F.col(_GONE), "left_anti")
 

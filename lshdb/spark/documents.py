@@ -15,13 +15,14 @@ from pyspark.sql.types import (
     LongType,
     ShortType,
     StringType,
+    StructType,
 )
 
 from lshdb.errors import ContentError, InputError, UsageError
 from lshdb.model import Content, Settings, Shingling
 from lshdb.settings import SettingsRequest
 from lshdb.shingling.content import cleaned
-from lshdb.sources.records import set_of
+from lshdb.sources.records import Path, field_paths, set_of
 from lshdb.tuning.resolve import resolve
 
 KEY: Final = "id"
@@ -94,13 +95,15 @@ def documents(df: DataFrame, settings: Settings, columns: Columns) -> DataFrame:
             "text="
         )
     name = (columns.set or "set") if of_sets else (columns.text or "text")
-    key_type, type = _type(df, columns.key), _type(df, name)
+    key_type = _type(df, field_paths(columns.key, df.columns)[0])
+    types = [_type(df, path) for path in field_paths(name, df.columns)]
+    type = next((one for one in types if not isinstance(one, StringType)), types[0])
     if not isinstance(key_type, _KEYS):
         raise UsageError(
             f"column {columns.key!r} is of type {key_type.simpleString()}: keys are strings or "
             "integers"
         )
-    content = column_of(name)
+    content = column_of(df, name)
     if isinstance(type, StringType):
         content = F.make_valid_utf8(content)
     elif not of_sets or not _holds_elements(type):
@@ -108,7 +111,7 @@ def documents(df: DataFrame, settings: Settings, columns: Columns) -> DataFrame:
         raise UsageError(
             f"column {name!r} is of type {type.simpleString()}: documents are {wanted}"
         )
-    key = F.make_valid_utf8(column_of(columns.key).cast("string"))
+    key = F.make_valid_utf8(column_of(df, columns.key).cast("string"))
     usable = (key != "") & ~F.contains(key, F.lit("\0"))
     return df.select(F.when(usable, key).alias("key"), content.alias("content"))
 
@@ -143,17 +146,32 @@ def _content(value: str | list[str | int], shingling: Shingling) -> Content | No
         return None
 
 
-def _type(df: DataFrame, name: str) -> DataType:
+def _type(df: DataFrame, path: Path) -> DataType:
+    name, *inner = path
     found = [field for field in df.schema.fields if field.name == name]
     if len(found) != 1:
         what = "no column" if not found else "more than one column"
         raise UsageError(f"{what} {name!r}; there are {', '.join(map(repr, df.columns))}")
-    return found[0].dataType
+    type: DataType = found[0].dataType
+    for one in inner:
+        if not isinstance(type, StructType) or one not in type.names:
+            raise UsageError(f"no field {one!r} in column {name!r}, which is {type.simpleString()}")
+        type = type[one].dataType
+    return type
 
 
-def column_of(name: str) -> Column:
-    """The column of just this name, whatever is in it."""
-    return F.col("`" + name.replace("`", "``") + "`")
+def column_of(df: DataFrame, name: str) -> Column:
+    """The column of just this name, whatever is in it, or a field in one, or several as a text.
+
+    See lshdb.sources.records.field_paths.
+    """
+    columns = []
+    for path in field_paths(name, df.columns):
+        quoted = ("`" + one.replace("`", "``") + "`" for one in path)
+        columns.append(F.col(".".join(quoted)))
+    if len(columns) == 1:
+        return columns[0]
+    return F.when(F.coalesce(*columns).isNotNull(), F.concat_ws("\n", *columns))
 
 
 def _holds_elements(type: DataType) -> bool:

@@ -155,6 +155,50 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
         [{"id": "1", "url": "u", "text": "t", "body": "b"}],
         [("u", "b", '{"id":"1","text":"t"}')],
     ),
+    "several fields as one text": (
+        [*ALL],
+        {"text_field": "title,body"},
+        [
+            {"id": "a", "title": "The fox", "x": "1", "body": "and the grapes"},
+            {"id": "b", "title": "", "x": "2", "body": "b"},
+        ],
+        [("a", "The fox\nand the grapes", '{"x":"1"}'), ("b", "\nb", '{"x":"2"}')],
+    ),
+    "some of several fields": (
+        TYPED,
+        {"text_field": "title,meta.body"},
+        [
+            {"id": "a", "title": None, "meta": {"body": "b", "x": 1}},
+            {"id": "b", "title": None, "meta": {"body": None, "x": 2}},
+        ],
+        [("a", "b", '{"meta":{"x":1}}'), "field 'title,meta.body' is null, not a string"],
+    ),
+    "fields in others": (
+        TYPED,
+        {"key_field": "meta.url", "text_field": "meta.page.text"},
+        [{"meta": {"url": 7, "page": {"text": "t", "n": [1]}}, "x": "1"}],
+        [("7", "t", '{"meta":{"page":{"n":[1]}},"x":"1"}')],
+    ),
+    "a field of just that name": (
+        [*ALL],
+        {"text_field": "a.b,c"},
+        [{"id": "1", "a.b,c": "t", "a.b": "u", "c": "v"}],
+        [("1", "t", '{"a.b":"u","c":"v"}')],
+    ),
+    "parts that are missing or no text": (
+        UNTYPED_COLUMNS,
+        {"text_field": "title,meta.body"},
+        [
+            {"id": "a", "meta": {"body": "b"}},
+            {"id": "b", "meta": "body"},
+            {"id": "c", "title": "t", "meta": {"body": 5}},
+        ],
+        [
+            ("a", "b", None),
+            "no field 'title,meta.body': name it with --text-field",
+            "field 'meta.body' is a number, not a string",
+        ],
+    ),
     "sets of strings": (
         [*ALL],
         WITH_SETS,
@@ -292,6 +336,23 @@ def test_a_missing_column_costs_the_file(
     except InputError as error:  # of a table all is refused
         reason = str(error)
     assert reason.startswith(reasons[source == "table"])
+
+
+@pytest.mark.parametrize("source", ["CSV", "Parquet", "table"])
+def test_a_missing_part_of_a_text_costs_the_file(source: str, tmp_path: Path) -> None:
+    records = [{"id": "a", "title": "t", "meta": "m"}]
+    for name, told in (("title,body", "no field 'body'"), ("meta.body", "no field 'body' in col")):
+        reader = Reader(False, text_field=name)
+        try:
+            (failure,) = ALL[source](records, reader, tmp_path)
+            reason = failure.reason if isinstance(failure, Failure) else ""
+        except InputError as error:
+            reason = str(error)
+        if source == "CSV" and name == "meta.body":
+            told = "no field 'meta.body'"
+        if source == "table" and name == "title,body":
+            told = "no column 'body' in the table; it has 'id', 'title', 'meta'"
+        assert reason.startswith(told)
 
 
 def bad_bytes(name: str) -> bytes:

@@ -30,6 +30,7 @@ import lshdb.spark
 from lshdb.cli.app import make_app
 from lshdb.search.pairs import Components
 from lshdb.spark.clustering import components
+from lshdb.spark.documents import Columns, documents
 from lshdb.spark.reference import most_similar
 from lshdb.spark.session import session
 
@@ -231,6 +232,20 @@ def test_clusters_are_the_connected_components_in_few_rounds(spark: SparkSession
 
 
 # bad input
+
+
+def test_a_text_may_be_in_several_fields_and_in_others(spark: SparkSession) -> None:
+    """By the rule for records of files."""
+    rows = [("The fox", {"body": "and the grapes", "url": 1}), (None, {"body": "b", "url": 2})]
+    df = spark.createDataFrame(
+        [*rows, (None, {"body": None, "url": 3})], "title string, meta struct<body:string,url:int>"
+    )
+    settings = lshdb.spark.make_settings()
+    found = documents(df, settings, Columns("meta.url", "title,meta.body")).collect()
+    expected = [("1", "The fox\nand the grapes"), ("2", "b"), ("3", None)]
+    assert [tuple(row) for row in found] == expected
+    with pytest.raises(lshdb.UsageError, match="no field 'text' in column 'meta'"):
+        documents(df, settings, Columns("meta.url", "meta.text"))
 
 
 def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path: Path) -> None:
