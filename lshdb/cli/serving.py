@@ -19,18 +19,38 @@ def serve(
     open_: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the pages in a browser.")
     ] = False,
+    review: Annotated[
+        bool,
+        typer.Option(
+            "--review", help="With buttons to decide: keep, drop, different (see lshdb decide)."
+        ),
+    ] = False,
+    who: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --review: who decides. [default: your user name]"),
+    ] = None,
 ) -> None:
-    """Show the database in a browser: documents with their near duplicates, clusters, buckets.
+    """Show the database in a browser: documents with their near duplicates, clusters, pairs.
 
-    Prints the address of the pages, which only this machine can open; they only read. Ctrl-C
-    ends it. Datasette serves them (pip install 'lshdb[web]'), with its own pages for tables and
-    SQL.
+    Prints the address of the pages, which only this machine can open. They only read; with
+    --review they also write down what you decide, but remove no document: lshdb remove --decided
+    does. Ctrl-C ends it. Datasette serves them (pip install 'lshdb[web]'), with its own pages for
+    tables and SQL.
 
     Example: lshdb serve -d code.db --open
-    """
-    from lshdb.errors import LshdbError
 
-    at.reading().close()  # reports first what is wrong with the file
+    Example: lshdb serve -d code.db --review --open
+    """
+    from lshdb.errors import LshdbError, UsageError
+    from lshdb.ingest.deciding import check_words, user
+
+    if who is not None and not review:
+        raise UsageError("--who goes with --review")
+    reviewer = (who if who is not None else user()) if review else None
+    if reviewer is not None:
+        check_words(reviewer, None)
+    # Reports first what is wrong with the file.
+    at.open("write" if review else "read").close()
     try:
         from lshdb.web import serving
     except ModuleNotFoundError as error:
@@ -46,4 +66,4 @@ def serve(
 
             webbrowser.open(address)
 
-    serving.serve(at.db, port, ready)
+    serving.serve(at.db, port, ready, reviewer)

@@ -38,7 +38,7 @@ def decide(
     if len(keys) < (2 if verdict == "different" else 1):
         raise UsageError(f"{verdict}: give {'two different keys or more' if keys else 'keys'}")
     who = user() if who is None else who
-    _check_words(who, note)
+    check_words(who, note)
     groups = [keys] if verdict == "different" else [(key,) for key in keys]
     with store.writing():
         digests = _digests(store, keys)
@@ -116,7 +116,7 @@ def checked(one: Decision) -> Decision:
     if not isinstance(one.decided, str) or (time := _TIME.fullmatch(one.decided)) is None:
         raise InputError(f"{one.decided!r:.100} is not a time such as 2026-01-31T23:59:59.5Z")
     try:
-        _check_words(one.who, one.note)
+        check_words(one.who, one.note)
     except UsageError as error:
         raise InputError(str(error)) from None
     decided = f"{time[1]}.{time[2] or '':0<6}Z"
@@ -130,7 +130,7 @@ def _is_digest(text: object) -> bool:
     return isinstance(text, str) and _DIGEST.fullmatch(text) is not None
 
 
-def _check_words(who: str, note: str | None) -> None:
+def check_words(who: str, note: str | None) -> None:
     """UsageError for a name or a note that cannot be stored."""
     if not isinstance(who, str) or not 1 <= len(who.strip()) <= len(who) <= _LONGEST_NAME:
         raise UsageError(f"who {who!r:.100} is not a name of 1 to {_LONGEST_NAME:,} characters")

@@ -317,7 +317,8 @@ def _with_moved(text: str, start: int, moved: Sequence[Span]) -> Iterator[Piece]
         if low >= end:
             break
         low, high = max(low, done), min(high, end)
-        if high - low >= _LEAST_MOVED or (low, high) == (start, end):
+        blank = not text[low - start : high - start].strip()
+        if not blank and (high - low >= _LEAST_MOVED or (low, high) == (start, end)):
             if low > done:
                 yield Piece(text[done - start : low - start], "changed")
             yield Piece(text[low - start : high - start], "moved")

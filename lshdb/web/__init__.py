@@ -5,6 +5,7 @@ In: requests. Out: pages that only read. Needs the extra `web`.
     plugin     what Datasette finds: our addresses, menus, links and SQL functions
     serving    `lshdb serve`: Datasette for one file, for this machine only
     guarding   who may ask, under which host names; what browsers may do with the answers
+    reviewing  `lshdb serve --review`: the only forms that change a file; they write decisions
     answering  a request to a response; views what each page shows; rendering its HTML
     surveys    all clusters and all pairs, as columns; listing filters and sorts them
     results    results that take long, kept for each state of the file

@@ -12,7 +12,8 @@ from urllib.parse import parse_qs
 import lshdb
 from lshdb.web import views
 from lshdb.web.guarding import is_own_origin
-from lshdb.web.rendering import HEADERS, Links, Page, html
+from lshdb.web.rendering import HEADERS, Links, Page, headers, html
+from lshdb.web.reviewing import Forbidden, review_of
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -42,11 +43,12 @@ async def answer(request: Request, datasette: Datasette) -> Response:
     from datasette.utils.asgi import Response
 
     route, _, name = (request.url_vars["rest"] or "").partition("/")
-    database = None
+    database = review = None
     try:
         if route:
             attached = await _attached(request, datasette, route)
             database = attached.name
+            review = review_of(Path(attached.path))
             page = await _page(request, datasette, attached, name)
             if page.redirect is not None:
                 name, query = page.redirect
@@ -62,8 +64,8 @@ async def answer(request: Request, datasette: Datasette) -> Response:
             page = await _index(request, datasette)
     except _Refused as refused:
         page = Page("problem", _NAMES[refused.status], {"reason": str(refused)}, refused.status)
-    text = html(page, Links(datasette, database), database)
-    return Response.html(text, status=page.status, headers=HEADERS)
+    text = html(page, Links(datasette, database), database, review)
+    return Response.html(text, status=page.status, headers=headers(review))
 
 
 def style_sheet() -> Response:
@@ -97,7 +99,9 @@ async def _page(request: Request, datasette: Datasette, attached: Attached, name
     make = views.PAGES.get(name)
     if make is None:
         raise _Refused(404, "there is no such page")
-    _check_method(request, datasette, posted=name in views.POSTED)
+    review = review_of(Path(attached.path))
+    writes = name in views.REVIEWED and review is not None
+    _check_method(request, datasette, posted=name in views.POSTED or writes)
     posted = await _form(request) if request.method == "POST" else None
     arguments = _fields(request.query_string)
 
@@ -105,7 +109,7 @@ async def _page(request: Request, datasette: Datasette, attached: Attached, name
         path = Path(attached.path)
         with views.opened(path) as (database, store):
             _check_is_as_before(path)
-            return make(views.Visit(database, store, attached.name, arguments, posted))
+            return make(views.Visit(database, store, attached.name, arguments, posted, review))
 
     try:
         # Not in Datasette's own threads, which run SQL with a time limit.
@@ -126,6 +130,8 @@ def _check_is_as_before(path: Path) -> None:
 
 
 def _status(error: lshdb.LshdbError) -> int:
+    if isinstance(error, Forbidden):
+        return 403
     if isinstance(error, lshdb.KeyNotFound | lshdb.NotADatabase):
         return 404
     if isinstance(error, lshdb.UsageError | lshdb.ContentError | lshdb.InputError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from itertools import chain
 from typing import Final, TypeAlias, get_args
 
 import numpy as np
@@ -132,8 +131,9 @@ class Verdicts:
         left = [key for key in one.members if self.of_key.get(key) != "drop"]
         return all(self.apart(key, other) for key in open_ for other in left if other != key)
 
-    def __bool__(self) -> bool:
-        return bool(self.of_key or self._groups)
+    def decided(self) -> set[str]:
+        """All documents of which something is decided."""
+        return self.of_key.keys() | self._groups.keys()
 
 
 def chosen_clusters(survey: ClusterSurvey, asked: Filters, verdicts: Verdicts) -> list[int]:
@@ -153,8 +153,8 @@ def chosen_clusters(survey: ClusterSurvey, asked: Filters, verdicts: Verdicts) -
     if part := asked.part.casefold():
         places = [i for i in places if any(part in key.casefold() for key in clusters[i].members)]
     if asked.decided:
-        wanted = asked.decided == "yes"
-        places = [i for i in places if verdicts.of_cluster(clusters[i]) == wanted]
+        done, wanted = decided_clusters(survey, verdicts), asked.decided == "yes"
+        places = [i for i in places if (i in done) == wanted]
     sort = _sort(asked, SORTS_OF_CLUSTERS)
     if sort == "size":
         places.sort(key=lambda i: -len(clusters[i].members))
@@ -190,10 +190,20 @@ def chosen_pairs(survey: PairSurvey, asked: Filters, verdicts: Verdicts) -> list
 
 def place_of_key(survey: ClusterSurvey, key: str) -> int:
     """The place of the cluster that a document is in; KeyNotFound if it is in none."""
-    for place, one in enumerate(survey.clusters):
-        if key in one.members:
-            return place
-    raise KeyNotFound(f"{key!r:.100} is in no cluster: no document is so similar to it")
+    place = survey.place_of(key)
+    if place is None:
+        raise KeyNotFound(f"{key!r:.100} is in no cluster: no document is so similar to it")
+    return place
+
+
+def decided_clusters(survey: ClusterSurvey, verdicts: Verdicts) -> set[int]:
+    """The places of the clusters of which there is nothing to decide any more."""
+    places = {survey.place_of(key) for key in verdicts.decided()}
+    return {
+        place
+        for place in places
+        if place is not None and verdicts.of_cluster(survey.clusters[place])
+    }
 
 
 def common_path(keys: list[str] | tuple[str, ...]) -> str:
@@ -254,8 +264,3 @@ def _with_value(facets: dict[str, Facet], asked: Filters, count: int) -> Mask:
         return np.zeros(count, dtype=np.bool_)
     found: Mask = facet.codes == facet.values.index(asked.value)
     return found
-
-
-def members_of(survey: ClusterSurvey, places: list[int]) -> int:
-    """How many documents some clusters have."""
-    return len(list(chain.from_iterable(survey.clusters[place].members for place in places)))

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
 import jinja2
+from markupsafe import Markup
 
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
+
+    from lshdb.web.reviewing import Review
 
 HEADERS: Final = {
     # Nothing but our style sheet and Datasette's icon; no script, whoever wrote it.
@@ -95,9 +98,18 @@ def _with_query(path: str, query: dict[str, object]) -> str:
     return f"{path}?{urlencode(given)}" if given else path
 
 
-def html(page: Page, links: Links, database: str | None) -> str:
+def headers(review: Review | None) -> dict[str, str]:
+    """The rules for browsers: in a review, the script of its pages may run, and no other."""
+    if review is None:
+        return HEADERS
+    name = "content-security-policy"
+    return HEADERS | {name: f"{HEADERS[name]}; script-src '{review.script_hash}'"}
+
+
+def html(page: Page, links: Links, database: str | None, review: Review | None = None) -> str:
     """The HTML of a page."""
     common = {
+        "review": review,
         "title": page.title,
         "window": _short(page.title),
         "links": links,
@@ -123,6 +135,7 @@ def _environment() -> jinja2.Environment:
         "visible": visible,
         "number": lambda value: f"{value:,}",
         "share": share,
+        "script": Markup,  # our own file
         "sentence": sentence,
         "behind": behind,
         "excerpt": lambda text: shortened(text, _EXCERPT),

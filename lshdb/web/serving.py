@@ -19,17 +19,20 @@ from lshdb.errors import LshdbError, UsageError
 from lshdb.store.connection import only_directory_is_closed
 from lshdb.web import plugin
 from lshdb.web.rendering import Links
+from lshdb.web.reviewing import begin
 
 HOST: Final = "127.0.0.1"
 
 
-def serve(path: Path, port: int, ready: Callable[[str], None]) -> None:
+def serve(path: Path, port: int, ready: Callable[[str], None], reviewer: str | None = None) -> None:
     """Serve a file's pages until the process is interrupted or ended.
 
     Args:
         path: an lshdb file.
         port: of 127.0.0.1; 0 for any that is free.
         ready: called with the address of the overview as soon as it is answered.
+        reviewer: the name of who decides on the pages, which then write decisions; None for pages
+            that only read.
 
     Raises:
         UsageError: Datasette cannot open a file of this name.
@@ -45,6 +48,8 @@ def serve(path: Path, port: int, ready: Callable[[str], None]) -> None:
     # be read without. lshdb's own pages notice if it changes all the same.
     fixed = only_directory_is_closed(path)
     datasette = Datasette([] if fixed else files, immutables=files if fixed else [])
+    if reviewer is not None:
+        begin(path, reviewer)
     (name,) = (name for name, file in datasette.databases.items() if file.path is not None)
     config = uvicorn.Config(
         datasette.app(),

@@ -60,6 +60,8 @@ class ClusterSurvey:
         lengths: int64[n], in characters (without contents, shingles).
         lowest: float64[C], the least similarity to the kept one.
         facets: by field.
+        hashes: int64[n], of the keys, ascending.
+        places: int64[n], where the member of each hash is.
     """
 
     clusters: list[Cluster]
@@ -67,6 +69,19 @@ class ClusterSurvey:
     lengths: Numbers
     lowest: Shares
     facets: dict[str, Facet]
+    hashes: Numbers
+    places: Numbers
+
+    def place_of(self, key: str) -> int | None:
+        """The place of the cluster that a document is in; None if it is in none."""
+        wanted = hash(key)
+        at = int(np.searchsorted(self.hashes, wanted))
+        while at < len(self.hashes) and self.hashes[at] == wanted:
+            place = int(np.searchsorted(self.begins, self.places[at], side="right")) - 1
+            if key in self.clusters[place].members:
+                return place
+            at += 1
+        return None
 
     @property
     def sizes(self) -> Numbers:
@@ -124,12 +139,16 @@ def survey_clusters(
     keys = list(chain.from_iterable(one.members for one in found))
     begins = [0, *accumulate(len(one.members) for one in found)][: len(found)]
     known = _known(store, keys)
+    hashes = np.array([hash(key) for key in keys], dtype=np.int64)
+    order = np.argsort(hashes, kind="stable")
     return ClusterSurvey(
         found,
         np.array(begins, dtype=np.int64),
         _lengths(store, known, len(keys)),
         np.array([one.lowest for one in found]),
         _facets(metadata for _, metadata in known),
+        hashes[order],
+        order,
     )
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import shlex
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,12 +14,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote, urlencode
 
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted, warn_of_limit
-from lshdb.model import Bucket, Comparison, Content, Document, Element
+from lshdb.model import Bucket, Comparison, Content, Decision, Document, Element
 from lshdb.search.differences import Differences, Piece, Row, Span, differences, same_words
 from lshdb.search.limits import TEXT_CHARACTERS, text_cut
 from lshdb.sketching.constructions import candidate_probability
@@ -33,11 +34,13 @@ from lshdb.web.listing import (
     chosen_clusters,
     chosen_pairs,
     common_path,
+    decided_clusters,
     facet_links,
     place_of_key,
 )
 from lshdb.web.rendering import Page, shortened
 from lshdb.web.results import Results, state_of
+from lshdb.web.reviewing import MOST_MEMBERS, Review, packed
 from lshdb.web.surveys import (
     BEST_PAIRS,
     ClusterSurvey,
@@ -61,6 +64,10 @@ _LONGEST_FIELD: Final = 500
 """Characters shown of a field of metadata."""
 _PAIRS: Final = 50
 """Pairs on a page."""
+_DROPPED: Final = 500
+"""Documents to be dropped that a page lists."""
+_DECISIONS: Final = 100
+"""Decisions on a page."""
 _MOST_ROWS: Final = 500_000
 """Rows of a file to download: some 50 MB."""
 _BUCKETS: Final = 10
@@ -99,6 +106,7 @@ class Visit:
     name: str
     arguments: Mapping[str, str]
     posted: Mapping[str, str] | None
+    review: Review | None = None
 
     def required(self, name: str) -> str:
         """An argument that must be there; forms quote keys, for browsers change line ends."""
@@ -135,7 +143,7 @@ def _lasting(
         with opened(path) as (database, store):
             return make(database, store)
 
-    state = state_of(path)
+    state = state_of(path) if visit.review is None else visit.review.state()
     found = (results or _results).get((path, what), state, run, _WAIT)
     told["refresh"] = found is None
     told["notes"] = (*told.get("notes", ()), *(() if found is None else found.notes))
@@ -186,6 +194,8 @@ def document(visit: Visit) -> Page:
         "passages": None,
         **_shown(content),
     }
+    if visit.review is not None:
+        told |= _form(visit, key, [key])
     with limits_noted() as notes:
         told |= _matches(visit, visit.arguments, key=key)
         if database.settings.passages:
@@ -317,6 +327,8 @@ def compare(visit: Visit) -> Page:
         told |= _part(visit, found, found.differences, only="only" in visit.arguments)
     if "number" in visit.arguments:
         told |= _pairs_beside(visit, told)
+    if visit.review is not None and name is None:
+        told |= _form(visit, title, [title, b])
     return page
 
 
@@ -518,7 +530,7 @@ def clusters(visit: Visit) -> Page:
     told["superfluous"] = survey.superfluous()
     told["settings"] = visit.database.settings
     told["preview"] = _PREVIEW
-    told["decided"] = sum(verdicts.of_cluster(one) for one in survey.clusters) if verdicts else 0
+    told["decided"] = len(decided_clusters(survey, verdicts))
     return page
 
 
@@ -555,6 +567,11 @@ def cluster(visit: Visit) -> Page:
     told["prefix"] = common_path(one.members)
     own_threshold = visit.database.settings.threshold
     told["threshold"] = asked.number("threshold") or own_threshold
+    if visit.review is not None:
+        done = decided_clusters(survey, verdicts)
+        told["progress"] = len(done), len(survey.clusters)
+        told["decided"] = place in done
+        told |= _form(visit, one.keep, [key for key, *_ in ordered][:MOST_MEMBERS])
     return Page("cluster", f"A cluster of {visit.name}", told)
 
 
@@ -685,6 +702,118 @@ def _natural(text: str, name: str) -> int:
     return int(text)
 
 
+# deciding
+
+
+def _form(visit: Visit, key: str, keys: Sequence[str]) -> dict[str, Any]:
+    """What the form of a page carries: its documents as they are now, and where it leads back."""
+    known = visit.store.known(keys)
+    documents = [(each, known[each].digest.hex()) for each in keys if each in known]
+    return {
+        "documents": packed(documents),
+        "places": {each: place for place, (each, _) in enumerate(documents)},
+        "key": key,
+        "back": urlencode(
+            {name: text for name, text in visit.arguments.items() if name not in _PASSING}
+        ),
+        "done": visit.arguments.get("done"),
+    }
+
+
+def decide(visit: Visit) -> Page:
+    """Write what a form decided, or take it back; then the next page."""
+    posted, review = visit.posted, visit.review
+    if posted is None or review is None:
+        raise lshdb.KeyNotFound("there is no such page")
+    review.check(posted)
+    came_from = posted.get("page", "")
+    if came_from not in _FORMS:
+        raise lshdb.UsageError("the form lacks its page: load the page again")
+    back = dict(parse_qsl(posted.get("back", ""), keep_blank_values=True))
+    back = {name: text for name, text in back.items() if name not in _PASSING}
+    if undone := posted.get("undo"):
+        return Page("decide", "", redirect=_undone(came_from, back, review.undo(undone)))
+    done = review.decide(posted)
+    if came_from == "cluster":
+        return _next_cluster(visit, back, done)
+    if came_from == "compare" and "number" in back:
+        return _next_pair(visit, back, done)
+    return Page("decide", "", redirect=(came_from, back | {"done": done}))
+
+
+def _undone(
+    page: str, back: dict[str, str], made: Sequence[Decision]
+) -> tuple[str, dict[str, str]]:
+    """Back to the documents whose decision was taken back."""
+    keys = [key for one in made for key in one.keys]
+    if page == "cluster":
+        return page, {name: text for name, text in back.items() if name != "key_quoted"} | {
+            "key": keys[0]
+        }
+    if page == "compare" and len(keys) == 2:
+        number = int(back["number"]) - 1 if back.get("number", "").isdigit() else 0
+        own = {"number": str(number)} if number > 0 and back.get("decided") != "no" else {}
+        return page, back | {"a": keys[0], "b": keys[1]} | own
+    return page, back
+
+
+def _next_cluster(visit: Visit, back: dict[str, str], done: str) -> Page:
+    """The next undecided cluster of the list, if this one is decided by now."""
+    asked = Filters.of(back)
+    survey = _cluster_survey(visit, asked, {})
+    verdicts = Verdicts(visit.database.decisions())
+    key = _unquoted(back, "key")
+    place = None if survey is None else survey.place_of(key)
+    if survey is None or place is None:
+        return Page("decide", "", redirect=("cluster", back | {"done": done}))
+    decided = decided_clusters(survey, verdicts)
+    if place in decided:
+        places = chosen_clusters(survey, replace(asked, decided=""), verdicts)
+        at = places.index(place) if place in places else -1
+        open_ = [each for each in places[at + 1 :] + places[: at + 1] if each not in decided]
+        if not open_:
+            return Page("decide", "", redirect=("decisions", {"done": done, "finished": "yes"}))
+        back.pop("key_quoted", None)
+        back["key"] = survey.clusters[open_[0]].keep
+    return Page("decide", "", redirect=("cluster", back | {"done": done}))
+
+
+def _next_pair(visit: Visit, back: dict[str, str], done: str) -> Page:
+    """The next pair of the list; of the undecided ones, the one that takes this one's place."""
+    asked = Filters.of(back)
+    survey = _pair_survey(visit, asked, {})
+    number = _natural(back["number"], "number")
+    if survey is not None:
+        places = chosen_pairs(survey, asked, Verdicts(visit.database.decisions()))
+        at = number if asked.decided != "no" else number - 1
+        if at < len(places):
+            place = places[at]
+            own = {"a": survey.a[place], "b": survey.b[place], "number": str(at + 1)}
+            return Page("decide", "", redirect=("compare", back | own | {"done": done}))
+    return Page("decide", "", redirect=("decisions", {"done": done}))
+
+
+def _unquoted(given: Mapping[str, str], name: str) -> str:
+    return given[name] if name in given else unquote(given.get(f"{name}_quoted", ""))
+
+
+def decisions(visit: Visit) -> Page:
+    """All decisions, and what removing by them would do."""
+    made = visit.database.decisions()[::-1]
+    told: dict[str, Any] = {
+        "dropped": sorted(
+            one.keys[0] for one in made if one.verdict == "drop" and one.state == "holds"
+        ),
+        "most": _DROPPED,
+        "command": f"lshdb remove -d {shlex.quote(str(visit.database.path))} --decided",
+        "done": visit.arguments.get("done") if visit.review is not None else None,
+        "finished": "finished" in visit.arguments,
+        "back": "",
+    }
+    told["decisions"], told["paging"] = _some(visit, made, _DECISIONS)
+    return Page("decisions", f"Decisions about {visit.name}", told)
+
+
 # a text that is pasted
 
 
@@ -746,7 +875,15 @@ PAGES: Final[Mapping[str, Callable[[Visit], Page]]] = {
     "pairs": pairs,
     "clusters": clusters,
     "cluster": cluster,
+    "decide": decide,
+    "decisions": decisions,
     "query": query,
 }
 POSTED: Final = frozenset(["query"])
 """Pages that may be sent a form."""
+REVIEWED: Final = frozenset(["decide"])
+"""Those that may be in a review, and change the file."""
+_FORMS: Final = frozenset(["cluster", "compare", "document", "decisions"])
+"""Pages that have forms to decide."""
+_PASSING: Final = frozenset(["done", "finished"])
+"""What addresses say of the decision made just before."""

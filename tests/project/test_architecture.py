@@ -215,7 +215,7 @@ def test_dependencies_are_those_imported() -> None:
         "web.plugin": {"datasette", "markupsafe"},
         "web.answering": {"datasette"},
         "web.guarding": {"datasette"},
-        "web.rendering": {"datasette", "jinja2"},
+        "web.rendering": {"datasette", "jinja2", "markupsafe"},
         "web.serving": {"datasette", "uvicorn"},
     }
     for module in MODULES:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
 import pytest
-from helpers import Site, datasette, eventually
+from helpers import Command, Site, datasette, eventually, served
 
 import lshdb
 
@@ -111,6 +112,7 @@ class Watched:
         self.page: Page = context.new_page()
         self.site = site
         self.wrong: list[str] = []
+        self.scripts = 0
         self.page.on("console", lambda message: self.wrong.append(message.text))
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("dialog", self._dialog)
@@ -134,7 +136,8 @@ class Watched:
     def check(self, widths: tuple[int, ...] = WIDTHS) -> None:
         """Assert that nothing went wrong, and that a person can read the page."""
         assert self.wrong == []
-        assert self.page.locator("script, img, b").count() == 0
+        assert self.page.locator("img, b").count() == 0
+        assert self.page.locator("script").count() == self.scripts
         assert self.page.evaluate("document.styleSheets.length") == 1
         contrast, text = self.page.evaluate(CONTRAST)
         assert contrast >= 4.5, text
@@ -159,7 +162,7 @@ def test_every_page_is_legible(
         dark = sum(map(int, back.removeprefix("rgb(").removesuffix(")").split(","))) < 3 * 128
         assert dark == (scheme == "dark")
         for name in ("texts", "empty", "bare", "sets"):
-            for page in ("", "clusters", "pairs", "query"):
+            for page in ("", "clusters", "pairs", "query", "decisions"):
                 tab.go(f"{name}/{page}")
                 assert "lshdb" in tab.page.title()
                 tab.check(widths)
@@ -270,3 +273,90 @@ def test_datasettes_own_scripts_run_on_pages_of_lshdbs_files(browser: Browser, s
         tab.page.evaluate("document.body.append(document.createElement('script'))")
         tab.page.evaluate("document.querySelector('body > script:last-child').text = 'x = 1'")
         assert any("Content Security Policy" in told for told in tab.wrong)
+
+
+@pytest.fixture
+def reviewed(tmp_path: Path) -> Iterator[Site]:
+    """Three clusters, in review."""
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.5) as db:
+        db.add_many((f"src/a/{i}", f"{TEXT} {i}") for i in range(3))
+        db.add_many((f"src/b/{i}", f"an entirely other text that is here twice {i}") for i in "01")
+        db.add_many(
+            [(HOSTILE, "what keys may be, as we know"), ("x", "what keys may be, as we know")]
+        )
+    with served(tmp_path, "--review", "--who", "ann") as site:
+        yield site
+
+
+@pytest.mark.parametrize(
+    ("scripts", "scheme", "width"), [(False, "light", 400), (True, "dark", 1280)]
+)
+def test_the_whole_way_of_a_review(
+    browser: Browser,
+    reviewed: Site,
+    tmp_path: Path,
+    scripts: bool,
+    scheme: Literal["light", "dark"],
+    width: int,
+) -> None:
+    """Open, filter, compare, decide, undo, export, remove: by buttons, or by keys."""
+    with browser.new_context(
+        java_script_enabled=scripts, color_scheme=scheme, viewport={"width": width, "height": 900}
+    ) as context:
+        tab = Watched(context, reviewed)
+        tab.scripts = 1
+        page = tab.page
+
+        # Without scripts nothing can be asked of the page but what a person sees.
+        def look() -> None:
+            page.wait_for_load_state()
+            if scripts:
+                tab.check((width,))
+
+        def press(button: str, key: str) -> None:
+            with page.expect_navigation():
+                if scripts:
+                    page.keyboard.press(key)
+                else:
+                    page.get_by_role("button", name=button).first.click()
+
+        eventually(reviewed, "clusters")
+        tab.go("")
+        page.get_by_role("link", name="Clusters").first.click()
+        look()
+        page.get_by_text("Filter and sort").click()
+        page.get_by_label("Part of a key").fill("src/")
+        page.get_by_label("Show", exact=True).select_option("undecided")
+        page.get_by_role("button", name="Apply").click()
+        assert page.get_by_text("2 of them are like that.").is_visible()
+        page.locator(".clusters h2 a").first.click()
+        look()
+        page.get_by_role("link", name="Compare").first.click()
+        assert tab.heading() == "src/a/0 and src/a/1"
+        look()
+        page.go_back()
+        press("Keep the first, drop the others", "k")
+        assert page.get_by_text("1 of 3 clusters decided").is_visible()
+        assert page.locator("tr.kept").inner_text().split()[1].endswith("0")
+        look()
+        press("Undo", "u")
+        assert page.get_by_text("0 of 3 clusters decided").is_visible()
+        press("Keep the first, drop the others", "k")
+        press("All different", "x")
+        assert page.get_by_text("That was the last undecided cluster of the list.").is_visible()
+        look()
+        assert page.locator(".plain a").all_inner_texts() == ["src/a/1", "src/a/2"]
+        tab.go("cluster", key="x")
+        look()
+        if scripts:
+            press("", "d")
+        else:
+            with page.expect_navigation():
+                page.get_by_role("button", name="Drop").nth(1).click()
+        exported = reviewed.get("clusters", format="csv", decided="yes").text
+        assert exported.count(",drop\n") == 3
+        tab.go("decisions")
+        command = page.locator(".command").inner_text()
+        assert command == f"lshdb remove -d {tmp_path / 'lsh.db'} --decided"
+        Command(tmp_path).done(*command.split()[1:], says="removed 3\n")
+        assert tab.wrong == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import io
 import json
 import os
@@ -18,7 +20,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event
 from time import sleep
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import inspection
 import pytest
@@ -33,6 +35,7 @@ from lshdb.sketching.constructions import candidate_probability
 from lshdb.web import pasted as pasted_texts
 from lshdb.web import views
 from lshdb.web.results import Results, state_of
+from lshdb.web.reviewing import Review, packed
 
 TEXT = "The quick brown fox jumps over the lazy dog while the band plays on in the old square"
 HOSTILE = {
@@ -46,7 +49,7 @@ HOSTILE = {
     "\u05e9\u05dc\u05d5\u05dd \U0001f98a": "\u05e9\u05dc\u05d5\u05dd \U0001f98a",
 }
 """Keys, and how a page shows them."""
-PAGES = ("", "clusters", "pairs", "query")
+PAGES = ("", "clusters", "pairs", "query", "decisions")
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +90,18 @@ def all_of_them(directory: Path) -> Iterator[Site]:
         yield site
 
 
-def check(answer: Answer) -> None:
-    """Assert what holds of every page of ours."""
+def check(answer: Answer, *, review: bool = False) -> None:
+    """Assert what holds of every page of ours; those of a review have one script, our own."""
     policy = dict(
         part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";")
     )
+    scripts = policy.pop("script-src", None)
+    if review:
+        (script,) = answer.page.texts("script")
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert scripts == f"'sha256-{digest}'"
+    else:
+        assert scripts is None
     assert policy == {
         "default-src": "'none'",
         "style-src": "'self'",
@@ -104,7 +114,8 @@ def check(answer: Answer) -> None:
     assert answer.headers["x-content-type-options"] == "nosniff"
     page = answer.page
     tags = {tag for tag, _, _ in page.elements}
-    assert not tags & {"script", "style", "iframe", "object", "img", "b"}
+    assert not tags & {"style", "iframe", "object", "img", "b"}
+    assert [tag for tag, _, _ in page.elements].count("script") == review
     attributes = {name for _, given, _ in page.elements for name in given}
     assert not {name for name in attributes if name.startswith("on") or name == "style"}
     for attribute in ("href", "src", "action", "formaction"):
@@ -951,6 +962,208 @@ def test_the_owner_allows_other_host_names(directory: Path) -> None:
         headers = {"Host": "data.example", "Origin": "https://data.example"}
         form = "/-/lshdb/texts/query"
         assert site.ask("POST", form, b"text=a+b+c", headers).status == 303
+
+
+# deciding
+
+
+class Reviewer:
+    """Presses the buttons of pages of a review."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    def go(self, page: str, **query: object) -> Answer:
+        answer = eventually(self.site, page, **query)
+        check(answer, review=True)
+        return answer
+
+    def press(self, answer: Answer, button: str, note: str = "", **changed: str) -> Answer:
+        """Send the form of a page by the button of this value; the page that follows."""
+        name = "undo" if button.startswith("20") else "action"
+        fields = {
+            given["name"]: given["value"]
+            for tag, given, _ in answer.page.elements
+            if tag == "input" and given.get("type") == "hidden" and given["name"] != "key_quoted"
+        }
+        if name == "undo":
+            fields.pop("documents", None)
+        posted = fields | {name: button, "note": note} | changed
+        done = self.site.post("decide", **posted)
+        if done.status != 303:
+            return done
+        return self.site.ask("GET", done.headers["location"])
+
+
+@pytest.fixture
+def reviewed(tmp_path: Path) -> Iterator[tuple[Path, Reviewer]]:
+    """Three clusters, one of keys of all kinds, and a document alone; in review by ann."""
+    path = tmp_path / "lsh.db"
+    with lshdb.open(path, threshold=0.5) as db:
+        db.add_many((f"a{i}", f"{TEXT} {i}") for i in range(3))
+        db.add_many((f"b{i}", f"an entirely other text that is here twice {i}") for i in range(2))
+        db.add_many((key, f"what keys may be, written down {i}") for i, key in enumerate(HOSTILE))
+        db.add("alone", "nothing like it")
+    with served(tmp_path, "--review", "--who", "ann") as site:
+        yield path, Reviewer(site)
+
+
+def decided(path: Path) -> list[tuple[str, tuple[str, ...], str | None, str]]:
+    with lshdb.open(path, mode="read") as db:
+        return [(one.verdict, one.keys, one.note, one.who) for one in db.decisions()]
+
+
+def test_a_review_of_all_clusters(reviewed: tuple[Path, Reviewer]) -> None:
+    """Each decision leads to the next undecided cluster, and from the last to what would go."""
+    path, reviewer = reviewed
+    clusters = reviewer.go("clusters", decided="no")
+    assert "0 of 3 decided." in clusters.text
+    answer = reviewer.go("cluster", key="a1", sort="key")
+    answer = reviewer.press(answer, "only 1", "the newer one")
+    check(answer, review=True)
+    assert answer.page.texts("tr", class_="kept")[0].split()[1] == "b0"
+    assert "1 of 3 clusters decided" in answer.text
+    answer = reviewer.press(answer, "different")
+    assert "2 of 3 clusters decided" in answer.text
+    for place in range(len(HOSTILE)):
+        assert place == 0 or "2 of 3 clusters decided." in answer.text
+        answer = reviewer.press(answer, f"{'drop' if place % 2 else 'keep'} {place}")
+        check(answer, review=True)
+    assert "That was the last undecided cluster" in answer.text
+    made = decided(path)
+    assert made[:4] == [
+        ("keep", ("a1",), "the newer one", "ann"),
+        ("drop", ("a0",), "the newer one", "ann"),
+        ("drop", ("a2",), "the newer one", "ann"),
+        ("different", ("b0", "b1"), None, "ann"),
+    ]
+    with lshdb.open(path, mode="read") as db:
+        assert {key for _, (key, *_), _, _ in made[4:]} == HOSTILE.keys()
+        gone = sorted(HOSTILE.get(key, key) for key in db.remove_decided(dry_run=True))
+        assert len(db) == 14  # no page removes anything
+    assert sorted(answer.page.texts("ul", class_="plain")[0].split("\n"))[-len(gone) :] == gone
+    assert f"lshdb remove -d {path} --decided" in answer.page.texts("pre")[0]
+    assert "decided" in reviewer.go("clusters").page.texts("h2")[0]
+
+
+def test_a_decision_is_undone_and_the_page_before_is_back(
+    reviewed: tuple[Path, Reviewer],
+) -> None:
+    path, reviewer = reviewed
+    answer = reviewer.press(reviewer.go("cluster", key="a0"), "different")
+    (undo,) = [g["value"] for _, g, _ in answer.page.elements if g.get("name") == "undo"]
+    again = reviewer.press(answer, undo)
+    assert again.page.texts("tr", class_="kept")[0].split()[1] == "a0"
+    assert decided(path) == []
+    gone = reviewer.press(answer, undo)
+    assert gone.status == 404
+    assert "was taken back" in gone.text
+    compared = reviewer.go("compare", a="b0", b="b1")
+    check(reviewer.press(compared, "only 1"), review=True)
+    assert [one[:2] for one in decided(path)] == [("keep", ("b1",)), ("drop", ("b0",))]
+    check(reviewer.press(reviewer.go("document", key="alone"), "drop 0"), review=True)
+    assert decided(path)[-1][:2] == ("drop", ("alone",))
+
+
+def test_pairs_follow_each_other(reviewed: tuple[Path, Reviewer]) -> None:
+    path, reviewer = reviewed
+    rows = json_lines(eventually(reviewer.site, "pairs", format="json", part="a"))
+    first = rows[0]
+    answer = reviewer.go("compare", a=first["a"], b=first["b"], number=1, part="a")
+    answer = reviewer.press(answer, "different")
+    assert answer.page.texts("bdi", class_="key")[:2] == [rows[1]["a"], rows[1]["b"]]
+    assert decided(path) == [("different", (first["a"], first["b"]), None, "ann")]
+
+
+def test_what_changed_since_the_page_was_shown_is_not_decided(
+    reviewed: tuple[Path, Reviewer],
+) -> None:
+    path, reviewer = reviewed
+    answer = reviewer.go("cluster", key="b0")
+    with lshdb.open(path) as db:
+        db.add("b1", "other content by now")
+    reviewer.press(answer, "only 0")
+    with lshdb.open(path) as db:
+        assert [(one.keys, one.state) for one in db.decisions()] == [
+            (("b0",), "holds"),
+            (("b1",), "changed"),
+        ]
+
+
+def test_forms_without_the_token_or_from_elsewhere_write_nothing(
+    reviewed: tuple[Path, Reviewer],
+) -> None:
+    path, reviewer = reviewed
+    answer = reviewer.go("cluster", key="a0")
+    assert reviewer.press(answer, "only 0", token="").status == 403
+    assert reviewer.press(answer, "only 0", token="x" * 32).status == 403
+    token = next(g["value"] for _, g, _ in answer.page.elements if g.get("name") == "token")
+    documents = next(g["value"] for _, g, _ in answer.page.elements if g.get("name") == "documents")
+    body = urlencode(
+        {"token": token, "documents": documents, "action": "keep 0", "page": "cluster"}
+    )
+    place = f"{reviewer.site.root}/decide"
+    for headers in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert reviewer.site.ask("POST", place, body.encode(), headers).status == 403
+    assert reviewer.site.ask("POST", place, body.encode(), {"Host": "evil.example"}).status == 403
+    assert reviewer.site.ask("GET", f"{place}?{body}").status == 404
+    for action in ("keep 99", "keep -1", "remove 0", "", "keep 0 1"):
+        assert reviewer.press(answer, action).status == 400
+    for wrong in ("", "[]", "[1]", "null", '[["a0", "00"]]', '[["", "00"]]', "[[1, 2]]"):
+        assert reviewer.press(answer, "keep 0", documents=wrong).status == 400, wrong
+    assert reviewer.press(answer, "keep 0", page="query").status == 400
+    assert decided(path) == []
+
+
+def test_without_review_nothing_is_written(site: Site) -> None:
+    for page in ("", "clusters", "pairs", "document?key=fox", "compare?a=fox&b=fox+2", "decisions"):
+        answer = eventually(site, page)
+        check(answer)
+        assert not [g for t, g, _ in answer.page.elements if t == "button" and "value" in g]
+    assert site.post("decide", token="", documents="[]", action="keep 0").status == 405
+    assert site.get("decide").status == 404
+
+
+def test_reviewers_of_two_servers_lose_nothing(reviewed: tuple[Path, Reviewer]) -> None:
+    path, reviewer = reviewed
+    with served(path.parent, "--review", "--who", "bob") as site:
+        other = Reviewer(site)
+        both = [(each, each.go("cluster", key="a0")) for each in (reviewer, other)]
+        with ThreadPoolExecutor(8) as pool:
+            done = [
+                pool.submit(each.press, answer, f"{verdict} {place}")
+                for each, answer in both
+                for place in range(3)
+                for verdict in ("keep", "drop")
+            ]
+            assert {each.result().status for each in done} == {200}
+    made = decided(path)
+    assert len(made) == 12
+    for who in ("ann", "bob"):
+        assert {one[:2] for one in made if one[3] == who} == {
+            (verdict, (f"a{place}",)) for verdict in ("keep", "drop") for place in range(3)
+        }
+    inspection.check(path)
+
+
+def test_our_own_decisions_do_not_make_clusters_anew(path: Path) -> None:
+    with lshdb.open(path) as db:
+        db.add_many([("fox", TEXT), ("fox 2", TEXT)])
+        digest = db.decide("keep", ["fox"])[0].digests[0]
+        db.undo_decision()
+    for name in (path, path.with_name(f"{path.name}-wal")):
+        if name.exists():
+            os.utime(name, ns=(10**18, 10**18))
+    review = Review(path, "ann")
+    before = review.state()
+    assert review.state() == before
+    done = review.decide({"action": "keep 0", "documents": packed([("fox", digest)])})
+    assert review.state() == before
+    review.undo(done)
+    assert review.state() == before
+    with lshdb.open(path) as db:
+        db.add("new", "text")
+    assert review.state() != before
 
 
 # what is kept between requests

@@ -1,0 +1,183 @@
+"""`lshdb serve --review`: forms that write decisions, the only ones that change a file.
+
+A review is of one file, begun by the command alone: Datasette with the plugin has none. Its forms
+carry a token that no other site knows, besides coming from our own pages. What is written are
+decisions; no document is touched.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import threading
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, unquote
+
+from lshdb.database import open_database
+from lshdb.errors import InputError, KeyNotFound, UsageError
+from lshdb.ingest.deciding import now
+from lshdb.model import Decision, Verdict
+from lshdb.web.results import state_of
+
+MOST_MEMBERS: Final = 5_000
+"""Documents that one form decides about."""
+_TIMEOUT: Final = 10.0
+_SCRIPT: Final = (Path(__file__).parent / "static" / "keys.js").read_text("utf-8")
+
+
+class Forbidden(UsageError):
+    """A form that is not from a page of this review."""
+
+
+class Review:
+    """The review of a file.
+
+    Attributes:
+        path: the file.
+        token: what forms carry.
+        script: what makes keys press buttons; pages work without it.
+        script_hash: of the script, for the rules of browsers.
+    """
+
+    def __init__(self, path: Path, who: str) -> None:
+        self.path = path.absolute()
+        self.token = secrets.token_urlsafe(24)
+        self.script = _SCRIPT
+        digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
+        self.script_hash = f"sha256-{digest}"
+        self._who = who
+        self._lock = threading.Lock()
+        self._carried: tuple[Hashable, Hashable] | None = None
+
+    def check(self, posted: Mapping[str, str]) -> None:
+        """Forbidden unless a form is from a page of this review."""
+        if not hmac.compare_digest(posted.get("token", "").encode(), self.token.encode()):
+            raise Forbidden("this form is of another review: go back and load its page again")
+
+    def state(self) -> Hashable:
+        """The state of the file, which our own decisions leave as it is.
+
+        So clusters are not computed again for each decision.
+        """
+        state = state_of(self.path)
+        with self._lock:
+            carried = self._carried
+        if carried is not None and carried[0] == _stat(self.path):
+            return carried[1]
+        return state
+
+    def decide(self, posted: Mapping[str, str]) -> str:
+        """Write what a form decided, in one transaction; the time, which names it.
+
+        The form has the keys and digests of the documents that its page showed: of one that has
+        changed since, nothing is decided.
+        """
+        documents = _documents(posted.get("documents", ""))
+        decided = now()
+        made = [
+            Decision(
+                0,
+                verdict,
+                tuple(key for key, _ in some),
+                tuple(digest for _, digest in some),
+                posted.get("note", "").strip() or None,
+                self._who,
+                decided,
+            )
+            for verdict, some in _asked(posted.get("action", ""), documents)
+        ]
+        before = self.state()
+        with open_database(self.path, mode="write", timeout=_TIMEOUT) as database:
+            version = database.data_version()
+            database.add_decisions(made)
+            alone = database.data_version() == version
+        self._carry(before, alone=alone)
+        return decided
+
+    def undo(self, decided: str) -> list[Decision]:
+        """Take back what was decided at a time, by this reviewer; KeyNotFound if it is gone."""
+        before = self.state()
+        with open_database(self.path, mode="write", timeout=_TIMEOUT) as database:
+            version = database.data_version()
+            made = [
+                one
+                for one in database.decisions()
+                if one.decided == decided and one.who == self._who
+            ]
+            if not made:
+                raise KeyNotFound("that decision is not there any more: it was taken back")
+            for one in made:
+                database.undo_decision(one.decision, decided)
+            alone = database.data_version() == version
+        self._carry(before, alone=alone)
+        return made
+
+    def _carry(self, before: Hashable, *, alone: bool) -> None:
+        """Note that the file has the state of before, unless others wrote to it meanwhile."""
+        with self._lock:
+            self._carried = (_stat(self.path), before) if alone else None
+
+
+def packed(documents: Sequence[tuple[str, str]]) -> str:
+    """Keys and digests for a hidden field: browsers change line ends in the values of forms."""
+    return quote(json.dumps(documents))
+
+
+def _documents(field: str) -> list[tuple[str, str]]:
+    try:
+        found = [(key, digest) for key, digest in json.loads(unquote(field))]
+    except (ValueError, TypeError):
+        raise InputError("the form lacks its documents: load the page again") from None
+    if not 1 <= len(found) <= MOST_MEMBERS:
+        raise UsageError(f"a form decides about 1 to {MOST_MEMBERS:,} documents")
+    return found
+
+
+def _asked(
+    action: str, documents: list[tuple[str, str]]
+) -> list[tuple[Verdict, list[tuple[str, str]]]]:
+    """What a button stands for: `keep 3`, `drop 3`, `only 3` of the documents, or `different`."""
+    if action == "different":
+        return [("different", documents)]
+    name, _, text = action.partition(" ")
+    if name not in ("keep", "drop", "only") or not (text.isascii() and text.isdigit()):
+        raise UsageError(f"{action!r:.50} is nothing that can be decided")
+    place = int(text)
+    if place >= len(documents):
+        raise UsageError(f"the form has no document {place}")
+    if name == "only":
+        others = [each for at, each in enumerate(documents) if at != place]
+        return [("keep", [documents[place]]), *(("drop", [each]) for each in others)]
+    return [("keep" if name == "keep" else "drop", [documents[place]])]
+
+
+def _stat(path: Path) -> Hashable:
+    """What os.stat says of the file and its log."""
+    found = []
+    for name in (path, f"{path}-wal"):
+        try:
+            status = os.stat(name)
+        except FileNotFoundError:
+            continue
+        if status.st_size:
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(found)
+
+
+_reviews: Final[dict[Path, Review]] = {}
+
+
+def begin(path: Path, who: str) -> None:
+    """Begin the review of a file."""
+    _reviews[path.absolute()] = Review(path, who)
+
+
+def review_of(path: Path) -> Review | None:
+    """The review of a file, if there is one."""
+    return _reviews.get(path.absolute())
