@@ -88,6 +88,12 @@ class Database:
         """Close the file; safe to call twice."""
         self._store.close()
 
+    def __repr__(self) -> str:
+        settings = self._store.settings  # as last read: a repr reads no file, and never fails
+        index = f"{settings.shingling}, threshold {settings.threshold:g}, {settings.construction}"
+        closed = ", closed" if self._store.closed else ""
+        return f"<lshdb.Database {str(self.path)!r}: {index}{closed}>"
+
     @property
     def path(self) -> Path:
         """The file."""
@@ -127,7 +133,7 @@ class Database:
 
     def add_many(
         self,
-        documents: Iterable[Document | tuple[str, Content]],
+        documents: Iterable[Document | tuple[str, Content] | Mapping[str, object]],
         *,
         on_batch: Callable[[AddReport], None] | None = None,
         workers: int | None = None,
@@ -140,7 +146,9 @@ class Database:
         metadata are the same.
 
         Args:
-            documents: any number of documents, or pairs of key and content; read as needed.
+            documents: any number of documents, pairs of key and content, or dicts, by the rules
+                for records of files: `key` (or `id`), `text` (or `set`), and all other fields as
+                metadata; read as needed.
             on_batch: called with the report of each batch when it is safely in the file.
             workers: processes that sign documents beside this one, once there is more than a
                 batch; None for as many as there are processors to spare. The result is the same.
@@ -769,7 +777,7 @@ class Database:
 
     def query_many(
         self,
-        documents: Iterable[Document | tuple[str, Content]],
+        documents: Iterable[Document | tuple[str, Content] | Mapping[str, object]],
         *,
         top: int | None = None,
         threshold: float | None = None,
@@ -787,8 +795,8 @@ class Database:
         answered from one state of the file; the file may be written to meanwhile.
 
         Args:
-            documents: any number of documents, or pairs of key and content, as for `add_many`;
-                nothing of them is stored.
+            documents: any number of documents, pairs of key and content, or dicts, as for
+                `add_many`; nothing of them is stored.
             top: as for `query`, as all that follow up to `fields`.
             threshold: the least similarity.
             estimate: rank by the estimate.

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from lshdb.errors import ContentError
+from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import Part, SignedPart
 from lshdb.ingest.workers import Pending, Workers
 from lshdb.model import Content, Document, FileState, Settings
 from lshdb.shingling.content import cleaned
 from lshdb.sources.metadata import to_json
-from lshdb.sources.records import Block, Failure, Lines, Rows, TextFile, key_fault
+from lshdb.sources.records import Block, Failure, Lines, RecordParser, Rows, TextFile, key_fault
 from lshdb.store.store import Store
 
-Item: TypeAlias = Document | TextFile | tuple[str, Content] | Block | Failure
-"""What is added: documents, also as pairs of key and content, or blocks; failures are counted."""
+Item: TypeAlias = Document | TextFile | tuple[str, Content] | Mapping[str, object] | Block | Failure
+"""What is added: documents, also as pairs of key and content or as records, or blocks; failures are
+counted."""
 
 _BATCH_DOCUMENTS: Final = 16_000
 _BATCH_SHARE: Final = 5
@@ -220,10 +221,12 @@ def _memory(content: Content) -> int:
 
 def _checked(item: object, settings: Settings) -> tuple[str, Content, str | None]:
     """A document's key, cleaned content and metadata as stored; ContentError names the key."""
+    if isinstance(item, Mapping):
+        item = _of_record(dict(item), settings.shingling.of_sets)
     if not isinstance(item, Document) and (not isinstance(item, tuple | list) or len(item) != 2):
         raise ContentError(
             f"among the documents, {item!r:.100} is neither a lshdb.Document nor a pair of a key "
-            "and a content"
+            "and a content nor a dict with both"
         )
     document = item if isinstance(item, Document) else Document(*item)
     key = checked_key(document.key)
@@ -231,6 +234,22 @@ def _checked(item: object, settings: Settings) -> tuple[str, Content, str | None
         return key, cleaned(document.content, settings.shingling), to_json(document.metadata)
     except ContentError as error:
         raise ContentError(f"{key!r}: {error}") from error
+
+
+def _of_record(record: dict[str, object], of_sets: bool) -> Document:
+    """The document of a dict, by the rules for records of files; its key is `key`, or else `id`."""
+    key, content = "key" if "key" in record else "id", "set" if of_sets else "text"
+    for name, called in ((key, "'key' or 'id'"), (content, repr(content))):
+        if name not in record:
+            raise ContentError(f"among the documents, {record!r:.100} has no field {called}")
+    elements = record[content]
+    if of_sets and isinstance(elements, Collection) and not isinstance(elements, str | Mapping):
+        record[content] = list(elements)
+    parser = RecordParser(of_sets, key, "text", "set", strict=False, auto_key=False)
+    try:
+        return parser.of_record(record, "")
+    except InputError as error:
+        raise ContentError(f"among the documents, {record!r:.100}: {error}") from error
 
 
 def checked_key(key: str) -> str:

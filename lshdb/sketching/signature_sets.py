@@ -72,3 +72,6 @@ class SignatureSet:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def __repr__(self) -> str:
+        return f"<SignatureSet of {len(self):,} documents: {self.made_with}>"

@@ -111,6 +111,11 @@ class Store(StoreReader):
         """Close the file; safe to call twice."""
         self._connection.close()
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._connection.closed
+
     def check_open(self) -> None:
         """UsageError if it was closed."""
         if self._connection.closed:

@@ -1,0 +1,296 @@
+"""What the library returns: lists and iterators as ever, tables, and forms for notebooks."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lshdb
+from lshdb.model import Pair
+
+HOSTILE = '<script>alert("x")</script>&amp;\x1b[31m\u202e'
+TEXT = "the quick brown fox jumps over the lazy dog and runs away"
+
+
+@pytest.fixture
+def db(path: Path) -> Iterator[lshdb.Database]:
+    with lshdb.open(path, threshold=0.5) as db:
+        db.add_many(
+            lshdb.Document(key, f"{TEXT} {key}", fields)
+            for key, fields in [
+                ("a", {"n": 1, "kind": "x", "mixed": 1}),
+                ("b", {"n": 2, "kind": "y", "mixed": "one"}),
+                (HOSTILE, {"n": 3, "mixed": [1, HOSTILE]}),
+                ("alone", None),
+            ][:3]
+        )
+        db.add("alone", "something else altogether, of no interest")
+        yield db
+
+
+class _Tags(HTMLParser):
+    """All tags and all text of HTML, which must be well formed."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text: list[str] = []
+        self.marked: list[str] = []
+        self._open: list[str] = []
+        self.feed(html)
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, _attrs: object) -> None:
+        self.tags.append(tag)
+        self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+        if "mark" in self._open:
+            self.marked.append(data)
+
+
+def shown(one: Any) -> _Tags:
+    """What a notebook shows, which has no tags and no control characters of the documents'."""
+    html = one._repr_html_()
+    found = _Tags(html)
+    assert set(found.tags) <= {"table", "tr", "th", "td", "p", "mark"}
+    assert all(one.isprintable() or one in "\n\t" for one in html)
+    return found
+
+
+def test_tables_have_what_iterating_gives(db: lshdb.Database) -> None:
+    matches = db.query(key="a")
+    assert isinstance(matches, list)
+    assert matches == list(matches) == db.query(key="a")
+    assert [lshdb.Match(**row) for row in matches.to_arrow().to_pylist()] == matches
+    contained = db.query(key="a", containment=True)
+    assert "containment" in contained.columns
+    assert contained.df()["containment"].tolist() == [one.containment for one in contained]
+    pairs = list(db.pairs())
+    assert len(pairs) == 3
+    assert [Pair(*row) for row in db.pairs().df().itertuples(index=False)] == pairs
+    (cluster,) = db.clusters()
+    members = db.clusters().to_arrow().to_pydict()
+    assert members["key"] == list(cluster.members)
+    assert members["similarity"] == list(cluster.similarities)
+    assert db.pairs(threshold=1).df().empty
+    assert db.query("nothing like it").to_arrow().num_rows == 0
+
+
+def test_fields_have_the_type_that_all_of_their_values_have(db: lshdb.Database) -> None:
+    fields = ["n", "kind", "mixed", "none"]
+    table = db.clusters(fields=fields).to_arrow()
+    assert [str(table.schema.field(name).type) for name in fields] == [
+        "int64",
+        "string",
+        "string",
+        "string",
+    ]
+    found = table.select(fields).to_pylist()
+    assert found[:2] == [
+        {"n": 1, "kind": "x", "mixed": "1", "none": None},
+        {"n": 2, "kind": "y", "mixed": "one", "none": None},
+    ]
+    assert found[2]["mixed"].startswith("[1, ")
+    pairs = db.pairs(fields=["n"])
+    assert list(pairs.columns)[-2:] == ["a.n", "b.n"]
+    assert pairs.to_arrow()["b.n"].to_pylist() == [2, 3, 3]
+    assert db.query(key="a", fields=["n", "key"]).df()["metadata.key"].isna().all()
+
+
+def test_a_table_is_all_of_them_and_takes_nothing_from_the_iterator(db: lshdb.Database) -> None:
+    for ask in (db.pairs, db.clusters):
+        everything = list(ask())
+        results = ask()
+        assert iter(results) is results
+        first = next(results)
+        rows = results.to_arrow().num_rows
+        assert results.to_arrow().num_rows == rows == len(ask().df())
+        assert shown(results).tags
+        assert [first, *results] == everything
+        assert list(results) == []
+        closed = ask()
+        next(closed)
+        closed.close()
+        assert list(closed) == []
+
+
+def test_what_a_notebook_shows_is_text(db: lshdb.Database) -> None:
+    results: list[Any] = [
+        db.query(key="a", fields=["mixed"]),
+        db.pairs(fields=["mixed"]),
+        db.clusters(keep="last"),
+        db.sql('SELECT key, metadata, content AS "<b>" FROM documents'),
+        db.compare("a", HOSTILE),
+    ]
+    for one in results:
+        found = shown(one)
+        assert any("<script>alert" in text for text in found.text), "as text"
+        assert "\x1b" not in repr(one)
+
+
+def test_shared_passages_are_marked(db: lshdb.Database) -> None:
+    found = shown(db.compare("a", HOSTILE))
+    assert found.marked == [TEXT, TEXT]
+    long = " ".join(f"word{n}" for n in range(2_000))
+    compared = db.compare(
+        lshdb.Document("one", f"{long} {TEXT} {long[:300]}"),
+        lshdb.Document("two", f"{TEXT} <i>other</i> " + "x " * 5_000 + TEXT),
+    )
+    found = shown(compared)
+    assert TEXT in found.marked
+    assert sum(map(len, found.text)) < 15_000
+    different = db.compare("a", "alone")
+    assert shown(different).marked == []
+
+
+def test_sets_and_signatures_are_shown_too(tmp_path: Path) -> None:
+    with lshdb.open(tmp_path / "sets.db", shingle="set", threshold=0.3) as db:
+        db.add_many([("a", [*range(90), HOSTILE]), ("b", [*range(5, 95), HOSTILE])])
+        text = "".join(shown(db.compare("a", "b")).text)
+        assert "and 36 more" in text
+    with lshdb.open(tmp_path / "bare.db", content=False, threshold=0.3) as db:
+        db.add_many([("a", TEXT), ("b", f"{TEXT}!")])
+        assert "similarity" not in shown(db.compare("a", "b")).text
+        assert shown(db.pairs()).tags.count("tr") == 2
+
+
+def test_a_notebook_shows_the_first_of_many_and_says_so(path: Path) -> None:
+    with lshdb.open(path, shingle="set") as db:
+        db.add_many((str(number), ["same"]) for number in range(30))
+        for one, note in [
+            (db.pairs(), "the first 20"),
+            (db.query(["same"]), "the first 20 of 30"),
+            (db.sql("SELECT key FROM documents"), "the first 20"),
+        ]:
+            found = shown(one)
+            assert found.tags.count("tr") == 21
+            assert found.text[-1] == note
+        assert "and 24 more" in "".join(shown(db.clusters()).text)
+        assert "p" not in shown(db.pairs(top=20)).tags
+        # A notebook shows the repr of what cannot be read; the error comes with iterating.
+        wrong = db.pairs(where="no SQL")
+        assert wrong._repr_html_() is None
+        assert "an iterator" in repr(wrong)
+        late = db.sql("SELECT abs(-9223372036854775805 - doc_id) FROM documents")
+        assert late._repr_html_() is None
+        with pytest.raises(lshdb.QueryError):
+            list(late)
+
+
+def test_a_database_is_like_a_mapping_of_its_documents(db: lshdb.Database) -> None:
+    assert len(db) == 4
+    assert list(db) == db.keys() == ["a", "b", HOSTILE, "alone"]
+    assert "a" in db
+    assert "c" not in db
+    assert db["a"] == db.get("a")
+    with pytest.raises(KeyError):
+        db["c"]
+    keys = iter(db)
+    assert list(islice(keys, 2)) == ["a", "b"]
+    assert repr(db) == (
+        f"<lshdb.Database {str(db.path)!r}: word:3, threshold 0.5, {db.settings.construction}>"
+    )
+    db.close()
+    assert repr(db).endswith(", closed>")
+
+
+def test_every_public_object_has_a_repr_of_its_own() -> None:
+    classes = [
+        value
+        for name in lshdb.__all__
+        if inspect.isclass(value := getattr(lshdb, name)) and not issubclass(value, Exception)
+    ]
+    assert len(classes) > 30
+    assert [one.__name__ for one in classes if one.__repr__ is object.__repr__] == []
+
+
+def test_a_repr_of_many_signatures_is_short(path: Path) -> None:
+    with lshdb.open(path) as db:
+        db.add_many((f"{n}", TEXT) for n in range(2_000))
+        assert repr(db.signatures()) == (
+            "<SignatureSet of 2,000 documents: shingle word:3, 128 lanes, sketch fast, seed 1>"
+        )
+
+
+@pytest.mark.parametrize("module", ["pandas", "pyarrow"])
+def test_without_a_library_it_is_told_what_to_install(db: lshdb.Database, module: str) -> None:
+    code = (
+        f"import sys; sys.modules[{module!r}] = None\n"
+        "import lshdb\n"
+        "with lshdb.open(sys.argv[1]) as db:\n"
+        "    for one in (db.query(key='a'), db.pairs(), db.clusters(), db.sql('SELECT 1')):\n"
+        "        one._repr_html_()\n"
+        "        try: one.df()\n"
+        "        except lshdb.UsageError as error: print(error)\n"
+        "        assert list(one)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, db.path], capture_output=True, text=True, check=True
+    )
+    wanted = {
+        "pandas": "data frames need pandas: pip install pandas\n",
+        "pyarrow": "tables need pyarrow: pip install 'lshdb[arrow]'\n",
+    }
+    assert done.stdout == wanted[module] * 4
+
+
+def test_dicts_are_documents_by_the_rules_for_records(tmp_path: Path) -> None:
+    with lshdb.open(tmp_path / "texts.db") as db:
+        report = db.add_many(
+            [
+                {"key": "a", "text": TEXT, "lang": "en", "id": 7},
+                {"id": 5, "text": TEXT},
+                ("pair", TEXT),
+                lshdb.Document("document", TEXT, {"x": 1}),
+            ]
+        )
+        assert report.added == 4
+        assert {key: db[key].metadata for key in db} == {
+            "a": {"lang": "en", "id": 7},
+            "5": None,
+            "pair": None,
+            "document": {"x": 1},
+        }
+        answers = db.query_many([{"key": "q", "text": TEXT}])
+        assert [(key, len(found)) for key, found in answers] == [("q", 4)]
+        wrong: list[tuple[Any, str]] = [
+            ({"a": "b"}, "{'a': 'b'} has no field 'key' or 'id'"),
+            ({"key": "x"}, "has no field 'text'"),
+            ({"key": None, "text": "x"}, "field 'key' is null"),
+            ({"key": True, "text": "x"}, "field 'key' is"),
+            ({"key": "", "text": "x"}, "field 'key' is empty"),
+            ({"key": "x", "text": None}, "field 'text' is null"),
+            ({"key": "x", "text": "y", 5: 1}, "metadata is a mapping from names"),
+            ({"key": "x", "text": "y", "z": object()}, "has no form in JSON"),
+        ]
+        for record, reason in wrong:
+            with pytest.raises(lshdb.ContentError, match=reason.replace("{", r"\{")):
+                db.add_many([record])
+        assert len(db) == 4
+    with lshdb.open(tmp_path / "sets.db", shingle="set") as db:
+        db.add_many([{"id": n, "set": one} for n, one in enumerate([[1], {1}, (1,), "[1]"])])
+        assert [db[key].content for key in db] == [(1,)] * 4
+        with pytest.raises(lshdb.ContentError, match="has no field 'set'"):
+            db.add_many([{"id": 1, "text": "x"}])
+        given = {"id": 9, "set": {1, 2}}
+        db.add_many([given])
+        assert given == {"id": 9, "set": {1, 2}}, "as it was"
+
+
+def test_results_are_iterators(db: lshdb.Database) -> None:
+    asks: list[Callable[[], object]] = [db.pairs, db.clusters, lambda: db.sql("SELECT 1")]
+    for ask in asks:
+        assert isinstance(ask(), Iterator)
