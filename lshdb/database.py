@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from lshdb.exchange.results import Matches, Results, SqlRows
     from lshdb.ingest.add import Outcome
     from lshdb.ingest.ordering import OnStep
+    from lshdb.ingest.reference import Reference
     from lshdb.maintenance.findings import CheckReport, OnProgress
     from lshdb.model import Line, OnSimilar, Reindexed, Skipped, SyncReport
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
@@ -428,6 +429,7 @@ class Database:
         threshold: float | None = None,
         estimate: bool = False,
         numbered: bool = False,
+        against: str | os.PathLike[str] | None = None,
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
@@ -446,6 +448,10 @@ class Database:
             numbered: keys may be repeated: they are stored with a number before them, for a
                 database that is thrown away. Else a document replaces the one with its key, as
                 in `add_many`.
+            against: a reference: a row is dropped, too, if its document is similar to one of
+                these. Another database, whose signatures are made alike; or a file, directory
+                or pattern that `reader` could read, which is indexed in a temporary database.
+                It is only read.
             on_batch: as for `add_many`; called when the rows of the batch were taken.
             on_failure: as for `add_files`.
             workers: as for `add_many`.
@@ -455,6 +461,8 @@ class Database:
 
         Raises:
             UsageError: a threshold out of range.
+            InputError: while iterating, there is no such reference.
+            SettingsMismatch: while iterating, its signatures are made in another way.
             StoreError: while iterating, writing failed; the batches before stay.
 
         Warns:
@@ -478,6 +486,7 @@ class Database:
             threshold=threshold,
             estimate=estimate,
             numbered=numbered,
+            against=against,
             on_batch=on_batch,
             on_failure=on_failure,
             workers=workers,
@@ -492,6 +501,7 @@ class Database:
         threshold: float | None = None,
         estimate: bool = False,
         numbered: bool = False,
+        against: str | os.PathLike[str] | Reference | None = None,
         keep: Order = "first",
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
@@ -507,6 +517,7 @@ class Database:
         check_given(
             reader=reader,
             threshold=threshold,
+            against=against,
             on_batch=on_batch,
             on_failure=on_failure,
             on_progress=on_progress,
@@ -531,10 +542,13 @@ class Database:
                 paths,
                 reader,
                 selection,
+                against=against,
                 workers=workers,
                 on_batch=on_batch,
                 on_failure=on_failure,
             )
+        if against is not None:
+            raise UsageError(f"keep {keep!r} takes no reference: run it on what that has left")
         if not numbered:
             raise UsageError(f"keep {keep!r} compares the rows with each other only")
         return decided_in_order(

@@ -47,6 +47,7 @@ from lshdb.store.partial_files import temporary_directory
 
 if TYPE_CHECKING:
     from lshdb.ingest.add import Outcome
+    from lshdb.model import Settings
 
 
 def dedup(
@@ -101,6 +102,14 @@ def dedup(
             readable=False,
         ),
     ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DB|FILE",
+            help="Drop also what is similar to a document of this database, or of this file, "
+            "directory or pattern, as INPUT has them; it is only read.",
+        ),
+    ] = None,
     timeout: Timeout = DEFAULT_TIMEOUT,
     settings: NewSettings = SETTINGS,
     estimate: Annotated[
@@ -147,6 +156,10 @@ def dedup(
     it as by add: what is stored already is dropped, and a key with new content that is similar to
     no other document replaces the old one. LSHDB_PATH names no database here.
 
+    With --against, rows are also compared with a reference, such as the training set that a test
+    set must have nothing of. A database is asked as it is, and its settings are the defaults of the
+    run; what is no database is indexed in a temporary one.
+
     OUTPUT gets its name when all is done. Settings are those of init; for a database that exists
     --threshold is only for this run.
 
@@ -154,10 +167,13 @@ def dedup(
 
     Example: lshdb dedup shards/ -o clean/ --key-field url --text-field body
 
+    Example: lshdb dedup test.csv --against train.parquet -o clean.csv
+
     Example: lshdb dedup notes/ -0 | xargs -0 trash
     """
     import lshdb
     from lshdb.ingest.ordering import check_order
+    from lshdb.ingest.reference import check_there, is_database, reference
     from lshdb.sources.paths import expanded, input_bytes
     from lshdb.sources.readers import Reader
     from lshdb.sources.walking import PassedOver
@@ -174,6 +190,12 @@ def dedup(
             f"--keep {keep} reads the input twice, and standard input or a pipe can be read only "
             "once: save it to a file"
         )
+    if against is not None:
+        if keep != "first":
+            raise UsageError(f"--keep {keep} takes no --against: run it on what that has left")
+        if against == STDOUT:
+            raise UsageError("--against reads no standard input: save it to a file")
+        check_there(against)
     of_files = format == "text" or (output is None and any(map(os.path.isdir, paths)))
     if null and not of_files:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
@@ -193,12 +215,15 @@ def dedup(
         paths = [table.path for table in tables]
     if dropped == STDOUT and (of_files or outputs == STDOUT):
         raise UsageError("--dropped cannot be standard output, too: name a file")
-    _check_distinct(paths, outputs, dropped, db)
+    _check_distinct([*paths, *([against] if against else [])], outputs, dropped, db)
     exists = db is not None and db.exists() and db.stat().st_size > 0
     threshold = settings.threshold
     given = settings.given()
     if exists:
         given["threshold"] = None
+    elif against is not None and is_database(against):
+        with lshdb.open(against, mode="read", timeout=timeout) as other:
+            given = _like(other.settings, given)
     # Without -d contents are kept while the command runs: exact similarities need them.
     given["content"] = False if estimate and db is None else None
     failures = Failures()
@@ -208,8 +233,10 @@ def dedup(
         if exists:
             assert db is not None
             database = stack.enter_context(lshdb.open(db, timeout=timeout, **given))
+        made = _settings(given) if database is None else database.settings
+        given["seed"] = made.seed  # a random one is chosen once
         reader = Reader(
-            of_sets=_of_sets(given) if database is None else database.settings.shingling.of_sets,
+            of_sets=made.shingling.of_sets,
             format=format,  # type: ignore[arg-type]  # checked
             fallback="text" if of_files else "jsonl",
             stdin=sys.stdin.buffer if sys.stdin else None,
@@ -226,6 +253,25 @@ def dedup(
         kept = told = None
         if not of_files:
             kept = KeptRows(tables, outputs, reader, place.file, keep=db is not None)
+        known = None
+        if against is not None:
+            if not is_database(against):
+                message(f"{against} is no database: it is indexed in a temporary one")
+            with progress_bar("indexing", input_bytes([against]), of_bytes=True) as indexing:
+                known = stack.enter_context(
+                    reference(
+                        against,
+                        reader,
+                        made,
+                        timeout,
+                        beside=place.file().parent,
+                        on_failure=failures.tell,
+                        on_progress=lambda done, count: indexing(done, documents=count),
+                    )
+                )
+            least = made.threshold if threshold is None else threshold
+            if least < known.store.settings.threshold:
+                tell_recall(known.store.settings, least)
         if dropped is not None:
             told = stack.enter_context(DroppedRows(dropped))
         if kept is not None:
@@ -255,6 +301,7 @@ def dedup(
             threshold=threshold,
             estimate=estimate,
             numbered=db is None,
+            against=known,
             keep=keep,  # type: ignore[arg-type]  # checked
             on_batch=written,
             on_failure=failures.tell,
@@ -369,12 +416,25 @@ def _check_distinct(
     check_distinct(inputs, [*own, *([str(db)] if db else [])])
 
 
-def _of_sets(given: dict[str, Any]) -> bool:
-    """Whether documents are sets; SettingsError for settings that cannot be."""
+def _like(own: Settings, given: dict[str, Any]) -> dict[str, Any]:
+    """The settings that are given, and for what is not those of a reference."""
+    wanted: dict[str, Any] = {
+        "shingle": str(own.shingling),
+        "permutations": own.permutations,
+        "sketch": own.sketch,
+        "seed": own.seed,
+    }
+    if not any(given[name] for name in ("bands", "rows", "construction")):
+        wanted |= {"threshold": own.threshold, "recall": own.recall}
+    return given | {name: one for name, one in wanted.items() if given[name] is None}
+
+
+def _settings(given: dict[str, Any]) -> Settings:
+    """What a new database is made with; SettingsError for settings that cannot be."""
     from lshdb.settings import SettingsRequest
     from lshdb.tuning.resolve import resolve
 
-    return resolve(SettingsRequest(**given)).shingling.of_sets
+    return resolve(SettingsRequest(**given))
 
 
 class _Place:

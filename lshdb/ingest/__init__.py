@@ -7,10 +7,11 @@ In: documents and blocks of rows (lshdb.sources). Out: the file with them, a rep
     parts       parses, digests and signs a part
     workers     does so in worker processes
     writing     a signed part to rows: new, changed, unchanged
+    reference   a collection whose near duplicates are left out elsewhere
     queries     a stream of documents that are only asked about
     deciding    what reviewers decide of documents; removes what they decided to drop
     ordering    decides in another order than that of the input, reading it twice
     dedup       decides which documents are similar to none that is kept, and writes those
 
-Doors: add, batches, deciding, dedup, ordering, parts, queries, sync, writing.
+Doors: add, batches, deciding, dedup, ordering, parts, queries, reference, sync, writing.
 """

@@ -14,17 +14,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Final
 
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.dedup import Screening, screening, write_selected
+from lshdb.ingest.reference import Reference, reference
 from lshdb.ingest.workers import Workers, default_workers
 from lshdb.ingest.writing import Writer, delete
 from lshdb.model import AddReport, OnSimilar, Skipped
-from lshdb.search.limits import LISTED, dedup_cut
+from lshdb.search.limits import LISTED, QUERY_FIRST, dedup_cut, reference_cut
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
@@ -45,11 +47,13 @@ class Selection:
         screening: what decides.
         numbered: whether keys may be repeated; see lshdb.ingest.dedup.write_selected.
         keep_blocks: whether the outcomes shall have the blocks.
+        against: what is similar to a document of this is left out, too.
     """
 
     screening: Screening
     numbered: bool = False
     keep_blocks: bool = False
+    against: Reference | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +110,14 @@ def write_documents(
     if store.settings.shingling.foreign:
         cleaned("", store.settings.shingling)  # says why not, once and not for each document
     reuse_freed_memory()
-    cut = documents = 0
+    cut = unsure = documents = 0
     count = default_workers() if workers is None else workers
     prompt = prompt and selection is None  # which decides on a batch when all of it is there
     keep_blocks = selection is not None and selection.keep_blocks
-    with store.many_batches(), Workers(store.settings, parser, count) as pool:
+    settings = store.settings
+    if selection is not None and selection.against is not None:
+        settings = replace(settings, content=True)  # compared there, also where it is not stored
+    with store.many_batches(), Workers(settings, parser, count) as pool:
         stream = Stream(store, items, pool, prompt=prompt, keep_blocks=keep_blocks)
         while stream.read_ahead():
             if selection is None:
@@ -120,10 +127,20 @@ def write_documents(
                 for _, part in parts:
                     for failure in part.failures:
                         on_failure(failure)
+                batch_parts = [part for _, part in parts]
+                screening = selection.screening
+                left_out: Sequence[Skipped | None] = ()
+                if selection.against is not None:
+                    left_out, some = selection.against.similar(
+                        batch_parts,
+                        store.settings,
+                        screening.threshold,
+                        estimate=screening.estimate,
+                    )
+                    unsure += some
                 with store.writing():
                     first = documents if selection.numbered else None
-                    batch_parts = [part for _, part in parts]
-                    selected = write_selected(store, batch_parts, selection.screening, first)
+                    selected = write_selected(store, batch_parts, screening, first, left_out)
                 outcomes = [
                     Outcome(block, part.keys, part.places, skipped)
                     for (block, part), skipped in zip(parts, selected.skipped, strict=True)
@@ -137,6 +154,8 @@ def write_documents(
             del written
     if cut:
         warn_of_limit(dedup_cut(cut, LISTED))
+    if unsure:
+        warn_of_limit(reference_cut(unsure, QUERY_FIRST))
     if stream.error is not None:
         raise stream.error
 
@@ -215,16 +234,22 @@ def deduplicated(
     reader: Reader,
     selection: Selection,
     *,
+    against: str | os.PathLike[str] | Reference | None = None,
     workers: int | None = None,
     on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> Iterator[Outcome]:
     """Which documents of files are kept, in blocks; see Database.dedup_blocks."""
-    items = reader.items(paths)
-    for written in write_documents(store, items, workers, reader.parser, on_failure, selection):
-        yield from written.outcomes
-        if on_batch is not None:
-            on_batch(written.report)
+    with ExitStack() as stack:
+        if against is not None and not isinstance(against, Reference):
+            known = reference(against, reader, store.settings, store.timeout, on_failure=on_failure)
+            against = stack.enter_context(known)
+        selection = replace(selection, against=against)
+        items = reader.items(paths)
+        for written in write_documents(store, items, workers, reader.parser, on_failure, selection):
+            yield from written.outcomes
+            if on_batch is not None:
+                on_batch(written.report)
 
 
 def _write(store: Store, stream: Stream, on_failure: Callable[[Failure], None]) -> AddReport:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from lshdb.errors import UsageError
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.writing import Writer, signatures_of, unindex
+from lshdb.ingest.writing import Writer, numbered, signatures_of, unindex, without_number
 from lshdb.model import AddReport, OnSimilar, Skipped
 from lshdb.search.limits import LISTED
 from lshdb.search.similarity import Estimates, Exact, Scorer, first_of_equal
@@ -35,7 +35,6 @@ _BLOCK: Final = 1_000
 _PAIRS: Final = 250_000
 """Documents, and pairs of them, compared in one go: shingling one alone takes five times as long
 (20 us each of 1,000 documents of 3 KB, 150 us alone)."""
-_DIGITS: Final = 12
 _32: Final = 32
 
 Numbers = npt.NDArray[np.int64]
@@ -84,12 +83,17 @@ class Selected:
 
 
 def write_selected(
-    store: Store, parts: Sequence[SignedPart], asked: Screening, first: int | None = None
+    store: Store,
+    parts: Sequence[SignedPart],
+    asked: Screening,
+    first: int | None = None,
+    left_out: Sequence[Skipped | None] = (),
 ) -> Selected:
     """Write the documents of a batch that are to be kept, in the transaction of the caller.
 
     With `first`, keys may be repeated: they are stored with a number before them, the documents'
-    own, `first` and on. The file is then no one else's.
+    own, `first` and on. The file is then no one else's. Documents that are `left_out` already,
+    for what is in another file, change nothing here.
     """
     keys = list(chain.from_iterable(part.keys for part in parts))
     digests = list(chain.from_iterable(part.digests for part in parts))
@@ -99,12 +103,13 @@ def write_selected(
     if first is None:
         known = store.known(list(dict.fromkeys(keys)))
     else:
-        # Numbers of one width: keys then come in the order of their index.
-        keys = [f"{n:0{_DIGITS}d} {key}" for n, key in enumerate(keys, first)]
+        keys = numbered(keys, first)
     # What is stored as it is needs no decision, and maybe has no signature.
     changed: dict[str, None] = {}
     places: list[int] = []
     for place, (key, digest) in enumerate(zip(keys, digests, strict=True)):
+        if left_out and left_out[place] is not None:
+            continue
         if key in changed or key not in known or known[key].digest != digest:
             changed[key] = None
             places.append(place)
@@ -123,6 +128,9 @@ def write_selected(
     waiting = iter(places)
     next_place = next(waiting, -1)
     for place, (key, digest) in enumerate(zip(keys, digests, strict=True)):
+        if left_out and left_out[place] is not None:
+            skipped[place] = left_out[place]
+            continue
         row = -1
         if place == next_place:
             row, next_place = next(numbers), next(waiting, -1)
@@ -149,16 +157,17 @@ def write_selected(
     _write(store, new, rows, versions, known)
     names = kept.keys([number for number, _, _ in like.values()])
     for (place, (number, similarity, identical)), name in zip(like.items(), names, strict=True):
-        other = (
-            given[places[number]] if name is None else name[0 if first is None else _DIGITS + 1 :]
-        )
+        if name is None:
+            other = given[places[number]]
+        else:
+            other = name if first is None else without_number(name)
         skipped[place] = Skipped(given[place], other, similarity, kept.exact, identical)
     report = AddReport(
         added=len(rows.keys() - known.keys()),
         updated=updated + refreshed,
         unchanged=unchanged,
         empty=empty,
-        skipped=len(like),
+        skipped=len(like) + sum(one is not None for one in left_out),
         failed=sum(len(part.failures) for part in parts),
         replaced=sum(part.replaced for part in parts),
     )

@@ -12,6 +12,7 @@ from lshdb.errors import Cut, warn_of_limit
 from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.workers import Workers, default_workers
+from lshdb.ingest.writing import signatures_of
 from lshdb.model import Match, Settings
 from lshdb.search.buckets import Keep
 from lshdb.search.limits import QUERY_FIRST, queries_cut
@@ -24,7 +25,7 @@ from lshdb.sources.records import Failure, RecordParser
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 
-_BATCH: Final = 16_000
+BATCH: Final = 16_000
 """Queries that are looked up at once. Of 5,000 each lookup takes a tenth longer, of 1,000 twice as
 long; more would not fit into memory with what they find."""
 
@@ -76,7 +77,7 @@ def _answered(
         cut += 1
 
     with Workers(settings, parser, default_workers() if workers is None else workers) as pool:
-        stream = Stream(stores[0], items, pool, prompt=False, keep_blocks=False, most=_BATCH)
+        stream = Stream(stores[0], items, pool, prompt=False, keep_blocks=False, most=BATCH)
         while stream.read_ahead():
             parts = [part for _, part in stream.batch()]
             for failure in chain.from_iterable(part.failures for part in parts):
@@ -85,8 +86,8 @@ def _answered(
             with ExitStack() as stack:
                 given: list[Iterator[list[Match]]] = []
                 for store in stores if parts else ():
-                    reader, keep = stack.enter_context(_moment(store, query))
-                    asked = _joined(parts, reader.settings)
+                    reader, keep = stack.enter_context(moment(store, query))
+                    asked = asked_about(parts, replace(reader.settings, passages=0))
                     given.append(answers(reader, query, asked, keep, count))
                 keys = chain.from_iterable(part.keys for part in parts)
                 for key, *found in zip(keys, *given, strict=True) if given else ():
@@ -100,7 +101,7 @@ def _answered(
 
 
 @contextmanager
-def _moment(store: Store, query: Query) -> Iterator[tuple[StoreReader, Keep | None]]:
+def moment(store: Store, query: Query) -> Iterator[tuple[StoreReader, Keep | None]]:
     """A reader of one state of a file on a connection of its own, and the query's condition.
 
     The caller may write to the file while he takes the answers.
@@ -113,9 +114,9 @@ def _moment(store: Store, query: Query) -> Iterator[tuple[StoreReader, Keep | No
             yield reader, condition.matching
 
 
-def _joined(parts: Sequence[SignedPart], settings: Settings) -> Asked:
-    """The documents of parts, with the bucket keys that settings make."""
-    signed = [part.signed.banded(settings) for part in parts if part.signed is not None]
+def asked_about(parts: Sequence[SignedPart], settings: Settings) -> Asked:
+    """The documents of parts, which have their stored forms, signed as settings say."""
+    signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
     return Asked(
         [*chain.from_iterable(part.stored for part in parts)],
         [*chain.from_iterable(part.digests for part in parts)],

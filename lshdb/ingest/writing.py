@@ -23,6 +23,8 @@ _FINGERPRINTS: Final = 3_000_000
 """Fingerprints held before they are written in order: 24 bytes each, and 56 more to sort them. The
 more there are, the more rows go to a page at once: 40 in a file of a million documents of 1 KB."""
 
+_DIGITS: Final = 12
+
 
 class Writer:
     """Writes the parts of a batch.
@@ -200,6 +202,19 @@ class Writer:
         # Copied, as they would keep all of a message; those of a band next to each other, as that
         # is how they are wanted.
         self._bucket_keys.append(np.array(signed.bucket_keys, order="F"))
+
+
+def numbered(keys: Sequence[str], first: int) -> list[str]:
+    """Keys with their numbers before them, `first` and on, so that none is there twice.
+
+    The numbers have one width: keys then come in the order of their index.
+    """
+    return [f"{number:0{_DIGITS}d} {key}" for number, key in enumerate(keys, first)]
+
+
+def without_number(key: str) -> str:
+    """A key as it was before it was numbered."""
+    return key[_DIGITS + 1 :]
 
 
 def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -> Signed:

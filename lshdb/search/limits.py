@@ -128,6 +128,17 @@ def dedup_cut(documents: int, listed: int) -> Cut:
     )
 
 
+def reference_cut(documents: int, read: int) -> Cut:
+    """So many documents had no match in a reference of which they were compared with a part."""
+    return Cut(
+        "dedup",
+        documents,
+        f"{documents:,} documents share a bucket with more than {read:,} of the reference; they "
+        "were compared with the most promising of the first of them, and none was similar; others "
+        "may be",
+    )
+
+
 def sample_cut(documents: int, sample: int) -> Cut:
     """Of the buckets of so many documents of a sample not all rows were read."""
     return Cut(

@@ -155,7 +155,7 @@ def test_worker_processes_and_small_batches_change_nothing(
         db.add_many(documents(1), workers=0)
         expected = list(db.query_many(wanted, workers=0))
         monkeypatch.setattr(batches, "_PART_BYTES", 2_000)
-        monkeypatch.setattr(queries, "_BATCH", 50)
+        monkeypatch.setattr(queries, "BATCH", 50)
         assert list(db.query_many(iter(wanted), workers=2)) == expected
 
 
@@ -232,7 +232,7 @@ def test_one_warning_counts_the_queries_that_a_limit_cut(
 def test_settings_of_a_reindexed_file_are_those_of_the_batch(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "_BATCH", 10)
+    monkeypatch.setattr(queries, "BATCH", 10)
     monkeypatch.setattr(batches, "_PART_BYTES", 200)
     with lshdb.open(path, threshold=0.9) as db:
         db.add_many(TEXTS.items(), workers=0)

@@ -1,0 +1,176 @@
+"""dedup against a reference: what is similar to one of its documents goes, and it is only read.
+
+The oracle asks the reference for each document by itself, and then deduplicates what is left.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import text_families
+
+import lshdb
+from lshdb import Skipped
+from lshdb.ingest import batches, queries
+from lshdb.search import buckets, many
+
+TEXTS = text_families(4, families=20, copies=4, words=30, most_edits=6)
+SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Rows to be deduplicated, some of one key, and a reference as rows and as a database."""
+    rng = random.Random(1)
+    rows = [{"id": key, "text": text} for key, text in TEXTS.items()]
+    rows += [{"id": "again", "text": text} for text in rng.sample([*TEXTS.values()], 10)]
+    rows += [{"id": "empty", "text": ""}, {"id": "empty too", "text": ""}]
+    rng.shuffle(rows)
+    known = [*rng.sample(rows, 15), {"id": "none", "text": ""}]
+    for name, some in (("rows", rows), ("known", known)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
+    with lshdb.open(tmp_path / "known.db", **SETTINGS) as db:
+        db.add_many([(f"{n} {row['id']}", row["text"]) for n, row in enumerate(known)], workers=0)
+    return tmp_path
+
+
+def expected(files: Path, **options: Any) -> list[tuple[str, Skipped | None]]:
+    rows = [json.loads(line) for line in (files / "rows.jsonl").read_text().splitlines()]
+    best: list[Skipped | None] = []
+    with lshdb.open(files / "known.db", mode="read") as db:
+        for row in rows:
+            (match, *_) = [*db.query(row["text"], **options), None]
+            if match is not None:
+                kept = match.key.partition(" ")[2]
+                how = match.similarity, match.exact, match.identical
+                best.append(Skipped(row["id"], kept, *how))
+            else:
+                best.append(None)
+    left = [row for row, one in zip(rows, best, strict=True) if one is None]
+    (files / "left.jsonl").write_text("".join(json.dumps(row) + "\n" for row in left))
+    with lshdb.open(files / "left.db", **SETTINGS) as db:
+        rest = db.dedup([str(files / "left.jsonl")], numbered=True, **options)
+        others = iter([line.skipped for line in rest])
+    (files / "left.db").unlink()
+    return [
+        (row["id"], next(others) if one is None else one)
+        for row, one in zip(rows, best, strict=True)
+    ]
+
+
+def found(files: Path, against: str, **options: Any) -> list[tuple[str, Skipped | None]]:
+    with lshdb.open(files / "own.db", **SETTINGS) as db:
+        lines = db.dedup(
+            [str(files / "rows.jsonl")], numbered=True, against=files / against, **options
+        )
+        told = [(line.key, line.skipped) for line in lines]
+        assert len(db) == sum(skipped is None for _, skipped in told)
+    (files / "own.db").unlink()
+    return told
+
+
+def stripped(told: list[tuple[str, Skipped | None]]) -> list[tuple[str, Skipped | None]]:
+    """With the keys of known.db as the rows have them."""
+    return [
+        (
+            key,
+            one
+            and Skipped(
+                one.key,
+                one.kept.partition(" ")[2] or one.kept if one.kept[0].isdigit() else one.kept,
+                one.similarity,
+                one.exact,
+                one.identical,
+            ),
+        )
+        for key, one in told
+    ]
+
+
+@pytest.mark.parametrize("options", [{}, {"threshold": 0.8}, {"estimate": True}])
+def test_what_a_reference_has_goes_and_the_rest_is_deduplicated(
+    files: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = expected(files, **options)
+    assert sum(one is None for _, one in wanted) > 10
+    before = (files / "known.db").read_bytes()
+    assert stripped(found(files, "known.db", **options)) == wanted
+    assert (files / "known.db").read_bytes() == before
+    assert sorted(path.name for path in files.glob("known.db*")) == ["known.db"]
+    assert found(files, "known.jsonl", **options) == wanted
+    monkeypatch.setattr(batches, "_PART_BYTES", 2_000)
+    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 30)
+    monkeypatch.setattr(queries, "BATCH", 10)
+    assert stripped(found(files, "known.db", workers=1, **options)) == wanted
+
+
+def test_signatures_only_are_compared_by_estimates(files: Path) -> None:
+    with lshdb.open(files / "bare.db", content=False, **SETTINGS) as db:
+        for line in (files / "known.jsonl").read_text().splitlines():
+            row = json.loads(line)
+            db.add(row["id"], row["text"])
+    with lshdb.open(files / "own.db", content=False, **SETTINGS) as db:
+        told = [*db.dedup([str(files / "rows.jsonl")], numbered=True, against=files / "bare.db")]
+    gone = [line.skipped for line in told if line.skipped]
+    assert gone
+    assert not any(one.exact for one in gone)
+
+
+def test_what_is_stored_is_not_touched_by_a_row_that_the_reference_has(tmp_path: Path) -> None:
+    text = "the fox and the grapes and the sun"
+    with lshdb.open(tmp_path / "seen.db") as db:
+        db.add("a", text)
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "b", "text": text, "n": 2}))
+    with lshdb.open(tmp_path / "own.db") as db:
+        db.add("b", "the ant and the dove and the rain")
+        (line,) = db.dedup([str(tmp_path / "rows.jsonl")], against=tmp_path / "seen.db")
+        assert line.skipped == Skipped("b", "a", 1.0, True, True)
+        assert db.get("b").content == "the ant and the dove and the rain"
+
+
+def test_what_cannot_be_a_reference_is_refused(files: Path) -> None:
+    rows = [str(files / "rows.jsonl")]
+    lshdb.open(files / "char.db", shingle="char:5").close()
+    lshdb.open(files / "seed.db", **SETTINGS, seed=7).close()
+    with lshdb.open(files / "own.db", **SETTINGS) as db:
+        for against, message in [
+            ("char.db", "char.db has shingle char:5, and the documents are compared by word:2"),
+            ("seed.db", "has seed 7, and the documents are compared by 1"),
+            ("missing.jsonl", "missing.jsonl: no such file"),
+        ]:
+            with pytest.raises(lshdb.LshdbError, match=message):
+                [*db.dedup(rows, against=files / against)]
+        with pytest.raises(lshdb.UsageError, match="against 5 is not"):
+            db.dedup(rows, against=5)  # type: ignore[arg-type]
+        assert len(db) == 0
+
+
+def test_a_large_bucket_of_the_reference_is_said_to_be_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (many, buckets):
+        monkeypatch.setattr(module, "QUERY_FIRST", 5)
+    header = [f"h{i}" for i in range(30)]
+    rng = random.Random(1)
+
+    def text() -> str:
+        return " ".join([*header, *rng.choices("abcdefghijkl", k=22)])
+
+    with lshdb.open(tmp_path / "seen.db", threshold=0.8, rows=2, bands=20) as db:
+        db.add_many((str(i), text()) for i in range(30))
+    rows = [{"id": i, "text": text()} for i in range(3)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with (
+        lshdb.open(tmp_path / "own.db", threshold=0.8) as db,
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        lines = [*db.dedup([str(tmp_path / "rows.jsonl")], against=tmp_path / "seen.db")]
+    assert [line.skipped for line in lines] == [None] * 3
+    (warning,) = caught
+    assert "3 documents share a bucket with more than" in str(warning.message)
