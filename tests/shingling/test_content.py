@@ -14,8 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb.errors import DamagedFile
+from lshdb.errors import ContentError, DamagedFile
 from lshdb.model import Content, Shingling
+from lshdb.shingling import content
 from lshdb.shingling.content import cleaned, encoded, from_stored, many_from_stored
 from lshdb.shingling.shingles import BLOCK, distinct_shingles
 
@@ -88,3 +89,16 @@ def test_broken_sets_do_not_become_whole_side_by_side(broken: list[str], path: P
 def test_texts_are_as_they_are_stored() -> None:
     texts = ["a", "", json.dumps(["x"])]
     assert many_from_stored(texts, Shingling("word", 3)) == texts
+
+
+@pytest.mark.parametrize("character", ["a", "\x01", "\U0001f98a"])
+def test_a_set_is_too_large_when_its_json_is(
+    character: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elements = (character * 40,)
+    size = len(encoded(elements).encode())
+    monkeypatch.setattr(content, "LARGEST", size)
+    assert cleaned(elements, SETS) == elements
+    monkeypatch.setattr(content, "LARGEST", size - 1)
+    with pytest.raises(ContentError, match=f"has {size} bytes, and {size - 1} is the limit"):
+        cleaned(elements, SETS)
