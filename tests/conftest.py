@@ -8,13 +8,20 @@ from unittest import mock
 
 import pytest
 from helpers import Command
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from lshdb.sources import text_rows
 
 # No deadline: on a busy machine any test is slow at times. Each run draws other cases.
 settings.register_profile("lshdb", deadline=None, max_examples=60)
 settings.load_profile("lshdb")
+# What scripts/mutations asks for: a failure is enough, and must come again.
+settings.register_profile(
+    "mutations",
+    settings.get_profile("lshdb"),
+    derandomize=True,
+    phases=(Phase.explicit, Phase.generate),
+)
 
 LONGEST = (
     "test_spark.py",
