@@ -86,13 +86,13 @@ def query_cut(buckets: int, read: int) -> Cut:
 
 
 def queries_cut(queries: int, read: int) -> Cut:
-    """Of some buckets of so many queries only the first documents were read."""
+    """So many queries were compared with a part of a large bucket, or of those with a run."""
     return Cut(
         "query",
         queries,
-        f"queries that share buckets with more than {read:,} documents: {queries:,}; only the most "
-        "promising of the first documents of these were compared, and there may be better "
-        "matches: without top, all are compared",
+        f"queries that share a bucket (with top) or a run of words (by containment) with more than "
+        f"{read:,} documents: {queries:,}; of these documents only some were compared, and there "
+        "may be better matches: exhaustive compares with all",
     )
 
 

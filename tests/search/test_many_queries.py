@@ -54,6 +54,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "bands": {"threshold": 0.5},
     "cascade": {"threshold": 0.5, "construction": "and 2, or 4, and 2, or 4"},
     "signatures": {"threshold": 0.5, "content": False},
+    "passages": {"threshold": 0.6, "passages": 5},
 }
 
 
@@ -76,7 +77,7 @@ def both(
         return list(db.query_many(asked(seed), **options, workers=0)), alone
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 100),
     top=st.sampled_from([None, 1, 2, 30]),
