@@ -255,6 +255,11 @@ class StoreReader:
         blocks = self._rows_of(sql.LENGTHS, doc_ids)
         return np.concatenate([np.empty(0, dtype=np.int64), *map(self._counts, blocks)])
 
+    def byte_lengths(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The lengths of these documents in bytes of UTF-8, 0 without content: int64[n]."""
+        blocks = self._rows_of(sql.BYTES, doc_ids)
+        return np.concatenate([np.empty(0, dtype=np.int64), *map(self._counts, blocks)])
+
     def keys_of(self, doc_ids: npt.NDArray[np.int64]) -> list[str]:
         """The keys of these documents, in this order."""
         return [text(key) for rows in self._rows_of(sql.KEYS_OF, doc_ids) for (key,) in rows]

@@ -160,6 +160,9 @@ SHARED_BUCKETS: Final = """
     FROM (SELECT band_no, bucket_key, count(*) AS documents FROM bands
           GROUP BY band_no, bucket_key HAVING count(*) > 1) AS shared
     CROSS JOIN bands AS b USING (band_no, bucket_key)"""
+BYTES: Final = """
+    SELECT coalesce(length(CAST(d.content AS BLOB)), 0)
+    FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 LENGTHS: Final = """
     SELECT coalesce(length(d.content), d.shingles)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""

@@ -1,9 +1,9 @@
-"""The numbers behind the pictures: the S-curve, and bars for bucket sizes."""
+"""The numbers behind the pictures: the S-curve, a histogram, and bars for bucket sizes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,6 +53,39 @@ def s_curve(construction: Construction, threshold: float) -> Curve:
         at,
         tuple(table),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How many pairs have a similarity from `low` on, below `high`; its place in the picture."""
+
+    low: float
+    high: float
+    pairs: int
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def columns(counts: Sequence[int]) -> list[Column]:
+    """The columns of a histogram over similarities 0 to 1, in the coordinates of the S-curve.
+
+    >>> [(column.low, column.pairs, column.height) for column in columns([0, 0, 4, 8])][2:]
+    [(0.5, 4, 85.0), (0.75, 8, 170.0)]
+    """
+    most = max(max(counts, default=0), 1)
+    step = 1 / max(len(counts), 1)
+    found = []
+    for place, count in enumerate(counts):
+        height = round((BOTTOM - TOP) * count / most, 1)
+        if count:
+            height = max(height, 1.0)  # a few among many are still to be seen
+        low, high = round(place * step, 4), round((place + 1) * step, 4)
+        x = round(_x(low) + 0.75, 1)
+        width = round(_x(high) - _x(low) - 1.5, 1)
+        found.append(Column(low, high, count, x, BOTTOM - height, width, height))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ class Results:
         self._turn = threading.Semaphore(_AT_ONCE)
         self._being_made: dict[Hashable, Future[Result[Any]]] = {}
         self._made: dict[Hashable, Result[Any]] = {}
+        self._begun: dict[Hashable, float] = {}
 
     def get(
         self, name: Hashable, state: Hashable, make: Callable[[], _T], timeout: float
@@ -88,11 +89,18 @@ class Results:
             future = self._being_made.get(name)
             if future is None:
                 future = self._being_made[name] = Future()
+                self._begun[name] = time.monotonic()
                 # A thread of an executor would keep the process from ending.
                 arguments = (future, name, state, make)
                 threading.Thread(target=self._make, args=arguments, daemon=True).start()
         wait([future], timeout)
         return future.result() if future.done() else made
+
+    def seconds(self, name: Hashable) -> float:
+        """For how long the result of this name is being made."""
+        with self._lock:
+            begun = self._begun.get(name) if name in self._being_made else None
+        return 0.0 if begun is None else time.monotonic() - begun
 
     def _make(
         self,

@@ -57,7 +57,7 @@ class ClusterSurvey:
     Attributes:
         clusters: in the order of their first members.
         begins: int64[C], where the members of each begin.
-        lengths: int64[n], in characters (without contents, shingles).
+        lengths: int64[n], in bytes of the stored contents; 0 without.
         lowest: float64[C], the least similarity to the kept one.
         facets: by field.
         hashes: int64[n], of the keys, ascending.
@@ -96,7 +96,7 @@ class ClusterSurvey:
         return found
 
     def superfluous(self) -> tuple[int, int]:
-        """How many documents could go if one of each cluster is kept, and their characters."""
+        """How many documents could go if one of each cluster is kept, and their bytes."""
         kept = np.zeros(len(self.lengths), dtype=np.bool_)
         own = [one.members.index(one.keep) for one in self.clusters]
         kept[self.begins + np.array(own, dtype=np.int64)] = True
@@ -202,7 +202,7 @@ def _lengths(store: Store, known: Sequence[tuple[int, object]], count: int) -> N
     lengths = np.zeros(count, dtype=np.int64)
     doc_ids = np.array([doc_id for doc_id, _ in known], dtype=np.int64)
     present = np.flatnonzero(doc_ids > 0)
-    lengths[present] = store.lengths(doc_ids[present])
+    lengths[present] = store.byte_lengths(doc_ids[present])
     return lengths
 
 

@@ -25,7 +25,7 @@ from lshdb.search.limits import TEXT_CHARACTERS, text_cut
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.store.store import Store
 from lshdb.web import pasted
-from lshdb.web.drawing import bars, s_curve
+from lshdb.web.drawing import bars, columns, s_curve
 from lshdb.web.listing import (
     SORTS_OF_CLUSTERS,
     SORTS_OF_PAIRS,
@@ -43,6 +43,7 @@ from lshdb.web.results import Results, state_of
 from lshdb.web.reviewing import MOST_MEMBERS, Review, packed
 from lshdb.web.surveys import (
     BEST_PAIRS,
+    MOST_PAIRS,
     ClusterSurvey,
     PairSurvey,
     survey_clusters,
@@ -71,6 +72,8 @@ _DECISIONS: Final = 100
 _MOST_ROWS: Final = 500_000
 """Rows of a file to download: some 50 MB."""
 _BUCKETS: Final = 10
+_LARGEST: Final = 6
+"""Clusters on the overview."""
 _CLUSTERS: Final = 20
 """Clusters on a page."""
 _MEMBERS: Final = 100
@@ -144,8 +147,10 @@ def _lasting(
             return make(database, store)
 
     state = state_of(path) if visit.review is None else visit.review.state()
-    found = (results or _results).get((path, what), state, run, _WAIT)
-    told["refresh"] = found is None
+    results = results or _results
+    found = results.get((path, what), state, run, _WAIT)
+    told["refresh"] = told.get("refresh", False) or found is None
+    told["seconds"] = max(told.get("seconds", 0.0), results.seconds((path, what)))
     told["notes"] = (*told.get("notes", ()), *(() if found is None else found.notes))
     told["outdated"] = told.get("outdated", False) or (found is not None and found.state != state)
     return None if found is None else found.value
@@ -155,14 +160,26 @@ def _lasting(
 
 
 def overview(visit: Visit) -> Page:
-    """Documents, settings, the S-curve, sizes of buckets."""
-    database = visit.database
-    info = database.info()
+    """What there is of near duplicates, and below it the index."""
+    info = visit.database.info()
     told: dict[str, Any] = {
         "info": info,
         "settings": info.settings,
         "curve": s_curve(info.settings.construction, info.settings.threshold),
     }
+    survey = told["survey"] = _cluster_survey(visit, Filters(), told)
+    if survey is not None:
+        told["superfluous"] = survey.superfluous()
+        places = chosen_clusters(survey, Filters(), Verdicts([]))[:_LARGEST]
+        told["clusters"] = [
+            (survey.clusters[place], common_path(survey.clusters[place].members))
+            for place in places
+        ]
+        verdicts = Verdicts(visit.database.decisions())
+        told["decided"] = len(decided_clusters(survey, verdicts))
+    pairs = told["pairs"] = _pair_survey(visit, Filters(), told)
+    told["histogram"] = None if pairs is None else columns(pairs.histogram)
+    told["most_pairs"] = MOST_PAIRS
     found = _lasting(visit, "buckets", _bucket_sizes, told)
     told["bars"] = None if found is None else bars(found[0])
     told["largest"] = None if found is None else found[1]
