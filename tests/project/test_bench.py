@@ -33,6 +33,7 @@ BENCHMARKS = (
     "many",
     "pairs",
     "hot",
+    "passages",
     "dedup",
     "check",
     "reindex",

@@ -32,6 +32,8 @@ from measure.bench import (
     kernels,
     many,
     pairs,
+    passages,
+    passages_peers,
     processes,
     query,
     reindex,
@@ -57,6 +59,7 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
     "many": many,
     "pairs": pairs,
     "hot": hot,
+    "passages": passages,
     "dedup": dedup,
     "check": check,
     "reindex": reindex,
@@ -70,6 +73,7 @@ ALONE: Final[dict[str, ModuleType]] = {
     "spark": spark,
     "against": against,
     "dedup --peers": dedup_peers,
+    "passages --peers": passages_peers,
 }
 """What `all` leaves out."""
 
@@ -85,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     options = _options(given)
     if getattr(given, "peers", False):
-        given.command = "dedup --peers"
+        given.command += " --peers"
     names = list(BENCHMARKS) if given.command == "all" else [given.command]
     facts = machine.facts()
     found: dict[str, Any] = {}
@@ -140,8 +144,8 @@ def _parser() -> argparse.ArgumentParser:
         )
         if name == "scale":
             _add_sets(own)
-        if name == "dedup":
-            own.add_argument("--peers", action="store_true", help=_first_line(dedup_peers))
+        if (peers := ALONE.get(f"{name} --peers")) is not None:
+            own.add_argument("--peers", action="store_true", help=_first_line(peers))
         if name == "against":
             own.add_argument("revision", metavar="REV", help="the earlier version, for git")
     _add_sets(commands.add_parser("all", parents=[common], help="every benchmark"))

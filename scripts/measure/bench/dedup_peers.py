@@ -9,8 +9,6 @@ environments of their own, which stay in --directory (or the user's cache). Half
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -23,7 +21,7 @@ from measure.common.commands import Measured, lshdb_command, measure
 from measure.harness import corpora
 from measure.harness.corpora import Corpus
 from measure.harness.figures import OWN, PEAK, SECONDS, Values
-from measure.harness.lab import Job, Lab, taken
+from measure.harness.lab import Job, Lab, environment, taken
 from measure.harness.report import number
 
 PEERS: Final = {
@@ -53,7 +51,7 @@ def run(lab: Lab) -> None:
     case = f"{_SHINGLE}, {corpus.what}, {corpus.documents:,} documents"
     runs: dict[str, Callable[[Path], Measured]] = {OWN: partial(_lshdb, corpus)}
     for peer in PEERS:
-        runs[peer] = partial(_peer, corpus, peer, environment(lab, peer))
+        runs[peer] = partial(_peer, corpus, peer, environment(lab, *PEERS[peer]))
     lab.measure(
         [
             Job(case, corpus.documents, partial(_values, lab, corpus, sets, one), engine)
@@ -94,22 +92,6 @@ def _peer(corpus: Corpus, peer: str, python: Path, kept: Path) -> Measured:
     measured = measure([*runner, "run", corpus.path, work], directory=work)
     measure([*runner, "kept", work, kept], directory=work, sample=False)
     return measured
-
-
-def environment(lab: Lab, peer: str) -> Path:
-    """The Python of an environment in which a peer is installed; made if there is none."""
-    cache = lab.options.directory or Path(
-        os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "lshdb"
-    )
-    place = cache.resolve() / PEERS[peer][0].replace(" ", "-")
-    ready = place / "ready"
-    python = place / "bin" / "python"
-    if not ready.exists():
-        lab.say(f"{lab.benchmark}: installing {PEERS[peer][0]}")
-        measure([sys.executable, "-m", "venv", "--clear", place], sample=False)
-        measure([python, "-m", "pip", "--quiet", "install", *PEERS[peer][1]], sample=False)
-        ready.touch()
-    return python
 
 
 def rows(results: dict[str, Any]) -> list[list[str]]:

@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import random
+import re
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -129,6 +130,13 @@ def write_hot_halves(path: Path, documents: int, words: int, share: float) -> Co
     return _write(path, itertools.chain(itertools.repeat(" ".join(copy), documents), others))
 
 
+def write_headed(path: Path, documents: int, words: int, share: float) -> Corpus:
+    """Write documents of so many words of which a share is one header, the rest their own."""
+    made = (text.split()[:words] for _, text in texts(documents + 1, 12 * words, duplicates=0))
+    head = next(made)[: round(share * words)]
+    return _write(path, (" ".join([*head, *own[len(head) :]]) for own in made))
+
+
 def write_copy(path: Path, source: Path, limit: int) -> Corpus:
     """Write the first documents of the user's own file."""
     texts = itertools.islice(_texts_of(source), limit)
@@ -142,7 +150,8 @@ def write_copy(path: Path, source: Path, limit: int) -> Corpus:
 def write_pieces(path: Path, documents: int, size: int) -> Corpus:
     """Write pieces of the Python sources of this machine, of `size` characters, in random order.
 
-    They are those of the standard library and of all that is installed beside it.
+    They are those of the standard library and of all that is installed beside it. Where these are
+    too few, they come again with other names: other programs with the same way of writing.
     """
     choose = random.Random(1)
     roots = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}
@@ -155,7 +164,14 @@ def write_pieces(path: Path, documents: int, size: int) -> Corpus:
         text = source.read_text("utf-8", "replace") if source.is_file() else ""
         pieces += [text[start : start + size] for start in range(0, len(text) - size // 2, size)]
     choose.shuffle(pieces)
+    for number in range(1, -(-documents // max(1, len(pieces)))):
+        pieces += [_renamed(piece, number) for piece in pieces[: documents - len(pieces)]]
     return _write(path, iter(pieces[:documents]), f"pieces of {size_name(size)} of Python sources")
+
+
+def _renamed(source: str, number: int) -> str:
+    """A program with another name for each that has four letters or more."""
+    return re.sub(r"[A-Za-z_]\w{3,}", lambda name: f"{name[0]}{number}", source)
 
 
 def write_sets(path: Path, documents: int, size: int) -> Corpus:
@@ -224,6 +240,25 @@ def write_queries(path: Path, corpus: Corpus, count: int, seed: int = 1) -> None
             else:
                 choose.shuffle(words)
             file.write(json.dumps({"text": " ".join(words), "near": near}) + "\n")
+
+
+def write_patched(path: Path, corpus: Corpus, count: int, words: int, seed: int = 1) -> None:
+    """Write texts of so many words as JSON lines {"text", "from"}: a quarter is of three documents.
+
+    The rest are words of a document of the corpus in another order.
+    """
+    choose = random.Random(seed)
+    places = [choose.choices(range(corpus.documents), k=4) for _ in range(count)]
+    chosen = _lines_at(corpus.path, {place for some in places for place in some})
+    with path.open("w", encoding="utf-8") as file:
+        for *sources, other in places:
+            text: list[str] = []
+            for place in sources:
+                own, length = chosen[place].split(), words // 12
+                first = choose.randrange(max(1, len(own) - length))
+                text += own[first : first + length]
+                text += choose.choices(chosen[other].split(), k=words // 4)
+            file.write(json.dumps({"text": " ".join(text), "from": sources}) + "\n")
 
 
 def _lines_at(path: Path, places: set[int]) -> dict[int, str]:

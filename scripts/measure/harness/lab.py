@@ -11,6 +11,7 @@ A benchmark makes what it needs, gives the lab jobs to measure and aims to compa
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -138,10 +139,10 @@ class Lab:
         corpora.write_queries(path, corpus, count // 5 if self.options.quick else count)
         return path
 
-    def init(self, shingle: str | None = None) -> Path:
-        """A new, empty database."""
+    def init(self, shingle: str | None = None, passages: int = 0) -> Path:
+        """A new, empty database, with an index of passages of so many words or without."""
         path = self.fresh(".db")
-        open_database(path, shingle=shingle or self.shingle).close()
+        open_database(path, shingle=shingle or self.shingle, passages=passages).close()
         return path
 
     def add(self, database: Path, corpus: Corpus) -> Measured:
@@ -191,6 +192,28 @@ class Lab:
             return
         if more.get("over", OWN) in (OWN, *self.options.engines):
             self.aims.append(Aim(self.benchmark, case, measure, bound, **more))
+
+
+def environment(lab: Lab, name: str, packages: Sequence[str]) -> Path:
+    """The Python of an environment with these packages, made if there is none.
+
+    Args:
+        lab: its --directory, or the user's cache, has the environments.
+        name: of what is installed, with its version.
+        packages: for pip.
+    """
+    cache = lab.options.directory or Path(
+        os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "lshdb"
+    )
+    place = cache.resolve() / name.replace(" ", "-")
+    ready = place / "ready"
+    python = place / "bin" / "python"
+    if not ready.exists():
+        lab.say(f"{lab.benchmark}: installing {name}")
+        measure([sys.executable, "-m", "venv", "--clear", place], sample=False)
+        measure([python, "-m", "pip", "--quiet", "install", *packages], sample=False)
+        ready.touch()
+    return python
 
 
 def with_peak(values: Values, measured: Measured) -> Values:

@@ -119,6 +119,27 @@ def _cpu() -> float:
     return sum(os.times()[:4])
 
 
+def passages(database: str, queries: str) -> Values:
+    """Milliseconds until the sources of a text are found, and the share of them that are."""
+    import lshdb
+
+    with open(queries, encoding="utf-8") as lines:
+        asked = [json.loads(line) for line in lines]
+    taken: list[float] = []
+    found = expected = 0
+    with lshdb.open(database, mode="read") as db:
+        for one in asked[:_WARM_UP]:
+            db.passages(one["text"])
+        for one in asked:
+            begun = time.perf_counter()
+            result = db.passages(one["text"])
+            taken.append(time.perf_counter() - begun)
+            sources = set(map(str, one["from"]))
+            expected += len(sources)
+            found += len(sources & {source.key for source in result})
+    return {**_percentiles(taken), "found %": 100 * found / max(1, expected)}
+
+
 def hot(database: str, path: str, repeat: int) -> Values:
     """Milliseconds until the ten best matches of a document in a large bucket are found."""
     import lshdb
@@ -208,6 +229,7 @@ _TASKS: Final[dict[str, Callable[..., dict[str, Any]]]] = {
     "index": index,
     "query": query,
     "many": many,
+    "passages": passages,
     "hot": hot,
     "join": join,
     "add": add,
