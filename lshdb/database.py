@@ -6,7 +6,7 @@ What only some of the methods need, they import: a query starts in half of the t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from lshdb.exchange.results import Matches, Results, SqlRows
     from lshdb.ingest.add import Outcome
     from lshdb.ingest.ordering import OnStep
+    from lshdb.ingest.progress import Progress
     from lshdb.ingest.reference import Reference
     from lshdb.maintenance.findings import CheckReport, OnProgress
     from lshdb.model import Line, OnSimilar, Reindexed, Skipped, SyncReport
@@ -140,6 +141,7 @@ class Database:
         workers: int | None = None,
         on_similar: OnSimilar = "keep",
         on_skip: Callable[[Skipped], None] | None = None,
+        progress: Progress = False,
     ) -> AddReport:
         """Add documents in batches, each written in one transaction, whole or not at all.
 
@@ -158,6 +160,9 @@ class Database:
                 document is no reason to leave out the new one; if another one is, the old
                 version stays.
             on_skip: called with each document left out, when its batch is in the file.
+            progress: show a bar, in a terminal or a notebook; or a function, called after each
+                batch with how many documents are done, and of how many (None if `documents` has
+                no length).
 
         Returns:
             How many were added, updated, unchanged and skipped, and how many of the first two
@@ -173,18 +178,21 @@ class Database:
         ...     db.add_many([("a", "The fox and the grapes"), ("b", "The fox and the grapes!")])
         AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0, skipped=0)
         """
-        check_needed(documents=documents)
+        check_needed(documents=documents, progress=progress)
         check_given(on_batch=on_batch, workers=workers, on_skip=on_skip)
         from lshdb.ingest.add import add_documents
+        from lshdb.ingest.progress import counted
 
-        return add_documents(
-            self._store,
-            documents,
-            workers=workers,
-            on_similar=on_similar,
-            on_batch=on_batch,
-            on_skip=on_skip,
-        )
+        total = len(documents) if isinstance(documents, Sized) else None
+        with counted(progress, "adding", total, on_batch) as on_batch:
+            return add_documents(
+                self._store,
+                documents,
+                workers=workers,
+                on_similar=on_similar,
+                on_batch=on_batch,
+                on_skip=on_skip,
+            )
 
     def add_files(
         self,
@@ -196,6 +204,7 @@ class Database:
         workers: int | None = None,
         on_similar: OnSimilar = "keep",
         on_skip: Callable[[Skipped], None] | None = None,
+        progress: Progress = False,
     ) -> AddReport:
         """Add the documents of files and directories, as `lshdb add` does.
 
@@ -210,6 +219,8 @@ class Database:
             workers: as for `add_many`.
             on_similar: as for `add_many`.
             on_skip: as for `add_many`.
+            progress: as for `add_many`, with bytes read instead of documents; of how many is known
+                where all paths are files that are not compressed.
 
         Raises:
             StoreError: writing failed; the batches before stay.
@@ -221,7 +232,7 @@ class Database:
         ...     db.add_files(["fables.jsonl"]).added
         1
         """
-        check_needed(paths=paths)
+        check_needed(paths=paths, progress=progress)
         check_given(
             reader=reader,
             on_batch=on_batch,
@@ -230,17 +241,28 @@ class Database:
             on_skip=on_skip,
         )
         from lshdb.ingest.add import add_files
+        from lshdb.ingest.progress import counted
+        from lshdb.sources.paths import input_bytes
+        from lshdb.sources.readers import Reader
 
-        return add_files(
-            self._store,
-            paths,
-            reader,
-            workers=workers,
-            on_similar=on_similar,
-            on_batch=on_batch,
-            on_failure=on_failure,
-            on_skip=on_skip,
-        )
+        if reader is None:
+            reader = Reader(of_sets=self._store.settings.shingling.of_sets)
+        before, total = reader.bytes_read, None
+        if progress and isinstance(paths, Collection):
+            total = input_bytes(paths)
+        with counted(
+            progress, "adding", total, on_batch, lambda: reader.bytes_read - before
+        ) as on_batch:
+            return add_files(
+                self._store,
+                paths,
+                reader,
+                workers=workers,
+                on_similar=on_similar,
+                on_batch=on_batch,
+                on_failure=on_failure,
+                on_skip=on_skip,
+            )
 
     def sync(
         self,
@@ -251,6 +273,7 @@ class Database:
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
+        progress: Progress = False,
     ) -> SyncReport:
         """Bring the database in line with directories, as `lshdb sync` does.
 
@@ -270,6 +293,8 @@ class Database:
             on_failure: called with each file and directory that cannot be read; its documents
                 stay.
             workers: as for `add_many`.
+            progress: as for `add_many`, with the documents that are written; of how many is not
+                known.
 
         Raises:
             InputError: there is no such directory; nothing is changed.
@@ -287,20 +312,22 @@ class Database:
         >>> first.added, second.added, second.moved
         (1, 0, 1)
         """
+        from lshdb.ingest.progress import counted
         from lshdb.ingest.sync import sync
 
         self._store.check_open()
-        check_needed(directories=directories, dry_run=dry_run)
+        check_needed(directories=directories, dry_run=dry_run, progress=progress)
         check_given(reader=reader, on_batch=on_batch, on_failure=on_failure, workers=workers)
-        return sync(
-            self._store,
-            directories,
-            reader,
-            dry_run=dry_run,
-            on_batch=on_batch,
-            on_failure=on_failure,
-            workers=workers,
-        )
+        with counted(progress, "in step", None, on_batch) as on_batch:
+            return sync(
+                self._store,
+                directories,
+                reader,
+                dry_run=dry_run,
+                on_batch=on_batch,
+                on_failure=on_failure,
+                workers=workers,
+            )
 
     def add_table(
         self,
@@ -354,8 +381,10 @@ class Database:
         >>> report.added, report.failed
         (1, 1)
         """
-        check_needed(metadata_fields=metadata_fields)
-        check_given(on_batch=on_batch, on_failure=on_failure, workers=workers, on_skip=on_skip)
+        check_needed(key=key, text=text, metadata_fields=metadata_fields)
+        check_given(
+            set=set, on_batch=on_batch, on_failure=on_failure, workers=workers, on_skip=on_skip
+        )
         from lshdb.exchange.tables import add_table
 
         return add_table(
@@ -433,6 +462,7 @@ class Database:
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
+        progress: Progress = False,
     ) -> Iterator[Line]:
         r"""Go through rows of files, and add the documents that are not similar to earlier ones.
 
@@ -455,6 +485,7 @@ class Database:
             on_batch: as for `add_many`; called when the rows of the batch were taken.
             on_failure: as for `add_files`.
             workers: as for `add_many`.
+            progress: as for `add_many`; of how many is not known.
 
         Yields:
             Each row that is a document, in order, when it is safely in the file if it is kept.
@@ -478,8 +509,11 @@ class Database:
         ...     [line.key for line in db.dedup(["news.jsonl"]) if line.skipped is None]
         ['1']
         """
+        check_needed(progress=progress)
         from lshdb.exchange.row_files import numbered_lines
+        from lshdb.ingest.progress import counted_while_taken
 
+        with_progress, on_batch = counted_while_taken(progress, "dedup", on_batch)
         outcomes = self.dedup_blocks(
             paths,
             reader,
@@ -491,7 +525,7 @@ class Database:
             on_failure=on_failure,
             workers=workers,
         )
-        return numbered_lines(outcomes)
+        return with_progress(numbered_lines(outcomes))
 
     def dedup_blocks(
         self,

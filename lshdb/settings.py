@@ -57,7 +57,7 @@ def _are_texts(value: object) -> bool:
 
 
 _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
-    "key prefix statement text where verdict note who decided": (
+    "key prefix statement text set where verdict note who decided": (
         "a text",
         lambda value: isinstance(value, str),
     ),
@@ -76,6 +76,10 @@ _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
     "on_batch on_failure on_skip on_progress": ("a function", callable),
     "path": ("the name of a file", _is_file_name),
     "against": ("a file's name", lambda value: _is_file_name(value) or hasattr(value, "similar")),
+    "progress": (
+        "true, false or a function",
+        lambda value: isinstance(value, bool) or callable(value),
+    ),
     "reader": ("a reader of files", lambda value: hasattr(value, "parser")),
     "distribution": ("a distribution", lambda value: hasattr(value, "for_power")),
     "document": ("a stored document", lambda value: isinstance(value, StoredDocument)),

@@ -9,11 +9,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final, Protocol, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
+    from lshdb.ingest.progress import Update
     from lshdb.model import Settings
 
 _LOW_RECALL: Final = 0.9
@@ -79,19 +80,10 @@ def shape(settings: Settings) -> str:
     )
 
 
-class Progress(Protocol):
-    """Called with how far a job has come."""
-
-    def __call__(
-        self, done: int, total: int | None = None, /, *, documents: int = 0, label: str = ""
-    ) -> None:
-        """`done` of `total` steps or bytes; `label`, where what is done changes."""
-
-
 @contextmanager
 def progress_bar(
     label: str = "", total: int | None = None, *, of_bytes: bool = False
-) -> Iterator[Progress]:
+) -> Iterator[Update]:
     """A bar on standard error if that is a terminal.
 
     Args:
@@ -102,34 +94,7 @@ def progress_bar(
     if _quiet or not sys.stderr.isatty():
         yield lambda _done, _total=None, **_: None
         return
-    from rich import progress as rich
-    from rich.console import Console
+    from lshdb.ingest.progress import bar
 
-    counts: list[rich.ProgressColumn] = [rich.TaskProgressColumn()]
-    if of_bytes:
-        text = "{task.fields[documents]:,} documents, {task.fields[rate]:,.0f}/s"
-        counts = [rich.DownloadColumn(), rich.TextColumn(text)]
-    with rich.Progress(
-        rich.TextColumn("{task.description}"),
-        rich.BarColumn(),
-        *counts,
-        rich.TimeElapsedColumn(),
-        rich.TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task(label, total=total, documents=0, rate=0.0)
-
-        def update(
-            done: int, total: int | None = None, /, *, documents: int = 0, label: str = ""
-        ) -> None:
-            bar.update(
-                task,
-                completed=done,
-                total=total or None,
-                description=label or None,
-                documents=documents,
-                rate=documents / (bar.tasks[0].elapsed or 1.0),
-            )
-
+    with bar(label, total, of_bytes=of_bytes, counting=of_bytes) as update:
         yield update

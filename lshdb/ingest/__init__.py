@@ -10,8 +10,9 @@ In: documents and blocks of rows (lshdb.sources). Out: the file with them, a rep
     reference   a collection whose near duplicates are left out elsewhere
     queries     a stream of documents that are only asked about
     deciding    what reviewers decide of documents; removes what they decided to drop
+    progress    how far it has come, for a function or as a bar
     ordering    decides in another order than that of the input, reading it twice
     dedup       decides which documents are similar to none that is kept, and writes those
 
-Doors: add, batches, deciding, dedup, ordering, parts, queries, reference, sync, writing.
+Doors: add, batches, deciding, dedup, ordering, parts, progress, queries, reference, sync, writing.
 """

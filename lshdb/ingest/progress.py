@@ -1,0 +1,141 @@
+"""How far a long job has come: told to a function, or shown as a bar in a terminal or notebook.
+
+rich, which shows the bar, is imported when one is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol, TypeAlias, TypeVar
+
+from lshdb.model import AddReport
+
+T = TypeVar("T")
+Progress: TypeAlias = bool | Callable[[int, int | None], None]
+"""Whether to show a bar; or a function, called with how much is done, and of how much (or None)."""
+OnBatch: TypeAlias = Callable[[AddReport], None]
+
+
+class Update(Protocol):
+    """Called with how far a job has come."""
+
+    def __call__(
+        self, done: int, total: int | None = None, /, *, documents: int = 0, label: str = ""
+    ) -> None:
+        """`done` of `total` steps or bytes; `label`, where what is done changes."""
+
+
+@contextmanager
+def counted(
+    progress: Progress,
+    label: str,
+    total: int | None,
+    on_batch: OnBatch | None,
+    bytes_read: Callable[[], int] | None = None,
+) -> Iterator[OnBatch | None]:
+    """What is to be called with the report of each batch, so that progress is shown too.
+
+    Args:
+        progress: what the caller asked for.
+        label: what is being done.
+        total: how many documents there are, or bytes; None where that is not known.
+        on_batch: the caller's own.
+        bytes_read: how many bytes are read so far, where these are counted and not documents.
+    """
+    if progress is False:
+        yield on_batch
+        return
+    documents = 0
+
+    def written(report: AddReport) -> None:
+        nonlocal documents
+        documents += report.documents + report.failed
+        done = documents if bytes_read is None else bytes_read()
+        if callable(progress):
+            progress(done, total)
+        else:
+            update(done, documents=documents)
+        if on_batch is not None:
+            on_batch(report)
+
+    if callable(progress):
+        yield written
+    else:
+        with bar(label, total, of_bytes=bytes_read is not None and total is not None) as update:
+            yield written
+
+
+def counted_while_taken(
+    progress: Progress, label: str, on_batch: OnBatch | None
+) -> tuple[Callable[[Iterator[T]], Iterator[T]], OnBatch | None]:
+    """The same for an iterator: progress is shown from when the first is taken until the last is.
+
+    Returns:
+        What the iterator is to be given to, and what is to be called with the report of each batch.
+    """
+    if progress is False:
+        return (lambda taken: taken), on_batch
+    written: OnBatch | None = None
+
+    def call(report: AddReport) -> None:
+        if written is not None:
+            written(report)
+
+    def shown(taken: Iterator[T]) -> Iterator[T]:
+        nonlocal written
+        with counted(progress, label, None, on_batch) as written:
+            yield from taken
+
+    return shown, call
+
+
+@contextmanager
+def bar(
+    label: str = "", total: int | None = None, *, of_bytes: bool = False, counting: bool = True
+) -> Iterator[Update]:
+    """A bar in a notebook, or on standard error.
+
+    Args:
+        label: what is being done.
+        total: how many steps or bytes there are, None where that is not known, or not yet.
+        of_bytes: show them as bytes.
+        counting: show how many documents are done, and how many a second.
+    """
+    import rich
+    from rich import progress as columns
+    from rich.console import Console
+
+    console = rich.get_console()
+    if not console.is_jupyter:
+        console = Console(stderr=True)
+    counts: list[columns.ProgressColumn] = [columns.TaskProgressColumn()]
+    if counting:
+        counts = [columns.DownloadColumn()] if of_bytes else []
+        counts.append(
+            columns.TextColumn("{task.fields[documents]:,} documents, {task.fields[rate]:,.0f}/s")
+        )
+    with columns.Progress(
+        columns.TextColumn("{task.description}"),
+        columns.BarColumn(),
+        *counts,
+        columns.TimeElapsedColumn(),
+        columns.TimeRemainingColumn(),
+        console=console,
+        transient=not console.is_jupyter,
+    ) as shown:
+        task = shown.add_task(label, total=total, documents=0, rate=0.0)
+
+        def update(
+            done: int, total: int | None = None, /, *, documents: int = 0, label: str = ""
+        ) -> None:
+            shown.update(
+                task,
+                completed=done,
+                total=total or None,
+                description=label or None,
+                documents=documents,
+                rate=documents / (shown.tasks[0].elapsed or 1.0),
+            )
+
+        yield update

@@ -1,0 +1,111 @@
+"""Progress of long jobs: told to a function, or shown as a bar."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+import rich.console
+from rich.console import Console
+
+import lshdb
+from lshdb.ingest import batches
+from lshdb.model import AddReport
+
+DOCUMENTS = [(f"key {n}", f"the text of number {n}") for n in range(25)]
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 10)
+
+
+@pytest.fixture
+def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterable[lshdb.Database]:
+    monkeypatch.chdir(tmp_path)
+    lines = [f'{{"id": "{key}", "text": "{text}"}}\n' for key, text in DOCUMENTS]
+    Path("in.jsonl").write_text("".join(lines) + "not JSON\n")
+    Path("notes").mkdir()
+    for key, text in DOCUMENTS:
+        (Path("notes") / f"{key}.txt").write_text(text)
+    with lshdb.open("x.db") as db:
+        yield db
+
+
+def test_documents_are_counted(db: lshdb.Database) -> None:
+    told: list[tuple[int, int | None]] = []
+    reports: list[AddReport] = []
+    given = {"progress": lambda *now: told.append(now), "on_batch": reports.append, "workers": 0}
+    db.add_many(DOCUMENTS, **given)  # type: ignore[arg-type]
+    assert [done for done, _ in told] == [10, 20, 25]
+    assert {total for _, total in told} == {25}
+    assert [report.added for report in reports] == [10, 10, 5]
+    told.clear()
+    db.add_many(iter(DOCUMENTS), **given)  # type: ignore[arg-type]
+    assert [done for done, _ in told] == [10, 20, 25]
+    assert {total for _, total in told} == {None}
+
+
+def test_bytes_of_files_are_counted(db: lshdb.Database) -> None:
+    told: list[tuple[int, int | None]] = []
+    size = Path("in.jsonl").stat().st_size
+    report = db.add_files(["in.jsonl"], progress=lambda *now: told.append(now))
+    assert (report.added, report.failed) == (25, 1)
+    assert told[-1] == (size, size)
+    assert told == sorted(told)
+    told.clear()
+    db.add_files(["notes"], progress=lambda *now: told.append(now))
+    assert list(told[-1]) == [sum(len(text) for _, text in DOCUMENTS), None]
+
+
+def test_sync_and_dedup_count_documents(db: lshdb.Database) -> None:
+    told: list[tuple[int, int | None]] = []
+    db.sync(["notes"], progress=lambda *now: told.append(now))
+    assert told[-1] == (25, None)
+    told.clear()
+    lines = db.dedup(["in.jsonl"], threshold=1.0, progress=lambda *now: told.append(now))
+    assert told == []
+    assert len(list(lines)) == 25
+    assert told[-1] == (26, None)
+
+
+@pytest.mark.parametrize("job", ["add_many", "add_files", "sync", "dedup"])
+def test_a_bar_is_shown_and_goes(
+    db: lshdb.Database, job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = io.StringIO()
+
+    def console(**_: bool) -> Console:
+        return Console(file=screen, force_terminal=True, width=100)
+
+    monkeypatch.setattr(rich.console, "Console", console)
+    jobs: dict[str, Callable[[], object]] = {
+        "add_many": lambda: db.add_many(DOCUMENTS, progress=True),
+        "add_files": lambda: db.add_files(["in.jsonl"], progress=True),
+        "sync": lambda: db.sync(["notes"], progress=True),
+        "dedup": lambda: list(db.dedup(["in.jsonl"], progress=True)),
+    }
+    jobs[job]()
+    shown = screen.getvalue()
+    assert "25 documents" in shown or "26 documents" in shown
+    assert shown.endswith("\x1b[2K"), "the bar is cleared away"
+    assert len(db) >= 1
+
+
+def test_a_bar_ends_where_a_job_fails_or_is_left(db: lshdb.Database) -> None:
+    for _ in range(2):  # rich has one bar at a time
+        with pytest.raises(lshdb.ContentError):
+            db.add_many([*DOCUMENTS, None], progress=True)  # type: ignore[list-item]
+        lines = db.dedup(["in.jsonl"], progress=True)
+        next(lines)
+        del lines
+    assert db.add_many(DOCUMENTS, progress=True).documents == 25
+
+
+def test_without_a_terminal_there_is_no_bar(
+    db: lshdb.Database, capfd: pytest.CaptureFixture[str]
+) -> None:
+    db.add_many(DOCUMENTS, progress=True)
+    assert capfd.readouterr().err.strip() == ""
