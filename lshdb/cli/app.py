@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "add": "adding",
     "sync": "syncing",
     "remove": "removing",
+    "review": "reviewing",
     "decide": "deciding",
     "info": "looking",
     "show": "looking",

@@ -16,7 +16,9 @@ from lshdb.cli.options import (
     DatabaseFile,
     Estimate,
     Form,
+    Keep,
     Shown,
+    Star,
     StoredKey,
     Threshold,
 )
@@ -87,13 +89,8 @@ def pairs(
 def clusters(
     at: DatabaseFile = DATABASE,
     threshold: Threshold = None,
-    keep: Annotated[
-        str, typer.Option(metavar="first|longest|last", help="Which member to keep.")
-    ] = "first",
-    star: Annotated[
-        bool,
-        typer.Option("--star", help="Make every member similar to the kept one itself."),
-    ] = False,
+    keep: Keep = "first",
+    star: Star = False,
     min_size: Annotated[
         int | None, typer.Option(min=1, help="Only clusters of as many documents.")
     ] = None,

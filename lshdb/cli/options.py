@@ -133,6 +133,12 @@ Encoding: TypeAlias = Annotated[
 Threshold: TypeAlias = Annotated[
     float | None, typer.Option(help="Minimum similarity. [default: the database's]")
 ]
+Keep: TypeAlias = Annotated[
+    str, typer.Option(metavar="first|longest|last", help="Which member of a cluster to keep.")
+]
+Star: TypeAlias = Annotated[
+    bool, typer.Option("--star", help="Make every member similar to the kept one itself.")
+]
 StoredKey: TypeAlias = Annotated[
     str | None,
     typer.Option(

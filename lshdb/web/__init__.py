@@ -1,6 +1,6 @@
 """Pages about near duplicates, in Datasette.
 
-In: requests. Out: pages that only read. Needs the extra `web`.
+In: requests. Out: pages that only read. Needs the extra `web`, but for listing.
 
     plugin     what Datasette finds: our addresses, menus, links and SQL functions
     serving    `lshdb serve`: Datasette for one file, for this machine only
@@ -12,5 +12,5 @@ In: requests. Out: pages that only read. Needs the extra `web`.
     pasted     the texts that visitors pasted, under names for addresses
     drawing    the numbers behind the pictures
 
-Doors: serving.
+Doors: listing, serving.
 """

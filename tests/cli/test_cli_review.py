@@ -1,0 +1,217 @@
+"""The review command, driven by lines of a pipe and by keys at a terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from helpers import TIMEOUT, Command, finish
+
+import lshdb
+
+WORDS = "The quick brown fox jumps over the lazy dog while the band plays in the old square"
+TEXT = "\n".join(f"{n}. {WORDS} of town {n}." for n in range(9))
+OTHER = "Fry the onions slowly, add stock and thyme, simmer for half an hour, serve with bread"
+HOSTILE = "x\x1b]0;evil\x07\u202e"
+PROMPT = "quit [q]"
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """The command, beside a database with a cluster of three documents and one of two."""
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        db.add_many([("b/one", OTHER), (HOSTILE, OTHER), ("essays/anna", TEXT)])
+        db.add("essays/ben", TEXT.replace("lazy dog", "sleepy cat", 1))
+        db.add("essays/cora", f"{TEXT}\n\x1b[31mred\x9b2J {HOSTILE}\nno \x1b[2J more")
+    return Command(tmp_path)
+
+
+def verdicts(command: Command) -> list[tuple[str, ...]]:
+    rows = command("decisions", "--json").records
+    return [(row["verdict"], *row["keys"]) for row in rows]
+
+
+def test_a_review_through_a_pipe_goes_on_where_it_ended(command: Command) -> None:
+    first = command("review", "--who", "ann", stdin="d\nq\n")
+    assert (first.status, first.err.splitlines()[0]) == (
+        0,
+        "decided in this run: 1; 0 of 2 clusters decided",
+    )
+    assert first.err.splitlines()[1].endswith("lists them: lshdb remove --decided")
+    assert "3 documents" in first.lines[1], "the largest cluster is the first"
+    assert verdicts(command) == [("keep", "essays/anna"), ("drop", "essays/ben")]
+    shown = "\n".join(first.lines)
+    assert "- 0. " in shown
+    assert "[-lazy dog-]" in shown
+    assert "{+sleepy cat+}" in shown
+    again = command("review", "--who", "ann", stdin="different\n")
+    assert "essays/ben" not in again.lines[2], "it is decided"
+    assert verdicts(command)[2:] == [("different", "essays/anna", "essays/cora")]
+    assert "1 of 2 clusters decided" in again.err
+    assert "Identical" in again.out, "the next cluster follows"
+    last = command("review", stdin="k\nu\nx\n")
+    assert verdicts(command)[3:] == [("keep", HOSTILE), ("drop", "b/one")]
+    assert "2 of 2 clusters decided" in last.err
+    assert command("review", stdin="d\n").lines == ["no cluster is left to decide"]
+    assert command("remove", "--decided", "--dry-run").lines == ["b/one", "essays/ben"]
+    assert {row["who"] for row in command("decisions", "--json").records[:3]} == {"ann"}
+
+
+def test_steps_are_taken_back_one_by_one(command: Command) -> None:
+    result = command("review", stdin="s\nd\nc\nu\nu\nu\nu\nn\n")
+    assert result.status == 0
+    assert "nothing was done in this run" in result.out
+    assert verdicts(command) == [("different", "essays/anna", "essays/ben")]
+
+
+def test_all_that_are_similar_go_at_once_but_not_those_below(command: Command) -> None:
+    with lshdb.open(command.directory / "chain.db", shingle="set", threshold=0.5) as db:
+        numbers = list(range(10))
+        db.add_many([("a", numbers), ("b", numbers[2:]), ("c", numbers[1:]), ("d", [*range(5, 9)])])
+    command.done("review", "-d", "chain.db", stdin="all\n")
+    assert command("decisions", "-d", "chain.db", "--json").records[-1]["verdict"] == "drop"
+    with lshdb.open(command.directory / "chain.db") as db:
+        made = {one.keys: one.verdict for one in db.decisions()}
+    assert made == {("a",): "keep", ("b",): "drop", ("c",): "drop"}
+
+
+def test_a_document_that_changes_meanwhile_is_asked_about_again(command: Command) -> None:
+    with session(command, "review") as one:
+        one.wait()
+        with lshdb.open(command.directory / "lsh.db") as db:
+            db.add("essays/ben", TEXT.replace("brown fox", "grey hen", 1))
+        one.type("d")
+        assert "has changed since it was shown" in one.shown
+        assert "grey hen" in one.shown.rpartition("has changed")[2]
+        one.type("d")
+        one.type("q")
+    with lshdb.open(command.directory / "lsh.db") as db:
+        states = [one.state for one in db.decisions() if "essays/ben" in one.keys]
+    assert states == ["changed", "holds"]
+
+
+def test_which_clusters_are_reviewed(command: Command) -> None:
+    assert "b/one" in command("review", "--sort", "highest", stdin="").out.partition(PROMPT)[0]
+    assert "1 of 1" in command("review", "--key", "b/one", stdin="").lines[0]
+    some = command("review", "--where", "key LIKE ?", "-p", "essays/%", "--keep", "last", stdin="")
+    assert re.search(r"kept +essays/cora", some.out)
+    command.done(
+        "review",
+        "--threshold",
+        "0.999",
+        "--where",
+        "key > 'c'",
+        says=("no two documents are so similar: there is nothing to review\n"),
+    )
+    assert "--sort" in command.fails("review", "--sort", "none", status=2)
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": "xterm"}])
+def test_what_is_in_documents_never_reaches_the_terminal(
+    command: Command, variables: dict[str, str]
+) -> None:
+    colours = variables == {"TERM": "xterm"}
+    with session(command, "review", variables={"TERM": "xterm", **variables}) as one:
+        one.type("s")
+        one.type("\x1b[A")
+        one.type("kkkk")
+        one.type("\x9b")
+        one.type("q")
+    plain = ESCAPES.sub("", one.shown)
+    assert (plain != one.shown) == colours
+    assert not set(plain) & {chr(n) for n in range(32) if chr(n) != "\n"}
+    assert not set(plain) & {"\x7f", "\x9b", "\u202e"}
+    assert r"\x1b[2J" in plain
+    assert ("\x1b[2J" in one.shown, "\x1b]0;" in one.shown) == (False, False)
+    assert ("{+" in plain) != colours, "where there are no colours, signs mark the words"
+    assert max(map(len, plain.split("\n"))) <= 80
+    assert verdicts(command) == [], "no arrow and nothing pasted decides"
+
+
+def test_a_review_at_a_terminal_ends_by_interrupt_and_keeps_what_was_decided(
+    command: Command,
+) -> None:
+    with session(command, "review") as one:
+        one.type("n")
+        one.type("\x03", ends=True)
+    assert one.status == 130
+    assert "interrupted" in one.shown
+    assert verdicts(command) == [("different", "essays/anna", "essays/ben")]
+    process = command.start("review", stdin=-1, stdout=-1, stderr=-1)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b"d\n")
+    process.stdin.flush()
+    shown = b""
+    while shown.count(PROMPT.encode()) < 2:
+        shown += os.read(process.stdout.fileno(), 65536)
+    process.send_signal(signal.SIGINT)
+    assert finish(process)[0] == 130
+
+
+class Session:
+    """A command on a terminal of 80 columns that gets a key when it asks for one."""
+
+    def __init__(self, ours: int) -> None:
+        self._ours = ours
+        self.shown = ""
+        self._seen = 0
+        self.status = -1
+
+    def wait(self) -> None:
+        """Wait until it asks, once more than before."""
+        self.read(until=self.shown.count(PROMPT) + 1)
+
+    def type(self, keys: str, *, ends: bool = False) -> None:
+        """Press keys, and wait for the next question, if it comes."""
+        if not self.shown:
+            self.wait()
+        wanted = self.shown.count(PROMPT) + 1
+        # The terminal takes keys from when the command has made it raw, just behind its question.
+        while termios.tcgetattr(self._ours)[3] & termios.ICANON:
+            pass
+        os.write(self._ours, keys.encode())
+        if keys != "q" and not ends:
+            self.read(until=wanted)
+
+    def read(self, until: int | None = None) -> None:
+        """Read until so many questions are there, or to the end."""
+        piece = b""
+        with suppress(OSError):
+            while until is None or self.shown.count(PROMPT) < until:
+                assert select.select([self._ours], [], [], TIMEOUT)[0], self.shown
+                piece = os.read(self._ours, 65536)
+                if not piece:
+                    return
+                self.shown += piece.decode().replace("\r\n", "\n")
+
+
+@contextmanager
+def session(
+    command: Command, *arguments: str, variables: dict[str, str] | None = None
+) -> Iterator[Session]:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+    command = Command(command.directory, variables)
+    process = command.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs)
+    one = Session(ours)
+    try:
+        yield one
+        os.close(theirs)
+        one.read()
+        one.status = finish(process)[0]
+    finally:
+        os.close(ours)
+        process.kill()
+        process.wait()
