@@ -180,7 +180,12 @@ def test_the_overview_counts_near_duplicates(directory: Path, site: Site) -> Non
     assert told["clusters of them"] == str(len(clusters))
     assert told["could go"] == str(len(gone))
     assert told["of contents saved"] == f"{saved} Bytes"
-    rows = re.findall(r"([0-9.]+)\u2013([0-9.]+)\s+([0-9]+)", answer.page.texts("table")[0])
+    cells = answer.page.texts("td")
+    rows = [
+        (*cell.split("\u2013"), count)
+        for cell, count in zip(cells, cells[1:], strict=False)
+        if re.fullmatch(r"0\.[0-9]+\u2013[01]\.[0-9]+", cell)
+    ]
     assert sum(int(count) for _, _, count in rows) == len(pairs)
     for low, high, count in rows:
         own = [s for s in pairs if float(low) <= s < float(high) or s == 1.0 == float(high)]
