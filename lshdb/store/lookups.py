@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -415,9 +415,9 @@ class StoreReader:
         nearest = [one for score, _, one in scored if -2 * score >= max(3, len(wanted))]
         return KeyNotFound(f"no document has the key {key!r}", nearest[:3])
 
-    def _keys_containing(self, part: str) -> Iterator[str]:
-        """Keys that contain a text in lower case: as many as are found in _SEARCHING seconds."""
-        end = time.monotonic() + _SEARCHING
+    def _keys_containing(self, part: str, seconds: float = _SEARCHING) -> Iterator[str]:
+        """Keys that contain a text in lower case: as many as are found in some seconds."""
+        end = time.monotonic() + seconds
         # True ends the statement; asked every 1,000 steps of SQLite's, some 50 us.
         self._connection.set_progress_handler(lambda: time.monotonic() > end, 1_000)
         try:
@@ -471,6 +471,36 @@ class StoreReader:
                 sql.DIFFERENT_FROM, json.dumps(list(keys))
             )
         ]
+
+    def keys_containing(self, part: str, most: int, seconds: float) -> list[str]:
+        """Keys that contain a text, whatever the case of ASCII: as many as are found in time."""
+        with translated_errors(self.path):
+            return list(islice(self._keys_containing(part.lower(), seconds), most))
+
+    def documents_with(
+        self, words: Sequence[str], after: int, most: int, seconds: float
+    ) -> tuple[list[tuple[str, str]], int | None]:
+        """Documents whose contents have all of some words, whatever their case, in order.
+
+        A scan from behind the doc_id `after` on, until there are so many or the time is over.
+
+        Returns:
+            Keys and contents, and the doc_id behind which to go on; None at the end.
+        """
+        wanted = [word.casefold() for word in words]
+        found: list[tuple[str, str]] = []
+        end = time.monotonic() + seconds
+        with translated_errors(self.path):
+            cursor = self._connection.execute(sql.DOCUMENTS_AFTER, (after,))
+            for doc_id, key, content in cursor:
+                if content is not None:
+                    folded = text(content).casefold()
+                    if all(word in folded for word in wanted):
+                        found.append((text(key), content))
+                if len(found) == most or time.monotonic() > end:
+                    cursor.close()
+                    return found, integer(doc_id)
+        return found, None
 
     def bytes(self) -> int:
         """The size of the file with its write-ahead log, in bytes."""

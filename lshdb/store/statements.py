@@ -151,6 +151,10 @@ KEYS_AFTER: Final = """
     SELECT doc_id, key FROM documents WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
 KEYS_FROM: Final = "SELECT key FROM documents WHERE key >= ? ORDER BY key LIMIT ?"
 KEYS_BEFORE: Final = "SELECT key FROM documents WHERE key < ? ORDER BY key DESC LIMIT ?"
+# Of a very long document the first million characters.
+DOCUMENTS_AFTER: Final = """
+    SELECT doc_id, key, substr(content, 1, 1000000) FROM documents
+    WHERE doc_id > ? ORDER BY doc_id"""
 KEYS_CONTAINING: Final = "SELECT key FROM documents WHERE instr(lower(key), ?) LIMIT ?"
 
 # The table is walked once in the order of its key, and shared buckets are looked up at once: 3.2 s

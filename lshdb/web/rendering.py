@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -34,6 +34,8 @@ HEADERS: Final = {
 
 _LONGEST_KEY: Final = 120
 """Characters shown of a key, but for the heading of its own page."""
+_BEFORE: Final = 60
+"""Characters shown before a word that was found."""
 _EXCERPT: Final = 300
 """Characters shown of a passage."""
 _INVISIBLE: Final = re.compile(
@@ -179,6 +181,27 @@ def behind(key: str, prefix: str) -> str:
     if prefix and key.startswith(prefix):
         return f"\N{HORIZONTAL ELLIPSIS}/{_short(key[len(prefix) :])}"
     return _short(key)
+
+
+def snippet(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
+    """The place of a text where the first of some words stands, in pieces: which are words.
+
+    >>> snippet("The fox and the grapes", ["FOX", "grape"])
+    [('The ', False), ('fox', True), (' and the ', False), ('grape', True), ('s', False)]
+    """
+    found = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
+    first = found.search(text)
+    start = max(first.start() - _BEFORE, 0) if first else 0
+    shown = text[start : start + _EXCERPT]
+    pieces: list[tuple[str, bool]] = [("\N{HORIZONTAL ELLIPSIS}", False)] if start else []
+    done = 0
+    for match in found.finditer(shown):
+        pieces += [(shown[done : match.start()], False), (match[0], True)]
+        done = match.end()
+    pieces.append((shown[done:], False))
+    if start + _EXCERPT < len(text):
+        pieces.append(("\N{HORIZONTAL ELLIPSIS}", False))
+    return [piece for piece in pieces if piece[0]]
 
 
 def shortened(text: str, most: int) -> str:

@@ -38,7 +38,7 @@ from lshdb.web.listing import (
     facet_links,
     place_of_key,
 )
-from lshdb.web.rendering import Page, shortened
+from lshdb.web.rendering import Page, shortened, snippet
 from lshdb.web.results import Results, state_of
 from lshdb.web.reviewing import MOST_MEMBERS, Review, packed
 from lshdb.web.surveys import (
@@ -65,6 +65,11 @@ _LONGEST_FIELD: Final = 500
 """Characters shown of a field of metadata."""
 _PAIRS: Final = 50
 """Pairs on a page."""
+_FOUND: Final = 30
+"""Keys, and documents by their contents, that a search shows."""
+_LOOKING: Final = 0.4
+"""Seconds for each of them: nobody waits for more."""
+_MOST_WORDS: Final = 10
 _DROPPED: Final = 500
 """Documents to be dropped that a page lists."""
 _DECISIONS: Final = 100
@@ -276,6 +281,28 @@ def _shown(content: str | tuple[Element, ...] | None) -> dict[str, Any]:
         "length": 0 if content is None else len(content),
         "cut": content is not None and len(content) > len(text or elements or ()),
     }
+
+
+def find(visit: Visit) -> Page:
+    """Documents whose keys or contents have what is looked for."""
+    asked = visit.arguments.get("q", "").strip()
+    words = asked.split()[:_MOST_WORDS]
+    if asked in visit.database:
+        return Page("find", "", redirect=("document", {"key": asked}))
+    told: dict[str, Any] = {"q": asked, "keys": [], "hits": [], "further": None, "after": 0}
+    if words:
+        after = visit.arguments.get("after")
+        told["after"] = last = 0 if after is None else _natural(after, "after")
+        if after is None:
+            told["keys"] = visit.store.keys_containing(asked, _FOUND, _LOOKING)
+        contents = visit.database.settings.content
+        hits, told["further"] = (
+            visit.store.documents_with(words, last, _FOUND, _LOOKING) if contents else ([], None)
+        )
+        told["hits"] = [(key, snippet(content, words)) for key, content in hits]
+    told["contents"] = visit.database.settings.content
+    told["most"] = _FOUND
+    return Page("find", f"Find in {visit.name}", told)
 
 
 # two documents
@@ -887,6 +914,7 @@ def _content_of(visit: Visit, text: str) -> Content:
 
 PAGES: Final[Mapping[str, Callable[[Visit], Page]]] = {
     "": overview,
+    "find": find,
     "document": document,
     "compare": compare,
     "pairs": pairs,

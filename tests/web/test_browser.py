@@ -170,6 +170,7 @@ def test_every_page_is_legible(
             ("texts/document", {"key": "fox"}),
             ("texts/document", {"key": HOSTILE}),
             ("texts/document", {"key": "long word"}),
+            ("texts/find", {"q": "quick <b>"}),
             ("texts/compare", {"a": "fox", "b": HOSTILE}),
             ("texts/compare", {"a": "fox", "b": "long word"}),
             ("texts/compare", {"a": "fox", "b": "fox 2", "only": "differences"}),
@@ -201,8 +202,8 @@ def test_all_is_reached_without_scripts(browser: Browser, site: Site) -> None:
         tab.go("")
         page.get_by_role("link", name="texts").click()
         assert tab.heading() == "Near duplicates in texts"
-        page.get_by_label("Key of a document").fill("fox")
-        page.get_by_label("Key of a document").press("Enter")
+        page.get_by_label("Part of a key, or words").fill("fox")
+        page.get_by_label("Part of a key, or words").press("Enter")
         assert tab.heading() == "fox"
         page.get_by_label("Minimum similarity").fill("0.95")
         page.get_by_role("button", name="Show").click()
@@ -259,7 +260,7 @@ def test_the_keyboard_is_enough(browser: Browser, site: Site) -> None:
                 break
             assert outlined, name
             seen.add(name)
-        assert {"A Clusters", "INPUT key", "BUTTON Show", "SUMMARY The curve as a table"} <= seen
+        assert {"A Clusters", "INPUT q", "BUTTON Find", "SUMMARY The curve as a table"} <= seen
         assert tab.wrong == []
 
 

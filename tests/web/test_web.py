@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from itertools import pairwise
 from pathlib import Path
 from threading import Event
 from time import sleep
@@ -183,7 +184,7 @@ def test_the_overview_counts_near_duplicates(directory: Path, site: Site) -> Non
     cells = answer.page.texts("td")
     rows = [
         (*cell.split("\u2013"), count)
-        for cell, count in zip(cells, cells[1:], strict=False)
+        for cell, count in pairwise(cells)
         if re.fullmatch(r"0\.[0-9]+\u2013[01]\.[0-9]+", cell)
     ]
     assert sum(int(count) for _, _, count in rows) == len(pairs)
@@ -261,6 +262,42 @@ def test_what_is_known_of_a_document_is_on_its_page(tmp_path: Path) -> None:
         assert TEXT in copied
         ant = site.get("document", key="ant")
         assert "shares no run of 8 words or more" in ant.text
+
+
+def test_documents_are_found_by_parts_of_keys_and_by_words(site: Site, all_of_them: Site) -> None:
+    exact = site.get("find", q="fox 2")
+    assert exact.status == 303
+    assert exact.headers["location"].endswith("/document?key=fox+2")
+    part = site.get("find", q="FOX")
+    check(part)
+    assert part.page.texts("ul", class_="plain")[0].split("\n")[1:3] == ["fox", "fox 2"]
+    words = site.get("find", q="SQUARE quick <b>")
+    check(words)
+    assert "No key and no content has that." in words.text
+    words = site.get("find", q="alert(1) quick")
+    check(words)
+    assert words.page.texts("h2") == ["In contents"]
+    assert {text.casefold() for text in words.page.texts("mark")} == {"quick", "alert(1)"}
+    for nothing in ({}, {"q": " "}, {"q": "\0 \u202e", "after": "5"}):
+        check(site.get("find", **nothing))
+    bare = all_of_them.get("bare/find", q="quick")
+    check(bare)
+    assert "only keys are looked through" in bare.text
+
+
+def test_a_search_goes_on_where_it_stopped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "_LOOKING", 0.0)
+    with lshdb.open(path) as db:
+        db.add_many((str(i), f"text {i}") for i in range(9))
+    found, after = [], None
+    with views.opened(path) as (db, store):
+        for _ in range(20):
+            given = {"q": "TEXT"} | ({} if after is None else {"after": str(after)})
+            page = views.find(views.Visit(db, store, "lsh", given, None))
+            found += [key for key, _ in page.told["hits"]]
+            if (after := page.told["further"]) is None:
+                break
+    assert found == [str(i) for i in range(9)]
 
 
 def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
@@ -642,6 +679,7 @@ def test_forms_that_make_no_sense_are_told(
         ("/clusters?decided=maybe", 400),
         ("/clusters?keep=best", 400),
         ("/clusters?format=xml", 400),
+        ("/find?q=text&after=x", 400),
         ("/pairs?most=nan", 400),
         ("/compare?pasted=none&b=fox", 404),
         ("/clusters?page=0", 400),
@@ -923,7 +961,7 @@ def test_pages_know_the_base_url(directory: Path) -> None:
         assert all(link.startswith("/under/") for link in links)
         for link in set(links):
             assert site.ask("GET", link).status == 200
-        form = answer.page.values("action")[0].replace("document", "query")
+        form = answer.page.values("action")[0].replace("find", "query")
         answer = site.ask("POST", form, b"text=the+quick+brown+fox")
         assert answer.headers["location"].startswith("/under/-/lshdb/texts/query?")
         assert follow(site, answer).status == 200
