@@ -154,6 +154,9 @@ def test_gaps_are_bridged_where_that_is_asked(headed: lshdb.Database) -> None:
     assert (bridged.words, bridged.text) == (19, text)
     assert bridged.similarity == pytest.approx(19 / 21)
     assert len(headed.passages(text, gap=1)[0].passages) == 2
+    own = " ".join(f"own6x{n}" for n in range(14))
+    found = headed.passages(f"{own} {own}", gap=2)[0]
+    assert [p.words for p in found.passages] == [14, 14], "the same place twice is no gap"
 
 
 def test_a_text_from_several_sources_names_them_all(headed: lshdb.Database) -> None:

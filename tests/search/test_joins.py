@@ -78,7 +78,9 @@ def test_candidates_are_the_pairs_of_buckets_once_and_in_order(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "_CHUNK", chunk)
         patch.setattr(candidates, "_FIRST_CHUNK", 1)
-        assert flat(collected(buckets).pairs(16, limit)) == expected
+        found = list(collected(buckets).pairs(16, limit))
+    assert flat(found) == expected
+    assert all(len(one) <= chunk for one, _ in found), "memory is bounded"
 
 
 @given(BUCKETS, st.sets(st.integers(0, 15)), st.sampled_from([1, 1000]))
