@@ -26,7 +26,7 @@ from lshdb.ingest.reference import Reference, reference
 from lshdb.ingest.workers import Workers, default_workers
 from lshdb.ingest.writing import Writer, delete
 from lshdb.model import AddReport, OnSimilar, Skipped
-from lshdb.search.limits import LISTED, QUERY_FIRST, dedup_cut, reference_cut
+from lshdb.search.limits import LISTED, dedup_cut, reference_cut
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
@@ -155,7 +155,7 @@ def write_documents(
     if cut:
         warn_of_limit(dedup_cut(cut, LISTED))
     if unsure:
-        warn_of_limit(reference_cut(unsure, QUERY_FIRST))
+        warn_of_limit(reference_cut(unsure, LISTED))
     if stream.error is not None:
         raise stream.error
 

@@ -17,6 +17,7 @@ from lshdb.ingest.queries import BATCH, asked_about, moment
 from lshdb.ingest.workers import Workers, default_workers
 from lshdb.ingest.writing import Writer, numbered, without_number
 from lshdb.model import Match, Settings, Skipped
+from lshdb.search.limits import LISTED
 from lshdb.search.many import answers
 from lshdb.search.query import Query
 from lshdb.sources.readers import Reader
@@ -84,7 +85,7 @@ class Reference:
                 alike = replace(reader.settings, passages=settings.passages)
                 asked = asked_about(some, alike)
                 keys = [key for part in some for key in part.keys]
-                matched = answers(reader, query, asked, None, cuts.append)
+                matched = answers(reader, query, asked, None, cuts.append, LISTED)
                 for key, matches in zip(keys, matched, strict=True):
                     found.append(self._skipped(key, matches[0]) if matches else None)
                     unsure += bool(cuts) and not matches

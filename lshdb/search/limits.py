@@ -134,8 +134,8 @@ def reference_cut(documents: int, read: int) -> Cut:
         "dedup",
         documents,
         f"{documents:,} documents share a bucket with more than {read:,} of the reference; they "
-        "were compared with the most promising of the first of them, and none was similar; others "
-        "may be",
+        f"were compared with the first {read:,} of it and with what is in their smaller buckets, "
+        "and none was similar; others may be",
     )
 
 

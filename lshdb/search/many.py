@@ -4,8 +4,8 @@ The buckets of some thousand documents are looked up band by band, in the order 
 that a page of the table is read once for all of them; signatures, contents and keys of what is
 found are read once each. `scripts/bench many` shows what that saves.
 
-What touches large buckets is left to the single query, which has limits for them; so is what asks
-for all documents.
+What touches large buckets is left to the single query, which has limits for them, unless a limit is
+given here; so is what asks for all documents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from lshdb.errors import Cut, limits_to
 from lshdb.model import Match
 from lshdb.search.buckets import Keep
-from lshdb.search.limits import QUERY_FIRST
+from lshdb.search.limits import QUERY_FIRST, query_cut
 from lshdb.search.query import VERIFIED_FIRST, Query, answer, can_match, finds_runs, metadata_of
 from lshdb.search.similarity import (
     Estimates,
@@ -30,12 +30,15 @@ from lshdb.search.similarity import (
     Signatures,
     containment_at,
     first_of_equal,
+    places_of,
     similarity_at,
 )
 from lshdb.shingling.content import from_stored
 from lshdb.sketching.constructions import candidates_among
 from lshdb.sketching.signing import Signed
 from lshdb.store.lookups import StoreReader
+
+Mask = npt.NDArray[np.bool_]
 
 _ROWS: Final = 1 << 20
 """Band rows of what is looked up at once: they and the pairs made of them take some 100 MB."""
@@ -74,13 +77,15 @@ class _Pairs:
         doc_ids: int64[m], the documents, ascending.
         bands: int64[c], in how many bands each pair shares a bucket.
         alone: bool[n], which queries are to be asked alone; they have no pairs here.
+        cut: bool[n], of which queries not all documents of a bucket are here.
     """
 
     one: Numbers
     other: Numbers
     doc_ids: Numbers
     bands: Numbers
-    alone: npt.NDArray[np.bool_]
+    alone: Mask
+    cut: Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +96,13 @@ class _Found:
         columns: m values each.
         begins: n + 1 places.
         alone: which queries are to be asked alone.
+        cut: of which queries not all documents of a bucket were compared.
     """
 
     columns: tuple[Sequence[object], ...]
     begins: list[int]
     alone: list[bool]
+    cut: list[bool]
 
 
 def answers(
@@ -104,6 +111,7 @@ def answers(
     asked: Asked,
     keep: Keep | None,
     on_cut: Callable[[Cut], object],
+    listed: int | None = None,
 ) -> Iterator[list[Match]]:
     """The matches of each of n documents, in order, best first.
 
@@ -113,16 +121,18 @@ def answers(
         asked: the documents.
         keep: the condition of the query, if it has one.
         on_cut: called with what a limit left out of one answer.
+        listed: compare with the first so many documents of each bucket only, as dedup does, so
+            that what touches large buckets is looked up with the others. Else as a single query.
     """
     count = len(asked.stored)
     alone = query.exhaustive or finds_runs(store.settings, query)
-    pairs = None if alone else _candidates(store, asked, keep)
+    pairs = None if alone else _candidates(store, asked, keep, listed)
     if pairs is None and count > 1 and not alone:
         middle = count // 2
-        yield from answers(store, query, asked.part(0, middle), keep, on_cut)
-        yield from answers(store, query, asked.part(middle, count), keep, on_cut)
+        yield from answers(store, query, asked.part(0, middle), keep, on_cut, listed)
+        yield from answers(store, query, asked.part(middle, count), keep, on_cut, listed)
         return
-    found = None if pairs is None else _found(store, query, asked, pairs)
+    found = None if pairs is None else _found(store, query, asked, pairs, listed)
     del pairs
     for place, stored in enumerate(asked.stored):
         if found is None or found.alone[place]:
@@ -131,29 +141,38 @@ def answers(
                 matches = answer(store, replace(query, content=content), keep)
             yield matches
             continue
+        if listed is not None and found.cut[place]:
+            on_cut(query_cut(1, listed))
         first, last = found.begins[place], found.begins[place + 1]
         own = (column[first:last] for column in found.columns) if last > first else ()
         yield [Match(*row) for row in zip(*own, strict=True)]
 
 
-def _candidates(store: StoreReader, asked: Asked, keep: Keep | None) -> _Pairs | None:
+def _candidates(
+    store: StoreReader, asked: Asked, keep: Keep | None, listed: int | None
+) -> _Pairs | None:
     """The candidates of all queries; None if their buckets have too many rows for one go."""
     keys, count = asked.signed.bucket_keys, len(asked.stored)
     # An empty document is in no bucket; its signature is that of other empty ones.
     wanted = np.flatnonzero(asked.signed.shingles)
-    alone = np.zeros(count, dtype=np.bool_)
+    alone, cut = np.zeros((2, count), dtype=np.bool_)
     rows = _rows(store, keys, wanted)
-    if rows is None:
+    if rows is None and listed is not None:
+        rows = _rows(store, keys, wanted, listed + 1)
+    elif rows is None:
         alone[_in_large_buckets(store, keys, wanted)] = True
         wanted = wanted[~alone[wanted]]
         rows = _rows(store, keys, wanted)
-        if rows is None:
-            return None
-    one, band_nos, doc_ids = rows
-    many = np.bincount(one, minlength=count) > QUERY_FIRST
-    if many.any():
-        alone |= many
-        left = ~many[one]
+    if rows is None:
+        return None
+    one, band_nos, doc_ids, rank = rows
+    if listed is None:
+        alone |= np.bincount(one, minlength=count) > QUERY_FIRST
+        left = ~alone[one]
+    else:
+        left = rank < listed
+        cut[one[~left]] = True
+    if not left.all():
         one, band_nos, doc_ids = one[left], band_nos[left], doc_ids[left]
     doc_ids, other = np.unique(doc_ids, return_inverse=True)
     named = one * len(doc_ids) + other
@@ -168,47 +187,59 @@ def _candidates(store: StoreReader, asked: Asked, keep: Keep | None) -> _Pairs |
         one, bands = one[kept], bands[kept]
         other = (np.cumsum(marked) - 1)[other[kept]]
         doc_ids = doc_ids[marked]
-    return _Pairs(one, other, doc_ids, bands, alone)
+    return _Pairs(one, other, doc_ids, bands, alone, cut)
 
 
 def _rows(
-    store: StoreReader, keys: Numbers, wanted: Numbers
-) -> tuple[Numbers, Numbers, Numbers] | None:
+    store: StoreReader, keys: Numbers, wanted: Numbers, first: int | None = None
+) -> tuple[Numbers, Numbers, Numbers, Numbers] | None:
     """The band rows of the buckets of queries at some places; None if there are too many.
 
     Args:
         store: the database.
         keys: int64[n, b], the bucket keys of all queries.
         wanted: int64[w], the places.
+        first: so many rows of each bucket; None for all.
 
     Returns:
-        int64[r] each: the places of the queries, the bands, the doc_ids.
+        int64[r] each: the places of the queries, the bands, the doc_ids, the ranks of these in
+        their buckets, from 0.
     """
-    places, bands, doc_ids = [wanted[:0]], [wanted[:0]], [wanted[:0]]
+    columns = [(wanted[:0], wanted[:0], wanted[:0], wanted[:0])]
     left = _ROWS
     for band in range(keys.shape[1]):
-        order = wanted[np.argsort(keys[wanted, band])]
-        place, found = store.members_of_buckets(band, keys[order, band], left + 1)
-        left -= len(found)
-        if left < 0:
+        # Queries that share a bucket read it once.
+        buckets, own = np.unique(keys[wanted, band], return_inverse=True)
+        if first is None:
+            place, found = store.members_of_buckets(band, buckets, left + 1)
+        else:
+            place, found = store.first_of_buckets(band, buckets, first)
+        begins = np.searchsorted(place, np.arange(len(buckets) + 1))
+        sizes = np.diff(begins)[own]
+        left -= int(sizes.sum())
+        if left < 0 or len(place) > _ROWS:
             return None
-        places.append(order[place])
-        bands.append(np.full(len(found), band))
-        doc_ids.append(found)
-    return np.concatenate(places), np.concatenate(bands), np.concatenate(doc_ids)
+        places = places_of(begins[own], sizes)
+        ranks = places - np.repeat(begins[own], sizes)
+        columns.append((np.repeat(wanted, sizes), np.full(len(places), band), found[places], ranks))
+    one, bands, doc_ids, rank = map(np.concatenate, zip(*columns, strict=True))
+    return one, bands, doc_ids, rank
 
 
-def _in_large_buckets(store: StoreReader, keys: Numbers, wanted: Numbers) -> npt.NDArray[np.bool_]:
+def _in_large_buckets(store: StoreReader, keys: Numbers, wanted: Numbers) -> Mask:
     """Which of all queries share a bucket with more than _LARGE documents."""
     large = np.zeros(len(keys), dtype=np.bool_)
     for band in range(keys.shape[1]):
+        wanted = wanted[~large[wanted]]
         order = wanted[np.argsort(keys[wanted, band])]
         place, _ = store.first_of_buckets(band, keys[order, band], _LARGE + 1)
         large[order[np.bincount(place, minlength=len(order)) > _LARGE]] = True
     return large
 
 
-def _found(store: StoreReader, query: Query, asked: Asked, pairs: _Pairs) -> _Found:
+def _found(
+    store: StoreReader, query: Query, asked: Asked, pairs: _Pairs, listed: int | None
+) -> _Found:
     """The matches among the candidates."""
     settings, count = store.settings, len(asked.stored)
     threshold = settings.threshold if query.threshold is None else query.threshold
@@ -234,7 +265,7 @@ def _found(store: StoreReader, query: Query, asked: Asked, pairs: _Pairs) -> _Fo
     if exact:
         given = 0 if size is None else size
         possible = can_match(estimated, threshold, settings.permutations, given, of_other)
-        if query.top is not None:
+        if query.top is not None and listed is None:
             # What a single query compares first; it may leave out some of the others.
             most = max(VERIFIED_FIRST, 2 * query.top)
             alone = alone | (np.bincount(one[possible], minlength=count) > most)
@@ -279,7 +310,7 @@ def _found(store: StoreReader, query: Query, asked: Asked, pairs: _Pairs) -> _Fo
         (same[one[order]] == same[other[order]]).tolist(),
         [metadata[place] for place in key_of.tolist()],
     )
-    return _Found(columns, begins.tolist(), alone.tolist())
+    return _Found(columns, begins.tolist(), alone.tolist(), pairs.cut.tolist())
 
 
 def _distinct(verified: Exact, one: Numbers) -> Numbers:

@@ -16,8 +16,8 @@ from helpers import text_families
 
 import lshdb
 from lshdb import Skipped
-from lshdb.ingest import batches, queries
-from lshdb.search import buckets, many
+from lshdb.ingest import add, batches, queries, reference
+from lshdb.search import many
 
 TEXTS = text_families(4, families=20, copies=4, words=30, most_edits=6)
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5}
@@ -153,8 +153,8 @@ def test_what_cannot_be_a_reference_is_refused(files: Path) -> None:
 def test_a_large_bucket_of_the_reference_is_said_to_be_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (many, buckets):
-        monkeypatch.setattr(module, "QUERY_FIRST", 5)
+    for module in (reference, add):
+        monkeypatch.setattr(module, "LISTED", 5)
     header = [f"h{i}" for i in range(30)]
     rng = random.Random(1)
 
@@ -162,7 +162,10 @@ def test_a_large_bucket_of_the_reference_is_said_to_be_cut(
         return " ".join([*header, *rng.choices("abcdefghijkl", k=22)])
 
     with lshdb.open(tmp_path / "seen.db", threshold=0.8, rows=2, bands=20) as db:
-        db.add_many((str(i), text()) for i in range(30))
+        stored = [(str(i), text()) for i in range(30)]
+        db.add_many(stored)
+    copies = "".join(json.dumps({"id": key, "text": one}) + "\n" for key, one in stored[:5])
+    (tmp_path / "copies.jsonl").write_text(copies)
     rows = [{"id": i, "text": text()} for i in range(3)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with (
@@ -171,6 +174,9 @@ def test_a_large_bucket_of_the_reference_is_said_to_be_cut(
     ):
         warnings.simplefilter("always")
         lines = [*db.dedup([str(tmp_path / "rows.jsonl")], against=tmp_path / "seen.db")]
+        monkeypatch.setattr(many, "_ROWS", 500)  # one query has up to 120
+        again = [*db.dedup([str(tmp_path / "copies.jsonl")], against=tmp_path / "seen.db")]
     assert [line.skipped for line in lines] == [None] * 3
+    assert [line.skipped and line.skipped.kept for line in again] == ["0", "1", "2", "3", "4"]
     (warning,) = caught
-    assert "3 documents share a bucket with more than" in str(warning.message)
+    assert "3 documents share a bucket with more than 5 of the reference" in str(warning.message)
