@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         UnsafeFile,
         UsageError,
     )
+    from lshdb.exchange.dedup import Deduplicated, DroppedRow, dedup
     from lshdb.exchange.results import Matches, Results, SqlRows
     from lshdb.maintenance.check import check
     from lshdb.maintenance.findings import CheckReport, Problem, Repair
@@ -86,7 +87,9 @@ __all__ = [
     "DamagedFile",
     "Database",
     "Decision",
+    "Deduplicated",
     "Document",
+    "DroppedRow",
     "Info",
     "InputError",
     "KeyNotFound",
@@ -128,6 +131,7 @@ __all__ = [
     "UnsafeFile",
     "UsageError",
     "check",
+    "dedup",
     "open",
     "register_functions",
     "tune",
@@ -150,6 +154,7 @@ def __getattr__(name: str) -> object:
         "lshdb.tuning.choices",
         "lshdb.tuning.measuring",
         "lshdb.store.functions",
+        "lshdb.exchange.dedup",
     ):
         value = getattr(importlib.import_module(module), source, None)
         if value is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -559,7 +560,8 @@ class Database:
         )
         from lshdb.ingest.add import Selection, deduplicated
         from lshdb.ingest.dedup import Screening
-        from lshdb.ingest.ordering import check_order, decided_in_order
+        from lshdb.ingest.ordering import check_order, decided_in_order, read_again
+        from lshdb.ingest.reference import Reference, reference
         from lshdb.sources.readers import Reader
         from lshdb.sources.walking import Rules
 
@@ -571,12 +573,18 @@ class Database:
         selection = Selection(Screening(threshold, estimate), numbered, keep_blocks=True)
         check_order(keep)
         if keep == "first":
+            known: AbstractContextManager[Reference] | None = None
+            if isinstance(against, Reference):
+                known = nullcontext(against)
+            elif against is not None:
+                settings, timeout = self._store.settings, self._store.timeout
+                known = reference(against, reader, settings, timeout, on_failure=on_failure)
             return deduplicated(
                 self._store,
-                paths,
-                reader,
+                reader.items(paths),
+                reader.parser,
                 selection,
-                against=against,
+                against=known,
                 workers=workers,
                 on_batch=on_batch,
                 on_failure=on_failure,
@@ -585,10 +593,12 @@ class Database:
             raise UsageError(f"keep {keep!r} takes no reference: run it on what that has left")
         if not numbered:
             raise UsageError(f"keep {keep!r} compares the rows with each other only")
+        paths = list(paths)
         return decided_in_order(
             self._store,
-            list(paths),
-            reader,
+            reader.items(paths),
+            read_again(reader, paths),
+            reader.parser,
             keep,
             selection,
             workers=workers,

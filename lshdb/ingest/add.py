@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Final
@@ -22,7 +22,7 @@ from typing import Final
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.dedup import Screening, screening, write_selected
-from lshdb.ingest.reference import Reference, reference
+from lshdb.ingest.reference import Reference
 from lshdb.ingest.workers import Workers, default_workers
 from lshdb.ingest.writing import Writer, delete
 from lshdb.model import AddReport, OnSimilar, Skipped
@@ -230,23 +230,20 @@ def _never_wait(paths: Iterable[str]) -> bool:
 
 def deduplicated(
     store: Store,
-    paths: Iterable[str],
-    reader: Reader,
+    items: Iterable[Item],
+    parser: RecordParser,
     selection: Selection,
     *,
-    against: str | os.PathLike[str] | Reference | None = None,
+    against: AbstractContextManager[Reference] | None = None,
     workers: int | None = None,
     on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> Iterator[Outcome]:
-    """Which documents of files are kept, in blocks; see Database.dedup_blocks."""
+    """Which documents are kept, in blocks; see Database.dedup_blocks."""
     with ExitStack() as stack:
-        if against is not None and not isinstance(against, Reference):
-            known = reference(against, reader, store.settings, store.timeout, on_failure=on_failure)
-            against = stack.enter_context(known)
-        selection = replace(selection, against=against)
-        items = reader.items(paths)
-        for written in write_documents(store, items, workers, reader.parser, on_failure, selection):
+        if against is not None:
+            selection = replace(selection, against=stack.enter_context(against))
+        for written in write_documents(store, items, workers, parser, on_failure, selection):
             yield from written.outcomes
             if on_batch is not None:
                 on_batch(written.report)

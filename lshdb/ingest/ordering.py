@@ -7,7 +7,7 @@ order in which they are decided on; then the rows are read again, for those that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias, get_args
@@ -17,8 +17,8 @@ from lshdb.ingest.add import Outcome, Selection, write_documents
 from lshdb.model import AddReport, Document
 from lshdb.shingling.content import cleaned, encoded, from_stored
 from lshdb.sources.paths import STDIN
-from lshdb.sources.readers import Reader, parsed
-from lshdb.sources.records import Failure, Lines, Rows, TextFile
+from lshdb.sources.readers import Item, Reader, parsed
+from lshdb.sources.records import Failure, Lines, RecordParser, Rows, TextFile
 from lshdb.store.store import Store
 from lshdb.store.waiting import Order, Waiting
 
@@ -38,8 +38,9 @@ def check_order(keep: str) -> None:
 
 def decided_in_order(
     store: Store,
-    paths: list[str],
-    reader: Reader,
+    items: Iterable[Item],
+    again: Iterable[Item],
+    parser: RecordParser,
     order: Literal["longest", "last"],
     selection: Selection,
     *,
@@ -48,12 +49,13 @@ def decided_in_order(
     on_failure: Callable[[Failure], None] | None,
     on_step: OnStep | None,
 ) -> Iterator[Outcome]:
-    """Which documents of files are kept, in the order of the files; see Database.dedup_blocks.
+    """Which documents are kept, in the order of the input; see Database.dedup_blocks.
 
     Args:
         store: a database that is thrown away; the temporary file is beside it.
-        paths: what is read, twice.
-        reader: how it is read.
+        items: documents, or blocks of them.
+        again: the same once more, which is read when all is decided.
+        parser: makes documents of blocks.
         order: which of similar documents is kept.
         selection: when documents are similar.
         workers: as for `write_documents`.
@@ -62,14 +64,9 @@ def decided_in_order(
         on_step: called now and then.
     """
     on_step = on_step or (lambda _what, _count: None)
-    if STDIN in paths:
-        raise UsageError(
-            f"keep {order} reads the input twice, and standard input can be read only once: "
-            "save it to a file"
-        )
     temporary = store.path.with_name(f"{store.path.name}-waiting")
     with closing(Waiting(temporary)) as waiting:
-        count = _take_in(waiting, paths, reader, store, on_failure or (lambda _: None), on_step)
+        count = _take_in(waiting, items, parser, store, on_failure or (lambda _: None), on_step)
         documents = (
             Document(str(number), from_stored(content, store.settings.shingling))
             for number, content in waiting.in_order(order)
@@ -85,14 +82,14 @@ def decided_in_order(
                 on_batch(written.report)
             decided += written.report.documents
             on_step("deciding", decided)
-        yield from _read_again(waiting, paths, reader, count, on_step)
+        yield from _outcomes(waiting, again, count, on_step)
     temporary.unlink()
 
 
 def _take_in(
     waiting: Waiting,
-    paths: list[str],
-    reader: Reader,
+    items: Iterable[Item],
+    parser: RecordParser,
     store: Store,
     on_failure: Callable[[Failure], None],
     on_step: OnStep,
@@ -111,11 +108,11 @@ def _take_in(
         stored = encoded(content) if shingling.of_sets else str(content)
         rows.append((number, document.key, len(content), stored))
 
-    for item in reader.items(paths):
+    for item in items:
         if isinstance(item, Failure):
             on_failure(item)
         elif isinstance(item, Lines | Rows):
-            for place, one in parsed(item, reader.parser):
+            for place, one in parsed(item, parser):
                 if isinstance(one, Failure):
                     on_failure(one)
                 else:
@@ -134,16 +131,24 @@ def _take_in(
     return count
 
 
-def _read_again(
-    waiting: Waiting, paths: list[str], reader: Reader, count: int, on_step: OnStep
+def read_again(reader: Reader, paths: list[str]) -> Iterator[Item]:
+    """The items of files once more; UsageError for standard input, which cannot be read twice."""
+    if STDIN in paths:
+        raise UsageError("standard input can be read only once: save it to a file")
+    again = replace(reader)  # which counts for itself
+    for item in again.items(paths):
+        reader.bytes_read = again.bytes_read
+        yield item
+
+
+def _outcomes(
+    waiting: Waiting, again: Iterable[Item], count: int, on_step: OnStep
 ) -> Iterator[Outcome]:
     """The lines, rows and files again, each with what was decided of it."""
     first = 0
-    again = replace(reader)  # which counts for itself
-    for item in again.items(paths):
+    for item in again:
         if isinstance(item, Failure):
             continue
-        reader.bytes_read = again.bytes_read
         block = item if isinstance(item, Lines | Rows) else None
         end = first + (1 if block is None else block.count)
         found = waiting.decisions(first, end)

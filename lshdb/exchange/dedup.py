@@ -1,0 +1,552 @@
+"""Near duplicates among rows that a program has: those kept come back as what they were given as.
+
+A temporary database holds the documents while they are decided on. Only the columns of keys and
+documents are read; what is kept is chosen by the library that the rows are from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import InputError, UsageError
+from lshdb.exchange.row_files import combined, records, row_file
+from lshdb.exchange.tables import arrow
+from lshdb.ingest.add import Outcome, Selection, deduplicated
+from lshdb.ingest.dedup import Screening
+from lshdb.ingest.ordering import check_order, decided_in_order
+from lshdb.model import Settings
+from lshdb.settings import SettingsRequest, check_given, or_default
+from lshdb.sources.paths import expanded, format_of, printable_path
+from lshdb.sources.readers import Item, Reader
+from lshdb.sources.records import Failure, Lines, RecordParser, Rows, field_paths
+from lshdb.store.connection import TIMEOUT
+from lshdb.store.partial_files import PartialFile, temporary_directory
+from lshdb.store.store import Store
+from lshdb.store.waiting import Order
+from lshdb.tuning.resolve import resolve
+
+if TYPE_CHECKING:
+    from lshdb.sources.records import Block
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+_ROWS: Final = 1_000
+_OBJECTS: Final = 200
+"""Bytes that the objects of a row take, about."""
+_NAME: Final = "row"
+"""How messages name rows that are in no file, before their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedRow:
+    """A row that is dropped, and the kept one that it resembles most.
+
+    Attributes:
+        row: its place among all rows, from 0.
+        key: its key; `row:NUMBER` or FILE:NUMBER, from 1, for a row without one.
+        kept: the key of the kept row.
+        similarity: of the two, exact or estimated, in [0, 1].
+        exact: whether `similarity` is exact.
+        identical: whether both have the same text or set.
+        file: the file that it is from; nothing for a table.
+        line: its number there, from 1.
+    """
+
+    row: int
+    key: str
+    kept: str
+    similarity: float
+    exact: bool
+    identical: bool
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Rows, as what they were given as.
+
+    Attributes:
+        parser: makes documents of them.
+        items: they all, in blocks; called again for another time.
+        take: those that a mask selects.
+        listing: columns of values as a table of the same library.
+        each: rows that were taken, one by one by the names of their columns.
+        paths: of files.
+    """
+
+    parser: RecordParser
+    items: Callable[[], Iterator[Item]]
+    take: Callable[[Mask], Any]
+    listing: Callable[[dict[str, list[Any]]], Any]
+    each: Callable[[Mask], Iterator[dict[str, Any]]]
+    paths: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Deduplicated:
+    """Rows without near duplicates, and those that were dropped. Made by `lshdb.dedup`.
+
+    Attributes:
+        threshold: the similarity from which on rows count as similar.
+        mask: bool[n], which of the n rows are kept.
+        failed: how many rows have no document, as one without a text; they are not kept.
+    """
+
+    threshold: float
+    mask: Mask
+    failed: int
+    _dropped: list[DroppedRow]
+    _source: _Source
+    _again: Callable[[float], Deduplicated] = field(compare=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"Deduplicated({self.kept_count:,} kept, {self.dropped_count:,} dropped, "
+            f"{self.failed:,} failed, threshold {self.threshold:g})"
+        )
+
+    @property
+    def kept_count(self) -> int:
+        """How many rows are kept."""
+        return int(np.count_nonzero(self.mask))
+
+    @property
+    def dropped_count(self) -> int:
+        """How many rows are similar to one that is kept."""
+        return len(self._dropped)
+
+    @property
+    def kept(self) -> Any:
+        """The rows that are kept, in order: a table of the library that the rows were given in.
+
+        Of dicts and of files a list of dicts; files are read again for it.
+        """
+        return self._source.take(self.mask)
+
+    @property
+    def dropped(self) -> Any:
+        """The rows of `iter_dropped` as a table of the same library; a list of dicts for dicts."""
+        names = [one.name for one in fields(DroppedRow)]
+        if not self._source.paths:
+            names = [name for name in names if name not in ("file", "line")]
+        return self._source.listing(
+            {name: [getattr(row, name) for row in self._dropped] for name in names}
+        )
+
+    def iter_kept(self) -> Iterator[dict[str, Any]]:
+        """The rows that are kept, one by one as dicts; files are read again as they are taken."""
+        return self._source.each(self.mask)
+
+    def iter_dropped(self) -> Iterator[DroppedRow]:
+        """What is dropped, in order."""
+        return iter(self._dropped)
+
+    def rethreshold(self, threshold: float) -> Deduplicated:
+        """The result for a threshold that is not below the first, with the same index.
+
+        It is the one of deciding again from the beginning: a row that is kept now may be a reason
+        to drop others. The rows are read again.
+
+        Raises:
+            UsageError: a threshold below the first, for which the index is not made.
+        """
+        check_given(threshold=threshold)
+        if threshold < self.threshold:
+            raise UsageError(
+                f"threshold {threshold:g} is below {self.threshold:g}, for which the index is "
+                "made: call lshdb.dedup with it"
+            )
+        return self._again(threshold)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows of files that are kept to a file, in the format that its suffix names.
+
+        They are read again, so that memory stays bounded. The file gets its name when it is whole.
+
+        Raises:
+            UsageError: the rows are of a table, whose library writes files; or files of several
+                kinds go to a table.
+            OSError: it cannot be written.
+        """
+        paths = self._source.paths
+        if not paths:
+            raise UsageError("save is for rows of files: of a table, write `kept`")
+        _save(os.fspath(path), paths, self._source, self.mask)
+
+
+def dedup(
+    data: object,
+    *,
+    key: str = "id",
+    text: str = "text",
+    set: str = "set",
+    keep: Order = "first",
+    estimate: bool = False,
+    threshold: float | None = None,
+    recall: float | None = None,
+    shingle: str | None = None,
+    permutations: int | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    construction: str | None = None,
+    sketch: str | None = None,
+    seed: int | Literal["random"] | None = None,
+    purpose: str | None = None,
+    workers: int | None = None,
+    on_failure: Callable[[Failure], None] | None = None,
+) -> Deduplicated:
+    """Drop the rows that are similar to a row that is kept.
+
+    Rows are decided on one by one: one is dropped if it is similar to a kept one before it. So no
+    two of those kept are similar, as far as the index finds. No file of yours is written.
+
+    Args:
+        data: a table of pyarrow, pandas, Polars or DuckDB; a Hugging Face Dataset; dicts in a list
+            or another iterable; the name of a file of rows or a pattern, or a list of them.
+        key: the column of keys; rows may lack it, and keys may be repeated.
+        text: the column of texts; `a,b` joins two, and `a.b` is b in a.
+        set: the column of sets, with `shingle="set"`.
+        keep: which of similar rows is kept: the `first`, or as if the rows came in that order, the
+            `longest` or the `last`.
+        estimate: decide by estimates from signatures.
+        threshold: as for `lshdb.open`, and so are the settings below.
+        recall: the share of similar pairs that the index shall find.
+        shingle: what is compared.
+        permutations: lanes of a signature.
+        bands: with rows, the shape of the index.
+        rows: of a band.
+        construction: the same as text.
+        sketch: the kind of signature.
+        seed: of all hashes.
+        purpose: what is compared, in place of shingle and threshold.
+        workers: as for `Database.add_many`.
+        on_failure: called with each row that has no document: where it is, and why.
+
+    Raises:
+        UsageError: data of no such kind, or impossible arguments.
+        InputError: no column has the documents, or a file cannot be read.
+
+    >>> import lshdb
+    >>> result = lshdb.dedup([
+    ...     {"id": "a", "text": "The fox and the grapes", "stars": 5},
+    ...     {"id": "b", "text": "The FOX and the grapes!", "stars": 4},
+    ...     {"id": "c", "text": "The ant and the dove", "stars": 3},
+    ... ])
+    >>> result
+    Deduplicated(2 kept, 1 dropped, 0 failed, threshold 0.8)
+    >>> [row["stars"] for row in result.kept]
+    [5, 3]
+    >>> [(row.key, row.kept, row.similarity) for row in result.iter_dropped()]
+    [('b', 'a', 1.0)]
+    """
+    check_order(keep)
+    check_given(threshold=threshold, key=key, text=text, workers=workers, on_failure=on_failure)
+    request = SettingsRequest(
+        threshold=threshold,
+        recall=recall,
+        shingle=shingle,
+        permutations=permutations,
+        bands=bands,
+        rows=rows,
+        construction=construction,
+        sketch=sketch,
+        seed=seed,
+        content=not estimate,
+        purpose=purpose,
+    )
+    settings = resolve(request)
+    of_sets = settings.shingling.of_sets
+    parser = RecordParser(of_sets, key, text, set, strict=False, auto_key=True, metadata=False)
+    source = _source_of(data, parser)
+
+    def decided(at: float) -> Deduplicated:
+        screening = Screening(at, estimate)
+        return _decided(source, settings, keep, screening, workers, on_failure, decided)
+
+    return decided(settings.threshold)
+
+
+def _decided(
+    source: _Source,
+    settings: Settings,
+    keep: Order,
+    screening: Screening,
+    workers: int | None,
+    on_failure: Callable[[Failure], None] | None,
+    again: Callable[[float], Deduplicated],
+) -> Deduplicated:
+    failed = 0
+
+    def fail(failure: Failure) -> None:
+        nonlocal failed
+        failed += 1
+        if on_failure is not None:
+            on_failure(failure)
+
+    masks: list[Mask] = []
+    dropped: list[DroppedRow] = []
+    first = 0
+    with (
+        temporary_directory(None) as directory,
+        closing(Store.open(directory / "dedup.db", "create", TIMEOUT, lambda: settings)) as store,
+    ):
+        selection = Selection(screening, numbered=True, keep_blocks=True)
+        outcomes = _outcomes(store, source, keep, selection, workers, fail)
+        for outcome in outcomes:
+            block = outcome.block
+            if block is None:
+                continue
+            mask = np.zeros(block.count, dtype=bool)
+            mask[outcome.kept] = True
+            masks.append(mask)
+            for place, skipped in zip(outcome.places, outcome.skipped, strict=True):
+                if skipped is not None:
+                    file = block.name if source.paths else ""
+                    dropped.append(
+                        DroppedRow(
+                            first + place,
+                            skipped.key,
+                            skipped.kept,
+                            skipped.similarity,
+                            skipped.exact,
+                            skipped.identical,
+                            file,
+                            block.number(place),
+                        )
+                    )
+            first += block.count
+    whole = np.concatenate(masks) if masks else np.zeros(0, dtype=bool)
+    threshold = or_default(screening.threshold, settings.threshold)
+    return Deduplicated(threshold, whole, failed, dropped, source, again)
+
+
+def _outcomes(
+    store: Store,
+    source: _Source,
+    keep: Order,
+    selection: Selection,
+    workers: int | None,
+    on_failure: Callable[[Failure], None],
+) -> Iterator[Outcome]:
+    if keep == "first":
+        return deduplicated(
+            store, source.items(), source.parser, selection, workers=workers, on_failure=on_failure
+        )
+    return decided_in_order(
+        store,
+        source.items(),
+        source.items(),
+        source.parser,
+        keep,
+        selection,
+        workers=workers,
+        on_batch=None,
+        on_failure=on_failure,
+        on_step=None,
+    )
+
+
+# what rows are given as
+
+
+def _source_of(rows: Any, parser: RecordParser) -> _Source:
+    """The rows; UsageError for what has none."""
+    if isinstance(rows, str | os.PathLike):
+        rows = [rows]
+    if isinstance(rows, list | tuple) and rows and isinstance(rows[0], str | os.PathLike):
+        return _of_files([os.fspath(path) for path in rows], parser)
+    library = type(rows).__module__.partition(".")[0]
+    if library == "polars" and hasattr(rows, "collect"):
+        rows = rows.collect()
+    if library == "pandas" and hasattr(rows, "iloc"):
+        return _of_pandas(rows, parser)
+    if library == "polars" and hasattr(rows, "filter"):
+        return _source_of_table(
+            rows, parser, rows.filter, type(rows), lambda kept: kept.iter_rows(named=True)
+        )
+    if library == "datasets" and hasattr(rows, "select"):
+        return _source_of_table(
+            rows,
+            parser,
+            lambda mask: rows.select(np.flatnonzero(mask)),
+            type(rows).from_dict,
+            iter,
+        )
+    if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
+        return _of_arrow(rows, parser)
+    if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
+        return _of_dicts(list(rows), parser)
+    raise UsageError(
+        f"{type(rows).__name__} has no rows: give a table of pyarrow, pandas or Polars, a Dataset, "
+        "dicts, or names of files"
+    )
+
+
+def _source_of_table(
+    table: Any,
+    parser: RecordParser,
+    take: Callable[[Mask], Any],
+    listing: Callable[[dict[str, list[Any]]], Any],
+    each: Callable[[Any], Iterator[dict[str, Any]]],
+    read: Any = None,
+) -> _Source:
+    """A table that Arrow reads; `read`, if that is another one with the same rows."""
+    arrow()
+    from lshdb.sources.arrow_rows import blocks, table_batches
+
+    wanted = table if read is None else read
+
+    def items() -> Iterator[Item]:
+        yield from blocks(table_batches(wanted, parser), _NAME, parser)
+
+    return _Source(parser, items, take, listing, lambda mask: each(take(mask)))
+
+
+def _of_arrow(rows: Any, parser: RecordParser) -> _Source:
+    pa = arrow()
+    if not isinstance(rows, pa.Table):
+        reader = rows if isinstance(rows, pa.RecordBatchReader) else None
+        if isinstance(rows, pa.RecordBatch) or not hasattr(rows, "__arrow_c_stream__"):
+            batch = pa.record_batch(rows)
+            reader = pa.RecordBatchReader.from_batches(batch.schema, [batch])
+        rows = (reader or pa.RecordBatchReader.from_stream(rows)).read_all()
+
+    def each(kept: Any) -> Iterator[dict[str, Any]]:
+        from lshdb.sources import arrow_rows
+
+        for batch in kept.to_batches():
+            yield from arrow_rows.records(batch)
+
+    return _source_of_table(rows, parser, lambda mask: rows.filter(pa.array(mask)), pa.table, each)
+
+
+def _of_pandas(frame: Any, parser: RecordParser) -> _Source:
+    # Of other columns Arrow may not know the types.
+    names = [name for name in frame.columns if isinstance(name, str)]
+    own = {
+        path[0]
+        for name in (parser.key_field, parser.content_field)
+        for path in field_paths(name, names)
+    }
+    parser.check_columns(names)
+    return _source_of_table(
+        frame,
+        parser,
+        lambda mask: frame[mask],
+        type(frame),
+        lambda kept: iter(kept.to_dict("records")),
+        frame[[name for name in names if name in own]],
+    )
+
+
+def _of_dicts(rows: list[Any], parser: RecordParser) -> _Source:
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            raise UsageError(f"{_NAME} {number} is a {type(row).__name__}, not a dict")
+
+    def items() -> Iterator[Item]:
+        columns: tuple[str, ...] = ()
+        waiting: list[tuple[int, tuple[object, ...]]] = []
+        size = 0
+        for number, row in enumerate(rows, 1):
+            own = {
+                path[0]
+                for name in (parser.key_field, parser.content_field)
+                for path in field_paths(name, row)
+            }
+            names = tuple(name for name in row if name in own)
+            if waiting and (names != columns or len(waiting) == _ROWS or size > _ROWS * _ROWS):
+                yield Rows(_NAME, columns, waiting, size)
+                waiting, size = [], 0
+            columns = names
+            values = tuple(row[name] for name in names)
+            waiting.append((number, values))
+            size += _OBJECTS + sum(len(one) for one in values if isinstance(one, str))
+        if waiting:
+            yield Rows(_NAME, columns, waiting, size)
+
+    def each(mask: Mask) -> Iterator[dict[str, Any]]:
+        return (row for row, kept in zip(rows, mask.tolist(), strict=True) if kept)
+
+    return _Source(parser, items, lambda mask: [*each(mask)], _dicts, each)
+
+
+def _dicts(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+# files
+
+
+def _of_files(given: list[str], parser: RecordParser) -> _Source:
+    paths = list(expanded(given))
+    reader = _reader(parser)
+    for path in paths:
+        if not os.path.isfile(path):
+            raise InputError(f"{printable_path(path)}: not a file")
+        reader.head(path)
+
+    def items() -> Iterator[Item]:
+        return _reader(parser).items(paths)
+
+    def each(mask: Mask) -> Iterator[dict[str, Any]]:
+        for block, places in _kept_places(items(), mask):
+            yield from records(block, places)
+
+    return _Source(parser, items, lambda mask: [*each(mask)], _dicts, each, paths)
+
+
+def _reader(parser: RecordParser) -> Reader:
+    return Reader(
+        of_sets=parser.of_sets,
+        key_field=parser.key_field,
+        text_field=parser.text_field,
+        set_field=parser.set_field,
+        auto_key=True,
+        metadata=False,
+        fallback="jsonl",
+        whole=True,
+    )
+
+
+def _kept_places(items: Iterable[Item], mask: Mask) -> Iterator[tuple[Block, list[int]]]:
+    """The blocks of all rows, with the places of those that a mask selects."""
+    first = 0
+    for block in items:
+        if isinstance(block, Lines | Rows):
+            yield block, np.flatnonzero(mask[first : first + block.count]).tolist()
+            first += block.count
+
+
+def _save(path: str, paths: Sequence[str], source: _Source, mask: Mask) -> None:
+    reader = _reader(source.parser)
+    own = reader.format_of(paths[0])
+    format = format_of(path)
+    found = [(printable_path(one), reader.head(one)) for one in paths]
+    heads = [(name, head) for name, head in found if head is not None]
+    if heads and len(heads) < len(found) and format not in ("jsonl", "json", "text"):
+        raise UsageError("files of several kinds have no columns in common: save lines of JSON")
+    with temporary_directory(None) as directory:
+        file = PartialFile(path)
+        try:
+            rows = row_file(
+                file.file,
+                own if format == "text" else format,
+                combined(heads) if heads and format not in ("jsonl", "json") else None,
+                of_lines=not heads,
+                spool=lambda: directory / "lines",
+            )
+            for block, places in _kept_places(source.items(), mask):
+                rows.write(block, places)
+            rows.finish()
+            file.file.close()
+            file.take_name()
+        finally:
+            file.discard()

@@ -1,0 +1,186 @@
+"""lshdb.dedup: rows of a program without near duplicates, compared with brute force."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import datasets
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from helpers import text_families
+from oracles import jaccard, word_shingles
+
+import lshdb
+from lshdb.exchange.dedup import Deduplicated
+from lshdb.sources.records import Failure
+
+TEXTS = [*text_families(seed=3, families=10, copies=3, words=40, most_edits=7).values()]
+N = len(TEXTS)
+ROWS: list[dict[str, Any]] = [{"id": f"k{i}", "text": text, "n": i} for i, text in enumerate(TEXTS)]
+
+
+Decided = tuple[list[int], list[tuple[int, int, float]]]
+
+
+def decided(threshold: float, keep: str = "first") -> Decided:
+    """The oracle: what is kept; what is dropped, with the kept one and the similarity."""
+    sets = [set(word_shingles(text, 3)) for text in TEXTS]
+    ranks = {"first": range(N), "last": range(N, 0, -1), "longest": [-len(text) for text in TEXTS]}
+    order = sorted(range(N), key=ranks[keep].__getitem__)
+    kept: list[int] = []
+    dropped = []
+    for number in order:
+        scores = [jaccard(sets[number], sets[other]) for other in kept]
+        if scores and max(scores) >= threshold:
+            dropped.append((number, kept[scores.index(max(scores))], max(scores)))
+        else:
+            kept.append(number)
+    return sorted(kept), sorted(dropped)
+
+
+def ids(rows: Any) -> list[int]:
+    """The column n, whatever the rows are."""
+    if isinstance(rows, list):
+        return [row["n"] for row in rows]
+    return [int(str(one)) for one in rows["n"]]
+
+
+GIVEN: dict[str, tuple[Callable[[], Any], Any]] = {
+    "dicts": (lambda: ROWS, list),
+    "an iterator": (lambda: iter(ROWS), list),
+    "arrow": (lambda: pa.Table.from_pylist(ROWS), pa.Table),
+    "batches": (lambda: pa.Table.from_pylist(ROWS).to_reader(max_chunksize=7), pa.Table),
+    "pandas": (lambda: pd.DataFrame(ROWS, index=[f"i{i}" for i in range(N)]), pd.DataFrame),
+    "polars": (lambda: pl.DataFrame(ROWS), pl.DataFrame),
+    "lazy": (lambda: pl.DataFrame(ROWS).lazy(), pl.DataFrame),
+    "datasets": (lambda: datasets.Dataset.from_list(ROWS), datasets.Dataset),
+    "duckdb": (lambda: duckdb.from_arrow(pa.Table.from_pylist(ROWS)), pa.Table),
+}
+
+
+@pytest.mark.parametrize("kind", GIVEN)
+@pytest.mark.parametrize("keep", ["first", "longest", "last"])
+def test_rows_come_back_as_they_were_given(kind: str, keep: Any) -> None:
+    make, expected = GIVEN[kind]
+    result = lshdb.dedup(make(), keep=keep, recall=0.9999, workers=0)
+    kept, gone = decided(0.8, keep)
+    assert isinstance(result.kept, expected)
+    assert ids(result.kept) == kept
+    assert np.flatnonzero(result.mask).tolist() == kept
+    assert (result.kept_count, result.dropped_count, result.failed) == (len(kept), len(gone), 0)
+    dropped = list(result.iter_dropped())
+    assert [(one.row, one.similarity) for one in dropped] == [(i, score) for i, _, score in gone]
+    assert [(one.key, one.kept) for one in dropped] == [(f"k{i}", f"k{j}") for i, j, _ in gone]
+    assert isinstance(result.dropped, expected)
+    assert len(result.dropped) == len(gone) > 5
+    names = ["row", "key", "kept", "similarity", "exact", "identical"]
+    assert columns_of(result.dropped) == names
+    assert [row["text"] for row in result.iter_kept()] == [TEXTS[i] for i in kept]
+
+
+def columns_of(table: Any) -> list[str]:
+    if isinstance(table, list):
+        return list(table[0])
+    return list(table.column_names if hasattr(table, "column_names") else table.columns)
+
+
+def test_frames_keep_their_types_and_index() -> None:
+    frame = pd.DataFrame(ROWS, index=[f"i{i}" for i in range(N)]).assign(
+        mixed=[1, "x"] * (N // 2), cat=pd.Categorical(["a", "b"] * (N // 2))
+    )
+    frame[5] = 1.5
+    kept, _ = decided(0.8)
+    pd.testing.assert_frame_equal(lshdb.dedup(frame, recall=0.9999).kept, frame.iloc[kept])
+    table = pl.DataFrame(ROWS).with_columns(pl.col("n").cast(pl.Int8), o=pl.lit(None, pl.Object))
+    assert lshdb.dedup(table.drop("o"), recall=0.9999).kept.equals(table.drop("o")[kept])
+
+
+def test_a_higher_threshold_is_decided_from_the_beginning() -> None:
+    """A row that is kept at the lower one may be like a row that comes back at the higher one."""
+    first = lshdb.dedup(ROWS, threshold=0.5, recall=0.9999)
+    assert ids(first.kept) == decided(0.5)[0]
+    for threshold in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
+        result = first.rethreshold(threshold)
+        kept, gone = decided(threshold)
+        assert ids(result.kept) == kept
+        assert [(one.row, one.similarity) for one in result.iter_dropped()] == [
+            (number, score) for number, _, score in gone
+        ]
+        assert result.threshold == threshold
+    with pytest.raises(lshdb.UsageError, match=r"below 0\.5"):
+        first.rethreshold(0.4)
+    assert isinstance(first, Deduplicated)
+
+
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_files_are_read_again_for_what_is_kept(tmp_path: Path, keep: Any) -> None:
+    pq.write_table(pa.Table.from_pylist(ROWS[:20]), tmp_path / "a.parquet", row_group_size=3)
+    pq.write_table(pa.Table.from_pylist(ROWS[20:]), tmp_path / "b.parquet")
+    result = lshdb.dedup(str(tmp_path / "*.parquet"), keep=keep, recall=0.9999)
+    kept, gone = decided(0.8, keep)
+    assert ids(result.kept) == kept
+    assert [row["n"] for row in result.iter_kept()] == kept
+    files = [("a" if i < 20 else "b", i + 1 if i < 20 else i - 19) for i, _, _ in gone]
+    assert [(Path(one["file"]).stem, one["line"]) for one in result.dropped] == files
+    result.save(tmp_path / "out.parquet")
+    saved = pq.read_table(tmp_path / "out.parquet")
+    assert saved.to_pylist() == [ROWS[i] for i in kept]
+    result.save(tmp_path / "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [ROWS[i] for i in kept]
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    of_lines = lshdb.dedup([tmp_path / "c.jsonl"], keep=keep, recall=0.9999)
+    of_lines.save(tmp_path / "lines.csv")
+    assert pl.read_csv(tmp_path / "lines.csv")["n"].to_list() == kept
+    assert len([*tmp_path.iterdir()]) == 6
+
+
+def test_sets_nested_texts_and_rows_that_differ() -> None:
+    sets = [{"set": [*range(10)]}, {"set": [*range(1, 11)]}, {"set": [*range(40, 50)]}]
+    by_sets = lshdb.dedup(sets, shingle="set", threshold=0.5)
+    assert by_sets.kept == [sets[0], sets[2]]
+    assert [(one.key, one.kept) for one in by_sets.iter_dropped()] == [("row:2", "row:1")]
+    rows: list[dict[str, Any]] = [
+        {"title": "The fox", "meta": {"body": "and the grapes"}, "more": object()},
+        {"id": 7, "meta": {"body": "the fox and the grapes"}},
+        {"id": None, "title": None, "meta": {"body": "the ant and the dove"}},
+        {"id": 9, "title": 5},
+        {"id": 10},
+    ]
+    failures: list[Failure] = []
+    result = lshdb.dedup(rows, text="title,meta.body", on_failure=failures.append)
+    assert result.kept == [rows[0], rows[2]]
+    assert (result.kept[0], result.failed) == (rows[0], 2)
+    assert [one.where for one in failures] == ["row:4", "row:5"]
+
+
+def test_what_has_no_rows_is_refused(tmp_path: Path) -> None:
+    for wrong in (5, b"x", {"id": 1}, None, object()):
+        with pytest.raises(lshdb.UsageError, match="has no rows: give a table"):
+            lshdb.dedup(wrong)
+    with pytest.raises(lshdb.UsageError, match="row 2 is a int, not a dict"):
+        lshdb.dedup([{"text": "a"}, 5])
+    with pytest.raises(lshdb.InputError, match=r"no column 'body' .* it has 'id', 'text'"):
+        lshdb.dedup(pa.table({"id": [1], "text": ["a"]}), text="body")
+    with pytest.raises(lshdb.InputError, match=r"no field 'body'.*the columns are id, text"):
+        lshdb.dedup(pd.DataFrame({"id": [1], "text": ["a"]}), text="body")
+    with pytest.raises(lshdb.InputError, match="not a file"):
+        lshdb.dedup(str(tmp_path / "none.jsonl"))
+    with pytest.raises(lshdb.UsageError, match="keep 'best'"):
+        lshdb.dedup(ROWS, keep="best")  # type: ignore[arg-type]
+    with pytest.raises(lshdb.UsageError, match="threshold"):
+        lshdb.dedup(ROWS, threshold=2)
+    with pytest.raises(lshdb.UsageError, match="save is for rows of files"):
+        lshdb.dedup(ROWS).save(tmp_path / "x.jsonl")
+    empty = lshdb.dedup([])
+    assert (empty.kept, empty.dropped, list(empty.iter_kept())) == ([], [], [])
+    nothing = lshdb.dedup(pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "x": pl.Int8}))
+    assert nothing.kept.schema == {"id": pl.Int64, "text": pl.String, "x": pl.Int8}
