@@ -106,6 +106,7 @@ def moment(store: Store, query: Query) -> Iterator[tuple[StoreReader, Keep | Non
 
     The caller may write to the file while he takes the answers.
     """
+    store.check_open()
     if query.where is None:
         with store.beside() as reader:
             yield reader, None

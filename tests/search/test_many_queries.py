@@ -176,6 +176,18 @@ def test_the_file_may_be_written_to_between_answers(path: Path) -> None:
         connection.close()
 
 
+def test_a_database_that_is_closed_meanwhile_answers_no_further_batch(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "BATCH", 1)
+    monkeypatch.setattr(batches, "_PART_BYTES", 1)
+    with lshdb.open(path) as db:
+        found = db.query_many([(f"q{i}", "the fox and the grapes") for i in range(4)], workers=0)
+        next(found)
+    with pytest.raises(lshdb.UsageError, match="is closed"):
+        list(found)
+
+
 def test_a_bad_document_ends_the_stream_behind_the_batches_before_it(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
