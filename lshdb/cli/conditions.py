@@ -30,8 +30,7 @@ Values: TypeAlias = Annotated[
         "--parameter",
         "-p",
         metavar="[NAME=]VALUE",
-        help="A value for a ? in the SQL, in order, or NAME=VALUE for :NAME. What looks like a "
-        "number is one, and null is NULL; VALUE:text is a text.",
+        help="Value of a ? or of :NAME in the SQL.",
     ),
 ]
 
@@ -42,9 +41,7 @@ class Condition:
 
     where: Annotated[
         str | None,
-        typer.Option(
-            metavar="SQL", help="Only documents that match this expression of their columns."
-        ),
+        typer.Option(metavar="SQL", help="Only documents that match this expression."),
     ] = None
     parameter: Values = None
 

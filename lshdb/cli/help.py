@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from inspect import cleandoc
 from typing import Any, Final
 
@@ -30,13 +31,8 @@ _HEADINGS: Final = {
         "auto_key",
         "encoding",
         "strict",
-        "exclude",
-        "include",
-        "hidden",
-        "no_ignore",
-        "max_filesize",
-        "root",
     ),
+    "Files": ("exclude", "include", "hidden", "no_ignore", "max_filesize", "root"),
     "Matching": ("estimate", "exhaustive", "containment", "where", "parameter"),
     "Output": ("as_json", "as_csv", "output", "heading", "quiet"),
     "Index": (
@@ -53,9 +49,12 @@ _HEADINGS: Final = {
     "Advanced": ("timeout", "workers", "conf"),
 }
 """Options by name; all others are those that most people use, and come first."""
+_EXPLAINED: Final = {"Files": ("add", "sync"), "Index": ("init", "reindex", "tune")}
+"""The commands that explain the options of a heading; other pages only name them."""
 
 
 _EXAMPLE: Final = "Example: "
+_BOUNDS: Final = re.compile(r" *\[x>=\d+\]|; x>=\d+(?=\])")
 
 
 class Page(TyperCommand):
@@ -83,11 +82,22 @@ class Page(TyperCommand):
                 parameter.metavar = "N" if parameter.type.name.startswith("int") else "NUMBER"
             record = parameter.get_help_record(ctx)
             if record is not None:
-                sections[_heading(parameter)].append(record)
+                option, text = record
+                # Nobody gives less than one of something; the error says so if they do.
+                text = _BOUNDS.sub("", text)
+                sections[_heading(parameter)].append((option, text))
+        if self.name in _EXPLAINED["Files"]:
+            sections["Input"] += sections.pop("Files")
         for heading, rows in sections.items():
-            if rows:
-                with formatter.section(heading):
+            if not rows:
+                continue
+            explained = _EXPLAINED.get(heading)
+            with formatter.section(heading):
+                if explained is None or self.name in explained:
                     formatter.write_dl(rows)
+                else:
+                    names = ", ".join(option.partition(" ")[0] for option, _ in rows)
+                    formatter.write_text(f"{names}: see lshdb {explained[0]} --help")
 
 
 def _heading(parameter: Any) -> str:

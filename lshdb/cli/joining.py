@@ -43,7 +43,7 @@ def pairs(
     threshold: Threshold = None,
     top: Annotated[
         int | None,
-        typer.Option(min=1, help="Maximum number of pairs, the most similar first."),
+        typer.Option(min=1, help="Maximum number of pairs, best first."),
     ] = None,
     key: StoredKey = None,
     condition: Condition = ANY,
@@ -91,15 +91,11 @@ def clusters(
     threshold: Threshold = None,
     keep: Keep = "first",
     star: Star = False,
-    min_size: Annotated[
-        int | None, typer.Option(min=1, help="Only clusters of as many documents.")
-    ] = None,
-    max_size: Annotated[
-        int | None, typer.Option(min=2, help="Only clusters of no more documents.")
-    ] = None,
+    min_size: Annotated[int | None, typer.Option(min=1, help="Minimum number of members.")] = None,
+    max_size: Annotated[int | None, typer.Option(min=2, help="Maximum number of members.")] = None,
     top: Annotated[
         int | None,
-        typer.Option(min=1, help="Maximum number of clusters, the most similar first."),
+        typer.Option(min=1, help="Maximum number of clusters, best first."),
     ] = None,
     key: StoredKey = None,
     condition: Condition = ANY,
@@ -107,29 +103,21 @@ def clusters(
     everything: Everything = False,
     drop_list: Annotated[
         bool,
-        typer.Option("--drop-list", help="Print only the keys of what can go, one a line."),
+        typer.Option("--drop-list", help="Print only the keys of what can go."),
     ] = False,
     null: Annotated[
         bool,
-        typer.Option("--null", "-0", help="In --drop-list, end keys with NUL bytes."),
+        typer.Option("--null", "-0", help="End keys of --drop-list with NUL bytes."),
     ] = False,
     fields: Shown = None,
     form: Form = TEXT,
 ) -> None:
     """Group similar documents, and say which one of each group to keep.
 
-    A cluster is all documents that similar pairs connect, so that two of its members need not be
-    similar themselves: those less similar to the kept one than the threshold are marked "below".
-    With --star there are none: documents in the order of --keep each take those that are similar
-    to them and not yet taken.
-
-    A member is a line: the number of its cluster, its similarity to the kept one, whether that is
-    exact or an estimate, or the documents identical, what it is (keep, member or below), its key.
-    What was decided of a member comes in place of that: keep, drop, or different if it was marked
-    so from the kept one; see lshdb decide.
-
-    --drop-list names the members that are similar to the kept one, not those "below", and what was
-    decided to be dropped.
+    A cluster is all documents that similar pairs connect. Members that are less similar to the kept
+    one than the threshold are marked "below"; with --star there are none. A line has the number of
+    the cluster, the similarity to the kept one, the role (keep, member or below, or what was
+    decided), and the key.
 
     Example: lshdb clusters --star --drop-list -0 | lshdb remove --from - -0
     """

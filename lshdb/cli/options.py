@@ -118,7 +118,7 @@ def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
 
 Estimate: TypeAlias = Annotated[
     bool,
-    typer.Option("--estimate", help="Faster: estimate from signatures, without contents."),
+    typer.Option("--estimate", help="Faster: estimate from signatures."),
 ]
 Strict: TypeAlias = Annotated[
     bool, typer.Option("--strict", help="Refuse bad bytes instead of replacing them.")
@@ -133,9 +133,7 @@ Encoding: TypeAlias = Annotated[
 Threshold: TypeAlias = Annotated[
     float | None, typer.Option(help="Minimum similarity. [default: the database's]")
 ]
-Keep: TypeAlias = Annotated[
-    str, typer.Option(metavar="first|longest|last", help="Which member of a cluster to keep.")
-]
+Keep: TypeAlias = Annotated[str, typer.Option(metavar="first|longest|last", help="Member to keep.")]
 Star: TypeAlias = Annotated[
     bool, typer.Option("--star", help="Make every member similar to the kept one itself.")
 ]
@@ -183,13 +181,9 @@ class Fields:
     )
     text_field: Annotated[
         str,
-        typer.Option(
-            metavar="NAME", help="Field or column of the text; a,b joins two, a.b is b in a."
-        ),
+        typer.Option(metavar="NAME", help="Of the text; also a,b or a.b."),
     ] = "text"
-    set_field: Annotated[str, typer.Option(metavar="NAME", help="Field or column of the set.")] = (
-        "set"
-    )
+    set_field: Annotated[str, typer.Option(metavar="NAME", help="Of the set.")] = "set"
 
 
 FIELDS: Final = Fields()

@@ -32,18 +32,12 @@ def sync(
 ) -> None:
     """Bring the database in line with directories: add, update and remove documents.
 
-    Text files that are new are added, those that changed are updated, and documents whose files
-    are gone are removed. A file that was moved keeps its document, which gets the new key. A file
-    with the size and time that it had is not read again. What patterns exclude counts as gone.
+    Text files that are new are added, changed ones are updated, and documents whose files are gone
+    are removed. A moved file keeps its document, with the new key. A file with the size and time
+    that it had is not read again. What patterns exclude counts as gone. Only documents that were
+    read from text files below the directories are touched.
 
-    Only documents that were read from text files below the directories are touched, by sync or by
-    add. Rows of tables are left to add, and what add read before this version is removed only
-    after a first sync has found its file.
-
-    Keys are those of add: paths from the current directory or --root DIR, so run it there again.
-
-    With --dry-run each change is a line: what happens (add, update, move or remove), the key, and
-    the key before a move. Else --json, --csv and --output give the counts.
+    Keys are those of add: run it in the same directory, or with the same --root.
 
     Example: lshdb sync -d notes.db notes/ --dry-run
 
