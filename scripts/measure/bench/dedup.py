@@ -1,17 +1,21 @@
-"""dedup: `lshdb dedup`, 10% near duplicates, and of large buckets. Ten minutes for a million."""
+"""dedup: `lshdb dedup` of JSON lines, Parquet and CSV, and of large buckets. Half an hour."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from measure.bench.hot import WORDS
+from measure.bench.inputs import write_csv, write_jsonl, write_parquet
 from measure.common.commands import lshdb
 from measure.harness import corpora
-from measure.harness.corpora import Corpus
+from measure.harness.corpora import Corpus, flush
 from measure.harness.figures import PEAK, RATE, SECONDS, Values
 from measure.harness.lab import Job, Lab, taken
 
+_GROUP: Final = 10_000
+"""Documents in a row group of Parquet."""
 _SHARE: Final = 0.85
 """The part of a document's words that is the header."""
 
@@ -23,6 +27,7 @@ def run(lab: Lab) -> None:
     lab.measure([Job(case, corpus.documents, partial(_dedup, lab, corpus))])
     lab.aim(case, RATE, 12_000)
     lab.aim(case, PEAK, 1000)
+    _formats(lab, case, corpus)
     most = lab.count(100_000, quick=5_000)
     for some in (most // 2, most):
         hot = corpora.write_hot_halves(lab.fresh(".jsonl"), some, WORDS, _SHARE)
@@ -32,9 +37,35 @@ def run(lab: Lab) -> None:
     lab.aim(_hot_case(most), PEAK, 1000)
 
 
-def _dedup(lab: Lab, corpus: Corpus) -> Values:
-    output = lab.fresh(".jsonl")
-    values = taken(lshdb("dedup", corpus.path, "-o", output, "--shingle", lab.shingle))
+def _formats(lab: Lab, case: str, corpus: Corpus) -> None:
+    """Tables in and out, of the same format; each document has a second text."""
+    files = {
+        "JSON lines": write_jsonl(lab.fresh(".jsonl"), corpus),
+        "Parquet": write_parquet(lab.fresh(".parquet"), corpus, _GROUP),
+        "CSV": write_csv(lab.fresh(".csv"), corpus),
+    }
+    jobs = []
+    for format, path in files.items():
+        flush(path)
+        of_format = replace(corpus, path=path)
+        name = f"{case} and a title, {format}"
+        jobs.append(Job(name, corpus.documents, partial(_dedup, lab, of_format)))
+        if format != "JSON lines":
+            lab.aim(name, RATE, 0.7, over_case=f"{case} and a title, JSON lines")
+        lab.aim(name, PEAK, 500)
+    longest = f"{case} and a title, Parquet, --keep longest"
+    of_parquet = replace(corpus, path=files["Parquet"])
+    more = ("--keep", "longest")
+    jobs.append(Job(longest, corpus.documents, partial(_dedup, lab, of_parquet, more)))
+    lab.aim(longest, PEAK, 500)
+    lab.measure(jobs)
+    for path in files.values():
+        path.unlink()
+
+
+def _dedup(lab: Lab, corpus: Corpus, more: tuple[str, ...] = ()) -> Values:
+    output = lab.fresh(corpus.path.suffix)
+    values = taken(lshdb("dedup", corpus.path, "-o", output, "--shingle", lab.shingle, *more))
     output.unlink()
     return {RATE: corpus.documents / values[SECONDS], **values}
 

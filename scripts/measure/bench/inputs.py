@@ -31,11 +31,11 @@ def run(lab: Lab) -> None:
     """Parquet should be as fast as JSON lines, but for the noise of a run."""
     corpus = lab.corpus(lab.count(1_000_000, quick=20_000), size=1000)
     files = {
-        "JSON lines": _jsonl(lab.fresh(".jsonl"), corpus),
-        "gzipped JSON lines": _jsonl(lab.fresh(".jsonl.gz"), corpus),
-        "CSV": _csv(lab.fresh(".csv"), corpus),
-        "Parquet": _parquet(lab.fresh(".parquet"), corpus, _AT_ONCE),
-        "Parquet, one row group": _parquet(lab.fresh(".parquet"), corpus, corpus.documents),
+        "JSON lines": write_jsonl(lab.fresh(".jsonl"), corpus),
+        "gzipped JSON lines": write_jsonl(lab.fresh(".jsonl.gz"), corpus),
+        "CSV": write_csv(lab.fresh(".csv"), corpus),
+        "Parquet": write_parquet(lab.fresh(".parquet"), corpus, _AT_ONCE),
+        "Parquet, one row group": write_parquet(lab.fresh(".parquet"), corpus, corpus.documents),
     }
     described = f"{lab.shingle}, {corpus.what} and a title"
     jobs: list[Job] = []
@@ -63,7 +63,8 @@ def _rows(corpus: Corpus) -> Iterator[dict[str, Any]]:
             yield {"id": row["id"], "text": row["text"], "title": row["text"][:_TITLE]}
 
 
-def _jsonl(path: Path, corpus: Corpus) -> Path:
+def write_jsonl(path: Path, corpus: Corpus) -> Path:
+    """The documents as JSON lines, each with its second text."""
     zipped = path.suffix == ".gz"
     with gzip.open(path, "wt", 1, "utf-8") if zipped else path.open("w", encoding="utf-8") as file:
         for row in _rows(corpus):
@@ -71,7 +72,8 @@ def _jsonl(path: Path, corpus: Corpus) -> Path:
     return path
 
 
-def _csv(path: Path, corpus: Corpus) -> Path:
+def write_csv(path: Path, corpus: Corpus) -> Path:
+    """The documents as CSV."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, ("id", "text", "title"))
         writer.writeheader()
@@ -79,7 +81,7 @@ def _csv(path: Path, corpus: Corpus) -> Path:
     return path
 
 
-def _parquet(path: Path, corpus: Corpus, group: int) -> Path:
+def write_parquet(path: Path, corpus: Corpus, group: int) -> Path:
     """The documents, `group` in a row group."""
     schema = pa.schema([(name, pa.string()) for name in ("id", "text", "title")])
     rows, tables = _rows(corpus), []
