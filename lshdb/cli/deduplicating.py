@@ -237,8 +237,8 @@ def dedup(
         given["seed"] = made.seed  # a random one is chosen once
         reader = Reader(
             of_sets=made.shingling.of_sets,
-            format=format,  # type: ignore[arg-type]  # checked
-            fallback="text" if of_files else "jsonl",
+            format="text" if of_files else format,  # type: ignore[arg-type]  # checked
+            fallback="jsonl",
             stdin=sys.stdin.buffer if sys.stdin else None,
             strict=strict,
             encoding=encoding,
