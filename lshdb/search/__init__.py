@@ -16,6 +16,6 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     decisions   what reviewers decided of documents, and which pairs they marked different
     limits      what is not compared in large buckets and texts: numbers, reasons, messages
 
-Doors: buckets, compare, decisions, differences, limits, many, pairs, passage_pairs, passages,
-query, similarity.
+Doors: buckets, compare, decisions, differences, limits, many, pairs, passage_pairs, passage_texts,
+passages, query, similarity.
 """

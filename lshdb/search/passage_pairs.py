@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from lshdb.errors import UsageError
-from lshdb.model import PassagePair
+from lshdb.model import PassagePair, Settings
 from lshdb.search.candidates import SharedBuckets
 from lshdb.search.limits import COMMON, COMPARED_UNITS
 from lshdb.search.passage_texts import (
@@ -21,14 +21,12 @@ from lshdb.search.passage_texts import (
     bridged,
     common_windows,
     covered,
-    is_in,
     least_of,
     passages_at,
     run_of,
     turned,
-    units_in,
     window_hashes,
-    windows_with,
+    windows_that_count,
 )
 from lshdb.search.similarity import batches_of_text, fitting
 from lshdb.shingling.hashing import Hashes, Offsets
@@ -62,8 +60,8 @@ def check_limits(top: int | None, gap: int, common: int) -> None:
 
 
 @dataclass(slots=True)
-class _Stored:
-    """A stored document as a text of pairs.
+class PairText:
+    """A document as a text of pairs.
 
     Attributes:
         key: its key.
@@ -78,6 +76,12 @@ class _Stored:
     windows: Hashes
     counts: Mask
     located: Located | None = None
+
+    def place(self, settings: Settings) -> Located:
+        """Where its units are; that is kept."""
+        if self.located is None:
+            self.located = Located.of(self.text, settings)
+        return self.located
 
 
 def passage_pairs(store: Store, query: PairsQuery) -> Iterator[PassagePair]:
@@ -115,7 +119,7 @@ def _pairs(reader: StoreReader, query: PairsQuery) -> Iterator[PassagePair]:
                 for place, found in compared.runs_in([its.windows for its in others]):
                     runs = [each for each in found if each.length + run - 1 >= least]
                     if runs:
-                        yield texts.pair(own, others[place], runs, query.gap)
+                        yield pair_of(own, others[place], runs, query.gap, reader.settings)
 
 
 class _Texts:
@@ -131,10 +135,10 @@ class _Texts:
         self._reader = reader
         self._doc_ids = doc_ids
         self._left_out = left_out
-        self._texts: dict[int, _Stored] = {}
+        self._texts: dict[int, PairText] = {}
         self._held = 0
 
-    def __getitem__(self, number: int) -> _Stored:
+    def __getitem__(self, number: int) -> PairText:
         return self._texts[number]
 
     def read(self, numbers: Offsets) -> None:
@@ -153,26 +157,21 @@ class _Texts:
             bounds = pairwise(offsets.tolist())
             for text, (first, last), (number, key) in zip(batch, bounds, waiting, strict=False):
                 windows = hashes[first:last].copy()  # the others may go before it
-                units = np.zeros(len(windows) + run - 1, dtype=np.bool_)
-                for some in self._left_out:
-                    if len(some):
-                        units |= units_in(is_in(windows, some), run)
-                self._texts[number] = _Stored(key, text, windows, ~windows_with(units, run))
+                counts = windows_that_count(windows, self._left_out, run)
+                self._texts[number] = PairText(key, text, windows, counts)
 
-    def pair(self, own: _Stored, other: _Stored, runs: list[Run], gap: int) -> PassagePair:
-        """Two documents that share runs of windows."""
-        run = self._reader.settings.passages
-        words = covered(runs, run)
-        return PassagePair(
-            own.key,
-            other.key,
-            words,
-            words / (len(own.windows) + run - 1),
-            covered(turned(runs), run) / (len(other.windows) + run - 1),
-            passages_at(self._located(own), self._located(other), bridged(runs, run, gap)),
-        )
 
-    def _located(self, one: _Stored) -> Located:
-        if one.located is None:
-            one.located = Located.of(one.text, self._reader.settings)
-        return one.located
+def pair_of(
+    own: PairText, other: PairText, runs: list[Run], gap: int, settings: Settings
+) -> PassagePair:
+    """Two documents that share runs of windows."""
+    run = settings.passages
+    words = covered(runs, run)
+    return PassagePair(
+        own.key,
+        other.key,
+        words,
+        words / (len(own.windows) + run - 1),
+        covered(turned(runs), run) / (len(other.windows) + run - 1),
+        passages_at(own.place(settings), other.place(settings), bridged(runs, run, gap)),
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -95,15 +96,36 @@ def common_windows(reader: StoreReader, hot: Offsets) -> Hashes:
     """
     if not len(hot):
         return np.empty(0, dtype=np.uint64)
-    settings = reader.settings
     _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
-    found: list[Hashes] = []
-    for batch in batches_of_text(reader.contents(np.unique(doc_ids))):
-        for text in batch:
-            windows, values = _windows(text, settings)
-            found.append(np.unique(windows[is_in(values, hot)]))
-    windows, counts = np.unique(np.concatenate(found), return_counts=True)
+    texts = chain.from_iterable(batches_of_text(reader.contents(np.unique(doc_ids))))
+    return agreed([windows_around(text, hot, reader.settings) for text in texts])
+
+
+def windows_around(text: str, values: Offsets, settings: Settings) -> Hashes:
+    """The windows of a text whose fingerprints are among sorted ones, int64[n], each once."""
+    windows, own = _windows(text, settings)
+    return np.unique(windows[is_in(own, values)])
+
+
+def agreed(samples: Sequence[Hashes]) -> Hashes:
+    """The windows that are common, sorted: those that enough of the samples have."""
+    windows, counts = np.unique(np.concatenate(samples), return_counts=True)
     return windows[counts >= COMMON_AGREEING]
+
+
+def windows_that_count(windows: Hashes, left_out: Iterable[Hashes], run: int) -> Mask:
+    """Which windows have no unit of a window that is left out, bool[n].
+
+    Args:
+        windows: uint64[n], of a text.
+        left_out: sorted windows that do not count.
+        run: units of a window.
+    """
+    units = np.zeros(len(windows) + run - 1, dtype=np.bool_)
+    for some in left_out:
+        if len(some):
+            units |= units_in(is_in(windows, some), run)
+    return ~windows_with(units, run)
 
 
 class Compared:

@@ -9,6 +9,8 @@ the very functions that fill an lshdb file. Executors need this package as the d
     pairs(df, settings)          a, b, similarity, exact, estimate
     clusters(pairs)              key, keep
     dedup(df, settings)          what is kept, what is dropped
+    fingerprints(df, settings)   key, fingerprint, position
+    passage_pairs(df, settings)  a, b, words, a_coverage, b_coverage, passages
     write_databases, read_database, read_bands      to lshdb files and back
 
 Limits: key order stands for the order of addition, for rows of a DataFrame have none. Spark
@@ -17,6 +19,7 @@ Connect has no accumulators, so these need a classic session.
     sketching    signatures and bands; documents checks the columns
     candidates   candidate pairs, with a limit on one bucket
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
+    passages     fingerprints, and pairs of documents that share a passage
     reference    what is similar to a document of a collection that is only read
     files        to lshdb files and back; session starts Spark; counts what is left out
 
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from lshdb.spark.deduplicating import Deduplicated, dedup
     from lshdb.spark.documents import make_settings
     from lshdb.spark.files import Shard, read_bands, read_database, write_databases
+    from lshdb.spark.passages import fingerprints, passage_pairs
     from lshdb.spark.sketching import bands, signatures
     from lshdb.spark.verifying import pairs
 
@@ -45,8 +49,10 @@ _MODULES = {
     "candidate_pairs": "candidates",
     "clusters": "clustering",
     "dedup": "deduplicating",
+    "fingerprints": "passages",
     "make_settings": "documents",
     "pairs": "verifying",
+    "passage_pairs": "passages",
     "read_bands": "files",
     "read_database": "files",
     "signatures": "sketching",
@@ -62,8 +68,10 @@ __all__ = [
     "candidate_pairs",
     "clusters",
     "dedup",
+    "fingerprints",
     "make_settings",
     "pairs",
+    "passage_pairs",
     "read_bands",
     "read_database",
     "signatures",

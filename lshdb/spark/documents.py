@@ -52,6 +52,7 @@ def make_settings(
     seed: int | None = None,
     content: bool | None = None,
     purpose: str | None = None,
+    passages: int | None = None,
 ) -> Settings:
     """Settings as `lshdb.open` makes them for a new file, with the same defaults.
 
@@ -76,6 +77,7 @@ def make_settings(
         seed=seed,
         content=content,
         purpose=purpose,
+        passages=passages,
     )
     return resolve(request)
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from datetime import UTC, datetime
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -475,3 +476,45 @@ def test_without_pyspark_the_command_says_what_to_install(tmp_path: Path) -> Non
 
 def test_spark_runs_the_interpreter_of_the_tests(spark: SparkSession) -> None:
     assert spark.sparkContext.pythonExec == sys.executable
+
+
+# copied passages
+
+
+def test_passages_are_those_of_a_file(spark: SparkSession, tmp_path: Path) -> None:
+    """Under a header that all have, with a base text, over the ends of batches."""
+    rng = random.Random(5)
+    header, task = (" ".join(f"{name}{n}" for n in range(14)) for name in ("header", "task"))
+    pool = [f"w{rng.randrange(60)}" for _ in range(300)]
+    texts = {}
+    for number in range(120):
+        first, length = rng.randrange(280), rng.randrange(4, 20)
+        own = [f"own{number}x{n}" for n in range(10)]
+        head = header if number % 3 else "İstanbul ﬁne\n"
+        texts[f"k{number:03}"] = " ".join([head, *own, *pool[first : first + length], task, "end."])
+    df = frame(spark, [*texts.items(), ("none", None)], "id string, text string")
+    with lshdb.open(tmp_path / "lsh.db", passages=6) as db:
+        db.add_many(texts.items())
+        settings = db.settings
+        stored = db.sql(
+            "SELECT key, fingerprint, position FROM fingerprints JOIN documents USING (doc_id)"
+        )
+        assert rows(lshdb.spark.fingerprints(df, settings)) == sorted(map(tuple, stored))
+        questions: tuple[dict[str, Any], ...] = (
+            {"common": 20, "base": [task]},
+            {"common": 20, "gap": 3, "least": 8},
+            {"common": 119},
+        )
+        for asked in questions:
+            expected = {(pair.a, pair.b): pair for pair in db.passage_pairs(**asked)}
+            assert expected
+            found = lshdb.spark.passage_pairs(df, settings, **asked).collect()
+            assert {(row.a, row.b) for row in found} == set(expected)
+            assert len(found) == len(expected)
+            for row in found:
+                pair = expected[row.a, row.b]
+                assert tuple(row)[2:5] == (pair.words, pair.a_coverage, pair.b_coverage)
+                assert [tuple(one) for one in row.passages] == [astuple(p) for p in pair.passages]
+    assert lshdb.spark.make_settings(passages=6) == settings
+    with pytest.raises(lshdb.UsageError, match="no index of passages"):
+        lshdb.spark.passage_pairs(df, lshdb.spark.make_settings())

@@ -1,0 +1,235 @@
+"""Copied passages on Spark: fingerprints, and all pairs of documents that share a passage.
+
+The fingerprints of a document are those that a file has. Documents that share one are paired by a
+window, as for buckets; a fingerprint that too many have leads to no pair, so that a header costs no
+more than other text. Of each such fingerprint the first documents are read, to see which runs
+around it are common. Then the contents of pairs are compared, by the functions of a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, fields
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812
+
+from lshdb.model import CopiedPassage, PassagePair, Settings
+from lshdb.search.limits import COMMON, COMMON_SAMPLE
+from lshdb.search.passage_pairs import PairsQuery, PairText, pair_of
+from lshdb.search.passage_texts import (
+    Compared,
+    agreed,
+    base_windows,
+    least_of,
+    run_of,
+    window_hashes,
+    windows_around,
+    windows_that_count,
+)
+from lshdb.shingling.hashing import Hashes, Offsets
+from lshdb.shingling.winnowing import fingerprints as winnowed
+from lshdb.spark.counts import Counts
+from lshdb.spark.documents import KEY, Columns, documents
+from lshdb.spark.sketching import Batches, usable
+
+_PLACES: Final = [field.name for field in fields(CopiedPassage)][:-2]
+"""All but the similarity and the text: whole numbers."""
+_PASSAGE: Final = pa.struct(
+    [*((name, pa.int64()) for name in _PLACES), ("similarity", pa.float64()), ("text", pa.string())]
+)
+_SCHEMA: Final = (
+    "a string, b string, words long, a_coverage double, b_coverage double, passages array<struct<"
+    + ", ".join(f"{name}: long" for name in _PLACES)
+    + ", similarity: double, text: string>>"
+)
+
+
+def fingerprints(
+    df: DataFrame,
+    settings: Settings,
+    *,
+    key: str = KEY,
+    text: str | None = None,
+    counts: Counts | None = None,
+) -> DataFrame:
+    """The fingerprints of texts, as the file of these settings would have them.
+
+    Args:
+        df: a row a document.
+        settings: with passages; see `make_settings`.
+        key: the column of keys, as for `signatures`.
+        text: the column of texts.
+        counts: what is left out is added to these.
+
+    Returns:
+        key string, fingerprint long, position long: the unit at which it begins.
+
+    Raises:
+        UsageError: settings without passages, or a column that is not there.
+    """
+    run_of(settings)
+    docs = documents(df, settings, Columns(key, text))
+    return docs.mapInArrow(_winnowing_task(settings, counts), _FINGERPRINTS)
+
+
+_FINGERPRINTS: Final = "key string, fingerprint long, position long"
+
+
+def passage_pairs(
+    df: DataFrame,
+    settings: Settings,
+    *,
+    key: str = KEY,
+    text: str | None = None,
+    least: int | None = None,
+    gap: int = 0,
+    common: int = COMMON,
+    base: Sequence[str] = (),
+    counts: Counts | None = None,
+) -> DataFrame:
+    """All pairs of documents that share a passage, those of `Database.passage_pairs`.
+
+    Args:
+        df: a row a document.
+        settings: with passages; see `make_settings`.
+        key: the column of keys, which must be distinct.
+        text: the column of texts.
+        least: words of the shortest passage; None for what the settings say.
+        gap: words that may stand between passages that are joined.
+        common: a run in more documents does not count.
+        base: texts that do not count.
+        counts: what is left out is added to these.
+
+    Returns:
+        a string, b string, words long, a_coverage double, b_coverage double, passages array of
+        structs, as `PassagePair` and `CopiedPassage` have them; a is before b in the order of
+        their UTF-8 bytes.
+
+    Raises:
+        UsageError: settings without passages, numbers out of range.
+    """
+    run = run_of(settings)
+    query = PairsQuery(least_of(least, run), None, gap, common, base)
+    docs = documents(df, settings, Columns(key, text))
+    rows = docs.mapInArrow(_winnowing_task(settings, counts), _FINGERPRINTS)
+    members = F.count("*").over(Window.partitionBy("fingerprint"))
+    shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
+    left_out = [_common(docs, shared, settings, common), *base_windows(base, settings)]
+    later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
+    few = shared.where(F.col("members") <= common)
+    listed = few.select("key", F.collect_list("key").over(later).alias("later"))
+    pairs = listed.select(F.col("key").alias("a"), F.explode("later").alias("b")).distinct()
+    one = docs.select(F.col("key").alias("a"), F.col("content").alias("content_a"))
+    other = docs.select(F.col("key").alias("b"), F.col("content").alias("content_b"))
+    joined = pairs.join(other, "b").join(one, "a").select("a", "b", "content_a", "content_b")
+    return joined.mapInArrow(_comparing_task(settings, query, left_out), _SCHEMA)
+
+
+def _winnowing_task(settings: Settings, counts: Counts | None) -> Callable[[Batches], Batches]:
+    """What a task does to its batches of (key, content): one row a fingerprint."""
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            keys, contents = usable(batch, settings, counts)
+            found = winnowed(contents, settings.shingling, settings.passages, settings.seed)
+            yield pa.RecordBatch.from_pydict(
+                {
+                    "key": keys.take(pa.array(found.documents)),
+                    "fingerprint": pa.array(found.values),
+                    "position": pa.array(found.positions),
+                }
+            )
+
+    return run
+
+
+def _common(docs: DataFrame, shared: DataFrame, settings: Settings, common: int) -> Hashes:
+    """The windows that are common, sorted; they are found at once, and sent to all tasks."""
+    hot = shared.where(F.col("members") > common)
+    place = F.row_number().over(Window.partitionBy("fingerprint").orderBy("key"))
+    sample = hot.withColumn("place", place).where(F.col("place") <= COMMON_SAMPLE).persist()
+    try:
+        values = [row[0] for row in sample.select("fingerprint").distinct().collect()]
+        if not values:
+            return np.empty(0, dtype=np.uint64)
+        keys = sample.select("key").distinct()
+        task = _sampling_task(settings, np.sort(np.array(values, dtype=np.int64)))
+        found = docs.join(keys, "key").mapInArrow(task, "windows binary").collect()
+    finally:
+        sample.unpersist()
+    return agreed([np.frombuffer(row[0], dtype="<u8").astype(np.uint64) for row in found])
+
+
+def _sampling_task(settings: Settings, hot: Offsets) -> Callable[[Batches], Batches]:
+    """What a task does to its batches of (key, content): the windows around hot fingerprints."""
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            _, contents = usable(batch, settings)
+            found = [windows_around(str(one), hot, settings).astype("<u8") for one in contents]
+            yield pa.RecordBatch.from_pydict({"windows": [one.tobytes() for one in found]})
+
+    return run
+
+
+def _comparing_task(
+    settings: Settings, query: PairsQuery, left_out: Sequence[Hashes]
+) -> Callable[[Batches], Batches]:
+    """What a task does to its batches of (a, b, content_a, content_b)."""
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            pairs = list(_compared(batch, settings, query, left_out))
+            passages = [[astuple(one) for one in pair.passages] for pair in pairs]
+            names = [field.name for field in _PASSAGE]
+            yield pa.RecordBatch.from_pydict(
+                {
+                    "a": pa.array([pair.a for pair in pairs], pa.string()),
+                    "b": pa.array([pair.b for pair in pairs], pa.string()),
+                    "words": pa.array([pair.words for pair in pairs], pa.int64()),
+                    "a_coverage": pa.array([pair.a_coverage for pair in pairs], pa.float64()),
+                    "b_coverage": pa.array([pair.b_coverage for pair in pairs], pa.float64()),
+                    "passages": pa.array(
+                        [[dict(zip(names, one, strict=True)) for one in own] for own in passages],
+                        pa.list_(_PASSAGE),
+                    ),
+                }
+            )
+
+    return run
+
+
+def _compared(
+    batch: pa.RecordBatch, settings: Settings, query: PairsQuery, left_out: Sequence[Hashes]
+) -> Iterator[PassagePair]:
+    """The pairs of a batch that share passages. The rows of one document stand together."""
+    run = settings.passages
+    least = least_of(query.least, run)
+    rows = batch.sort_by("a")
+    a = rows.column("a").to_pylist()
+    begins = [place for place in range(len(a)) if not place or a[place] != a[place - 1]]
+    for begin, end in pairwise([*begins, len(a)]):
+        part = rows.slice(begin, end - begin)
+        _, (own_text,) = usable(_named(part.slice(0, 1), "a"), settings)
+        keys, contents = usable(_named(part, "b"), settings)
+        texts = [str(own_text), *map(str, contents)]
+        hashes, offsets = window_hashes(texts, settings)
+        windows = np.split(hashes, offsets[1:-1])
+        counts = windows_that_count(windows[0], left_out, run)
+        own = PairText(a[begin], texts[0], windows[0], counts)
+        compared = Compared(own.windows, own.counts)
+        for place, found in compared.runs_in(windows[1:]):
+            runs = [one for one in found if one.length + run - 1 >= least]
+            if runs:
+                its = PairText(keys[place].as_py(), texts[place + 1], windows[place + 1], counts)
+                yield pair_of(own, its, runs, query.gap, settings)
+
+
+def _named(rows: pa.RecordBatch, side: str) -> pa.RecordBatch:
+    """The documents of one side: key and content."""
+    return rows.select([side, f"content_{side}"]).rename_columns(["key", "content"])
