@@ -9,8 +9,7 @@ the very functions that fill an lshdb file. Executors need this package as the d
     pairs(df, settings)          a, b, similarity, exact, estimate
     clusters(pairs)              key, keep
     dedup(df, settings)          what is kept, what is dropped
-    fingerprints(df, settings)   key, fingerprint, position
-    passage_pairs(df, settings)  a, b, words, a_coverage, b_coverage, passages
+    fingerprints, passage_pairs(df, settings)   copied passages, as Database.passage_pairs has them
     write_databases, read_database, read_bands      to lshdb files and back
 
 Limits: key order stands for the order of addition, for rows of a DataFrame have none. Spark

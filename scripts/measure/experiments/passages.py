@@ -19,12 +19,14 @@ import json
 import random
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import lshdb
 from measure.common.generate import texts
 
 RUNS = (5, 8, 12)
+COMMON = (20, 50, 100, 200, 467)
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75)
 EVERY = (20, 10, 5)
 AT_RANDOM = (20, 10, 5, 4, 3)
@@ -55,6 +57,11 @@ def lines(folder: Path | None, sources: int) -> Iterator[str]:
             yield ""
             yield from table(measure(folder / name))
             yield ""
+    if folder is not None and (folder / "irplag_java" / "docs.jsonl").is_file():
+        yield "irplag_java: all pairs, by the number of documents from which on a run is common"
+        yield ""
+        yield from table(common(folder / "irplag_java"))
+        yield ""
     yield f"copies of {sources} texts of {WORDS} words: source found first, by the run"
     yield ""
     yield from table(changed(sources))
@@ -81,6 +88,21 @@ def programs(folder: Path) -> Iterator[list[str]]:
         copies & asked,
         asked,
     )
+
+
+def common(folder: Path) -> Iterator[list[str]]:
+    """All pairs of programs: how many there are, how many of one task, and the copies found."""
+    documents = _documents(folder)
+    labels = _rows(folder / "labels.tsv")
+    task = {file: original for file, original, _ in labels}
+    copies = {frozenset(row[:2]) for row in labels if row[2] not in ("non", "original")}
+    yield ["common", "pairs", "of one task", "copies found with their original"]
+    with _filled(documents, 8) as db:
+        for limit in COMMON:
+            pairs = [(pair.a, pair.b) for pair in db.passage_pairs(common=limit)]
+            same = sum(task.get(a, a) == task.get(b, b) for a, b in pairs) / max(1, len(pairs))
+            found = len(copies & set(map(frozenset, pairs))) / len(copies)
+            yield [str(limit), f"{len(pairs):,}", f"{same:.0%}", f"{found:.0%}"]
 
 
 def versions(folder: Path) -> Iterator[list[str]]:
@@ -153,14 +175,20 @@ def changed(sources: int) -> Iterator[list[str]]:
 
 def _databases(documents: Mapping[str, str]) -> Iterator[tuple[int, lshdb.Database]]:
     """A database of documents with an index of passages, for each run."""
-    with (
-        tempfile.TemporaryDirectory() as directory,
-        lshdb.open(Path(directory) / "passages.db", passages=RUNS[0]) as db,
-    ):
-        db.add_many(documents.items())
+    with _filled(documents, RUNS[0]) as db:
         for run in RUNS:
             db.reindex(passages=run)
             yield run, db
+
+
+@contextmanager
+def _filled(documents: Mapping[str, str], run: int) -> Iterator[lshdb.Database]:
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        lshdb.open(Path(directory) / "passages.db", passages=run) as db,
+    ):
+        db.add_many(documents.items())
+        yield db
 
 
 def _documents(folder: Path) -> dict[str, str]:
