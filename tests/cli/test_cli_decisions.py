@@ -131,6 +131,22 @@ def test_what_makes_no_sense_is_one_line(
     assert command("decisions", "--json").records == []
 
 
+def test_what_was_decided_is_in_the_list_of_keys_to_drop(command: Command) -> None:
+    everything = command("clusters", "--json").records
+    kept, *others = [one["key"] for one in everything]
+    assert command("clusters", "--drop-list", "--json").records == [{"key": key} for key in others]
+    command.done("decide", "drop", kept)
+    command.done("decide", "different", *others)
+    roles_of = {one["key"]: one["role"] for one in command("clusters", "--json").records}
+    listed = [one["key"] for one in command("clusters", "--drop-list", "--json").records]
+    assert kept in listed
+    assert set(listed) == {key for key, role in roles_of.items() if role in ("member", "drop")}
+    assert "different" in roles_of.values()
+    assert command("clusters", "--drop-list", "--all", "--json").records == [
+        {"key": key} for key in others
+    ]
+
+
 def test_remove_takes_keys_or_decisions(command: Command) -> None:
     reason = "give one of KEY..., --where SQL, --from FILE and --decided"
     assert command.fails("remove", status=2) == reason
