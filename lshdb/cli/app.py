@@ -41,6 +41,7 @@ COMMANDS: Final = {
     "decide": "deciding",
     "info": "looking",
     "show": "looking",
+    "report": "reporting",
     "decisions": "deciding",
     "buckets": "looking",
     "sql": "looking",

@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 GROUPS: Final = {
     "Find": ("query", "passages", "pairs", "clusters", "compare", "dedup"),
     "Change": ("init", "add", "sync", "remove", "review", "decide"),
-    "Look": ("info", "show", "decisions", "buckets", "sql", "tune"),
+    "Look": ("info", "show", "report", "decisions", "buckets", "sql", "tune"),
     "Maintain": ("check", "backup", "reindex"),
     "Web and cluster": ("serve", "spark-dedup"),
 }

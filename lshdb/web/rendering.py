@@ -121,6 +121,11 @@ def html(page: Page, links: Links, database: str | None, review: Review | None =
     return _environment().get_template(f"{page.template}.html").render(common | page.told)
 
 
+def rendered(template: str, **told: object) -> str:
+    """The HTML of a template that is no page of a site."""
+    return _environment().get_template(f"{template}.html").render(told)
+
+
 @functools.cache
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(

@@ -228,8 +228,9 @@ OTHER_FILES = {
     "passages": "texts.db",
     "sync": "texts.db",
 }
-OTHERS = {"init", "add", "review", "decide", "remove", "dedup", "reindex", "backup", "serve"} | {
-    "spark-dedup"
+OTHERS = {"init", "add", "review", "decide", "remove", "dedup", "reindex", "backup", "report"} | {
+    "serve",
+    "spark-dedup",
 }
 """Commands whose results are not rows: files, and counts of what was done."""
 Row = dict[str, Any]

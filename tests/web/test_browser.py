@@ -361,3 +361,39 @@ def test_the_whole_way_of_a_review(
         assert command == f"lshdb remove -d {tmp_path / 'lsh.db'} --decided"
         Command(tmp_path).done(*command.split()[1:], says="removed 3\n")
         assert tab.wrong == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_report_is_legible_from_the_disk_and_on_paper(
+    browser: Browser, tmp_path: Path, scheme: Literal["light", "dark"]
+) -> None:
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.5) as db:
+        db.add_many([("fox", TEXT), ("fox 2", f"So {TEXT}, and so on"), (HOSTILE, f"{TEXT} 3 <b>")])
+        db.decide("drop", ["fox 2"], note=HOSTILE)
+    Command(tmp_path).done("report", "-o", "out.html")
+    address = (tmp_path / "out.html").as_uri()
+    context = browser.new_context(color_scheme=scheme, offline=True)
+    wrong: list[str] = []
+    page = context.new_page()
+    page.on("console", lambda message: wrong.append(message.text))
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url))
+    page.goto(address)
+    assert page.evaluate("document.styleSheets.length") == 1
+    assert page.locator("img, b, script, link").count() == 0
+    contrast, text = page.evaluate(CONTRAST)
+    assert contrast >= 4.5, text
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(OVERFLOW) == 0
+        assert page.evaluate(SMALLEST) >= 11
+        names = page.locator("article").first.get_by_text("fox", exact=True)
+        assert any(one.is_visible() for one in names.all()), "what is beside what"
+    page.locator("#pairs ~ div a, .pairs a").first.click()
+    assert page.url.endswith("#pair-1")
+    page.emulate_media(media="print")
+    marks = page.locator(".changed del, .only .a, .changed ins, .only .b").first
+    drawn = marks.evaluate("mark => getComputedStyle(mark).textDecorationLine")
+    assert drawn in ("line-through", "underline")
+    assert (wrong, set(asked)) == ([], {address})
+    context.close()

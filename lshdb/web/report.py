@@ -1,0 +1,302 @@
+"""A report to hand on: one file of HTML that shows the near duplicates of a database.
+
+It has all that it shows inside, and needs no server, no script and no network. Its size is
+bounded: so many clusters, pairs and decisions, and so many bytes of what is side by side.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from markupsafe import Markup
+
+from lshdb.database import Database
+from lshdb.errors import limits_noted
+from lshdb.model import Cluster, Keep, Pair, Verdict
+from lshdb.search.differences import Differences, Piece, differences, same_words
+from lshdb.store.store import Store
+from lshdb.web.drawing import columns, s_curve
+from lshdb.web.listing import common_path
+from lshdb.web.rendering import rendered
+
+MOST_BYTES: Final = 10_000_000
+"""Of a report."""
+MOST_PAIRS: Final = 1_000
+"""Pairs side by side."""
+_PAIRS_BYTES: Final = 6_000_000
+"""Of what is side by side; the rest has parts of bounded numbers and lengths."""
+_LOOKED_AT: Final = 1_000_000
+"""Pairs that are counted, in the order of addition."""
+_BEST: Final = 20_000
+"""Pairs kept of these, the most similar: some 10 MB."""
+_EACH: Final = 3
+"""Pairs shown of a cluster, where there are enough clusters."""
+_BINS: Final = 50
+_COPIES: Final = 50
+"""Identical pairs that are listed."""
+_CLUSTERS: Final = 50
+_MEMBERS: Final = 8
+_DECISIONS: Final = 200
+_KEYS: Final = 5
+"""Keys shown of a decision."""
+_TEXT: Final = 100_000
+"""Characters compared of a text."""
+_ROWS: Final = 200
+"""Rows shown of two texts, and elements of a set."""
+_WHOLE: Final = 40
+"""Rows up to which two texts are shown whole; of longer ones, what differs."""
+_BESIDE: Final = 2
+_AT_ONCE: Final = 10_000
+
+_CSS: Final = Path(__file__).parent / "static"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of two texts, or how many equal ones are left out.
+
+    Attributes:
+        kind: `same`, `changed`, `only` for what one text alone has, or `left out`.
+        a_line, b_line: numbers of lines; 0 where none begins.
+        a, b: the pieces; None where there is nothing.
+        skipped: how many rows are left out.
+    """
+
+    kind: str
+    a_line: int = 0
+    b_line: int = 0
+    a: list[Piece] | None = None
+    b: list[Piece] | None = None
+    skipped: int = 0
+
+
+def report(
+    path: Path,
+    *,
+    pairs: int,
+    title: str | None,
+    threshold: float | None,
+    keep: Keep,
+    star: bool,
+    condition: Mapping[str, Any],
+    timeout: float,
+    on_step: Callable[[int, int, str], None],
+) -> str:
+    """The report as HTML, of up to MOST_BYTES in UTF-8.
+
+    Args:
+        path: the database, which is only read.
+        pairs: how many pairs are shown side by side, at most MOST_PAIRS.
+        title: the heading; None for one with the name of the file.
+        threshold: as for Database.clusters.
+        keep: the same.
+        star: the same.
+        condition: `where` and `parameters` of it, or nothing.
+        timeout: seconds to wait for a file that is locked.
+        on_step: called with how many of how many steps are done, and what comes now.
+    """
+    store = Store.open(path, "read", timeout)
+    with Database(store) as database, limits_noted() as notes:
+        settings, info = database.settings, database.info()
+        least = settings.threshold if threshold is None else threshold
+        on_step(0, pairs + 2, "finding clusters")
+        clusters = list(database.clusters(threshold=threshold, keep=keep, star=star, **condition))
+        clusters.sort(key=lambda one: -len(one.members))
+        gone = [key for one in clusters for key in superfluous(one, least)]
+        on_step(1, pairs + 2, "finding pairs")
+        found = _pairs(database.pairs(threshold=threshold, **condition))
+        shown = _chosen(found.best, clusters, pairs)
+        parts: list[Markup] = []
+        size = 0
+        for number, pair in enumerate(shown, 1):
+            on_step(number + 1, pairs + 2, "comparing")
+            part = rendered("report_pair", number=number, pair=pair, **_beside(database, pair))
+            size += len(part.encode())
+            if size > _PAIRS_BYTES:
+                break
+            parts.append(Markup(part))  # rendered with escapes
+        decisions = database.decisions()
+        style = "".join((_CSS / name).read_text("utf-8") for name in ("lshdb.css", "report.css"))
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        return rendered(
+            "report",
+            title=f"Near duplicates in {path.name}" if title is None else title,
+            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+            style=Markup(style),  # our own files
+            style_hash=digest,
+            info=info,
+            settings=settings,
+            threshold=least,
+            where=condition.get("where"),
+            curve=s_curve(settings.construction, least),
+            found=found,
+            histogram=columns(found.histogram),
+            clusters=[
+                (number, one, common_path(one.members), _members(one))
+                for number, one in enumerate(clusters[:_CLUSTERS], 1)
+            ],
+            cluster_count=len(clusters),
+            in_clusters=sum(len(one.members) for one in clusters),
+            gone=len(gone),
+            gone_bytes=_bytes(store, gone) if settings.content else None,
+            keep=keep,
+            listed=[
+                *((0, pair, common_path([pair.a, pair.b])) for pair in found.copies),
+                *(
+                    (number, pair, common_path([pair.a, pair.b]))
+                    for number, pair in enumerate(shown[: len(parts)], 1)
+                ),
+            ],
+            left_out=len(shown) - len(parts),
+            parts_of_pairs=parts,
+            decisions=decisions[: -_DECISIONS - 1 : -1],
+            decision_count=len(decisions),
+            verdicts=Counter(one.verdict for one in decisions if one.state == "holds"),
+            most_keys=_KEYS,
+            notes=tuple(notes),
+        )
+
+
+def superfluous(one: Cluster, threshold: float) -> Iterator[str]:
+    """The members of a cluster that can go, as `lshdb clusters --drop-list` has them."""
+    for key, score, decided in zip(one.members, one.similarities, one.decided, strict=True):
+        if decided == "drop" or (decided is None and key != one.keep and score >= threshold):
+            yield key
+
+
+def _members(one: Cluster) -> list[tuple[str, float, bool, Verdict | None]]:
+    """Some members, the kept one first, then those that are nearest to it."""
+    members = zip(one.members, one.similarities, one.identical, one.decided, strict=True)
+    return sorted(members, key=lambda each: (each[0] != one.keep, -each[1]))[:_MEMBERS]
+
+
+def _bytes(store: Store, keys: list[str]) -> int:
+    """How many bytes the contents of some documents take."""
+    total = 0
+    for start in range(0, len(keys), _AT_ONCE):
+        known = store.known(keys[start : start + _AT_ONCE])
+        doc_ids = np.array(sorted(one.doc_id for one in known.values()), dtype=np.int64)
+        total += int(store.byte_lengths(doc_ids).sum())
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What all pairs of a database come to.
+
+    Attributes:
+        best: the most similar that are not identical, best first.
+        copies: some that are identical, each with a document that is in none before.
+        histogram: how many pairs have which similarity, from 0 to 1.
+        count: how many there are, or were looked at.
+        identical: how many of them are identical.
+        cut: whether there are more.
+    """
+
+    best: list[Pair]
+    copies: list[Pair]
+    histogram: tuple[int, ...]
+    count: int
+    identical: int
+    cut: bool
+
+
+def _pairs(pairs: Iterable[Pair]) -> Found:
+    """Go through the pairs, and keep the best."""
+    counts = [0] * _BINS
+    best: list[tuple[float, int, Pair]] = []
+    copies: list[Pair] = []
+    named: set[str] = set()
+    identical = count = 0
+    rest = iter(pairs)
+    for count, pair in enumerate(islice(rest, _LOOKED_AT), 1):
+        counts[min(int(pair.similarity * _BINS), _BINS - 1)] += 1
+        if pair.identical:
+            identical += 1
+            if len(copies) < _COPIES and pair.b not in named:
+                named.add(pair.b)
+                copies.append(pair)
+        elif len(best) < _BEST:
+            heapq.heappush(best, (pair.similarity, -count, pair))
+        elif pair.similarity > best[0][0]:
+            heapq.heapreplace(best, (pair.similarity, -count, pair))
+    cut = count == _LOOKED_AT and next(rest, None) is not None
+    ordered = [pair for _, _, pair in sorted(best, key=lambda each: (-each[0], -each[1]))]
+    return Found(ordered, copies, tuple(counts), count, identical, cut)
+
+
+def _chosen(best: list[Pair], clusters: list[Cluster], most: int) -> list[Pair]:
+    """The pairs to be shown: of each cluster a few, and more where there are not enough."""
+    wanted = {key for pair in best for key in (pair.a, pair.b)}
+    cluster_of = {
+        key: number for number, one in enumerate(clusters) for key in one.members if key in wanted
+    }
+    shown: Counter[int | None] = Counter()
+    first: list[Pair] = []
+    others: list[Pair] = []
+    for pair in best:
+        number = cluster_of.get(pair.a)
+        shown[number] += 1
+        (first if shown[number] <= _EACH else others).append(pair)
+    chosen = [*first, *others][:most]
+    return sorted(chosen, key=lambda pair: -pair.similarity)
+
+
+def _beside(database: Database, pair: Pair) -> dict[str, Any]:
+    """What is shown of two documents side by side."""
+    a, b = database.get(pair.a).content, database.get(pair.b).content
+    told: dict[str, Any] = {"lines": None, "only": None, "code": False, "cut": False, "says": ""}
+    told["prefix"] = common_path([pair.a, pair.b])
+    if isinstance(a, str) and isinstance(b, str):
+        found = differences(a[:_TEXT], b[:_TEXT])
+        lines = list(islice(_lines(found), _ROWS + 1))
+        told["lines"] = lines[:_ROWS]
+        told["cut"] = len(lines) > _ROWS or max(len(a), len(b)) > _TEXT
+        told["code"] = found.a_text.count("\n ") + found.a_text.count("\n\t") > len(found.a) / 8
+        if same_words(a, b):
+            told["says"] = "The same words; case, punctuation or blanks differ"
+    elif isinstance(a, tuple) and isinstance(b, tuple):
+        held, its = set(a), set(b)
+        only = (
+            ("Only in the first", [each for each in a if each not in its]),
+            ("Only in the second", [each for each in b if each not in held]),
+            ("In both", [each for each in a if each in its]),
+        )
+        told["only"] = [(what, len(some), some[:_ROWS]) for what, some in only]
+    return told
+
+
+def _lines(found: Differences) -> Iterator[Line]:
+    """Two texts row by row; of long ones those that differ, and some beside them."""
+    rows = found.rows
+    near = set(range(len(rows)))
+    if len(rows) > _WHOLE:
+        near = set()
+        for place, row in enumerate(rows):
+            if not row.same:
+                near.update(range(max(place - _BESIDE, 0), min(place + _BESIDE + 1, len(rows))))
+    done = 0
+    for place in [*sorted(near), len(rows)]:
+        if place > done:
+            yield Line("left out", skipped=place - done)
+        done = place + 1
+        if place < len(rows):
+            row = rows[place]
+            a, b = found.pieces(row)
+            yield Line(
+                "same" if row.same else "only" if row.a is None or row.b is None else "changed",
+                0 if row.a is None else found.a[row.a].line,
+                0 if row.b is None else found.b[row.b].line,
+                None if row.a is None else a,
+                None if row.b is None else b,
+            )

@@ -1,0 +1,140 @@
+"""The report: one file of HTML that opens anywhere, shows what there is, and runs nothing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from helpers import Command, Parsed
+
+import lshdb
+
+pytest.importorskip("jinja2", reason="the extra `web` is not installed")
+
+TEXT = "The quick brown fox jumps over the lazy dog while the band plays on in the old square"
+HOSTILE = '"><script src="https://evil.example/x.js"></script><img src=//evil.example> \x1b\u202e'
+BAD = f"{TEXT} </td></style><link rel=stylesheet href=http://evil.example/a.css> {HOSTILE}"
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """The command, beside a database with pairs, copies and decisions, some of them hostile."""
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.5) as db:
+        db.add_many([("essays/2026/anna", TEXT), ("essays/2026/ben", TEXT.replace("fox", "hen"))])
+        db.add_many([(HOSTILE, BAD), ("k" * 3_000, f"{BAD} and so on"), ("x", BAD)])
+        db.decide("drop", [HOSTILE], note=HOSTILE, who=HOSTILE)
+    return Command(tmp_path)
+
+
+def written(command: Command, *options: str) -> tuple[Parsed, str]:
+    """A report: what a parser sees in it, and its text."""
+    command.done("report", "-o", "out.html", *options, says="out.html is written\n")
+    text = (command.directory / "out.html").read_bytes().decode()
+    page = Parsed()
+    page.feed(text)
+    page.close()
+    return page, text
+
+
+def test_it_shows_what_there_is_and_no_document_gets_out_of_its_place(command: Command) -> None:
+    page, text = written(command, "--title", HOSTILE)
+    figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
+    gone = command("clusters", "--drop-list", "-0").out.count("\0")
+    assert [figures[name] for name in ("documents", "have near duplicates", "could go")] == [
+        "5",
+        "5",
+        str(gone),
+    ]
+    assert "<del>fox</del>" in text
+    assert "<ins>hen</ins>" in text
+    assert ">identical</td>" in text
+    assert 'class="verdict drop"' in text
+    assert "https://evil.example" in text, "as text"
+    assert not re.search(r"<(script|img|link|iframe|base|object|form)\b", text)
+    assert not set(text) & {"\x1b", "\u202e"}
+    addresses = [*page.values("href"), *page.values("src"), *page.values("action")]
+    assert addresses
+    assert all(address.startswith("#") for address in addresses)
+    style = text.partition("<style>")[2].partition("</style>")[0]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "default-src 'none'; style-src 'sha256-" in text
+
+
+def test_it_has_no_more_than_10_mb_and_says_what_is_left_out(tmp_path: Path) -> None:
+    controls = "\x1f" * 450 + "end"  # each takes four bytes in a page
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.5) as db:
+        for n in range(5):
+            lines = (
+                f"{n if i % 3 == 0 else i} w{i} of x{i} in y{i} {controls}" for i in range(198)
+            )
+            db.add(f'"{n}"' * 1_000, "\n".join(lines))
+    _, text = written(Command(tmp_path), "--pairs", "1000")
+    assert 5_000_000 < len(text.encode()) < 10_000_000
+    assert "more would make this file too large" in text
+
+
+def test_how_many_pairs_are_side_by_side(command: Command) -> None:
+    assert written(command, "--pairs", "1")[1].count("<article") == 1
+    assert "Side by side" not in written(command, "--pairs", "0")[1]
+    assert command("report", "-o", "out.html", "--pairs", "1001").status == 2
+
+
+def test_of_one_large_cluster_not_all_pairs_are_shown(tmp_path: Path) -> None:
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.5) as db:
+        db.add_many((f"many {n}", f"{TEXT} {n}") for n in range(9))
+        db.add_many([("a", "one two three four five six"), ("b", "one two three four five seven")])
+    _, text = written(Command(tmp_path), "--pairs", "4")
+    listed = text.partition('id="pairs"')[2].partition("</table>")[0]
+    assert '<bdi class="key">a</bdi><br><bdi class="key">b</bdi>' in listed
+
+
+def test_sets_signatures_and_nothing(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    with lshdb.open(tmp_path / "sets.db", shingle="set", threshold=0.3) as db:
+        db.add_many([("a", ["milk", "<b>", 7]), ("b", ["milk", "<b>", 8])])
+    assert "Only in the first: 1" in written(command, "-d", "sets.db")[1]
+    with lshdb.open(tmp_path / "bare.db", content=False) as db:
+        db.add_many([("a", TEXT), ("b", f"{TEXT} 1")])
+    assert "of contents saved" not in written(command, "-d", "bare.db")[1]
+    lshdb.open(tmp_path / "empty.db").close()
+    assert "No two documents have similarity 0.8" in written(command, "-d", "empty.db")[1]
+
+
+def test_which_documents_it_is_about(command: Command) -> None:
+    text = written(command, "--where", "key LIKE ?", "-p", "essays%", "--threshold", "0.6")[1]
+    assert "have near duplicates</dt><dd>2<" in text
+    assert (
+        "evil.example"
+        not in text.replace("https://evil.example", "", 0).partition('id="decisions"')[0]
+    )
+
+
+def test_it_has_its_name_when_it_is_whole(command: Command) -> None:
+    old = command.directory / "out.html"
+    old.write_text("old")
+    assert "no such column" in command.fails("report", "-o", "out.html", "--where", "none = 1")
+    assert old.read_text() == "old"
+    assert [path.name for path in command.directory.glob("out*")] == ["out.html"]
+    assert "must end in .html" in command.fails("report", "-o", "out.txt", status=2)
+    assert "<h1>" in command.done("report", "-o", "-", says="").out
+
+
+def test_without_the_extra_it_says_what_to_install(command: Command) -> None:
+    code = (
+        "import sys; sys.modules['jinja2'] = None\n"
+        "sys.argv = ['lshdb', 'report', '-o', 'out.html']\n"
+        "from lshdb.cli.app import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=command.directory,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "lshdb: lshdb report needs jinja2: pip install 'lshdb[web]'\n"
