@@ -67,7 +67,7 @@ _PAIRS: Final = 50
 """Pairs on a page."""
 _FOUND: Final = 30
 """Keys, and documents by their contents, that a search shows."""
-_LOOKING: Final = 0.4
+_LOOKING: Final = 0.1
 """Seconds for each of them: nobody waits for more."""
 _MOST_WORDS: Final = 10
 _DROPPED: Final = 500
@@ -153,7 +153,9 @@ def _lasting(
 
     state = state_of(path) if visit.review is None else visit.review.state()
     results = results or _results
-    found = results.get((path, what), state, run, _WAIT)
+    # A page waits once, however many results it needs.
+    wait = 0.0 if told.get("refresh") else _WAIT
+    found = results.get((path, what), state, run, wait)
     told["refresh"] = told.get("refresh", False) or found is None
     told["seconds"] = max(told.get("seconds", 0.0), results.seconds((path, what)))
     told["notes"] = (*told.get("notes", ()), *(() if found is None else found.notes))

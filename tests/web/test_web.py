@@ -919,6 +919,11 @@ def test_datasettes_tables_lead_to_our_pages(all_of_them: Site) -> None:
     table = all_of_them.ask("GET", "/texts/documents?_shape=array&_size=max").text
     assert "/-/lshdb/texts/document?key=a%2F..%2Fb+c%3Fd%23e%252e%26f%3Dg%2Bh" in table
     assert "<script>alert(1)" not in table
+    # Long contents are cut there, and whole on the document's own page.
+    page = all_of_them.ask("GET", "/texts/documents?_size=max").page
+    cells = page.texts("td", class_="col-content type-str")
+    assert len(cells) == 15
+    assert max(map(len, cells)) < 200
     assert "/-/lshdb" in all_of_them.ask("GET", "/texts").text
     assert "document?key" not in all_of_them.ask("GET", "/foreign/documents").text
     largest = eventually(all_of_them, "texts").page.values("href")
