@@ -109,13 +109,16 @@ def report(
     with Database(store) as database, limits_noted() as notes:
         settings, info = database.settings, database.info()
         least = settings.threshold if threshold is None else threshold
-        on_step(0, pairs + 2, "finding clusters")
-        clusters = list(database.clusters(threshold=threshold, keep=keep, star=star, **condition))
-        clusters.sort(key=lambda one: -len(one.members))
-        gone = [key for one in clusters for key in superfluous(one, least)]
-        on_step(1, pairs + 2, "finding pairs")
+        on_step(0, pairs + 2, "finding pairs")
         found = _pairs(database.pairs(threshold=threshold, **condition))
-        shown = _chosen(found.best, clusters, pairs)
+        on_step(1, pairs + 2, "finding clusters")
+        grouped = _grouped(
+            store,
+            database.clusters(threshold=threshold, keep=keep, star=star, **condition),
+            least,
+            {key for pair in found.best for key in (pair.a, pair.b)},
+        )
+        shown = _chosen(found.best, grouped.cluster_of, pairs)
         parts: list[Markup] = []
         size = 0
         for number, pair in enumerate(shown, 1):
@@ -143,12 +146,9 @@ def report(
             histogram=columns(found.histogram),
             clusters=[
                 (number, one, common_path(one.members), _members(one))
-                for number, one in enumerate(clusters[:_CLUSTERS], 1)
+                for number, one in enumerate(grouped.largest, 1)
             ],
-            cluster_count=len(clusters),
-            in_clusters=sum(len(one.members) for one in clusters),
-            gone=len(gone),
-            gone_bytes=_bytes(store, gone) if settings.content else None,
+            grouped=grouped,
             keep=keep,
             listed=[
                 *((0, pair, common_path([pair.a, pair.b])) for pair in found.copies),
@@ -180,14 +180,55 @@ def _members(one: Cluster) -> list[tuple[str, float, bool, Verdict | None]]:
     return sorted(members, key=lambda each: (each[0] != one.keep, -each[1]))[:_MEMBERS]
 
 
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """What all clusters of a database come to.
+
+    Attributes:
+        largest: the largest, in this order.
+        cluster_of: the numbers of the clusters that some documents are in.
+        count: how many clusters there are.
+        members: how many documents they have.
+        gone: how many of these can go.
+        gone_bytes: how many bytes their contents have; 0 without contents.
+    """
+
+    largest: list[Cluster]
+    cluster_of: dict[str, int]
+    count: int
+    members: int
+    gone: int
+    gone_bytes: int
+
+
+def _grouped(
+    store: Store, clusters: Iterable[Cluster], threshold: float, wanted: set[str]
+) -> Grouped:
+    """Go through the clusters, and keep the largest; all of them may be many."""
+    largest: list[tuple[int, int, Cluster]] = []
+    cluster_of: dict[str, int] = {}
+    gone: list[str] = []
+    count = members = dropped = size = 0
+    for count, one in enumerate(clusters, 1):
+        members += len(one.members)
+        cluster_of |= {key: count for key in one.members if key in wanted}
+        heapq.heappush(largest, (len(one.members), -count, one))
+        if len(largest) > _CLUSTERS:
+            heapq.heappop(largest)
+        for key in superfluous(one, threshold):
+            dropped += 1
+            gone.append(key)
+            if len(gone) == _AT_ONCE:
+                size += _bytes(store, gone)
+                gone.clear()
+    ordered = [one for _, _, one in sorted(largest, reverse=True)]
+    return Grouped(ordered, cluster_of, count, members, dropped, size + _bytes(store, gone))
+
+
 def _bytes(store: Store, keys: list[str]) -> int:
-    """How many bytes the contents of some documents take."""
-    total = 0
-    for start in range(0, len(keys), _AT_ONCE):
-        known = store.known(keys[start : start + _AT_ONCE])
-        doc_ids = np.array(sorted(one.doc_id for one in known.values()), dtype=np.int64)
-        total += int(store.byte_lengths(doc_ids).sum())
-    return total
+    """How many bytes the contents of some documents have."""
+    doc_ids = sorted(one.doc_id for one in store.known(keys).values())
+    return int(store.byte_lengths(np.array(doc_ids, dtype=np.int64)).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,12 +276,8 @@ def _pairs(pairs: Iterable[Pair]) -> Found:
     return Found(ordered, copies, tuple(counts), count, identical, cut)
 
 
-def _chosen(best: list[Pair], clusters: list[Cluster], most: int) -> list[Pair]:
+def _chosen(best: list[Pair], cluster_of: Mapping[str, int], most: int) -> list[Pair]:
     """The pairs to be shown: of each cluster a few, and more where there are not enough."""
-    wanted = {key for pair in best for key in (pair.a, pair.b)}
-    cluster_of = {
-        key: number for number, one in enumerate(clusters) for key in one.members if key in wanted
-    }
     shown: Counter[int | None] = Counter()
     first: list[Pair] = []
     others: list[Pair] = []
