@@ -55,8 +55,7 @@ def dedup(
         list[str],
         typer.Argument(
             metavar="INPUT...",
-            help="JSON lines, CSV, Parquet or Arrow, directories of them, patterns in quotes, or - "
-            "for standard input.",
+            help="Tables, JSON lines, directories, or -.",
         ),
     ],
     output: Annotated[
@@ -65,22 +64,21 @@ def dedup(
             "--output",
             "-o",
             metavar="OUTPUT",
-            help="Where the kept rows go: a file, its format by its suffix, or a directory for "
-            "files of the same names as the inputs. [default: standard output]",
+            help="File or directory for kept rows. [default: standard output]",
         ),
     ] = None,
     dropped: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Where the dropped rows are listed: .jsonl, .csv, .parquet, .arrow.",
+            help="List dropped rows, and what each resembles.",
         ),
     ] = None,
     keep: Annotated[
         str,
         typer.Option(
             metavar="first|longest|last",
-            help="Of similar rows, which is kept; longest and last read the input twice.",
+            help="Of similar rows, which to keep.",
         ),
     ] = "first",
     null: Annotated[
@@ -88,8 +86,7 @@ def dedup(
         typer.Option(
             "--null",
             "-0",
-            help="Of files: print only the paths of the duplicates, each with a NUL byte behind "
-            "it, for xargs -0.",
+            help="Print only paths of duplicates, with NUL bytes.",
         ),
     ] = False,
     db: Annotated[
@@ -98,7 +95,7 @@ def dedup(
             "--db",
             "-d",
             metavar="FILE",
-            help="Compare also with what this database has, and add what is kept.",
+            help="Compare with this database too; add what is kept.",
             readable=False,
         ),
     ] = None,
@@ -106,32 +103,27 @@ def dedup(
         str | None,
         typer.Option(
             metavar="DB|FILE",
-            help="Drop also what is similar to a document of this database, or of this file, "
-            "directory or pattern, as INPUT has them; it is only read.",
+            help="Drop what is similar to a document of it.",
         ),
     ] = None,
     timeout: Timeout = DEFAULT_TIMEOUT,
     settings: NewSettings = SETTINGS,
     estimate: Annotated[
         bool,
-        typer.Option(
-            "--estimate", help="Decide by estimates from signatures, and store no contents."
-        ),
+        typer.Option("--estimate", help="Faster: estimate from signatures."),
     ] = False,
     format: Annotated[
         str,
         typer.Option(
-            metavar="|".join(get_args(Format)),
-            help="What the inputs are; auto: by their suffix, else JSON lines; text: each file is "
-            "a document.",
+            metavar="FORMAT",
+            help="Of all inputs. [default: by suffix, else JSON lines]",
+            show_default=False,
         ),
     ] = "auto",
     fields: Fields = FIELDS,
     auto_key: Annotated[
         bool,
-        typer.Option(
-            "--auto-key", help="With -d: give a row without a key the key FILE:LINE, as without."
-        ),
+        typer.Option("--auto-key", help="With -d: rows without a key get FILE:LINE."),
     ] = False,
     walking: Walking = WALKING,
     strict: Strict = False,
@@ -140,36 +132,15 @@ def dedup(
 ) -> None:
     """Drop rows that are similar to an earlier row.
 
-    Like uniq for near duplicates: rows keep their order, columns and types, and each is compared
-    with all that were kept before it. The output has the format of its suffix, else that of the
-    input: JSON lines and CSV stay byte for byte, Parquet keeps its schema and compression. A row
-    without a document is reported, goes, and makes the exit status 1; keys may be repeated or
-    missing.
-
-    --dropped lists the rows that go, with the key of the kept row that each resembles most, and
-    how similar they are.
-
-    Without -o, a directory is a collection of text files: each that is similar to one before it is
-    printed, with the one that is kept. Nothing is deleted.
-
-    With -d, rows are also compared with the documents of a database, and the kept ones are added to
-    it as by add: what is stored already is dropped, and a key with new content that is similar to
-    no other document replaces the old one. LSHDB_PATH names no database here.
-
-    With --against, rows are also compared with a reference, such as the training set that a test
-    set must have nothing of. A database is asked as it is, and its settings are the defaults of the
-    run; what is no database is indexed in a temporary one.
-
-    OUTPUT gets its name when all is done. Settings are those of init; for a database that exists
-    --threshold is only for this run.
+    Rows keep their order, columns and types. The format of the output is that of its suffix, else
+    that of the input. Without -o, a directory is a collection of text files: duplicates are
+    printed, with the kept file. Nothing is deleted.
 
     Example: lshdb dedup crawl.parquet -o unique.parquet --dropped dropped.csv
 
     Example: lshdb dedup shards/ -o clean/ --key-field url --text-field body
 
     Example: lshdb dedup test.csv --against train.parquet -o clean.csv
-
-    Example: lshdb dedup notes/ -0 | xargs -0 trash
     """
     import lshdb
     from lshdb.ingest.ordering import check_order

@@ -22,7 +22,6 @@ _HEADINGS: Final = {
         "format",
         "input_format",
         "files_from",
-        "null",
         "key_field",
         "text_field",
         "set_field",
@@ -49,7 +48,11 @@ _HEADINGS: Final = {
     "Advanced": ("timeout", "workers", "conf"),
 }
 """Options by name; all others are those that most people use, and come first."""
-_EXPLAINED: Final = {"Files": ("add", "sync"), "Index": ("init", "reindex", "tune")}
+_EXPLAINED: Final = {
+    "Input": ("add", "sync"),
+    "Files": ("add", "sync"),
+    "Index": ("init", "reindex", "tune"),
+}
 """The commands that explain the options of a heading; other pages only name them."""
 
 
@@ -88,6 +91,10 @@ class Page(TyperCommand):
                 sections[_heading(parameter)].append((option, text))
         if self.name in _EXPLAINED["Files"]:
             sections["Input"] += sections.pop("Files")
+        for heading, rows in list(sections.items()):
+            if len(rows) == 1:  # not worth a heading
+                sections["Options"] += sections.pop(heading) if heading != "Options" else []
+        sections["Options"].sort(key=lambda row: "--help" in row[0])
         for heading, rows in sections.items():
             if not rows:
                 continue
@@ -96,7 +103,7 @@ class Page(TyperCommand):
                 if explained is None or self.name in explained:
                     formatter.write_dl(rows)
                 else:
-                    names = ", ".join(option.partition(" ")[0] for option, _ in rows)
+                    names = ", ".join(re.findall(r"--[\w-]+", " ".join(row[0] for row in rows)))
                     formatter.write_text(f"{names}: see lshdb {explained[0]} --help")
 
 

@@ -348,7 +348,7 @@ class NewSettings:
 
     threshold: Annotated[
         float | None,
-        typer.Option(help="Minimum Jaccard similarity of similar documents. [default: 0.8]"),
+        typer.Option(help="Minimum Jaccard similarity. [default: 0.8]"),
     ] = None
     recall: Annotated[
         float | None,

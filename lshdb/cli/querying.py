@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -38,7 +38,6 @@ from lshdb.cli.options import (
 )
 from lshdb.cli.results import fields_of, write_results
 from lshdb.cli.running import FAILED
-from lshdb.sources.paths import Format
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -53,46 +52,40 @@ def query(
         list[str] | None,
         typer.Argument(
             metavar="FILE...",
-            help="Texts, each one document; tables and JSON lines, each row one; directories, "
-            "patterns in quotes, or - for standard input.",
+            help="Texts, tables, directories, or - for standard input.",
         ),
     ] = None,
     at: DatabaseFile = DATABASE,
     text: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The document itself, instead of FILE.")
+        str | None, typer.Option(metavar="TEXT", help="The text itself, instead of FILE.")
     ] = None,
     key: StoredKey = None,
     top: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Maximum number of matches of a document, the best. [default: all]"
-        ),
+        typer.Option(min=1, help="Maximum number of matches, best first. [default: all]"),
     ] = None,
     threshold: Threshold = None,
     estimate: Estimate = False,
     exhaustive: Annotated[
         bool,
-        typer.Option(
-            "--exhaustive", help="Slower: compare with all documents, not only those in a bucket."
-        ),
+        typer.Option("--exhaustive", help="Slower: compare with all documents."),
     ] = False,
     containment: Annotated[
         bool,
         typer.Option(
             "--containment",
-            help="Rank by the share of the document's shingles that a stored one holds, and mean "
-            "that share with --threshold: to find a quotation in a longer text.",
+            help="Rank by the share of the query held.",
         ),
     ] = False,
     unmatched: Annotated[
         bool,
-        typer.Option("--unmatched", help="Print the keys of the rows and files without a match."),
+        typer.Option("--unmatched", help="Print the queries without a match."),
     ] = False,
     fail_if_found: FailIfFound = False,
     format: Annotated[
         str,
         typer.Option(
-            metavar="|".join(get_args(Format)), help="What the files are; auto: by their suffix."
+            metavar="FORMAT", help="Of all files. [default: by suffix]", show_default=False
         ),
     ] = "auto",
     fields: Fields = FIELDS,
@@ -101,35 +94,11 @@ def query(
     names: Shown = None,
     form: Form = TEXT,
 ) -> None:
-    """Find the stored documents similar to a document, or to each of many.
+    """Find the stored documents similar to a text, or to each row of a table.
 
-    Similarities are exact where the database keeps contents, else estimates. For a database of
-    sets the document is a JSON array, or an object with the array as "set". A stored document is
-    not among its own matches.
-
-    A match is a line: its similarity, whether that is exact or an estimate, or the documents
-    identical (the same content, byte by byte), its key; with --containment the line begins with
-    the containment.
-
-    Of several files, a directory, a table or JSON lines, each file of text and each row is a query,
-    and a line begins with its key: the path, the field id, or FILE:ROW. They are looked up
-    thousands at a time, many times as fast as one by one, with the same results. Rows that cannot
-    be read are reported and counted; the exit status is then 1. Standard input is one document;
-    with --format jsonl, say, it has many.
-
-    The index finds by Jaccard similarity. A document k times as long as the query that holds the
-    share c of its shingles has similarity c / (1 + k - c), which is low for a large k: the
-    probability of finding such documents is printed on standard error. --exhaustive finds them all.
-    A database made with --passages 8 finds all that hold 8 words of the query in a row.
-
-    With --top, only some documents of a bucket of more than 2,000 are compared; a warning says when
-    a match may have been missed.
-
-    --where is an expression of the columns of the table documents: key, metadata (a JSON
-    object), content, shingles, doc_id. It is judged before the best are chosen; a bucket is then
-    read whole, also with --top.
-
-    A pattern in quotes, --db "shards/*.db", asks all files of one collection as if it were one.
+    A match is a line: the similarity, then exact, estimate or identical (the same content byte by
+    byte), then the key. With several queries it begins with the key of the query. A document is
+    not among its own matches. -d "shards/*.db" asks all files of a collection.
 
     Example: lshdb query -d code.db suspicious.py --top 5
 
