@@ -11,6 +11,7 @@ import lshdb
 from lshdb.ingest import batches
 from lshdb.ingest.batches import Stream
 from lshdb.ingest.workers import Workers
+from lshdb.sources.readers import Reader
 
 
 @pytest.mark.parametrize("prompt", [False, True])
@@ -44,3 +45,13 @@ def test_files_are_read_while_a_batch_is_written_and_streams_before(
     assert (read_within > 0) == prompt
     # Of a stream as many as there is room for, of files as many as a batch has.
     assert sizes[0] >= 200 if prompt else max(sizes) <= 20_000 // 300
+
+
+def test_a_reader_used_again_counts_what_it_replaces_in_each_call(tmp_path: Path) -> None:
+    reader = Reader(of_sets=False)
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        for number in range(3):
+            path = tmp_path / f"{number}.txt"
+            path.write_bytes(b"na\xefve fox %d" % number)
+            report = db.add_files([str(path)], reader)
+            assert (report.added, report.replaced) == (1, 1)
