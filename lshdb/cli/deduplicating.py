@@ -55,7 +55,7 @@ def dedup(
         list[str],
         typer.Argument(
             metavar="INPUT...",
-            help="Tables, JSON lines, directories, or -.",
+            help="Tables, directories, or -.",
         ),
     ],
     output: Annotated[
@@ -95,7 +95,7 @@ def dedup(
             "--db",
             "-d",
             metavar="FILE",
-            help="Compare with this database too; add what is kept.",
+            help="Compare with it and add the kept (never $LSHDB_PATH).",
             readable=False,
         ),
     ] = None,

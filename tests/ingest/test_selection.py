@@ -96,6 +96,14 @@ def same(tmp_path: Path, documents: Documents, **options: Any) -> Told:
     return expected[0]
 
 
+def test_blocks_end_where_many_pairs_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dedup, "_PAIRS", 4)
+    texts = text_families(seed=2, families=8, copies=5, words=40, most_edits=8)
+    assert len(same(tmp_path, shuffled(texts, 1), threshold=0.7)) > 15
+
+
 @pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("content", [True, False])
 def test_texts_are_decided_on_as_one_by_one(tmp_path: Path, content: bool) -> None:
