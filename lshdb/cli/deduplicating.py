@@ -345,7 +345,7 @@ def _print_files(rows: Iterator[Sequence[object]], form: Form) -> None:
     places = [[*DROPPED].index(name) for name in columns]
     cells = ([row[place] for place in places] for row in rows)
     shown = ("similarity", "exact", "key", "kept")
-    write_results(columns, cells, form, shown=shown, none="no file is similar to one before it")
+    write_results(columns, cells, form, shown=shown, none="no file is similar to an earlier one")
 
 
 def _print_paths(rows: Iterator[Sequence[object]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from inspect import cleandoc
 from typing import Any, Final
 
@@ -80,15 +81,8 @@ class Page(TyperCommand):
         """Write arguments and options, those without a heading of their own first."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
         sections |= {heading: [] for heading in _HEADINGS}
-        for parameter in self.get_params(ctx):
-            if parameter.metavar is None and parameter.type.name.startswith(("int", "float")):
-                parameter.metavar = "N" if parameter.type.name.startswith("int") else "NUMBER"
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                option, text = record
-                # Nobody gives less than one of something; the error says so if they do.
-                text = _BOUNDS.sub("", text)
-                sections[_heading(parameter)].append((option, text))
+        for parameter, option, text in described(self, ctx):
+            sections[_heading(parameter)].append((option, text))
         if self.name in _EXPLAINED["Files"]:
             sections["Input"] += sections.pop("Files")
         for heading, rows in list(sections.items()):
@@ -105,6 +99,18 @@ class Page(TyperCommand):
                 else:
                     names = ", ".join(re.findall(r"--[\w-]+", " ".join(row[0] for row in rows)))
                     formatter.write_text(f"{names}: see lshdb {explained[0]} --help")
+
+
+def described(command: Any, ctx: Any) -> Iterator[tuple[Any, str, str]]:
+    """Each argument and option of a command, how it is written, and its description."""
+    for parameter in command.get_params(ctx):
+        if parameter.metavar is None and parameter.type.name.startswith(("int", "float")):
+            parameter.metavar = "N" if parameter.type.name.startswith("int") else "NUMBER"
+        record = parameter.get_help_record(ctx)
+        if record is not None:
+            option, text = record
+            # Nobody gives less than one of something; the error says so if they do.
+            yield parameter, option, _BOUNDS.sub("", text)
 
 
 def _heading(parameter: Any) -> str:

@@ -313,7 +313,8 @@ class RecordParser:
     def _key(self, record: dict[str, object], where: str) -> str:
         name = self.key_field
         key = record[name] if name in record else _value_at(record, name)
-        if (key is None or key is _MISSING) and self.auto_key:
+        # An empty field of CSV is how it has none.
+        if self.auto_key and (key is None or key is _MISSING or key == ""):
             return where
         if key is _MISSING:
             raise InputError(f"no {self._named_key()}")

@@ -19,6 +19,7 @@ import pytest
 from helpers import ROOT, Command
 
 import lshdb
+from lshdb.cli.app import COMMANDS
 
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
@@ -103,8 +104,6 @@ def test_dots_stand_for_anything_and_the_rest_for_itself() -> None:
 
 
 def test_commands_table_names_every_command() -> None:
-    from lshdb.cli.app import COMMANDS
-
     page = (ROOT / "docs" / "commands.md").read_text("utf-8")
     listed = set(re.findall(r"^\| `lshdb ([a-z][\w-]*)", page, re.MULTILINE))
     assert listed == COMMANDS.keys()
@@ -129,6 +128,15 @@ def test_the_picture_of_the_readme_shows_what_commands_print() -> None:
         assert "encodings/cp1140.py" in picture
         outside = set(re.findall(r"https?://[\w./]+", picture))
         assert outside == {"http://www.w3.org/2000/svg", "https://www.textualize.io"}, "a comment"
+
+
+def test_the_manual_page_says_what_help_says(tmp_path: Path) -> None:
+    """Who changes a help page writes the manual page again: python scripts/site/man_page.py."""
+    script = ROOT / "scripts" / "site" / "man_page.py"
+    subprocess.run([sys.executable, script, tmp_path / "lshdb.1"], check=True)
+    page = (tmp_path / "lshdb.1").read_text("utf-8")
+    assert (ROOT / "docs" / "lshdb.1").read_text("utf-8") == page
+    assert all(f".B lshdb {name}" in page for name in COMMANDS)
 
 
 # docstrings

@@ -52,7 +52,9 @@ def test_the_wheel_has_the_package_and_nothing_else(built: tuple[Path, Path]) ->
     with zipfile.ZipFile(built[1]) as archive:
         names = set(archive.namelist())
     inside = {name for name in names if ".dist-info/" not in name}
-    assert inside == sources()
+    (manual,) = inside - sources()
+    assert manual.endswith(".data/data/share/man/man1/lshdb.1")
+    assert sources() <= inside
     assert {"lshdb/schema.sql", "lshdb/py.typed", "lshdb/shingling/unicode14.bin"} <= inside
 
 
@@ -61,6 +63,7 @@ def test_the_source_distribution_can_be_tested(built: tuple[Path, Path]) -> None
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert sources() <= names
     assert {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "scripts/setup"} <= names
+    assert "docs/lshdb.1" in names
     assert {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("*.py")} <= names
     assert not [name for name in names if name.startswith((".venv", ".git/"))]
 

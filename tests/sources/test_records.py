@@ -245,6 +245,12 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
         [("", "t", None), ("", "u", None)],
     ),
     "null keys": (TYPED, AUTO_KEY, [{"id": None, "text": "t"}], [("", "t", None)]),
+    "empty keys": (
+        [*ALL],
+        AUTO_KEY,
+        [{"id": "", "text": "t"}, {"id": "b", "text": "u"}],
+        [("", "t", None), ("b", "u", None)],
+    ),
     "NUL": (TYPED, {}, [{"id": "a\0", "text": "t\0"}], ["field 'id' has a NUL character"]),
     "nested metadata": (
         TYPED,
