@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb.cli.documents import Failures, reader_for, tell_passed_over
-from lshdb.cli.messages import message, progress_bar, shape, tell, tell_low_recall
+from lshdb.cli.messages import hint, message, progress_bar, shape, tell, tell_low_recall
 from lshdb.cli.options import (
     DATABASE,
     FIELDS,
@@ -150,6 +150,7 @@ def add(
         raise lshdb.UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
         raise lshdb.UsageError("--key is empty")
+    is_new = not at.db.exists()
     with _listed(files_from, null) as also, at.open() as database:
         from lshdb.model import AddReport
         from lshdb.sources.paths import input_bytes
@@ -192,6 +193,8 @@ def add(
         finally:
             # Also where the disk is full: the batches before are in the file.
             _report(total, reader, as_json)
+    if is_new and total.added > 1:
+        hint("next: lshdb clusters shows what is similar, lshdb query FILE what resembles a file")
     if interrupted:
         raise failed("interrupted; what is counted above is in the file", INTERRUPTED)
     if total.failed:

@@ -15,7 +15,7 @@ import typer
 
 from lshdb.cli.documents import Failures, tell_passed_over
 from lshdb.cli.files import STDOUT, check_distinct, directory_beside
-from lshdb.cli.messages import message, progress_bar, tell, tell_low_recall, tell_recall
+from lshdb.cli.messages import hint, message, progress_bar, tell, tell_low_recall, tell_recall
 from lshdb.cli.options import (
     DEFAULT_TIMEOUT,
     FIELDS,
@@ -308,6 +308,8 @@ def dedup(
     counts.failed = failures.count
     counts.replaced += reader.replaced
     _report(counts, as_json=as_json, to_stderr=of_files or STDOUT in (outputs, dropped))
+    if counts.dropped and dropped is None and not of_files:
+        hint("next: --dropped FILE lists what was dropped, with the row that each resembles")
     tell_passed_over(asdict(reader.passed_over if of_files else passed_over))
     if counts.failed:
         raise typer.Exit(FAILED)

@@ -33,6 +33,12 @@ def message(text: str) -> None:
         tell(text)
 
 
+def hint(text: str) -> None:
+    """Print what to do next, to a person only: not in a pipe, not in a log."""
+    if sys.stderr.isatty() and sys.stdout.isatty():
+        message(text)
+
+
 def tell(text: str) -> None:
     """Print a warning or an error to standard error."""
     try:

@@ -206,6 +206,14 @@ def test_the_table_of_a_page_is_that_of_the_results(page: str, brief: bool) -> N
     assert shown == table
 
 
+@pytest.mark.parametrize("page", ["docs/figures.md", "README.md"])
+def test_what_is_dropped_wrongly_is_that_of_the_results(page: str) -> None:
+    results = SCRIPTS / "measure" / "bench" / "results" / "peers" / "dedup.json"
+    table = dedup_peers.markdown(json.loads(results.read_text("utf-8")))
+    text = (SCRIPTS.parent / page).read_text("utf-8")
+    assert f"<!-- dropped -->\n{table}\n<!-- end of dropped -->" in text
+
+
 def test_the_table_is_made_of_the_figures(directory: Path) -> None:
     results = run("ingest", directory)
     table = bench_command("table", directory / "ingest.json").out

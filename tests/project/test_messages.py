@@ -11,7 +11,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("messages.txt")
-SAYING = {"message", "tell", "failed", "Failure", "Cut", "BadParameter", "Problem", "KeyNotFound"}
+SAYING = {
+    "hint",
+    "message",
+    "tell",
+    "failed",
+    "Failure",
+    "Cut",
+    "BadParameter",
+    "Problem",
+    "KeyNotFound",
+}
 """Functions and classes that take a message; so do all errors and warnings."""
 ODD = re.compile(
     r"\b(told|tells|mended|mends|anew|foretells?|at the most|of its own|shall|put right|whereof)\b"
