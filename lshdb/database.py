@@ -1293,7 +1293,7 @@ class Database:
         """Write decisions that were made elsewhere, such as in a copy of the file.
 
         Those that the file has already are left out; documents need not be there. Where no digests
-        are given, they are those that the documents have now. Numbers are given anew; of two
+        are given, they are those that the documents have now. They get new numbers; of two
         decisions about one content the one with the later time holds.
 
         Returns:

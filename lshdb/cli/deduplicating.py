@@ -32,14 +32,6 @@ from lshdb.cli.options import (
 )
 from lshdb.cli.results import write_results
 from lshdb.cli.running import FAILED
-from lshdb.cli.tables import (
-    DROPPED,
-    DroppedRows,
-    KeptRows,
-    check_readable,
-    find_tables,
-    targets,
-)
 from lshdb.errors import StoreError, UsageError
 from lshdb.sources.compression import compression_of
 from lshdb.sources.paths import Format, format_of
@@ -143,6 +135,7 @@ def dedup(
     Example: lshdb dedup test.csv --against train.parquet -o clean.csv
     """
     import lshdb
+    from lshdb.cli.tables import DroppedRows, KeptRows, check_readable, find_tables, targets
     from lshdb.ingest.ordering import check_order
     from lshdb.ingest.reference import check_there, is_database, reference
     from lshdb.sources.paths import expanded, input_bytes
@@ -343,6 +336,8 @@ def _dropped(outcome: Outcome) -> list[tuple[object, ...]]:
 
 def _print_files(rows: Iterator[Sequence[object]], form: Form) -> None:
     """Print the files that are similar to one before them."""
+    from lshdb.cli.tables import DROPPED
+
     columns = {name: kind for name, kind in DROPPED.items() if name not in ("line", "file")}
     places = [[*DROPPED].index(name) for name in columns]
     cells = ([row[place] for place in places] for row in rows)

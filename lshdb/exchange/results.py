@@ -122,7 +122,7 @@ def match_row(match: Match, columns: Iterable[str]) -> tuple[Any, ...]:
 class Results(Iterator[T], Generic[T]):
     """Pairs or clusters as they are found: an iterator, and a table.
 
-    The table is read anew, whatever was taken from the iterator before, and again each time.
+    The table is read from the beginning each time, whatever was taken from the iterator before.
 
     Attributes:
         columns: those of the table, with their types.

@@ -97,6 +97,15 @@ def test_help_of_a_common_command_fits_a_screen(name: str, command: Command) -> 
     assert max(map(len, lines)) <= 80
 
 
+def test_help_loads_no_numpy() -> None:
+    """It takes longer to load than all the rest of `lshdb --help`."""
+    program = (
+        "import sys\nfrom lshdb.cli.app import make_app\nmake_app()\n"
+        "sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
 def test_help_of_all_names_the_commands(command: Command) -> None:
     help = command.done("-h", says="").out
     assert all(f"\n  {name} " in help for name in FLAGS)
