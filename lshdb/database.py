@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from lshdb.tuning.choices import Tuned
     from lshdb.tuning.measuring import Measured
 
-_MOST_ROWS: Final = (1 << 63) - 1
+_MAX_ROWS: Final = (1 << 63) - 1
 _LONGEST_TIMEOUT: Final = 1_000_000.0
 """SQLite counts milliseconds in 32 bits."""
 
@@ -734,7 +734,7 @@ class Database:
             return []  # no stored key has a lone surrogate
         if most < 1:
             raise UsageError(f"most {most} is not at least 1")
-        found = self._store.keys_from(prefix, min(most, _MOST_ROWS))
+        found = self._store.keys_from(prefix, min(most, _MAX_ROWS))
         return [key for key in found if key.startswith(prefix)]
 
     def signatures(self) -> SignatureSet:
@@ -1356,7 +1356,7 @@ class Database:
         if top < 1:
             raise UsageError(f"top {top} is not at least 1")
         with self._store.reading():
-            return self._store.largest_buckets(min(top, _MOST_ROWS))
+            return self._store.largest_buckets(min(top, _MAX_ROWS))
 
     def buckets_of_size(self) -> dict[int, int]:
         """How many buckets there are of each number of documents, the smallest first.
@@ -1712,7 +1712,7 @@ def open_database(
         raise UsageError(f"mode {mode!r} is not create, write or read")
     if not 0 <= timeout <= _LONGEST_TIMEOUT:
         raise UsageError(f"timeout {timeout:g} is not from 0 to {_LONGEST_TIMEOUT:,.0f} seconds")
-    if _holds_nothing(path):
+    if _is_empty(path):
         resolve(request)  # impossible settings are refused before SQLite writes a file
     store = Store.open(Path(path), mode, timeout, lambda: resolve(request))
     try:
@@ -1723,7 +1723,7 @@ def open_database(
     return Database(store)
 
 
-def _holds_nothing(path: str | os.PathLike[str]) -> bool:
+def _is_empty(path: str | os.PathLike[str]) -> bool:
     try:
         return os.stat(path).st_size == 0
     except OSError:

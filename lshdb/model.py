@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from lshdb.errors import SettingsError
 
-MOST_LANES: Final = 4096
+MAX_LANES: Final = 4096
 LONGEST: Final = 1000
 """Characters of a construction as text."""
 
@@ -82,9 +82,9 @@ class Construction:
                 levels[-1] = Level(kind, levels[-1].size * size)
             elif size > 1:
                 levels.append(Level(kind, size))
-        if lanes > MOST_LANES:
+        if lanes > MAX_LANES:
             raise SettingsError(
-                f"construction {text!r} takes {lanes} lanes, and {MOST_LANES} are the most"
+                f"construction {text!r} takes {lanes} lanes, and {MAX_LANES} are the most"
             )
         rows = levels.pop(0).size if levels and levels[0].kind == "and" else 1
         higher = tuple(levels)
@@ -127,9 +127,9 @@ SketchName: TypeAlias = Literal["fast", "minhash"]
 Keep: TypeAlias = Literal["first", "longest", "last"]
 """Which document of a cluster is kept."""
 
-FEWEST_LANES: Final = 16
-LEAST_RUN: Final = 3
-MOST_RUN: Final = 1000
+MIN_LANES: Final = 16
+MIN_RUN: Final = 3
+MAX_RUN: Final = 1000
 """Units of the runs that an index of passages may be made for: shorter ones are everywhere."""
 LONGEST_SHINGLE: Final = 64
 LONGEST_NAME: Final = 100
@@ -225,9 +225,9 @@ class Settings:
             raise SettingsError(f"threshold {self.threshold:g} is not above 0 and at most 1")
         if not 0 < self.recall <= 1:
             raise SettingsError(f"recall {self.recall:g} is not above 0 and at most 1")
-        if not FEWEST_LANES <= self.permutations <= MOST_LANES:
+        if not MIN_LANES <= self.permutations <= MAX_LANES:
             raise SettingsError(
-                f"{self.permutations} permutations are not {FEWEST_LANES} to {MOST_LANES}"
+                f"{self.permutations} permutations are not {MIN_LANES} to {MAX_LANES}"
             )
         if self.construction.lanes > self.permutations:
             raise SettingsError(
@@ -241,8 +241,8 @@ class Settings:
             raise SettingsError(f"shingle {self.shingling} has no contents: give --no-content")
         if not 0 <= self.seed <= LARGEST_SEED:
             raise SettingsError(f"seed {self.seed} is not 0 to {LARGEST_SEED}")
-        if self.passages and not LEAST_RUN <= self.passages <= MOST_RUN:
-            raise SettingsError(f"passages {self.passages} is not {LEAST_RUN} to {MOST_RUN}")
+        if self.passages and not MIN_RUN <= self.passages <= MAX_RUN:
+            raise SettingsError(f"passages {self.passages} is not {MIN_RUN} to {MAX_RUN}")
         if self.passages and self.shingling.of_sets:
             raise SettingsError("sets have no order, and so no passages: leave out passages")
         if self.passages and not self.content:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeVar
 
 from lshdb.errors import SettingsError, SettingsMismatch, UsageError
-from lshdb.model import MOST_LANES, Construction, Settings, StoredDocument
+from lshdb.model import MAX_LANES, Construction, Settings, StoredDocument
 
 THRESHOLD: Final = 0.8
 RECALL: Final = 0.99
@@ -24,7 +24,7 @@ SKETCH: Final = "fast"
 FOREIGN: Final = "minhash"
 """What another program's lanes are taken for: equal in a share of about the similarity."""
 SEED: Final = 1
-LEAST_RANDOM: Final = 1 << 32
+MIN_RANDOM_SEED: Final = 1 << 32
 """Seeds below this are chosen by people; random ones are not among them."""
 
 PURPOSES: Final = {
@@ -135,10 +135,10 @@ class SettingsRequest:
             return None
         if self.bands < 1 or self.rows < 1:
             raise SettingsError(f"{self.bands} bands of {self.rows} rows: give at least 1 of each")
-        if self.bands * self.rows > MOST_LANES:
+        if self.bands * self.rows > MAX_LANES:
             raise SettingsError(
                 f"{self.bands} bands of {self.rows} rows take {self.bands * self.rows} lanes, and "
-                f"{MOST_LANES} are the most"
+                f"{MAX_LANES} are the most"
             )
         return Construction(self.rows, self.bands)
 
@@ -157,7 +157,7 @@ class SettingsRequest:
             ("seed", None if self.seed == "random" else self.seed, actual.seed),
             ("passages", self.passages, actual.passages),
         ]
-        if self.seed == "random" and actual.seed < LEAST_RANDOM:
+        if self.seed == "random" and actual.seed < MIN_RANDOM_SEED:
             raise SettingsMismatch(
                 f"{path} has seed {actual.seed}, not a random one: leave it out, or make another "
                 "file"

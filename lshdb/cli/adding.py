@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.documents import Failures, reader_for, tell_passed_over
-from lshdb.cli.messages import hint, message, progress_bar, shape, tell, tell_low_recall
+from lshdb.cli.documents import Failures, reader_for, report_passed_over
+from lshdb.cli.messages import hint, message, progress_bar, shape, warn, warn_of_low_recall
 from lshdb.cli.options import (
     DATABASE,
     FIELDS,
@@ -67,7 +67,7 @@ def init(
         made = database.settings
         done = "exists already" if existed else "made"
         message(f"{at.db} {done}: shingle {made.shingling}, {shape(made)}")
-        tell_low_recall(made, settings.bands, settings.construction)
+        warn_of_low_recall(made, settings.bands, settings.construction)
 
 
 def add(
@@ -184,9 +184,9 @@ def add(
                     paths if files_from is None else chain(paths, also),
                     reader,
                     on_batch=written,
-                    on_failure=failures.tell,
+                    on_failure=failures.report,
                     on_similar=on_similar,  # type: ignore[arg-type]  # checked there
-                    on_skip=partial(_tell_skipped, as_json=as_json),
+                    on_skip=partial(_print_skipped, as_json=as_json),
                 )
         except KeyboardInterrupt:
             interrupted = True
@@ -215,7 +215,7 @@ def _listed(path: str | None, null: bool) -> Iterator[Iterable[str]]:
             yield listed(file, null=null)
 
 
-def _tell_skipped(skipped: Skipped, *, as_json: bool) -> None:
+def _print_skipped(skipped: Skipped, *, as_json: bool) -> None:
     if as_json:
         json_line(asdict(skipped))
     else:
@@ -238,5 +238,5 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
     if total.empty:
         message(f"empty: {total.empty:,} without a shingle, similar to nothing")
     if replaced:
-        tell(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
-    tell_passed_over(passed_over)
+        warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
+    report_passed_over(passed_over)

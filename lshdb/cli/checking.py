@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.messages import message, progress_bar, tell
+from lshdb.cli.messages import message, progress_bar, warn
 from lshdb.cli.options import DATABASE, TEXT, DatabaseFile, Form
 from lshdb.cli.results import Columns, write_results
 from lshdb.cli.running import FAILED, end_on_interrupt
@@ -69,7 +69,7 @@ def check(
     if report.ok:
         message(conclusion)
     else:
-        tell(conclusion)
+        warn(conclusion)
         raise typer.Exit(FAILED)
 
 

@@ -93,7 +93,7 @@ def compare(
     elements = [(element,) for element in compared.shared_elements or ()]
     shown = elements[:_ELEMENTS_SHOWN] if on_terminal() else elements
     _print("element", ["shared elements"], shown, form)
-    _tell_rest(len(elements) - len(shown), "elements")
+    _print_rest(len(elements) - len(shown), "elements")
     buckets = [astuple(bucket) for bucket in compared.shared_buckets]
     _print("bucket", ["band_no", "bucket_key"], buckets, form)
 
@@ -206,10 +206,10 @@ def _show_passages(compared: Comparison, passages: Sequence[Passage]) -> None:
             line.append(_on_one_line(text[end : end + _CONTEXT]), style="not bold dim")
             console.print(line)
     console.print()
-    _tell_rest(len(passages) - len(longest), "passages")
+    _print_rest(len(passages) - len(longest), "passages")
 
 
-def _tell_rest(count: int, what: str) -> None:
+def _print_rest(count: int, what: str) -> None:
     if count > 0:
         message(f"{count:,} more {what} that both share; --json has all")
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from lshdb.cli.documents import Failures, tell_passed_over
+from lshdb.cli.documents import Failures, report_passed_over
 from lshdb.cli.files import STDOUT, check_distinct, directory_beside
-from lshdb.cli.messages import hint, message, progress_bar, tell, tell_low_recall, tell_recall
+from lshdb.cli.messages import hint, message, note_recall, progress_bar, warn, warn_of_low_recall
 from lshdb.cli.options import (
     DEFAULT_TIMEOUT,
     FIELDS,
@@ -214,7 +214,7 @@ def dedup(
             **asdict(fields),
         )
         place = _Place(stack, outputs if isinstance(outputs, str) else outputs[0])
-        kept = told = None
+        kept = removed = None
         if not of_files:
             kept = KeptRows(tables, outputs, reader, place.file, keep=db is not None)
         known = None
@@ -229,24 +229,24 @@ def dedup(
                         made,
                         timeout,
                         beside=place.file().parent,
-                        on_failure=failures.tell,
+                        on_failure=failures.report,
                         on_progress=lambda done, count: indexing(done, documents=count),
                     )
                 )
             least = made.threshold if threshold is None else threshold
             if least < known.store.settings.threshold:
-                tell_recall(known.store.settings, least)
+                note_recall(known.store.settings, least)
         if dropped is not None:
-            told = stack.enter_context(DroppedRows(dropped))
+            removed = stack.enter_context(DroppedRows(dropped))
         if kept is not None:
             stack.enter_context(kept)
         if database is None:
-            stack.enter_context(_naming_the_place(db))
+            stack.enter_context(_explaining_tmpdir(db))
             where = place.file("dedup.db") if db is None else db
             database = stack.enter_context(lshdb.open(where, timeout=timeout, **given))
-        tell_low_recall(database.settings, settings.bands, settings.construction)
+        warn_of_low_recall(database.settings, settings.bands, settings.construction)
         if threshold is not None and threshold < database.settings.threshold:
-            tell_recall(database.settings, threshold)
+            note_recall(database.settings, threshold)
         bar = progress_bar("dedup", input_bytes(paths), of_bytes=True)
         progress = stack.enter_context(bar)
 
@@ -255,7 +255,7 @@ def dedup(
             counts.replaced += report.replaced
             if keep == "first":
                 progress(reader.bytes_read, documents=counts.kept + counts.dropped)
-            for file in (kept, told):
+            for file in (kept, removed):
                 if file is not None:
                     file.flush()
 
@@ -268,7 +268,7 @@ def dedup(
             against=known,
             keep=keep,  # type: ignore[arg-type]  # checked
             on_batch=written,
-            on_failure=failures.tell,
+            on_failure=failures.report,
             on_progress=lambda what, count: progress(
                 reader.bytes_read, documents=count, label=what
             ),
@@ -283,8 +283,8 @@ def dedup(
                 counts.stored += sum(db is not None and row[0] == row[3] for row in gone)
                 if kept is not None:
                     kept.write(outcome)
-                if told is not None:
-                    told.write(gone)
+                if removed is not None:
+                    removed.write(gone)
                 yield from gone
 
         rows = dropped_rows()
@@ -295,7 +295,7 @@ def dedup(
         else:
             for _ in rows:
                 pass
-        for file in (kept, told):
+        for file in (kept, removed):
             if file is not None:
                 file.finish()
     counts.failed = failures.count
@@ -303,7 +303,7 @@ def dedup(
     _report(counts, as_json=as_json, to_stderr=of_files or STDOUT in (outputs, dropped))
     if counts.dropped and dropped is None and not of_files:
         hint("next: --dropped FILE lists what was dropped, with the row that each resembles")
-    tell_passed_over(asdict(reader.passed_over if of_files else passed_over))
+    report_passed_over(asdict(reader.passed_over if of_files else passed_over))
     if counts.failed:
         raise typer.Exit(FAILED)
 
@@ -351,7 +351,7 @@ def _print_paths(rows: Iterator[Sequence[object]]) -> None:
         path = str(key)
         # What is no UTF-8 is escaped in keys: another file may have that name.
         if "\\x" in path:
-            tell(f"lshdb: {path}: left out, for its name is not UTF-8 or has a backslash")
+            warn(f"lshdb: {path}: left out, for its name is not UTF-8 or has a backslash")
         else:
             sys.stdout.buffer.write(path.encode() + b"\0")
     sys.stdout.buffer.flush()
@@ -425,7 +425,7 @@ class _Place:
 
 
 @contextmanager
-def _naming_the_place(db: Path | None) -> Iterator[None]:
+def _explaining_tmpdir(db: Path | None) -> Iterator[None]:
     """Add to the errors of a temporary database where it is."""
     try:
         yield
@@ -439,7 +439,7 @@ def _naming_the_place(db: Path | None) -> Iterator[None]:
 
 def _report(counts: _Counts, *, as_json: bool, to_stderr: bool) -> None:
     if as_json:
-        (tell if to_stderr else print)(json.dumps(asdict(counts)))
+        (warn if to_stderr else print)(json.dumps(asdict(counts)))
         return
     before = f" ({counts.stored:,} stored before)" if counts.stored else ""
     message(f"kept {counts.kept:,}, dropped {counts.dropped:,}{before}, failed {counts.failed:,}")

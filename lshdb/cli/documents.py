@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from lshdb.cli.files import STDOUT
-from lshdb.cli.messages import message, tell
+from lshdb.cli.messages import message, warn
 from lshdb.cli.options import FIELDS, Fields
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ def content_of_file(database: Database, name: str, encoding: str | None = None) 
     reader = reader_for(database, encoding=encoding)
     content = reader.read_one(name)
     if reader.replaced:
-        tell(f"{printable_path(name)} is not {encoding or 'UTF-8'}; bad bytes are replaced")
+        warn(f"{printable_path(name)} is not {encoding or 'UTF-8'}; bad bytes are replaced")
     return content
 
 
-def tell_passed_over(counts: Mapping[str, int]) -> None:
+def report_passed_over(counts: Mapping[str, int]) -> None:
     """Note what was not read of directories, by the reason."""
     over = [f"{amount:,} {kind}" for kind, amount in counts.items() if amount]
     if over:
@@ -84,10 +84,10 @@ class Failures:
     def __init__(self) -> None:
         self.count = 0
 
-    def tell(self, failure: Failure) -> None:
+    def report(self, failure: Failure) -> None:
         """Tell one."""
         self.count += 1
         if self.count <= _FAILURES_SHOWN:
-            tell(f"lshdb: {failure.where or repr('')}: {failure.reason}")
+            warn(f"lshdb: {failure.where or repr('')}: {failure.reason}")
         elif self.count == _FAILURES_SHOWN + 1:
-            tell("lshdb: further failures are counted only")
+            warn("lshdb: further failures are counted only")

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final
 
-from lshdb.cli.messages import message, tell
+from lshdb.cli.messages import message, warn
 from lshdb.errors import UsageError
 from lshdb.sources.compression import check_available, compression_of, packed
 from lshdb.store.partial_files import PartialFile, left_over
@@ -113,7 +113,7 @@ class Output:
         if self._partial is None:
             return
         if self._keep and self.filled:
-            tell(f"lshdb: the lines kept so far, now in the database: {self._partial.path}")
+            warn(f"lshdb: the lines kept so far, now in the database: {self._partial.path}")
         else:
             self._partial.discard()
 

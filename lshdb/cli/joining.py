@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from lshdb.cli.conditions import ANY, Condition
-from lshdb.cli.messages import message, tell_recall
+from lshdb.cli.messages import message, note_recall
 from lshdb.cli.options import (
     DATABASE,
     TEXT,
@@ -191,5 +191,5 @@ def _least(database: Database, threshold: float | None) -> float:
     settings = database.settings
     if threshold is None or not 0 < threshold < settings.threshold:
         return settings.threshold if threshold is None else threshold
-    tell_recall(settings, threshold)
+    note_recall(settings, threshold)
     return threshold

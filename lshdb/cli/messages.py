@@ -30,7 +30,7 @@ def be_quiet(quiet: bool) -> None:
 def message(text: str) -> None:
     """Print a note to standard error, which --quiet leaves out."""
     if not _quiet:
-        tell(text)
+        warn(text)
 
 
 def hint(text: str) -> None:
@@ -39,7 +39,7 @@ def hint(text: str) -> None:
         message(text)
 
 
-def tell(text: str) -> None:
+def warn(text: str) -> None:
     """Print a warning or an error to standard error."""
     try:
         print(escaped(text), file=sys.stderr)
@@ -54,7 +54,7 @@ def discard(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def tell_recall(settings: Settings, threshold: float, advice: str = "") -> None:
+def note_recall(settings: Settings, threshold: float, advice: str = "") -> None:
     """Tell what share of the documents the index finds at a threshold below its own."""
     from lshdb.sketching.constructions import candidate_probability
 
@@ -65,10 +65,10 @@ def tell_recall(settings: Settings, threshold: float, advice: str = "") -> None:
     )
 
 
-def tell_low_recall(settings: Settings, bands: int | None, construction: str | None) -> None:
+def warn_of_low_recall(settings: Settings, bands: int | None, construction: str | None) -> None:
     """Warn of bands and rows, or a construction, that were asked for and find too little."""
     if settings.recall < _LOW_RECALL and (bands is not None or construction is not None):
-        tell(
+        warn(
             f"lshdb: this index finds {settings.recall:.2%} of the pairs at similarity "
             f"{settings.threshold:g}: take more bands or fewer rows, or give --recall instead, and "
             "lshdb chooses them; lshdb tune shows which"

@@ -149,7 +149,7 @@ def _queries(
     assert file is not None
     for document in queries_reader(database, fields).read([file]):
         if isinstance(document, Failure):
-            failures.tell(document)
+            failures.report(document)
         elif isinstance(document.content, str):
             yield document.key, document.content
 
@@ -165,14 +165,14 @@ def _rows(
     for key, text in queries:
         result = database.passages(text, key=key if text is None else None, **asked)
         found.count += len(result)
-        _tell(key, result, asked["common"] or COMMON)
+        _note_limits(key, result, asked["common"] or COMMON)
         for source in result:
             totals = (key, source.key, source.coverage, source.stored_coverage, source.words)
             for passage in source.passages:
                 yield *totals, *_cells(passage)
 
 
-def _tell(key: str, result: Passages, common: int) -> None:
+def _note_limits(key: str, result: Passages, common: int) -> None:
     """Say what was not looked for."""
     if not result.words:
         message(f"{key}: shorter than {result.shortest} {result.unit}s: no passage can be found")

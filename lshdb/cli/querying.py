@@ -20,7 +20,7 @@ from lshdb.cli.documents import (
     reader_for,
 )
 from lshdb.cli.files import STDOUT
-from lshdb.cli.messages import message, tell_recall
+from lshdb.cli.messages import message, note_recall
 from lshdb.cli.options import (
     DATABASE,
     FIELDS,
@@ -141,9 +141,9 @@ def query(
             matches = _one(database, paths, content, key, asked, at.timeout)
             answers = iter([("".join(files), matches)])
         if containment and not exhaustive:
-            _tell_what_is_found(database, least)
+            _note_containment_recall(database, least)
         elif least < database.settings.threshold and not exhaustive:
-            tell_recall(database.settings, least, "; --exhaustive finds all")
+            note_recall(database.settings, least, "; --exhaustive finds all")
         counts = _Counts()
         if unmatched:
             write_results(
@@ -233,7 +233,7 @@ def _many(
         reader.items(files),
         Query("", None, **asked),
         parser=reader.parser,
-        on_failure=failures.tell,
+        on_failure=failures.report,
         timeout=timeout,
     )
 
@@ -282,7 +282,7 @@ def _content(
         raise InputError(f"--text: {error}") from error
 
 
-def _tell_what_is_found(database: Database, containment: float) -> None:
+def _note_containment_recall(database: Database, containment: float) -> None:
     """Which documents that hold this share of a query are found, or how probably they are."""
     from lshdb.sketching.constructions import candidate_probability
 

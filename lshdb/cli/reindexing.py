@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lshdb.cli.messages import message, progress_bar, shape, tell_low_recall
+from lshdb.cli.messages import message, progress_bar, shape, warn_of_low_recall
 from lshdb.cli.options import DATABASE, Bands, Construction, DatabaseFile, Rows, passages_given
 from lshdb.cli.running import INTERRUPTED, failed
 
@@ -59,7 +59,7 @@ def reindex(
             is_old = database.settings == before
             now = "the index is as before" if is_old else "the new index is in place"
             raise failed(f"interrupted; {now}", INTERRUPTED) from None
-    tell_low_recall(done.after, bands, construction)
+    warn_of_low_recall(done.after, bands, construction)
     if done.after == done.before:
         message(f"{at.db} has {shape(done.after)} already: nothing to do")
         return

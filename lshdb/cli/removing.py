@@ -10,7 +10,7 @@ import typer
 
 from lshdb.cli.conditions import ANY, Condition
 from lshdb.cli.files import STDOUT
-from lshdb.cli.messages import message, tell
+from lshdb.cli.messages import message, warn
 from lshdb.cli.options import (
     DATABASE,
     TEXT,
@@ -124,7 +124,7 @@ def _ask(documents: int, stored: int) -> None:
     """Have a person type how many documents are removed, if they are many."""
     if documents <= _ASKED_ABOVE:
         return
-    tell(
+    warn(
         f"{documents:,} of {stored:,} documents would be removed. Type their number to remove them:"
     )
     if sys.stdin.readline().strip().replace(",", "") != str(documents):

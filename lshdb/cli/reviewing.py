@@ -52,7 +52,7 @@ _BEGINNING: Final = 400
 """Characters shown of texts that are identical."""
 _LINES: Final = 24
 """Lines of a screen whose height is not known."""
-_FEWEST_LINES: Final = 8
+_MIN_LINES: Final = 8
 
 _DOCUMENT: Final = "SELECT lower(hex(digest)) AS digest, content FROM documents WHERE key = ?"
 
@@ -469,7 +469,7 @@ class _Review:
     def _print_some(self, lines: Iterator[Text], beside: int = 0) -> Iterator[Text]:
         """Print as many lines as fit on the screen; the others."""
         height = self._console.height if self._console.is_terminal else _LINES
-        room = max(height - beside - 6, _FEWEST_LINES)
+        room = max(height - beside - 6, _MIN_LINES)
         for line in islice(lines, room):
             self._print(line)
         following = next(lines, None)

@@ -13,7 +13,7 @@ from typing import Annotated, Final, ParamSpec, TypeAlias
 
 import typer
 
-from lshdb.cli.messages import be_quiet, discard, tell
+from lshdb.cli.messages import be_quiet, discard, warn
 from lshdb.errors import LshdbError, UsageError, limits_to
 
 FAILED: Final = 1
@@ -50,7 +50,7 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
                     option: kwargs.pop(option) for option in inspect.signature(group).parameters
                 }
                 kwargs[name] = group(**given)
-            with limits_to(lambda cut: tell(f"lshdb: {cut}")):
+            with limits_to(lambda cut: warn(f"lshdb: {cut}")):
                 function(*args, **kwargs)
             # Here and not at the interpreter's end, where a full disk could only be complained of.
             sys.stdout.flush()
@@ -84,7 +84,7 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
 
 def failed(reason: str, status: int = FAILED) -> typer.Exit:
     """Print a reason on standard error; the exception that ends the command."""
-    tell(f"lshdb: {reason}")
+    warn(f"lshdb: {reason}")
     return typer.Exit(status)
 
 

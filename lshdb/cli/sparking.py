@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from lshdb.cli.messages import message, tell
+from lshdb.cli.messages import message, warn
 from lshdb.cli.options import FIELDS, SETTINGS, AsJson, Fields, NewSettings
 from lshdb.cli.results import json_line
 
@@ -161,7 +161,7 @@ def spark_dedup(
         kept = spark.read.load(output, format).count()
         gone = source.count() - kept
         for line in result.counts.lines(limit):
-            tell(f"lshdb: {line}")
+            warn(f"lshdb: {line}")
         if as_json:
             counts = result.counts
             left_out = {"bad_keys": counts.bad_keys, "bad_documents": counts.bad_contents}
@@ -192,10 +192,10 @@ def _named(given: dict[str, Any]) -> list[str]:
 def _databases(against: str) -> list[Path]:
     """The databases that a path or pattern names; none where it is other input."""
     found = sorted(map(Path, glob.glob(against))) if glob.has_magic(against) else [Path(against)]
-    return [path for path in found if path.is_file() and _begins_as_sqlite(path)]
+    return [path for path in found if path.is_file() and _starts_like_sqlite(path)]
 
 
-def _begins_as_sqlite(path: Path) -> bool:
+def _starts_like_sqlite(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(len(_SQLITE)) == _SQLITE
 

@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from lshdb.cli.documents import Failures, reader_for, tell_passed_over
-from lshdb.cli.messages import message, progress_bar, tell
+from lshdb.cli.documents import Failures, reader_for, report_passed_over
+from lshdb.cli.messages import message, progress_bar, warn
 from lshdb.cli.options import DATABASE, TEXT, WALKING, DatabaseFile, Encoding, Form, Strict, Walking
 from lshdb.cli.results import columns_of, write_record, write_results
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
@@ -76,7 +76,7 @@ def sync(
                     reader,
                     dry_run=dry_run,
                     on_batch=written,
-                    on_failure=failures.tell,
+                    on_failure=failures.report,
                 )
         except KeyboardInterrupt:
             raise failed("interrupted; run it again to go on", INTERRUPTED) from None
@@ -94,8 +94,8 @@ def sync(
         f"failed {report.failed:,}"
     )
     if report.replaced:
-        tell(f"not UTF-8: {report.replaced:,}, bad bytes replaced (--strict refuses them)")
-    tell_passed_over(asdict(reader.passed_over))
+        warn(f"not UTF-8: {report.replaced:,}, bad bytes replaced (--strict refuses them)")
+    report_passed_over(asdict(reader.passed_over))
     if report.left:
         message(f"left {report.left:,} with keys in the directories that were not read from files")
     if report.failed:

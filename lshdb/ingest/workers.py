@@ -35,7 +35,7 @@ from lshdb.sources.records import RecordParser, Rows
 
 _ALONE: Final = 2
 """Parts signed before processes are started: a small job ends sooner than they start."""
-_MOST: Final = 3
+_MAX_WORKERS: Final = 3
 """Processes that one writer to SQLite can keep busy."""
 _ATTEMPTS: Final = 3
 """Processes of one thread that may fail before it starts no more."""
@@ -59,7 +59,8 @@ Without looking for garbage meanwhile: there is none.
 
 def default_workers() -> int:
     """One less than there are processors, and not more than three."""
-    return min(_MOST, len(os.sched_getaffinity(0)) - 1) if hasattr(os, "sched_getaffinity") else 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    return min(_MAX_WORKERS, cores - 1)
 
 
 @dataclass(slots=True, eq=False)

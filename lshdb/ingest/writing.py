@@ -41,7 +41,7 @@ class Writer:
         self._next_id = store.last_doc_id() + 1
         self._first_id = self._next_id
         self._updated: set[int] = set()
-        self._hopeful = True  # that keys are new
+        self._expect_new = True  # that keys are new
         self._doc_ids: list[npt.NDArray[np.int64]] = []
         self._bucket_keys: list[npt.NDArray[np.int64]] = []
         self._fingerprints: list[Fingerprints] = []
@@ -55,9 +55,9 @@ class Writer:
 
     def _write(self, part: SignedPart) -> None:
         # To try it is quicker than to look first which keys there are.
-        if self._hopeful and part.signed is not None and self._write_new(part):
+        if self._expect_new and part.signed is not None and self._write_new(part):
             return
-        self._hopeful = False
+        self._expect_new = False
         store = self._store
         part_keys = list(part.keys)
         latest = {key: place for place, key in enumerate(part_keys)}

@@ -138,7 +138,7 @@ class Examination:
         self.counts = (0, 0)
         self._audit = audit
         self._deep = deep
-        self._tell = on_progress
+        self._on_progress = on_progress
         self._stages()
 
     def _stages(self) -> None:
@@ -179,10 +179,10 @@ class Examination:
         self.findings.add("not-checked", 1, [what])
 
     def _structure(self) -> None:
-        self._tell("structure", 0, 0)
-        complaints = self._audit.complaints()
-        self.findings.add("damaged", len(complaints), complaints)
-        self.repairable &= not complaints
+        self._on_progress("structure", 0, 0)
+        problems = self._audit.problems()
+        self.findings.add("damaged", len(problems), problems)
+        self.repairable &= not problems
 
     def _schema(self) -> None:
         if self._audit.version < 1:
@@ -191,7 +191,7 @@ class Examination:
             return
         faults = self._audit.schema_faults()
         self.findings.add("schema", len(faults), [fault.what for fault in faults])
-        self.repairable &= all(fault.makeable for fault in faults)
+        self.repairable &= all(fault.creatable for fault in faults)
         for table, row in self._audit.broken_references():
             if table != "signatures":  # those are reported as signatures without a document
                 self.findings.add("foreign-key", 1, [f"table {table}, row {row}"])
@@ -222,7 +222,7 @@ class Examination:
             if settings.passages:
                 prints.expect_fingerprints(fingerprints_of(batch, settings))
             done += len(batch.keys)
-            self._tell("documents", done, self.counts[0])
+            self._on_progress("documents", done, self.counts[0])
 
     def _orphan_signatures(self) -> None:
         for doc_id in self._audit.orphan_signatures():
@@ -236,7 +236,7 @@ class Examination:
             for keys, doc_ids in self._audit.band(band_no):
                 sums.find(band_no, keys, doc_ids)
                 done += len(keys)
-                self._tell("bands", done, self.counts[1])
+                self._on_progress("bands", done, self.counts[1])
         for band_no, rows in self._audit.foreign_bands(bands):
             self.findings.add("band-wrong", 1, [f"band {band_no} has {rows} rows, not 0"])
 

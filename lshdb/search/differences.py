@@ -26,11 +26,11 @@ _CUT: Final = 32
 same words, whatever stands before."""
 _CELLS: Final = 250_000
 """Pairs of lines that difflib, or pairing by words, looks at in one go: a tenth of a second."""
-_LEAST_ALIKE: Final = 0.3
+_MIN_ALIKE: Final = 0.3
 """The share of words from which on two lines are shown as one that changed."""
-_LEAST_MOVED: Final = 12
+_MIN_MOVED: Final = 12
 """Characters of what is shown as moved."""
-_MOST_TOKENS: Final = 2_000
+_MAX_TOKENS: Final = 2_000
 """Words of a line that are compared one by one."""
 
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+")
@@ -259,7 +259,7 @@ def _paired(a: list[str], b: list[str], one: Span, other: Span) -> list[tuple[in
             shared = 2 * sum(min(n, its[word]) for word, n in words.items() if word in its)
             score = shared / both if both else 0.0
             value = max(best[i][j + 1], best[i + 1][j])
-            if score >= _LEAST_ALIKE and best[i][j] + score > value:
+            if score >= _MIN_ALIKE and best[i][j] + score > value:
                 value = best[i][j] + score
                 alike[i, j] = score
             best[i + 1][j + 1] = value
@@ -286,7 +286,7 @@ def word_differences(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
      Piece(text=' fox', kind='same')]
     """
     one, other = _TOKEN.findall(a), _TOKEN.findall(b)
-    if not a or not b or max(len(one), len(other)) > _MOST_TOKENS:
+    if not a or not b or max(len(one), len(other)) > _MAX_TOKENS:
         return _whole(a), _whole(b)
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     kinds, other_kinds = ["changed"] * len(one), ["changed"] * len(other)
@@ -318,7 +318,7 @@ def _with_moved(text: str, start: int, moved: Sequence[Span]) -> Iterator[Piece]
             break
         low, high = max(low, done), min(high, end)
         blank = not text[low - start : high - start].strip()
-        if not blank and (high - low >= _LEAST_MOVED or (low, high) == (start, end)):
+        if not blank and (high - low >= _MIN_MOVED or (low, high) == (start, end)):
             if low > done:
                 yield Piece(text[done - start : low - start], "changed")
             yield Piece(text[low - start : high - start], "moved")

@@ -42,7 +42,7 @@ from lshdb.store.store import Store
 
 VERIFIED_FIRST: Final = 64
 """Documents verified before it is asked whether more can be among the best: some ms."""
-_MOST: Final = 1 << 62
+_MAX_TOP: Final = 1 << 62
 """More matches than any file has; SQLite takes no larger numbers."""
 
 
@@ -261,7 +261,7 @@ def _candidates(
         # The best of those that a condition leaves may be anywhere in a large bucket.
         return all_in_buckets(store, signature, keep)
     # One more, for a stored document is not among its own matches.
-    return best_in_buckets(store, signature, min(query.top, _MOST) + 1)
+    return best_in_buckets(store, signature, min(query.top, _MAX_TOP) + 1)
 
 
 def _estimated(store: StoreReader, query: Query, asked: _Asked, found: Candidates) -> _Scores:

@@ -27,8 +27,8 @@ _UNASSIGNED = 8
 
 _CODE_POINTS = 0x110000
 _UTF32 = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
-_KNOWS_MORE = unicodedata.unidata_version != "14.0.0"
-_MOST_REPLACED = 64
+_NEWER_UNICODE = unicodedata.unidata_version != "14.0.0"
+_MAX_REPLACED = 64
 
 
 @functools.cache
@@ -73,11 +73,11 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    if unicodedata.is_normalized("NFKC", text) and not _KNOWS_MORE:
+    if unicodedata.is_normalized("NFKC", text) and not _NEWER_UNICODE:
         return text.casefold()
     characters = code_points(text)
     classes = character_classes().take(characters)
-    if _KNOWS_MORE and (classes & _UNASSIGNED).any():
+    if _NEWER_UNICODE and (classes & _UNASSIGNED).any():
         return _fold_around(text, (classes & _UNASSIGNED) != 0)
     return _nfkc(text, characters, classes).casefold()
 
@@ -93,7 +93,7 @@ def _nfkc(text: str, characters: npt.NDArray[np.uint32], classes: npt.NDArray[np
     if unicodedata.is_normalized("NFKC", text):
         return text
     changing = np.unique(characters[(classes & _NOT_NFKC) != 0])
-    if len(changing) <= _MOST_REPLACED:
+    if len(changing) <= _MAX_REPLACED:
         for character in map(chr, changing.tolist()):
             text = text.replace(character, unicodedata.normalize("NFKC", character))
     return unicodedata.normalize("NFKC", text)

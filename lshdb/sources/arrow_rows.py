@@ -21,7 +21,7 @@ from lshdb.sources.records import Head, Path, RecordParser, Rows, field_paths
 
 _BLOCK: Final = 1 << 20
 """Bytes of a block; a row that is longer is a block of its own."""
-_MOST_ROWS: Final = 1_000
+_MAX_ROWS: Final = 1_000
 """Rows that are read at once: of repeated values a file does not tell how much memory they take."""
 _FIRST_ROWS: Final = 64
 """Rows of Parquet read at once before it is known how long they are."""
@@ -120,7 +120,7 @@ def _of_parquet(
             group = metadata.row_group(number)
             each = max(1, least, group.total_byte_size // max(1, group.num_rows))
             for batch in source.iter_batches(
-                max(1, min(_MOST_ROWS, _BLOCK // each)),
+                max(1, min(_MAX_ROWS, _BLOCK // each)),
                 row_groups=[number],
                 columns=wanted,
                 use_threads=False,
@@ -173,7 +173,7 @@ def table_batches(table: object, parser: RecordParser) -> Iterator[pa.RecordBatc
     if not _is_table(table):
         if hasattr(table, "with_format") and hasattr(table, "iter"):
             # The rows of a dataset by themselves are Python's objects, made one by one.
-            table = table.with_format("arrow").iter(batch_size=_MOST_ROWS)
+            table = table.with_format("arrow").iter(batch_size=_MAX_ROWS)
         if not isinstance(table, Iterable) or isinstance(table, str | bytes | Mapping):
             raise _no_table(table)
         tables = table
@@ -403,8 +403,8 @@ def _as_bytes(kind: pa.DataType) -> pa.DataType:
 
 def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """A batch in pieces that are not much longer than a block, or one row."""
-    for start in range(0, batch.num_rows, _MOST_ROWS):
-        some = batch.slice(start, _MOST_ROWS)
+    for start in range(0, batch.num_rows, _MAX_ROWS):
+        some = batch.slice(start, _MAX_ROWS)
         columns = [_plain(column) for column in some.columns]
         waiting = [pa.RecordBatch.from_arrays(columns, names=some.schema.names)]
         while waiting:

@@ -79,9 +79,9 @@ def _checkpointed(edges: DataFrame) -> tuple[DataFrame, tuple[int, str]]:
     """The edges, stored, and what tells one set of edges from another: how many, sum of hashes."""
     stored = checkpointed(edges)
     # 128 bits of two hashes with seeds of their own.
-    told = stored.agg(
+    sums = stored.agg(
         F.count("*"),
         F.sum(F.xxhash64("u", "v").cast("decimal(38,0)")),
         F.sum(F.xxhash64("v", F.lit(1), "u").cast("decimal(38,0)")),
     ).collect()[0]
-    return stored, (int(told[0]), f"{told[1]}/{told[2]}")
+    return stored, (int(sums[0]), f"{sums[1]}/{sums[2]}")

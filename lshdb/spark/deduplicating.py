@@ -110,10 +110,10 @@ def dedup(
         0.0,
         exact=exact,
     )
-    told = scored.selectExpr("b AS key", "a AS kept", "similarity", "exact")
+    dropped_rows = scored.selectExpr("b AS key", "a AS kept", "similarity", "exact")
     if found is not None:
-        told = found.unionByName(told)
-    return Deduplicated(_without(df, dropped, key), told, members, counts)
+        dropped_rows = found.unionByName(dropped_rows)
+    return Deduplicated(_without(df, dropped, key), dropped_rows, members, counts)
 
 
 def _without(df: DataFrame, dropped: DataFrame, key: str) -> DataFrame:

@@ -71,8 +71,8 @@ def _line(text: str) -> str:
     own = [line for line in lines if re.match(r"lshdb\.errors\.\w+: ", line)]
     if own:
         return own[-1].partition(": ")[2]
-    told = [line for line in lines if not line.startswith(("at ", "File ", "Traceback", "JVM"))]
-    return (told or ["it failed"])[0][:500]
+    reasons = [line for line in lines if not line.startswith(("at ", "File ", "Traceback", "JVM"))]
+    return (reasons or ["it failed"])[0][:500]
 
 
 def exists(spark: SparkSession, path: str) -> bool:

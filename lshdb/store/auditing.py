@@ -105,7 +105,7 @@ class Auditor:
 
     # reading
 
-    def complaints(self) -> list[str]:
+    def problems(self) -> list[str]:
         """What SQLite's own check finds; constraints are left to lshdb, which knows their sense."""
         with translated_errors(self.path):
             # Else the file's own expressions would run.

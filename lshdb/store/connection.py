@@ -81,7 +81,7 @@ _PATIENCE: Final = 1.0
 """Seconds that it waits."""
 _LOG_BYTES: Final = 64 << 20
 """What a log keeps of its size when it begins again: a long one is cut to this."""
-_LEAST_ROOM: Final = 1 << 20
+_MIN_FREE_BYTES: Final = 1 << 20
 """Bytes free on a disk below which it is the reason for errors of reading and writing."""
 _ADVICE: Final = {
     sqlite3.SQLITE_FULL: "the disk is full; nothing of the last batch was written",
@@ -116,9 +116,9 @@ def connect(
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if mode != "create" and code == sqlite3.SQLITE_CANTOPEN and not os.path.exists(path):
-                raise NoDatabase(f"no database at {path}: {_what_is_there(path)}") from None
+                raise NoDatabase(f"no database at {path}: {_why_missing(path)}") from None
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-            if mode != "read" or not unable or not only_directory_is_closed(path):
+            if mode != "read" or not unable or not directory_is_read_only(path):
                 raise
         if has_log(path):
             raise StoreError(
@@ -149,7 +149,7 @@ def _opened(path: Path, flags: str, mode: Mode, timeout: float, whole: bool) -> 
     return connection
 
 
-def only_directory_is_closed(path: Path) -> bool:
+def directory_is_read_only(path: Path) -> bool:
     """Whether the file may be read, and nothing may be written beside it."""
     may_read = os.path.isfile(path) and os.access(path, os.R_OK)
     return may_read and not os.access(path.absolute().parent, os.W_OK)
@@ -351,7 +351,7 @@ def _translate(error: sqlite3.Error, path: Path) -> Exception:
         return NotADatabase(f"{path} is not an SQLite database")
     if primary == sqlite3.SQLITE_CORRUPT:
         return DamagedFile(f"{path} is damaged: {error}; restore it from a copy")
-    closed = primary == sqlite3.SQLITE_CANTOPEN and only_directory_is_closed(path)
+    closed = primary == sqlite3.SQLITE_CANTOPEN and directory_is_read_only(path)
     if primary == sqlite3.SQLITE_READONLY or closed:
         return ReadOnly(f"{path} cannot be written: the file or its directory is read-only")
     if primary == sqlite3.SQLITE_CANTOPEN:
@@ -368,7 +368,7 @@ def _disk_is_full(path: Path) -> bool:
     import shutil
 
     try:
-        return shutil.disk_usage(path.absolute().parent).free < _LEAST_ROOM
+        return shutil.disk_usage(path.absolute().parent).free < _MIN_FREE_BYTES
     except OSError:
         return False
 
@@ -383,7 +383,7 @@ def _why_not_opened(path: Path) -> str:
     return "permission denied"
 
 
-def _what_is_there(path: Path) -> str:
+def _why_missing(path: Path) -> str:
     """What there is where a file is missing: another of nearly its name, no directory, nothing."""
     import difflib
 

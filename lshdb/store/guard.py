@@ -156,7 +156,7 @@ class Connection(sqlite3.Connection):
         if self.closed or os.getpid() != self._process:
             return
         self.check_owner()
-        if self._log_is_anothers():
+        if self._log_was_replaced():
             # The last to close copies the log into the file, and deletes it by its name.
             _abandon([self])
             self.closed = True
@@ -177,7 +177,7 @@ class Connection(sqlite3.Connection):
             super().execute("PRAGMA busy_timeout = 0")
             super().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
-    def _log_is_anothers(self) -> bool:
+    def _log_was_replaced(self) -> bool:
         return any(
             name.endswith("-wal") and _identity(name) not in (None, identity)
             for name, identity in self._watched

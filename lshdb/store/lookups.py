@@ -34,7 +34,7 @@ _NEIGHBOURS: Final = 5
 """Keys before and behind an unknown one that may be meant."""
 _SEARCHING: Final = 0.025
 """Seconds in which such keys are looked for: enough for some 100,000, and nobody waits for it."""
-_MOST_CONTAINING: Final = 1_000
+_MAX_CONTAINING: Final = 1_000
 """Keys that are found so: weighing them takes some milliseconds."""
 _LONGEST: Final = 200
 """Characters of a key that an error names beside the unknown one."""
@@ -421,7 +421,7 @@ class StoreReader:
         # True ends the statement; asked every 1,000 steps of SQLite's, some 50 us.
         self._connection.set_progress_handler(lambda: time.monotonic() > end, 1_000)
         try:
-            for (key,) in self._connection.execute(sql.KEYS_CONTAINING, (part, _MOST_CONTAINING)):
+            for (key,) in self._connection.execute(sql.KEYS_CONTAINING, (part, _MAX_CONTAINING)):
                 yield text(key)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:

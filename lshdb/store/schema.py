@@ -43,13 +43,13 @@ class Fault:
 
     Attributes:
         what: `table bands is missing`.
-        makeable: whether `make_missing` makes it; else it is in the way of any repair.
+        creatable: whether `make_missing` makes it; else it is in the way of any repair.
         refusal: what follows the file's name in the message that refuses it; None if it is opened.
         unsafe: whether it is code that would be run.
     """
 
     what: str
-    makeable: bool
+    creatable: bool
     refusal: str | None
     unsafe: bool = False
 
@@ -142,7 +142,7 @@ def faults(connection: sqlite3.Connection, versions: range) -> Iterator[Fault]:
 def make_missing(connection: sqlite3.Connection, version: int) -> int:
     """Make the tables, indexes and views that are missing, and the views that differ.
 
-    Within the caller's transaction, for a file whose `faults` are all makeable.
+    Within the caller's transaction, for a file whose `faults` are all creatable.
 
     Returns:
         How many.

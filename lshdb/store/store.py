@@ -43,7 +43,7 @@ from lshdb.store.rows import (
 
 _T = TypeVar("_T")
 
-_MOST_IDS: Final = 1 << 62
+_MAX_IDS: Final = 1 << 62
 """No file has had so many documents."""
 _WRITING_CACHE_KIB: Final = 32768
 
@@ -183,7 +183,7 @@ class Store(StoreReader):
     def last_doc_id(self) -> int:
         """The largest doc_id in use, 0 where there is none."""
         last = integer(self._rows(sql.LAST_DOC_ID)[0][0])
-        if last > _MOST_IDS:
+        if last > _MAX_IDS:
             raise DamagedFile(
                 f"{self.path} is damaged: a document has the number {last}, so none can follow"
             )

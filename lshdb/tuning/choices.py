@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from lshdb.errors import UsageError
-from lshdb.model import FEWEST_LANES, MOST_LANES, Construction
+from lshdb.model import MAX_LANES, MIN_LANES, Construction
 from lshdb.settings import PERMUTATIONS, RECALL, THRESHOLD, check_given, check_needed
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve, rows_per_query
@@ -93,8 +93,8 @@ def tune(
         lanes = max(PERMUTATIONS, 0 if named is None else named.lanes)
     if not 0 < threshold <= 1 or not 0 < recall <= 1:
         raise UsageError(f"threshold {threshold:g} and recall {recall:g} are not in (0, 1]")
-    if not FEWEST_LANES <= lanes <= MOST_LANES:
-        raise UsageError(f"{lanes} permutations are not {FEWEST_LANES} to {MOST_LANES}")
+    if not MIN_LANES <= lanes <= MAX_LANES:
+        raise UsageError(f"{lanes} permutations are not {MIN_LANES} to {MAX_LANES}")
     if documents < 0:
         raise UsageError(f"{documents} documents are not at least 0")
     if named is not None and named.lanes > lanes:
@@ -103,10 +103,10 @@ def tune(
     below = np.linspace(0, threshold, 33)[1:-1]
     judged, costs = dict[Construction, Tuned](), dict[Construction, float]()
     for one in _all(threshold, recall, lanes):
-        judged[one] = tuned = tell(one, threshold, lanes, distribution, documents)
+        judged[one] = tuned = describe(one, threshold, lanes, distribution, documents)
         candidates = tuned.candidates
         costs[one] = float(curve(below, one).mean()) if candidates is None else candidates
-    kept, fewest = [], MOST_LANES + 1
+    kept, fewest = [], MAX_LANES + 1
     for one in sorted(judged, key=lambda one: (costs[one], one.bands, str(one))):
         if one.bands < fewest or one == usual:
             fewest = min(fewest, one.bands)
@@ -117,13 +117,13 @@ def tune(
         best = kept[0]
     ranked = [best, *(tuned for tuned in kept if tuned is not best)]
     if named is not None and all(tuned.construction != named for tuned in ranked):
-        ranked.append(tell(named, threshold, lanes, distribution, documents))
+        ranked.append(describe(named, threshold, lanes, distribution, documents))
     return [
         replace(tuned, chosen=tuned is best, named=tuned.construction == named) for tuned in ranked
     ]
 
 
-def tell(
+def describe(
     construction: Construction,
     threshold: float,
     lanes: int,

@@ -29,8 +29,8 @@ from lshdb.tuning.sampling import agreeing, sample_documents
 
 PARTS: Final = 4
 """Parts of equal width from the threshold to 1 for which recall is given."""
-_FEWEST: Final = 100
-_MOST: Final = 1_000
+_MIN_QUERIES: Final = 100
+_MAX_QUERIES: Final = 1_000
 _WORK: Final = 1 << 34
 """Lanes compared by default, some seconds."""
 _VERIFIED: Final = 2_000_000
@@ -147,7 +147,7 @@ def _affordable(store: Store, documents: int, seed: int) -> int:
     found = [len(candidate_ids(store, signature)[0]) for signature in signatures]
     compared = _WORK // max(1, documents * store.settings.permutations)
     verified = _VERIFIED * len(found) // max(1, sum(found))
-    return max(_FEWEST, min(_MOST, compared, verified))
+    return max(_MIN_QUERIES, min(_MAX_QUERIES, compared, verified))
 
 
 def wilson(found: float, pairs: float) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from lshdb.errors import SettingsError
 from lshdb.model import LARGEST_SEED, Construction, Settings, Shingling, SketchName
 from lshdb.settings import (
     FOREIGN,
-    LEAST_RANDOM,
+    MIN_RANDOM_SEED,
     PERMUTATIONS,
     PURPOSES,
     RECALL,
@@ -150,4 +150,4 @@ def _shaped(
 def _random_seed() -> int:
     import secrets  # loads OpenSSL
 
-    return LEAST_RANDOM + secrets.randbelow(LARGEST_SEED + 1 - LEAST_RANDOM)
+    return MIN_RANDOM_SEED + secrets.randbelow(LARGEST_SEED + 1 - MIN_RANDOM_SEED)

@@ -24,7 +24,7 @@ _LARGEST_FORM: Final = 2_000_000
 """Bytes of a form: a text of the longest query, each character escaped."""
 _DRAINED: Final = 32_000_000
 """Bytes of a form too large that are read all the same, so that the browser shows our answer."""
-_MOST_FIELDS: Final = 20
+_MAX_FIELDS: Final = 20
 
 _files: Final[dict[Path, tuple[int, int]]] = {}
 """Device and inode of the files that pages were of."""
@@ -176,11 +176,9 @@ def _fields(encoded: str | bytes) -> dict[str, str]:
     """The fields of a query or a form in UTF-8, the last of each name."""
     text = encoded if isinstance(encoded, str) else encoded.decode("ascii", "replace")
     try:
-        found = parse_qs(
-            text, keep_blank_values=True, errors="replace", max_num_fields=_MOST_FIELDS
-        )
+        found = parse_qs(text, keep_blank_values=True, errors="replace", max_num_fields=_MAX_FIELDS)
     except ValueError as error:
-        raise _Refused(400, f"the request has more than {_MOST_FIELDS} fields") from error
+        raise _Refused(400, f"the request has more than {_MAX_FIELDS} fields") from error
     return {name: values[-1] for name, values in found.items()}
 
 

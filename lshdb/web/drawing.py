@@ -44,8 +44,8 @@ def s_curve(construction: Construction, threshold: float) -> Curve:
     probabilities = curve(similarities, construction)
     pairs = zip(similarities.tolist(), probabilities.tolist(), strict=True)
     at = float(curve(np.array([threshold]), construction)[0])
-    told = np.arange(1, 11) / 10
-    table = zip(told.tolist(), curve(told, construction).tolist(), strict=True)
+    levels = np.arange(1, 11) / 10
+    table = zip(levels.tolist(), curve(levels, construction).tolist(), strict=True)
     return Curve(
         " ".join(f"{_x(s):.1f},{_y(p):.1f}" for s, p in pairs),
         round(_x(threshold), 1),

@@ -46,7 +46,7 @@ def guarded(app: App, datasette: Datasette) -> App:
     """
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not await _is_of_ours(scope, datasette):
+        if scope["type"] != "http" or not await _shows_lshdb_file(scope, datasette):
             await app(scope, receive, send)
         elif is_allowed(_header(scope, b"host"), datasette):
             await app(scope, receive, _with_rules(send))
@@ -71,7 +71,7 @@ def is_own_origin(origin: str, host: str, datasette: Datasette) -> bool:
     return sent_from == host or (sent_from != "" and is_allowed(sent_from, datasette))
 
 
-async def _is_of_ours(scope: Scope, datasette: Datasette) -> bool:
+async def _shows_lshdb_file(scope: Scope, datasette: Datasette) -> bool:
     """Whether an address shows what an lshdb file holds."""
     path = scope.get("raw_path", scope["path"].encode()).decode("latin-1").partition("?")[0]
     prefix = datasette.setting("base_url")

@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from typing import Final
 
-MOST: Final = 20_000_000
+MAX_BYTES: Final = 20_000_000
 """Characters kept in all."""
 
 _lock: Final = threading.Lock()
@@ -24,7 +24,7 @@ def keep(text: str) -> str:
         _texts[name] = text
         _texts.move_to_end(name)
         size = sum(map(len, _texts.values()))
-        while size > MOST and len(_texts) > 1:
+        while size > MAX_BYTES and len(_texts) > 1:
             size -= len(_texts.popitem(last=False)[1])
     return name
 

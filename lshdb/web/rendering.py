@@ -51,7 +51,7 @@ class Page:
     Attributes:
         template: its name in pages/, without suffix.
         title: what it is of, for the window and the heading; user text as it is.
-        told: what the template tells.
+        context: values for the template.
         status: of the response.
         redirect: the name of another page and its query, to be shown instead.
         download: the type of a file and its text, to be given instead.
@@ -59,7 +59,7 @@ class Page:
 
     template: str
     title: str
-    told: dict[str, Any] = field(default_factory=dict)
+    context: dict[str, Any] = field(default_factory=dict)
     status: int = 200
     redirect: tuple[str, Mapping[str, str]] | None = None
     download: tuple[str, str] | None = None
@@ -118,12 +118,12 @@ def html(page: Page, links: Links, database: str | None, review: Review | None =
         "database": database,
         "page": page.template,
     }
-    return _environment().get_template(f"{page.template}.html").render(common | page.told)
+    return _environment().get_template(f"{page.template}.html").render(common | page.context)
 
 
-def rendered(template: str, **told: object) -> str:
+def rendered(template: str, **context: object) -> str:
     """The HTML of a template that is no page of a site."""
-    return _environment().get_template(f"{template}.html").render(told)
+    return _environment().get_template(f"{template}.html").render(context)
 
 
 @functools.cache

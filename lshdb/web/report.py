@@ -29,9 +29,9 @@ from lshdb.web.drawing import columns, s_curve
 from lshdb.web.listing import common_path
 from lshdb.web.rendering import rendered
 
-MOST_BYTES: Final = 10_000_000
+MAX_BYTES: Final = 10_000_000
 """Of a report."""
-MOST_PAIRS: Final = 1_000
+MAX_PAIRS: Final = 1_000
 """Pairs side by side."""
 _PAIRS_BYTES: Final = 6_000_000
 """Of what is side by side; the rest has parts of bounded numbers and lengths."""
@@ -92,11 +92,11 @@ def report(
     timeout: float,
     on_step: Callable[[int, int, str], None],
 ) -> str:
-    """The report as HTML, of up to MOST_BYTES in UTF-8.
+    """The report as HTML, of up to MAX_BYTES in UTF-8.
 
     Args:
         path: the database, which is only read.
-        pairs: how many pairs are shown side by side, at most MOST_PAIRS.
+        pairs: how many pairs are shown side by side, at most MAX_PAIRS.
         title: the heading; None for one with the name of the file.
         threshold: as for Database.clusters.
         keep: the same.
@@ -167,7 +167,7 @@ def report(
         )
 
 
-def superfluous(one: Cluster, threshold: float) -> Iterator[str]:
+def redundant(one: Cluster, threshold: float) -> Iterator[str]:
     """The members of a cluster that can go, as `lshdb clusters --drop-list` has them."""
     for key, score, decided in zip(one.members, one.similarities, one.decided, strict=True):
         if decided == "drop" or (decided is None and key != one.keep and score >= threshold):
@@ -215,7 +215,7 @@ def _grouped(
         heapq.heappush(largest, (len(one.members), -count, one))
         if len(largest) > _CLUSTERS:
             heapq.heappop(largest)
-        for key in superfluous(one, threshold):
+        for key in redundant(one, threshold):
             dropped += 1
             gone.append(key)
             if len(gone) == _AT_ONCE:
@@ -292,16 +292,16 @@ def _chosen(best: list[Pair], cluster_of: Mapping[str, int], most: int) -> list[
 def _beside(database: Database, pair: Pair) -> dict[str, Any]:
     """What is shown of two documents side by side."""
     a, b = database.get(pair.a).content, database.get(pair.b).content
-    told: dict[str, Any] = {"lines": None, "only": None, "code": False, "cut": False, "says": ""}
-    told["prefix"] = common_path([pair.a, pair.b])
+    context: dict[str, Any] = {"lines": None, "only": None, "code": False, "cut": False, "says": ""}
+    context["prefix"] = common_path([pair.a, pair.b])
     if isinstance(a, str) and isinstance(b, str):
         found = differences(a[:_TEXT], b[:_TEXT])
         lines = list(islice(_lines(found), _ROWS + 1))
-        told["lines"] = lines[:_ROWS]
-        told["cut"] = len(lines) > _ROWS or max(len(a), len(b)) > _TEXT
-        told["code"] = found.a_text.count("\n ") + found.a_text.count("\n\t") > len(found.a) / 8
+        context["lines"] = lines[:_ROWS]
+        context["cut"] = len(lines) > _ROWS or max(len(a), len(b)) > _TEXT
+        context["code"] = found.a_text.count("\n ") + found.a_text.count("\n\t") > len(found.a) / 8
         if same_words(a, b):
-            told["says"] = "The same words; case, punctuation or blanks differ"
+            context["says"] = "The same words; case, punctuation or blanks differ"
     elif isinstance(a, tuple) and isinstance(b, tuple):
         held, its = set(a), set(b)
         only = (
@@ -309,8 +309,8 @@ def _beside(database: Database, pair: Pair) -> dict[str, Any]:
             ("Only in the second", [each for each in b if each not in held]),
             ("In both", [each for each in a if each in its]),
         )
-        told["only"] = [(what, len(some), some[:_ROWS]) for what, some in only]
-    return told
+        context["only"] = [(what, len(some), some[:_ROWS]) for what, some in only]
+    return context
 
 
 def _lines(found: Differences) -> Iterator[Line]:

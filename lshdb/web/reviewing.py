@@ -25,7 +25,7 @@ from lshdb.ingest.deciding import now
 from lshdb.model import Decision, Verdict
 from lshdb.web.results import state_of
 
-MOST_MEMBERS: Final = 5_000
+MAX_MEMBERS: Final = 5_000
 """Documents that one form decides about."""
 _TIMEOUT: Final = 10.0
 _SCRIPT: Final = (Path(__file__).parent / "static" / "keys.js").read_text("utf-8")
@@ -134,8 +134,8 @@ def _documents(field: str) -> list[tuple[str, str]]:
         found = [(key, digest) for key, digest in json.loads(unquote(field))]
     except (ValueError, TypeError):
         raise InputError("the form lacks its documents: load the page again") from None
-    if not 1 <= len(found) <= MOST_MEMBERS:
-        raise UsageError(f"a form decides about 1 to {MOST_MEMBERS:,} documents")
+    if not 1 <= len(found) <= MAX_MEMBERS:
+        raise UsageError(f"a form decides about 1 to {MAX_MEMBERS:,} documents")
     return found
 
 

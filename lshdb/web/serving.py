@@ -16,7 +16,7 @@ from datasette.plugins import pm
 
 import lshdb
 from lshdb.errors import LshdbError, UsageError
-from lshdb.store.connection import only_directory_is_closed
+from lshdb.store.connection import directory_is_read_only
 from lshdb.web import plugin
 from lshdb.web.rendering import Links
 from lshdb.web.reviewing import begin
@@ -46,7 +46,7 @@ def serve(path: Path, port: int, ready: Callable[[str], None], reviewer: str | N
     files = [str(path.absolute())]
     # SQLite cannot make its -shm where it may not write: as nobody else has the file open, it can
     # be read without. lshdb's own pages notice if it changes all the same.
-    fixed = only_directory_is_closed(path)
+    fixed = directory_is_read_only(path)
     datasette = Datasette([] if fixed else files, immutables=files if fixed else [])
     if reviewer is not None:
         begin(path, reviewer)

@@ -24,7 +24,7 @@ from lshdb.store.store import Store
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Shares: TypeAlias = npt.NDArray[np.float64]
 
-MOST_PAIRS: Final = 1_000_000
+MAX_PAIRS: Final = 1_000_000
 """Pairs looked at, in the order of addition."""
 BEST_PAIRS: Final = 100_000
 """Pairs kept of these, the most similar: some 30 MB."""
@@ -95,7 +95,7 @@ class ClusterSurvey:
         found: npt.NDArray[np.bool_] = np.logical_or.reduceat(members, self.begins)
         return found
 
-    def superfluous(self) -> tuple[int, int]:
+    def redundant(self) -> tuple[int, int]:
         """How many documents could go if one of each cluster is kept, and their bytes."""
         kept = np.zeros(len(self.lengths), dtype=np.bool_)
         own = [one.members.index(one.keep) for one in self.clusters]
@@ -169,7 +169,7 @@ def survey_pairs(store: Store, threshold: float | None) -> PairSurvey:
         b += block.b
         scores = np.concatenate([scores, block.similarities])
         identical = np.concatenate([identical, block.identical])
-        if cut := found >= MOST_PAIRS:
+        if cut := found >= MAX_PAIRS:
             break
         if len(a) > 2 * BEST_PAIRS:
             a, b, scores, identical = _best(a, b, scores, identical)

@@ -40,10 +40,10 @@ from lshdb.web.listing import (
 )
 from lshdb.web.rendering import Page, shortened, snippet
 from lshdb.web.results import Results, state_of
-from lshdb.web.reviewing import MOST_MEMBERS, Review, packed
+from lshdb.web.reviewing import MAX_MEMBERS, Review, packed
 from lshdb.web.surveys import (
     BEST_PAIRS,
-    MOST_PAIRS,
+    MAX_PAIRS,
     ClusterSurvey,
     PairSurvey,
     survey_clusters,
@@ -56,7 +56,7 @@ LONGEST_QUERY: Final = 200_000
 """Characters of a text that is pasted."""
 _MATCHES: Final = 50
 """Matches on a page."""
-_MOST_PAGES: Final = 200
+_MAX_PAGES: Final = 200
 _SOURCES: Final = 20
 """Documents that share passages with one, on its page."""
 _ASKED: Final = ("threshold", "containment", "exhaustive")
@@ -69,12 +69,12 @@ _FOUND: Final = 30
 """Keys, and documents by their contents, that a search shows."""
 _LOOKING: Final = 0.1
 """Seconds for each of them: nobody waits for more."""
-_MOST_WORDS: Final = 10
+_MAX_WORDS: Final = 10
 _DROPPED: Final = 500
 """Documents to be dropped that a page lists."""
 _DECISIONS: Final = 100
 """Decisions on a page."""
-_MOST_ROWS: Final = 500_000
+_MAX_ROWS: Final = 500_000
 """Rows of a file to download: some 50 MB."""
 _BUCKETS: Final = 10
 _LARGEST: Final = 6
@@ -134,16 +134,16 @@ def opened(path: Path) -> Iterator[tuple[Database, Store]]:
         yield database, store
 
 
-def _lasting(
+def _wait_for(
     visit: Visit,
     what: Hashable,
     make: Callable[[Database, Store], _T],
-    told: dict[str, Any],
+    context: dict[str, Any],
     results: Results | None = None,
 ) -> _T | None:
     """What takes long, made with a handle of its own; None while it is made for the first time.
 
-    Adds to `told` what every page with such a result shows, and whether the browser asks again.
+    Adds to `context` what every page with such a result shows, and whether the browser asks again.
     """
     path = visit.database.path
 
@@ -154,12 +154,14 @@ def _lasting(
     state = state_of(path) if visit.review is None else visit.review.state()
     results = results or _results
     # A page waits once, however many results it needs.
-    wait = 0.0 if told.get("refresh") else _WAIT
+    wait = 0.0 if context.get("refresh") else _WAIT
     found = results.get((path, what), state, run, wait)
-    told["refresh"] = told.get("refresh", False) or found is None
-    told["seconds"] = max(told.get("seconds", 0.0), results.seconds((path, what)))
-    told["notes"] = (*told.get("notes", ()), *(() if found is None else found.notes))
-    told["outdated"] = told.get("outdated", False) or (found is not None and found.state != state)
+    context["refresh"] = context.get("refresh", False) or found is None
+    context["seconds"] = max(context.get("seconds", 0.0), results.seconds((path, what)))
+    context["notes"] = (*context.get("notes", ()), *(() if found is None else found.notes))
+    context["outdated"] = context.get("outdated", False) or (
+        found is not None and found.state != state
+    )
     return None if found is None else found.value
 
 
@@ -169,28 +171,28 @@ def _lasting(
 def overview(visit: Visit) -> Page:
     """What there is of near duplicates, and below it the index."""
     info = visit.database.info()
-    told: dict[str, Any] = {
+    context: dict[str, Any] = {
         "info": info,
         "settings": info.settings,
         "curve": s_curve(info.settings.construction, info.settings.threshold),
     }
-    survey = told["survey"] = _cluster_survey(visit, Filters(), told)
+    survey = context["survey"] = _cluster_survey(visit, Filters(), context)
     if survey is not None:
-        told["superfluous"] = survey.superfluous()
+        context["redundant"] = survey.redundant()
         places = chosen_clusters(survey, Filters(), Verdicts([]))[:_LARGEST]
-        told["clusters"] = [
+        context["clusters"] = [
             (survey.clusters[place], common_path(survey.clusters[place].members))
             for place in places
         ]
         verdicts = Verdicts(visit.database.decisions())
-        told["decided"] = len(decided_clusters(survey, verdicts))
-    pairs = told["pairs"] = _pair_survey(visit, Filters(), told)
-    told["histogram"] = None if pairs is None else columns(pairs.histogram)
-    told["most_pairs"] = MOST_PAIRS
-    found = _lasting(visit, "buckets", _bucket_sizes, told)
-    told["bars"] = None if found is None else bars(found[0])
-    told["largest"] = None if found is None else found[1]
-    return Page("overview", visit.name, told)
+        context["decided"] = len(decided_clusters(survey, verdicts))
+    pairs = context["pairs"] = _pair_survey(visit, Filters(), context)
+    context["histogram"] = None if pairs is None else columns(pairs.histogram)
+    context["most_pairs"] = MAX_PAIRS
+    found = _wait_for(visit, "buckets", _bucket_sizes, context)
+    context["bars"] = None if found is None else bars(found[0])
+    context["largest"] = None if found is None else found[1]
+    return Page("overview", visit.name, context)
 
 
 def _bucket_sizes(database: Database, _: Store) -> tuple[dict[int, int], list[Bucket]]:
@@ -208,7 +210,7 @@ def document(visit: Visit) -> Page:
     distinct = None
     if content is not None and len(content) <= _COUNTED:
         distinct = database.count_distinct(stored)
-    told = {
+    context = {
         "stored": stored,
         "settings": database.settings,
         "fields": {name: _field(value) for name, value in (stored.metadata or {}).items()},
@@ -219,14 +221,14 @@ def document(visit: Visit) -> Page:
         **_shown(content),
     }
     if visit.review is not None:
-        told |= _form(visit, key, [key])
+        context |= _form(visit, key, [key])
     with limits_noted() as notes:
-        told |= _matches(visit, visit.arguments, key=key)
+        context |= _matches(visit, visit.arguments, key=key)
         if database.settings.passages:
-            told["passages"] = database.passages(key=key, top=_SOURCES)
-            told["unit"] = told["passages"].unit
-    told["notes"] = notes
-    return Page("document", key, told)
+            context["passages"] = database.passages(key=key, top=_SOURCES)
+            context["unit"] = context["passages"].unit
+    context["notes"] = notes
+    return Page("document", key, context)
 
 
 def _field(value: object) -> str:
@@ -242,7 +244,7 @@ def _matches(
     database = visit.database
     least, contained = _threshold(visit, given), "containment" in given
     exhaustive = "exhaustive" in given
-    page = min(_natural(visit.arguments.get("page", "1"), "page"), _MOST_PAGES)
+    page = min(_natural(visit.arguments.get("page", "1"), "page"), _MAX_PAGES)
     found = database.query(
         content,
         key=key,
@@ -255,7 +257,7 @@ def _matches(
         "matches": found[(page - 1) * _MATCHES : page * _MATCHES],
         "page_number": page,
         "first": (page - 1) * _MATCHES + 1,
-        "more": len(found) > page * _MATCHES and page < _MOST_PAGES,
+        "more": len(found) > page * _MATCHES and page < _MAX_PAGES,
         "least": least,
         "exhaustive": exhaustive,
         "containment": contained,
@@ -288,23 +290,23 @@ def _shown(content: str | tuple[Element, ...] | None) -> dict[str, Any]:
 def find(visit: Visit) -> Page:
     """Documents whose keys or contents have what is looked for."""
     asked = visit.arguments.get("q", "").strip()
-    words = asked.split()[:_MOST_WORDS]
+    words = asked.split()[:_MAX_WORDS]
     if asked in visit.database:
         return Page("find", "", redirect=("document", {"key": asked}))
-    told: dict[str, Any] = {"q": asked, "keys": [], "hits": [], "further": None, "after": 0}
+    context: dict[str, Any] = {"q": asked, "keys": [], "hits": [], "further": None, "after": 0}
     if words:
         after = visit.arguments.get("after")
-        told["after"] = last = 0 if after is None else _natural(after, "after")
+        context["after"] = last = 0 if after is None else _natural(after, "after")
         if after is None:
-            told["keys"] = visit.store.keys_containing(asked, _FOUND, _LOOKING)
+            context["keys"] = visit.store.keys_containing(asked, _FOUND, _LOOKING)
         contents = visit.database.settings.content
-        hits, told["further"] = (
+        hits, context["further"] = (
             visit.store.documents_with(words, last, _FOUND, _LOOKING) if contents else ([], None)
         )
-        told["hits"] = [(key, snippet(content, words)) for key, content in hits]
-    told["contents"] = visit.database.settings.content
-    told["most"] = _FOUND
-    return Page("find", f"Find in {visit.name}", told)
+        context["hits"] = [(key, snippet(content, words)) for key, content in hits]
+    context["contents"] = visit.database.settings.content
+    context["most"] = _FOUND
+    return Page("find", f"Find in {visit.name}", context)
 
 
 # two documents
@@ -348,33 +350,35 @@ def compare(visit: Visit) -> Page:
         one = Document(title, _content_of(visit, text))
     for key in (b, *([one] if isinstance(one, str) else [])):
         visit.database.get(key)  # an unknown one is not waited for
-    told: dict[str, Any] = {"compared": None, "given": name is not None, "a": title, "b": b}
-    told["verdicts"] = Verdicts(visit.database.decisions())
-    told["only_differences"] = "only" in visit.arguments
-    told["arguments"] = {
+    context: dict[str, Any] = {"compared": None, "given": name is not None, "a": title, "b": b}
+    context["verdicts"] = Verdicts(visit.database.decisions())
+    context["only_differences"] = "only" in visit.arguments
+    context["arguments"] = {
         field: visit.arguments[field]
         for field in ("a", "b", "pasted", "number", *Filters.names())
         if field in visit.arguments
     } | {"b": b}
     if name is None:
-        told["arguments"]["a"] = title
-    page = Page("compare", f"{title} and {b}", told)
+        context["arguments"]["a"] = title
+    page = Page("compare", f"{title} and {b}", context)
 
     def make(database: Database, _: Store) -> Compared:
         return _compared(database.compare(one, b))
 
-    found = _lasting(visit, ("compare", name or title, name is None, b), make, told, _comparisons)
+    found = _wait_for(
+        visit, ("compare", name or title, name is None, b), make, context, _comparisons
+    )
     if found is None:
         return page
-    told["compared"] = found.comparison
-    told["says"], told["only"], told["code"] = found.says, found.only, found.code
-    told["most_elements"] = _ELEMENTS
+    context["compared"] = found.comparison
+    context["says"], context["only"], context["code"] = found.says, found.only, found.code
+    context["most_elements"] = _ELEMENTS
     if found.differences is not None:
-        told |= _part(visit, found, found.differences, only="only" in visit.arguments)
+        context |= _part(visit, found, found.differences, only="only" in visit.arguments)
     if "number" in visit.arguments:
-        told |= _pairs_beside(visit, told)
+        context |= _pairs_beside(visit, context)
     if visit.review is not None and name is None:
-        told |= _form(visit, title, [title, b])
+        context |= _form(visit, title, [title, b])
     return page
 
 
@@ -532,13 +536,13 @@ def _line(found: Compared, all_of: Differences, row: Row, number: int, place: in
     )
 
 
-def _pairs_beside(visit: Visit, told: dict[str, Any]) -> dict[str, Any]:
+def _pairs_beside(visit: Visit, context: dict[str, Any]) -> dict[str, Any]:
     """The pairs before and behind this one in the list that it was opened from."""
-    asked = told["asked"] = Filters.of(visit.arguments)
+    asked = context["asked"] = Filters.of(visit.arguments)
     survey = _pair_survey(visit, asked, {})
     if survey is None:
         return {}
-    places = chosen_pairs(survey, asked, told["verdicts"])
+    places = chosen_pairs(survey, asked, context["verdicts"])
     number = _natural(visit.arguments["number"], "number")
 
     def pair(at: int) -> dict[str, object] | None:
@@ -557,30 +561,30 @@ def _pairs_beside(visit: Visit, told: dict[str, Any]) -> dict[str, Any]:
 def clusters(visit: Visit) -> Page:
     """The groups of similar documents, filtered and sorted, some on each page."""
     asked = Filters.of(visit.arguments)
-    told: dict[str, Any] = {"survey": None, "asked": asked, "sorts": SORTS_OF_CLUSTERS}
-    page = Page("clusters", f"Clusters of {visit.name}", told)
-    survey = _cluster_survey(visit, asked, told)
+    context: dict[str, Any] = {"survey": None, "asked": asked, "sorts": SORTS_OF_CLUSTERS}
+    page = Page("clusters", f"Clusters of {visit.name}", context)
+    survey = _cluster_survey(visit, asked, context)
     if survey is None:
         return page
-    verdicts = told["verdicts"] = Verdicts(visit.database.decisions())
+    verdicts = context["verdicts"] = Verdicts(visit.database.decisions())
     places = chosen_clusters(survey, asked, verdicts)
     if (form := visit.arguments.get("format")) is not None:
         return replace(page, download=_download(form, _cluster_rows(survey, places, verdicts)))
-    some, told["paging"] = _some(visit, list(enumerate(places, 1)), _CLUSTERS)
-    told["survey"] = survey
-    told["clusters"] = [
+    some, context["paging"] = _some(visit, list(enumerate(places, 1)), _CLUSTERS)
+    context["survey"] = survey
+    context["clusters"] = [
         (number, survey.clusters[place], common_path(survey.clusters[place].members))
         for number, place in some
     ]
-    told["facets"] = facet_links(survey.facets)
-    told["superfluous"] = survey.superfluous()
-    told["settings"] = visit.database.settings
-    told["preview"] = _PREVIEW
-    told["decided"] = len(decided_clusters(survey, verdicts))
+    context["facets"] = facet_links(survey.facets)
+    context["redundant"] = survey.redundant()
+    context["settings"] = visit.database.settings
+    context["preview"] = _PREVIEW
+    context["decided"] = len(decided_clusters(survey, verdicts))
     return page
 
 
-def _cluster_survey(visit: Visit, asked: Filters, told: dict[str, Any]) -> ClusterSurvey | None:
+def _cluster_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> ClusterSurvey | None:
     threshold = asked.number("threshold")
     keep: Any = asked.keep or "first"
     star = bool(asked.star)
@@ -588,54 +592,54 @@ def _cluster_survey(visit: Visit, asked: Filters, told: dict[str, Any]) -> Clust
     def make(database: Database, store: Store) -> ClusterSurvey:
         return survey_clusters(database, store, threshold, keep, star)
 
-    return _lasting(visit, ("clusters", threshold, keep, star), make, told)
+    return _wait_for(visit, ("clusters", threshold, keep, star), make, context)
 
 
 def cluster(visit: Visit) -> Page:
     """The members of one cluster, some on each page; any of them names it."""
     asked, key = Filters.of(visit.arguments), visit.required("key")
     visit.database.get(key)
-    told: dict[str, Any] = {"cluster": None, "asked": asked}
-    survey = _cluster_survey(visit, asked, told)
+    context: dict[str, Any] = {"cluster": None, "asked": asked}
+    survey = _cluster_survey(visit, asked, context)
     if survey is None:
-        return Page("cluster", f"A cluster of {visit.name}", told)
-    verdicts = told["verdicts"] = Verdicts(visit.database.decisions())
+        return Page("cluster", f"A cluster of {visit.name}", context)
+    verdicts = context["verdicts"] = Verdicts(visit.database.decisions())
     places = chosen_clusters(survey, asked, verdicts)
     place = place_of_key(survey, key)
-    told |= _neighbours(places, place, lambda other: survey.clusters[other].keep)
-    one = told["cluster"] = survey.clusters[place]
+    context |= _neighbours(places, place, lambda other: survey.clusters[other].keep)
+    one = context["cluster"] = survey.clusters[place]
     begin = int(survey.begins[place])
     own = survey.lengths[begin : begin + len(one.members)].tolist()
     members = zip(one.members, one.similarities, one.identical, own, strict=True)
     # The kept one first, then those that are nearest to it.
     ordered = sorted(members, key=lambda each: (each[0] != one.keep, -each[1]))
-    told["members"], told["paging"] = _some(visit, ordered, _MEMBERS)
-    told["prefix"] = common_path(one.members)
+    context["members"], context["paging"] = _some(visit, ordered, _MEMBERS)
+    context["prefix"] = common_path(one.members)
     own_threshold = visit.database.settings.threshold
-    told["threshold"] = asked.number("threshold") or own_threshold
+    context["threshold"] = asked.number("threshold") or own_threshold
     if visit.review is not None:
         done = decided_clusters(survey, verdicts)
-        told["progress"] = len(done), len(survey.clusters)
-        told["decided"] = place in done
-        told |= _form(visit, one.keep, [key for key, *_ in ordered][:MOST_MEMBERS])
-    return Page("cluster", f"A cluster of {visit.name}", told)
+        context["progress"] = len(done), len(survey.clusters)
+        context["decided"] = place in done
+        context |= _form(visit, one.keep, [key for key, *_ in ordered][:MAX_MEMBERS])
+    return Page("cluster", f"A cluster of {visit.name}", context)
 
 
 def pairs(visit: Visit) -> Page:
     """The pairs of similar documents, filtered and sorted, some on each page."""
     asked = Filters.of(visit.arguments)
-    told: dict[str, Any] = {"survey": None, "asked": asked, "sorts": SORTS_OF_PAIRS}
-    page = Page("pairs", f"Pairs of {visit.name}", told)
-    survey = _pair_survey(visit, asked, told)
+    context: dict[str, Any] = {"survey": None, "asked": asked, "sorts": SORTS_OF_PAIRS}
+    page = Page("pairs", f"Pairs of {visit.name}", context)
+    survey = _pair_survey(visit, asked, context)
     if survey is None:
         return page
-    verdicts = told["verdicts"] = Verdicts(visit.database.decisions())
+    verdicts = context["verdicts"] = Verdicts(visit.database.decisions())
     places = chosen_pairs(survey, asked, verdicts)
     if (form := visit.arguments.get("format")) is not None:
         return replace(page, download=_download(form, _pair_rows(survey, places, verdicts)))
-    some, told["paging"] = _some(visit, list(enumerate(places, 1)), _PAIRS)
-    told["survey"] = survey
-    told["pairs"] = [
+    some, context["paging"] = _some(visit, list(enumerate(places, 1)), _PAIRS)
+    context["survey"] = survey
+    context["pairs"] = [
         (
             number,
             survey.a[place],
@@ -646,19 +650,19 @@ def pairs(visit: Visit) -> Page:
         )
         for number, place in some
     ]
-    told["facets"] = facet_links(survey.facets)
-    told["settings"] = visit.database.settings
-    told["best"] = BEST_PAIRS
+    context["facets"] = facet_links(survey.facets)
+    context["settings"] = visit.database.settings
+    context["best"] = BEST_PAIRS
     return page
 
 
-def _pair_survey(visit: Visit, asked: Filters, told: dict[str, Any]) -> PairSurvey | None:
+def _pair_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> PairSurvey | None:
     threshold = asked.number("threshold")
 
     def make(_: Database, store: Store) -> PairSurvey:
         return survey_pairs(store, threshold)
 
-    return _lasting(visit, ("pairs", threshold), make, told)
+    return _wait_for(visit, ("pairs", threshold), make, context)
 
 
 def _neighbours(places: list[int], place: int, name: Callable[[int], _T]) -> dict[str, Any]:
@@ -710,7 +714,7 @@ def _pair_rows(survey: PairSurvey, places: Sequence[int], verdicts: Verdicts) ->
 
 def _download(form: str, table: Rows) -> tuple[str, str]:
     """A table as a file, JSON lines or CSV; no more rows than fit in memory easily."""
-    names, rows = table[0], islice(table[1], _MOST_ROWS)
+    names, rows = table[0], islice(table[1], _MAX_ROWS)
     if form == "json":
         lines = (json.dumps(dict(zip(names, row, strict=True))) for row in rows)
         return "application/x-ndjson; charset=utf-8", "".join(f"{line}\n" for line in lines)
@@ -846,7 +850,7 @@ def _unquoted(given: Mapping[str, str], name: str) -> str:
 def decisions(visit: Visit) -> Page:
     """All decisions, and what removing by them would do."""
     made = visit.database.decisions()[::-1]
-    told: dict[str, Any] = {
+    context: dict[str, Any] = {
         "dropped": sorted(
             one.keys[0] for one in made if one.verdict == "drop" and one.state == "holds"
         ),
@@ -856,8 +860,8 @@ def decisions(visit: Visit) -> Page:
         "finished": "finished" in visit.arguments,
         "back": "",
     }
-    told["decisions"], told["paging"] = _some(visit, made, _DECISIONS)
-    return Page("decisions", f"Decisions about {visit.name}", told)
+    context["decisions"], context["paging"] = _some(visit, made, _DECISIONS)
+    return Page("decisions", f"Decisions about {visit.name}", context)
 
 
 # a text that is pasted
@@ -868,7 +872,7 @@ def query(visit: Visit) -> Page:
     given = visit.arguments if visit.posted is None else visit.posted
     name = visit.arguments.get("pasted")
     text = visit.posted.get("text", "") if visit.posted is not None else pasted.kept(name or "")
-    told: dict[str, Any] = {
+    context: dict[str, Any] = {
         "settings": visit.database.settings,
         "text": text or "",
         "pasted": name,
@@ -881,7 +885,7 @@ def query(visit: Visit) -> Page:
         "longest": LONGEST_QUERY,
         "problem": None,
     }
-    page = Page("query", f"Query {visit.name}", told)
+    page = Page("query", f"Query {visit.name}", context)
     try:
         if text is None:
             if name is not None:
@@ -893,12 +897,12 @@ def query(visit: Visit) -> Page:
             asked = {field: given[field] for field in _ASKED if given.get(field, "").strip()}
             return replace(page, redirect=("query", {"pasted": pasted.keep(text), **asked}))
         with limits_noted() as notes:
-            told |= _matches(visit, given, content)
+            context |= _matches(visit, given, content)
     except (lshdb.UsageError, lshdb.ContentError, lshdb.InputError) as error:
-        told["problem"] = str(error)
-        return Page(page.template, page.title, told, status=400)
-    told["notes"] = notes
-    return Page(page.template, page.title, told)
+        context["problem"] = str(error)
+        return Page(page.template, page.title, context, status=400)
+    context["notes"] = notes
+    return Page(page.template, page.title, context)
 
 
 def _content_of(visit: Visit, text: str) -> Content:

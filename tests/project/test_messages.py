@@ -14,7 +14,7 @@ LIST = Path(__file__).with_name("messages.txt")
 SAYING = {
     "hint",
     "message",
-    "tell",
+    "warn",
     "failed",
     "Failure",
     "Cut",

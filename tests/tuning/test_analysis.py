@@ -21,7 +21,7 @@ from lshdb.model import Construction
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.tuning import analysis
 from lshdb.tuning.analysis import Distribution
-from lshdb.tuning.choices import BAND_BYTES, tell, tune
+from lshdb.tuning.choices import BAND_BYTES, describe, tune
 from lshdb.tuning.resolve import choose_construction
 from lshdb.tuning.sampling import distribution_of
 
@@ -126,7 +126,7 @@ def test_with_a_distribution_the_best_reads_the_fewest_rows() -> None:
     few, many = (tune(0.8, 0.99, 256, bulk, n)[0] for n in (100, 100_000_000))
     assert many.construction.bands > few.construction.bands, "bands are worth it for many"
     for construction in (few.construction, many.construction, Construction(1, 256)):
-        told = tell(construction, 0.8, 256, bulk, 100_000_000)
+        told = describe(construction, 0.8, 256, bulk, 100_000_000)
         assert told.work is not None
         assert many.work is not None
         assert told.work >= many.work

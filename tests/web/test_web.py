@@ -147,11 +147,11 @@ def facts(answer: Answer) -> dict[str, str]:
 def test_the_overview_tells_what_info_and_buckets_tell(directory: Path, site: Site) -> None:
     answer = eventually(site, "")
     check(answer)
-    told = facts(answer)
+    context = facts(answer)
     with lshdb.open(directory / "texts.db", mode="read") as db:
-        assert told["Documents"] == str(len(db))
-        assert told["Shingle"] == "word:3"
-        assert told["Index"] == "35 bands of 3 rows"
+        assert context["Documents"] == str(len(db))
+        assert context["Shingle"] == "word:3"
+        assert context["Index"] == "35 bands of 3 rows"
         sizes = db.buckets_of_size()
         largest = db.buckets(10)
     bars = answer.page.texts("table", class_="bars")[0].replace(",", "").split()[1:]
@@ -171,16 +171,16 @@ def test_the_overview_tells_what_info_and_buckets_tell(directory: Path, site: Si
 
 def test_the_overview_counts_near_duplicates(directory: Path, site: Site) -> None:
     answer = eventually(site, "")
-    told = facts(answer)
+    context = facts(answer)
     with lshdb.open(directory / "texts.db", mode="read") as db:
         clusters = list(db.clusters())
         pairs = [pair.similarity for pair in db.pairs()]
         gone = [key for one in clusters for key in one.members if key != one.keep]
         saved = sum(len(str(db.get(key).content).encode()) for key in gone)
-    assert told["have near duplicates"] == str(sum(len(one.members) for one in clusters))
-    assert told["clusters of them"] == str(len(clusters))
-    assert told["could go"] == str(len(gone))
-    assert told["of contents saved"] == f"{saved} Bytes"
+    assert context["have near duplicates"] == str(sum(len(one.members) for one in clusters))
+    assert context["clusters of them"] == str(len(clusters))
+    assert context["could go"] == str(len(gone))
+    assert context["of contents saved"] == f"{saved} Bytes"
     cells = answer.page.texts("td")
     rows = [
         (*cell.split("\u2013"), count)
@@ -254,8 +254,8 @@ def test_what_is_known_of_a_document_is_on_its_page(tmp_path: Path) -> None:
     with served(tmp_path) as site:
         answer = site.get("document", key="fox")
         check(answer)
-        told = facts(answer)
-        assert (told["lang"], told["<b>"], told["nothing"]) == ("en", '{"n": [1]}', "null")
+        context = facts(answer)
+        assert (context["lang"], context["<b>"], context["nothing"]) == ("en", '{"n": [1]}', "null")
         assert answer.page.texts("span", class_="verdict keep") == ["keep"]
         copied = answer.page.texts("ul", class_="sources")[0]
         assert "18 words: lines 1–1 here, 2–2 there" in copied
@@ -294,8 +294,8 @@ def test_a_search_goes_on_where_it_stopped(path: Path, monkeypatch: pytest.Monke
         for _ in range(20):
             given = {"q": "TEXT"} | ({} if after is None else {"after": str(after)})
             page = views.find(views.Visit(db, store, "lsh", given, None))
-            found += [key for key, _ in page.told["hits"]]
-            if (after := page.told["further"]) is None:
+            found += [key for key, _ in page.context["hits"]]
+            if (after := page.context["further"]) is None:
                 break
     assert found == [str(i) for i in range(9)]
 
@@ -627,7 +627,7 @@ def follow(site: Site, answer: Answer) -> Answer:
 
 
 def test_only_the_newest_pasted_texts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pasted_texts, "MOST", 100)
+    monkeypatch.setattr(pasted_texts, "MAX_BYTES", 100)
     monkeypatch.setattr(pasted_texts, "_texts", OrderedDict())
     names = [pasted_texts.keep(character * 40) for character in "abc"]
     assert [pasted_texts.kept(name) for name in names] == [None, "b" * 40, "c" * 40]
@@ -1317,10 +1317,10 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(
             monkeypatch.setattr(views, "_results", results)
             with results._turn, results._turn:  # two others are being made
                 first = view(visit)
-            assert (first.told["refresh"], first.told[waited]) == (True, None)
-            while (page := view(visit)).told["refresh"]:
+            assert (first.context["refresh"], first.context[waited]) == (True, None)
+            while (page := view(visit)).context["refresh"]:
                 sleep(0.01)
-            assert page.told[waited]
+            assert page.context[waited]
 
 
 def test_limits_are_noted_for_a_thread_and_warned_of_in_others() -> None:
