@@ -42,6 +42,7 @@ BENCHMARKS = (
     "scale",
     "single",
     "startup",
+    "pages",
 )
 PEERS = engines.NAMES[1:]
 INSTALLED = [name for name in engines.NAMES if engines.installed(name) is not None]

@@ -31,6 +31,7 @@ from measure.bench import (
     join,
     kernels,
     many,
+    pages,
     pairs,
     passages,
     passages_peers,
@@ -68,6 +69,7 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
     "scale": scale,
     "single": single,
     "startup": startup,
+    "pages": pages,
 }
 ALONE: Final[dict[str, ModuleType]] = {
     "spark": spark,

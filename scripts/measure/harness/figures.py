@@ -18,13 +18,15 @@ SPEED: Final = "MB/s"
 PEAK: Final = "peak MB"
 P50: Final = "p50 ms"
 P99: Final = "p99 ms"
+MAX: Final = "max ms"
+FIRST: Final = "first s"
 SECONDS: Final = "seconds"
 CPU: Final = "CPU seconds"
 
 Values = dict[str, float]
 """The measures of one run."""
 
-LESS_IS_BETTER: Final = {PEAK, P50, P99, SECONDS, CPU}
+LESS_IS_BETTER: Final = {PEAK, P50, P99, MAX, FIRST, SECONDS, CPU}
 COMPARED: Final = {RATE, SPEED, *LESS_IS_BETTER}
 """Measures of which the ratio to a peer's says something."""
 
