@@ -1,8 +1,11 @@
 """How two texts differ: their lines side by side, and in lines that changed the words.
 
 Lines are aligned by those that both have just once (patience diff, by Bram Cohen), between these
-by the longest common blocks (difflib). Long lines are cut at ends of sentences, so that prose is
-aligned too. Lines without an equal are paired with the one that shares most of its words.
+by the longest common subsequence. Long lines are cut at ends of sentences, so that prose is aligned
+too. Lines without an equal are paired with the one that shares most of its words.
+
+The time is bounded for all texts: an alignment takes one operation on a large integer for each
+line or word, whatever they are, and so many pairs of lines are compared by their words.
 """
 
 from __future__ import annotations
@@ -11,10 +14,10 @@ import re
 import zlib
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import groupby
+from itertools import groupby, pairwise
+from math import isqrt
 from typing import Final, Literal, TypeAlias
 
 _LONG: Final = 300
@@ -24,8 +27,11 @@ _LONGEST: Final = 600
 _CUT: Final = 32
 """Such a sentence is cut behind one word of so many, by their hashes: so both texts are cut at the
 same words, whatever stands before."""
-_CELLS: Final = 250_000
-"""Pairs of lines that difflib, or pairing by words, looks at in one go: a tenth of a second."""
+_CELLS: Final = 10_000_000
+"""Pairs of lines that are aligned in one go, a bit each; longer ranges are cut in parts."""
+_PAIRED: Final = 100_000
+"""Pairs of lines of two texts that are compared by their words, a tenth of a second in all; and in
+one go a quarter of them, for two texts have more than one place to be compared at."""
 _MIN_ALIKE: Final = 0.3
 """The share of words from which on two lines are shown as one that changed."""
 _MIN_MOVED: Final = 12
@@ -128,8 +134,16 @@ def differences(a: str, b: str) -> Differences:
     right = [b[each.start : each.end].rstrip() for each in other]
     rows: list[Row] = []
     i = j = 0
+    cells = _PAIRED
     for matched_i, matched_j in [*_aligned(left, right), (len(one), len(other))]:
-        rows += _gap(left, right, (i, matched_i), (j, matched_j))
+        count = (matched_i - i) * (matched_j - j)
+        pairs: list[tuple[int, int]] = []
+        if count == 1:
+            pairs = [(i, matched_j - 1)]
+        elif 0 < count <= min(cells, _PAIRED // 4):
+            cells -= count
+            pairs = _paired(left, right, (i, matched_i), (j, matched_j))
+        rows += _gap((i, matched_i), (j, matched_j), pairs)
         if matched_i < len(one):
             rows.append(Row(matched_i, matched_j, same=True))
         i, j = matched_i + 1, matched_j + 1
@@ -194,13 +208,18 @@ def _aligned(a: list[str], b: list[str]) -> list[tuple[int, int]]:
                 ranges.append((low, i, other_low, j))
                 low, other_low = i + 1, j + 1
             found += anchors
-        elif (high - low) * (other_high - other_low) <= _CELLS:
-            matcher = SequenceMatcher(None, a[low:high], b[other_low:other_high], autojunk=False)
-            for block in matcher.get_matching_blocks():
-                found += (
-                    (low + block.a + place, other_low + block.b + place)
-                    for place in range(block.size)
-                )
+            continue
+        parts = isqrt((high - low) * (other_high - other_low) // _CELLS) + 1
+        if parts == 1:
+            pairs = _longest_common(a[low:high], b[other_low:other_high])
+            found += ((low + i, other_low + j) for i, j in pairs)
+            continue
+        cuts = [low + (high - low) * part // parts for part in range(parts + 1)]
+        size = other_high - other_low
+        other_cuts = [other_low + size * part // parts for part in range(parts + 1)]
+        ranges += (
+            (*one, *other) for one, other in zip(pairwise(cuts), pairwise(other_cuts), strict=True)
+        )
     return sorted(found)
 
 
@@ -229,15 +248,44 @@ def _anchors(a: list[str], b: list[str], one: Span, other: Span) -> list[tuple[i
     return chain[::-1]
 
 
-def _gap(a: list[str], b: list[str], one: Span, other: Span) -> Iterator[Row]:
-    """Rows of segments without an equal: in pairs where they share words."""
+def _longest_common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Places of a longest common subsequence, ascending in both.
+
+    The table of its lengths has a row for each of A and a column for each of B. The lengths of a
+    row grow by 0 or 1 from column to column, so a row is one integer with a bit for each column:
+    1 where the length stays. See H. Hyyrö, "Bit-parallel LCS-length computation revisited", 2004.
+    """
+    if len(b) > len(a):
+        return [(i, j) for j, i in _longest_common(b, a)]
+    same = 0
+    while same < len(b) and a[same] == b[same]:
+        same += 1
+    places: dict[Hashable, int] = {}
+    for j in range(same, len(b)):
+        places[b[j]] = places.get(b[j], 0) | 1 << (j - same)
+    every = (1 << (len(b) - same)) - 1
+    row = every
+    rows = [row]
+    for i in range(same, len(a)):
+        if (equal := row & places.get(a[i], 0)) != 0:
+            row = (row + equal | row - equal) & every
+        rows.append(row)
+    found = []
+    i, j = len(a), len(b)
+    while i > same and j > same:
+        if a[i - 1] == b[j - 1]:
+            i, j = i - 1, j - 1
+            found.append((i, j))
+        elif rows[i - same] >> (j - same - 1) & 1:
+            j -= 1
+        else:
+            i -= 1
+    return [(place, place) for place in range(same)] + found[::-1]
+
+
+def _gap(one: Span, other: Span, pairs: list[tuple[int, int]]) -> Iterator[Row]:
+    """Rows of segments without an equal, some of them in pairs."""
     (i, high), (j, other_high) = one, other
-    if high - i == 1 == other_high - j:
-        yield Row(i, j, same=False)
-        return
-    pairs: list[tuple[int, int]] = []
-    if 0 < (high - i) * (other_high - j) <= _CELLS // 10:
-        pairs = _paired(a, b, one, other)
     for paired_i, paired_j in [*pairs, (high, other_high)]:
         yield from (Row(place, None, same=False) for place in range(i, paired_i))
         yield from (Row(None, place, same=False) for place in range(j, paired_j))
@@ -248,17 +296,15 @@ def _gap(a: list[str], b: list[str], one: Span, other: Span) -> Iterator[Row]:
 
 def _paired(a: list[str], b: list[str], one: Span, other: Span) -> list[tuple[int, int]]:
     """Pairs of segments, ascending in both, that share most words in all."""
-    left = [Counter(_SIGNS.findall(text)) for text in a[slice(*one)]]
-    right = [Counter(_SIGNS.findall(text)) for text in b[slice(*other)]]
-    sizes, other_sizes = [x.total() for x in left], [x.total() for x in right]
+    bits: dict[tuple[str, int], int] = {}
+    left = [_words_as_bits(text, bits) for text in a[slice(*one)]]
+    right = [_words_as_bits(text, bits) for text in b[slice(*other)]]
     best = [[0.0] * (len(right) + 1) for _ in range(len(left) + 1)]
     alike: dict[tuple[int, int], float] = {}
-    for i, words in enumerate(left):
-        for j, its in enumerate(right):
-            both = sizes[i] + other_sizes[j]
-            shared = 2 * sum(min(n, its[word]) for word, n in words.items() if word in its)
-            score = shared / both if both else 0.0
+    for i, (words, size) in enumerate(left):
+        for j, (its, its_size) in enumerate(right):
             value = max(best[i][j + 1], best[i + 1][j])
+            score = 2 * (words & its).bit_count() / (size + its_size or 1)
             if score >= _MIN_ALIKE and best[i][j] + score > value:
                 value = best[i][j] + score
                 alike[i, j] = score
@@ -277,6 +323,20 @@ def _paired(a: list[str], b: list[str], one: Span, other: Span) -> list[tuple[in
     return pairs[::-1]
 
 
+def _words_as_bits(text: str, bits: dict[tuple[str, int], int]) -> tuple[int, int]:
+    """The words and signs of a text, a bit for each, and how many they are.
+
+    The second of two equal words has a bit of its own, so that what two texts share is what both
+    have as often.
+    """
+    counts: Counter[str] = Counter()
+    found = 0
+    for word in _SIGNS.findall(text):
+        found |= 1 << bits.setdefault((word, counts[word]), len(bits))
+        counts[word] += 1
+    return found, counts.total()
+
+
 def word_differences(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
     """Two lines in pieces: which words of each are not in the other at their place.
 
@@ -288,14 +348,41 @@ def word_differences(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
     one, other = _TOKEN.findall(a), _TOKEN.findall(b)
     if not a or not b or max(len(one), len(other)) > _MAX_TOKENS:
         return _whole(a), _whole(b)
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
     kinds, other_kinds = ["changed"] * len(one), ["changed"] * len(other)
-    for i, j, size in matcher.get_matching_blocks():
-        # A blank between two words that changed says nothing of its own.
-        inside = size == 1 and one[i].isspace() and 0 < i < len(one) - 1 and 0 < j < len(other) - 1
-        if not inside:
-            kinds[i : i + size] = other_kinds[j : j + size] = ["same"] * size
+    for i, j, size in _meaningful(one, other, _longest_common(one, other)):
+        kinds[i : i + size] = other_kinds[j : j + size] = ["same"] * size
     return _joined(one, kinds), _joined(other, other_kinds)
+
+
+def _meaningful(
+    a: list[str], b: list[str], pairs: list[tuple[int, int]]
+) -> Iterator[tuple[int, int, int]]:
+    """Runs of equal words that say something: not a comma between two words that changed.
+
+    What is shorter than the changes before and behind it is left out, much as by the semantic
+    cleanup of diff-match-patch (N. Fraser); but not where one text has only more than the other. A
+    run is its places in the two lines and its number of words.
+    """
+    runs: list[tuple[int, int, int]] = []
+    for i, j in pairs:
+        if runs and (i, j) == (runs[-1][0] + runs[-1][2], runs[-1][1] + runs[-1][2]):
+            runs[-1] = *runs[-1][:2], runs[-1][2] + 1
+        else:
+            runs.append((i, j, 1))
+    done = other_done = 0
+    for place, (i, j, size) in enumerate(runs):
+        following = (*runs[place + 1][:2],) if place + 1 < len(runs) else (len(a), len(b))
+        before = min(_signs(a[done:i]), _signs(b[other_done:j]))
+        behind = min(_signs(a[i + size : following[0]]), _signs(b[j + size : following[1]]))
+        inside = (i, j) != (done, other_done) and (i + size, j + size) != following
+        if not inside or _signs(a[i : i + size]) > min(before, behind):
+            yield i, j, size
+            done, other_done = i + size, j + size
+
+
+def _signs(tokens: Sequence[str]) -> int:
+    """How many characters some tokens have that are not blank."""
+    return sum(len(token) for token in tokens if not token.isspace())
 
 
 def _whole(text: str) -> list[Piece]:
