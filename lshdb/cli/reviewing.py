@@ -208,7 +208,7 @@ class _Review:
 
     def _read_decisions(self) -> None:
         """Read what was decided, also by others, and which clusters are decided."""
-        from lshdb.web.listing import Verdicts
+        from lshdb.search.decisions import Verdicts
 
         self._verdicts = Verdicts(self._database.decisions())
         self._version = self._database.data_version()
@@ -310,7 +310,7 @@ class _Review:
         if self._database.data_version() != self._version:
             self._read_decisions()
             return
-        from lshdb.web.listing import Verdicts
+        from lshdb.search.decisions import Verdicts
 
         self._verdicts = Verdicts(self._database.decisions())
         self._decided.discard(place)

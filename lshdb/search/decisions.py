@@ -1,4 +1,4 @@
-"""What was decided of documents: all decisions, and those that hold for a join."""
+"""What was decided of documents: all decisions, those that hold by key, and those for a join."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, cast
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.model import Decision, DecisionState, Verdict
+from lshdb.model import Cluster, Decision, DecisionState, Verdict
 from lshdb.store.lookups import DecisionRow, StoreReader
 
 Numbers = npt.NDArray[np.int64]
@@ -46,6 +46,46 @@ def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], int]) -> De
         first.decided,
         state,
     )
+
+
+class Verdicts:
+    """The decisions that hold, by documents."""
+
+    def __init__(self, decisions: list[Decision]) -> None:
+        self.of_key: dict[str, Verdict] = {}
+        self._groups: dict[str, set[int]] = {}
+        for one in sorted(decisions, key=lambda each: (each.decided, each.decision)):
+            if one.state != "holds":
+                continue
+            for key in one.keys:
+                if one.verdict == "different":
+                    self._groups.setdefault(key, set()).add(one.decision)
+                else:
+                    self.of_key[key] = one.verdict
+
+    def apart(self, a: str, b: str) -> bool:
+        """Whether two documents are marked different."""
+        one, other = self._groups.get(a), self._groups.get(b)
+        return a != b and one is not None and other is not None and not one.isdisjoint(other)
+
+    def of_pair(self, a: str, b: str) -> bool:
+        """Whether there is nothing to decide of a pair any more."""
+        return self.apart(a, b) or (a in self.of_key and b in self.of_key)
+
+    def of_cluster(self, one: Cluster) -> bool:
+        """Whether there is nothing to decide of a cluster any more.
+
+        Each member is kept or dropped, or marked different from all members that are not dropped.
+        """
+        open_ = [key for key in one.members if key not in self.of_key]
+        if not open_:
+            return True
+        left = [key for key in one.members if self.of_key.get(key) != "drop"]
+        return all(self.apart(key, other) for key in open_ for other in left if other != key)
+
+    def decided(self) -> set[str]:
+        """All documents of which something is decided."""
+        return self.of_key.keys() | self._groups.keys()
 
 
 class Decided:

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import KeyNotFound, UsageError
-from lshdb.model import Cluster, Decision, Keep, Verdict
+from lshdb.model import Keep
+from lshdb.search.decisions import Verdicts
 from lshdb.web.surveys import ClusterSurvey, Facet, PairSurvey
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -94,46 +95,6 @@ class Filters:
     def given(self) -> dict[str, str]:
         """Those that ask for something, for addresses."""
         return {f.name: text for f in fields(self) if (text := getattr(self, f.name))}
-
-
-class Verdicts:
-    """The decisions that hold, by documents."""
-
-    def __init__(self, decisions: list[Decision]) -> None:
-        self.of_key: dict[str, Verdict] = {}
-        self._groups: dict[str, set[int]] = {}
-        for one in sorted(decisions, key=lambda each: (each.decided, each.decision)):
-            if one.state != "holds":
-                continue
-            for key in one.keys:
-                if one.verdict == "different":
-                    self._groups.setdefault(key, set()).add(one.decision)
-                else:
-                    self.of_key[key] = one.verdict
-
-    def apart(self, a: str, b: str) -> bool:
-        """Whether two documents are marked different."""
-        one, other = self._groups.get(a), self._groups.get(b)
-        return a != b and one is not None and other is not None and not one.isdisjoint(other)
-
-    def of_pair(self, a: str, b: str) -> bool:
-        """Whether there is nothing to decide of a pair any more."""
-        return self.apart(a, b) or (a in self.of_key and b in self.of_key)
-
-    def of_cluster(self, one: Cluster) -> bool:
-        """Whether there is nothing to decide of a cluster any more.
-
-        Each member is kept or dropped, or marked different from all members that are not dropped.
-        """
-        open_ = [key for key in one.members if key not in self.of_key]
-        if not open_:
-            return True
-        left = [key for key in one.members if self.of_key.get(key) != "drop"]
-        return all(self.apart(key, other) for key in open_ for other in left if other != key)
-
-    def decided(self) -> set[str]:
-        """All documents of which something is decided."""
-        return self.of_key.keys() | self._groups.keys()
 
 
 def chosen_clusters(survey: ClusterSurvey, asked: Filters, verdicts: Verdicts) -> list[int]:

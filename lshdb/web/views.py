@@ -20,6 +20,7 @@ import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted, warn_of_limit
 from lshdb.model import Bucket, Comparison, Content, Decision, Document, Element
+from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import Differences, Piece, Row, Span, differences, same_words
 from lshdb.search.limits import TEXT_CHARACTERS, text_cut
 from lshdb.sketching.constructions import candidate_probability
@@ -30,7 +31,6 @@ from lshdb.web.listing import (
     SORTS_OF_CLUSTERS,
     SORTS_OF_PAIRS,
     Filters,
-    Verdicts,
     chosen_clusters,
     chosen_pairs,
     common_path,
