@@ -89,7 +89,10 @@ def row_file(
 
 def _table(file: BinaryIO, format: str, head: Head | None) -> RowFile:
     if format in DELIMITERS:
-        return _Csv(file, DELIMITERS[format], head)
+        delimiter = DELIMITERS[format]
+        if format == "csv" and head is not None and head.delimiter == ";":
+            delimiter = head.delimiter
+        return _Csv(file, delimiter, head)
     return _Arrow(file, format, head)
 
 

@@ -2,7 +2,7 @@
 
 The dialect of CSV is that of RFC 4180 and of spreadsheets: fields in double quotes may hold
 delimiters, newlines and doubled quotes. TSV is the same with tabs. The first record names the
-columns.
+columns; where it has semicolons or tabs and no comma, these delimit the fields of CSV.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ from lshdb.sources.records import (
 )
 
 DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
+_OTHER_DELIMITERS: Final = ";\t"
+"""Of CSV: spreadsheets use semicolons where a comma is the decimal mark."""
+_QUOTED: Final = re.compile(r'"[^"]*"?')
 _LONGEST_FIELD: Final = (1 << 31) - 1
 """No limit of the module csv's own."""
 _NEWLINE: Final = 10
@@ -260,7 +263,7 @@ def csv_blocks(
     """
     csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
     lines = _TextLines(chunks)
-    reader = csv.reader(lines, strict=True, delimiter=DELIMITERS[format])
+    delimiter = DELIMITERS[format]
     columns: tuple[str, ...] = ()
     heading = b""
     while lines.read(pass_over_empty=True):
@@ -268,6 +271,9 @@ def csv_blocks(
         texts: list[bytes] = []
         before = lines.characters
         is_first = not columns
+        if is_first:
+            delimiter = _delimiter(lines.waiting, format)
+            reader = csv.reader(lines, strict=True, delimiter=delimiter)
         for number, values in _csv_records(reader, lines, format):
             if columns:
                 rows.append((number, values))
@@ -281,10 +287,20 @@ def csv_blocks(
                 heading = lines.bom + lines.record()
         if rows or (whole and is_first and columns):
             size = (lines.characters - before) * (2 if whole else 1)
-            source = CsvText(heading, texts, DELIMITERS[format]) if whole else None
+            source = CsvText(heading, texts, delimiter) if whole else None
             yield Rows(name, columns, rows, size, lines.torn, source)
     if not columns:
         raise InputError("empty: the first line must name the columns")
+
+
+def _delimiter(waiting: list[str], format: str) -> str:
+    """What delimits fields by the heading: the first of lines, the last of which comes first."""
+    first = next((line for line in reversed(waiting) if line.strip()), "")
+    unquoted = _QUOTED.sub("", first)
+    usual = DELIMITERS[format]
+    if format != "csv" or usual in unquoted:
+        return usual
+    return max(usual + _OTHER_DELIMITERS, key=unquoted.count)
 
 
 def _csv_records(

@@ -198,6 +198,13 @@ def test_rows_of_csv_stay_byte_for_byte(command: Command) -> None:
         "dedup", "-", "--format", "tsv", stdin="id\ttext\n1\ta b c\n2\ta b c\n"
     )
     assert from_stdin.out == "id\ttext\n1\ta b c\n"
+    # Semicolons stay in CSV; beside a file with commas the first one's delimiter is kept.
+    (command.directory / "s.csv").write_text("id;text\n1;one, two\n2;one, two\n")
+    (command.directory / "c.csv").write_text('id,text\n3,"three; four"\n')
+    command.done("dedup", "s.csv", "c.csv", "-o", "out.csv", *SURE)
+    assert (command.directory / "out.csv").read_text() == 'id;text\n1;one, two\n3;"three; four"\n'
+    command.done("dedup", "s.csv", "-o", "out.tsv", *SURE)
+    assert (command.directory / "out.tsv").read_text() == "id\ttext\n1\tone, two\n"
 
 
 @pytest.mark.parametrize("source", ["parquet", "arrows", "csv", "tsv", "jsonl", "json"])

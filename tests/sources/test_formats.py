@@ -226,6 +226,17 @@ def test_a_record_of_csv_may_be_long_but_not_endless(
     assert failure.reason == "line 2: a record longer than 5,000 bytes, the limit"
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_heading_without_a_comma_says_what_delimits_fields(
+    tmp_path: Path, delimiter: str
+) -> None:
+    path = tmp_path / "x.csv"
+    path.write_bytes(b"\n" + as_csv([{"id": "1", "text": f"a, b{delimiter} c"}], delimiter))
+    assert [*Reader(False).read([str(path)])] == [Document("1", f"a, b{delimiter} c")]
+    path.write_bytes(b'id,"a;b;c",text\n1,2,t\n')
+    assert [*Reader(False).read([str(path)])] == [Document("1", "t", {"a;b;c": "2"})]
+
+
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "x.jsonl"])
 def test_damaged_files_are_told_and_the_rest_goes_on(command: Command, name: str) -> None:
     whole = FORMATS[name](ROWS)
