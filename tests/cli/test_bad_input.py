@@ -35,18 +35,18 @@ def contents(command: Command) -> dict[str, str]:
 def failures(command: Command, *arguments: str | bytes, stdin: bytes | int = b"") -> list[str]:
     """What an `add` says of what it could not read; its report must count just those."""
     result = command("add", *arguments, stdin=stdin)
-    *told, report = [line for line in result.err.splitlines() if not line.startswith("empty")]
-    assert report.endswith(f"failed {len(told)}")
-    assert result.status == (1 if told else 0)
+    *message, report = [line for line in result.err.splitlines() if not line.startswith("empty")]
+    assert report.endswith(f"failed {len(message)}")
+    assert result.status == (1 if message else 0)
     assert result.out == ""
-    assert all(line.startswith("lshdb: ") for line in told)
-    return [line.removeprefix("lshdb: ") for line in told]
+    assert all(line.startswith("lshdb: ") for line in message)
+    return [line.removeprefix("lshdb: ") for line in message]
 
 
 # lines
 
 
-def test_each_bad_line_is_told_by_its_number_and_the_good_ones_go_in(command: Command) -> None:
+def test_each_bad_line_is_reported_by_its_number_and_the_good_ones_go_in(command: Command) -> None:
     deep = "[" * 100_000 + "]" * 100_000
     lines = {
         '{"id": 1, "text": "first"}': None,
@@ -77,8 +77,8 @@ def test_each_bad_line_is_told_by_its_number_and_the_good_ones_go_in(command: Co
     # A byte order mark at the start, CRLF at the ends, and no end of the last line.
     data = b"\xef\xbb\xbf" + "\r\n".join(lines).encode()
     expected = [f"-:{n}: {reason}" for n, reason in enumerate(lines.values(), 1) if reason]
-    told = failures(command, "-", stdin=data)
-    assert told == expected
+    message = failures(command, "-", stdin=data)
+    assert message == expected
     assert contents(command) == {"1": "first", "4": "last"}
 
 
@@ -87,10 +87,10 @@ def test_after_20_failures_the_rest_is_only_counted(command: Command) -> None:
     (command.directory / "lines.jsonl").write_text("\n".join(lines))
     result = command("add", "lines.jsonl", "--json")
     assert (result.status, result.record["failed"], result.record["added"]) == (1, 30, 1)
-    told = result.err.splitlines()
-    assert len(told) == 21
-    assert told[19].startswith("lshdb: lines.jsonl:20: not JSON")
-    assert told[20] == "lshdb: further failures are counted only"
+    message = result.err.splitlines()
+    assert len(message) == 21
+    assert message[19].startswith("lshdb: lines.jsonl:20: not JSON")
+    assert message[20] == "lshdb: further failures are counted only"
 
 
 def test_bad_elements_and_texts_in_a_database_of_sets(command: Command) -> None:
@@ -217,11 +217,11 @@ def test_encodings_that_are_wrong_or_unknown(command: Command) -> None:
         "cut.txt: not UTF-16",
         "binary: a binary file (it has NUL bytes)",
     ]
-    told = command.done("add", "cut.txt").err.splitlines()
-    assert told[-1] == "not UTF-8: 1, bad bytes replaced (--strict refuses them)"
+    message = command.done("add", "cut.txt").err.splitlines()
+    assert message[-1] == "not UTF-8: 1, bad bytes replaced (--strict refuses them)"
     assert contents(command)["cut.txt"] == "a tex\ufffd"
-    told = command.done("query", "--encoding", "cp1252", "euro.txt").err.splitlines()
-    assert told[0] == "euro.txt is not cp1252; bad bytes are replaced"
+    message = command.done("query", "--encoding", "cp1252", "euro.txt").err.splitlines()
+    assert message[0] == "euro.txt is not cp1252; bad bytes are replaced"
     for name in ("nosuch", "base64", "\u00e9"):
         for arguments in (["add"], ["query"], ["compare", "euro.txt"], ["dedup", "-o", "out"]):
             reason = command.fails(*arguments, "--encoding", name, "euro.txt", status=2)
@@ -348,9 +348,9 @@ def test_database_paths_that_are_none(command: Command, database: Path) -> None:
         "x" * 300: "name too long",
     }
     for name, reason in reasons.items():
-        told = command.fails("info", "-d", name)
-        assert told.removeprefix("no database at ").startswith(name)
-        assert reason in told
+        message = command.fails("info", "-d", name)
+        assert message.removeprefix("no database at ").startswith(name)
+        assert reason in message
     # Nor are they written to.
     for name in (".", "text.db", "other.db", "newer.db"):
         assert reasons[name] in command.fails("add", "-d", name, "-", stdin='{"id": 1, "text": ""}')
@@ -359,7 +359,7 @@ def test_database_paths_that_are_none(command: Command, database: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.usefixtures("database")
-def test_a_full_disk_under_the_output_is_told_and_under_the_messages_ignored(
+def test_a_full_disk_under_the_output_is_reported_and_under_the_messages_ignored(
     command: Command,
 ) -> None:
     def full(stream: int) -> Callable[[], None]:

@@ -81,7 +81,7 @@ def fables(command: Command, fables_file: Path) -> Command:
 
 
 @pytest.mark.parametrize("name", FLAGS)
-def test_help_tells_the_flags_and_an_example(name: str, command: Command) -> None:
+def test_help_shows_the_flags_and_an_example(name: str, command: Command) -> None:
     help = command.done(name, "--help", says="").out
     assert f"Usage: lshdb {name} " in help
     assert f"\n  lshdb {name} " in help.partition("\nExample")[2]
@@ -201,7 +201,7 @@ def test_wrong_usage_has_status_2_and_touches_nothing(
 # init
 
 
-def test_init_makes_what_is_asked_for_and_info_tells_it(command: Command) -> None:
+def test_init_makes_what_is_asked_for_and_info_shows_it(command: Command) -> None:
     asked = ["--threshold", "0.6", "--recall", "0.9", "--shingle", "char:5"]
     asked += ["--permutations", "64", "--sketch", "minhash", "--seed", "7", "--no-content"]
     made = command.done("init", *asked)
@@ -441,7 +441,7 @@ def test_remove_takes_all_keys_or_none(fables: Command) -> None:
     assert fables.rows("SELECT count(*) FROM bands") == [(16,)]
 
 
-def test_show_tells_sizes_signature_and_buckets(fables: Command) -> None:
+def test_show_prints_sizes_signature_and_buckets(fables: Command) -> None:
     shown = fables.done("show", "--json", "fox", says="").record
     assert list(shown) == [
         *("key", "doc_id", "characters", "bytes", "shingles", "distinct_shingles"),

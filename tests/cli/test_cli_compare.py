@@ -181,7 +181,7 @@ def test_a_terminal_is_not_flooded(command: Command) -> None:
     assert max(map(len, lines)) < 250
 
 
-def test_what_a_limit_cuts_is_told_on_standard_error(command: Command) -> None:
+def test_what_a_limit_cuts_is_reported_on_standard_error(command: Command) -> None:
     """4,000,000 characters of each are looked at."""
     (command.directory / "a.txt").write_text("to be " * 700_000)
     result = command.done("compare", "a.txt", "a.txt", "--json")

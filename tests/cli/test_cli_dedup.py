@@ -87,7 +87,7 @@ def test_a_newline_is_added_only_between_files(command: Command) -> None:
     assert (command.directory / "out.jsonl").read_bytes() == KEPT + b'\n{"text": "one more line"}'
 
 
-def test_what_cannot_be_read_is_told_and_left_out(command: Command) -> None:
+def test_what_cannot_be_read_is_reported_and_left_out(command: Command) -> None:
     bad = b'{"id": 1, "text": "a good line of text"}\n{"id": 2, "text": 3}\nnonsense\n'
     result = command("dedup", "-", "-o", "out.jsonl", "--json", stdin=bad)
     assert result.status == 1

@@ -396,7 +396,7 @@ def test_a_directory_becomes_one_with_files_of_the_same_names(command: Command) 
     assert not (command.directory / "two").exists()
 
 
-def test_tables_with_other_columns_or_types_are_told_before_anything_is_written(
+def test_tables_with_other_columns_or_types_are_reported_before_anything_is_written(
     command: Command,
 ) -> None:
     def parquet(name: str, **columns: Any) -> None:
@@ -410,14 +410,14 @@ def test_tables_with_other_columns_or_types_are_told_before_anything_is_written(
     parquet("d.parquet", n=pa.nulls(1))
     (command.directory / "x.csv").write_text("id,body\n1,a\n")
     before = {path.name for path in command.directory.iterdir()}
-    told = command.fails("dedup", "a.parquet", "b.parquet", "-o", "out.parquet")
-    assert told.startswith("b.parquet: column 'n' is string, and int64 in a.parquet")
-    told = command.fails("dedup", "a.parquet", "c.parquet", "-o", "out.parquet")
-    assert told.startswith(
+    message = command.fails("dedup", "a.parquet", "b.parquet", "-o", "out.parquet")
+    assert message.startswith("b.parquet: column 'n' is string, and int64 in a.parquet")
+    message = command.fails("dedup", "a.parquet", "c.parquet", "-o", "out.parquet")
+    assert message.startswith(
         "c.parquet: its columns are not those of a.parquet: it has no 'n' and it has also 'm'"
     )
-    told = command.fails("dedup", "x.csv", "-o", "out.csv")
-    assert told == "x.csv: no field 'text': name it with --text-field (the columns are id, body)"
+    message = command.fails("dedup", "x.csv", "-o", "out.csv")
+    assert message == "x.csv: no field 'text': name it with --text-field (the columns are id, body)"
     assert {path.name for path in command.directory.iterdir()} == before
     # A column without values takes the type of the others.
     pq.write_table(
@@ -439,22 +439,24 @@ def test_bad_input_is_one_line_and_leaves_nothing(command: Command) -> None:
     (command.directory / "notes").mkdir()
     before = {path.name for path in command.directory.iterdir()}
 
-    def told(*arguments: str, status: int = 2) -> str:
+    def message(*arguments: str, status: int = 2) -> str:
         reason = command.fails("dedup", *arguments, status=status)
         assert {path.name for path in command.directory.iterdir()} == before
         return reason
 
-    assert told("lsh.db", "-o", "out.jsonl").startswith("lsh.db is a database: dedup reads tables")
+    assert message("lsh.db", "-o", "out.jsonl").startswith(
+        "lsh.db is a database: dedup reads tables"
+    )
     assert (
-        told("in.jsonl", "-o", "lsh.db")
+        message("in.jsonl", "-o", "lsh.db")
         == "lsh.db is a database, and would be lost: name another file"
     )
-    assert "not Parquet, or damaged" in told("bad.parquet", "-o", "out.parquet", status=1)
-    assert "leave out the last suffix" in told("in.jsonl", "-o", "out.parquet.gz")
-    assert told("notes", "-o", "out/", status=1).startswith("notes: no table in it")
-    assert told("-", "-o", "out/") == "standard input has no name for a file in out/"
-    assert "--null is for files" in told("in.jsonl", "-0")
-    assert "--format xml is not auto" in told("in.jsonl", "--format", "xml")
+    assert "not Parquet, or damaged" in message("bad.parquet", "-o", "out.parquet", status=1)
+    assert "leave out the last suffix" in message("in.jsonl", "-o", "out.parquet.gz")
+    assert message("notes", "-o", "out/", status=1).startswith("notes: no table in it")
+    assert message("-", "-o", "out/") == "standard input has no name for a file in out/"
+    assert "--null is for files" in message("in.jsonl", "-0")
+    assert "--format xml is not auto" in message("in.jsonl", "--format", "xml")
 
 
 def test_empty_tables_and_rows_without_a_key_or_a_text(command: Command) -> None:

@@ -146,7 +146,7 @@ def test_below_the_index_it_works_and_warns(command: Command, name: str) -> None
 
 
 @pytest.mark.parametrize("name", ["pairs", "clusters"])
-def test_nothing_similar_is_told(command: Command, name: str) -> None:
+def test_nothing_similar_is_reported(command: Command, name: str) -> None:
     command.done("remove", "b", "f", "d")
     done = command.done(name)
     assert done.out == ""
@@ -203,7 +203,7 @@ def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None
     assert command.done("info", "--json").record["documents"] == 3000
 
 
-def test_what_a_limit_cuts_is_told(tmp_path: Path) -> None:
+def test_what_a_limit_cuts_is_reported(tmp_path: Path) -> None:
     """Documents that share two thirds of their elements, compared by signatures only."""
     with lshdb.open(tmp_path / "lsh.db", threshold=0.9, shingle="set", bands=1, rows=1) as db:
         db.add_many((f"{i}", [*range(60), *range(100 * i, 100 * i + 15)]) for i in range(1, 2900))

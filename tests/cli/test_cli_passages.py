@@ -63,7 +63,7 @@ def test_rows_of_a_table_are_texts(filled: Command) -> None:
     assert found.err.startswith("8: shorter than 6 words")
 
 
-def test_fail_if_found_is_told_by_the_exit_status(filled: Command) -> None:
+def test_fail_if_found_sets_the_exit_status(filled: Command) -> None:
     assert filled("passages", "essay.txt", "--fail-if-found").status == 1
     assert (
         filled("passages", "-", "--fail-if-found", stdin="Something else altogether.").status == 0

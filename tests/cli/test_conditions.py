@@ -83,12 +83,12 @@ def test_a_value_of_no_name_is_refused(directory: Path) -> None:
     asked = ("query", "--text", TEXT, "--where", "key = :one AND key = :two", "-p", "one=1")
     reason = "is not NAME=VALUE with a parameter of the SQL: one, two"
     for value in ("three=3", "two", "=2"):
-        told = Command(directory).fails(*asked, "-p", value, status=2)
-        assert told == f"-p {value} {reason}"
+        message = Command(directory).fails(*asked, "-p", value, status=2)
+        assert message == f"-p {value} {reason}"
     assert Command(directory).fails(*asked).startswith("where: ")
 
 
 def test_a_value_that_is_too_many_is_refused(directory: Path) -> None:
     values = ["-p", "1", "-p", "2"]
-    told = Command(directory).fails("query", "--text", TEXT, "--where", "key = ?", *values)
-    assert told.startswith("where: ")
+    message = Command(directory).fails("query", "--text", TEXT, "--where", "key = ?", *values)
+    assert message.startswith("where: ")

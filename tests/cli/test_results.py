@@ -290,8 +290,8 @@ def from_csv(text: str, columns: dict[str, type]) -> list[Row]:
     ]
 
 
-def told(rows: list[Row]) -> list[Row]:
-    """Rows as CSV tells them: a missing value is an empty text."""
+def as_reported(rows: list[Row]) -> list[Row]:
+    """Rows as CSV has them: a missing value is an empty text."""
     return [{name: "" if v is None else v for name, v in row.items()} for row in flat(rows)]
 
 
@@ -339,7 +339,7 @@ def test_every_format_has_the_same_columns_and_rows(name: str, directory: Path) 
     assert from_json(gzip.decompress(saved(".jsonl.gz").read_bytes()).decode(), columns) == rows
     in_csv = printed("--csv")
     assert in_csv == saved(".csv").read_bytes().decode().replace("\x1b", "\\x1b")
-    assert from_csv(in_csv, columns) == escaped(told(rows))
+    assert from_csv(in_csv, columns) == escaped(as_reported(rows))
     assert from_json(printed("--json"), columns) == rows
     if not shown:  # no lines of these columns; other tests say what there is
         return

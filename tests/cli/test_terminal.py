@@ -31,13 +31,13 @@ def lines(shown: str) -> list[str]:
 
 
 def test_without_arguments_the_first_commands_are_shown(command: Command) -> None:
-    told = command.done(says="").out
-    shown = re.findall(r"^  lshdb (\w+)", told, re.M)
+    printed = command.done(says="").out
+    shown = re.findall(r"^  lshdb (\w+)", printed, re.M)
     assert len(shown) == 5
     assert set(shown) <= set(COMMANDS)
 
 
-def test_a_misspelt_command_is_told_with_the_right_one(command: Command) -> None:
+def test_a_misspelt_command_gets_the_right_one_suggested(command: Command) -> None:
     result = command("qurey", "x")
     assert result.status == 2
     assert "'query'" in result.err

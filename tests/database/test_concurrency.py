@@ -145,15 +145,15 @@ def uses(db: lshdb.Database) -> dict[str, Callable[[], object]]:
 
 def test_an_object_in_another_thread_is_refused_by_all_its_methods(path: Path) -> None:
     fill(path)
-    told: dict[str, str] = {}
+    outcomes: dict[str, str] = {}
 
     def in_thread(actions: dict[str, Callable[[], object]]) -> None:
         def run() -> None:
             for name, action in actions.items():
                 try:
-                    told[name] = f"done: {action()}"
+                    outcomes[name] = f"done: {action()}"
                 except UsageError as error:
-                    told[name] = str(error)
+                    outcomes[name] = str(error)
 
         thread = threading.Thread(target=run)
         thread.start()
@@ -166,13 +166,13 @@ def test_an_object_in_another_thread_is_refused_by_all_its_methods(path: Path) -
         begun = {"rows": lambda: next(rows), "close": db.close}
         in_thread({**uses(db), **begun, "exit": lambda: db.__exit__(None, None, None)})
         expected = f"{path} was opened in another thread: each thread opens the file itself"
-        assert told == dict.fromkeys([*uses(db), *begun, "exit"], expected)
+        assert outcomes == dict.fromkeys([*uses(db), *begun, "exit"], expected)
         # It is as usable as before in its own.
         assert db.add("new", "text").added == 1
         assert len(list(pairs)) == 19
         # Reading that begins in a thread has a connection of its own there.
         in_thread({"pairs": lambda: len(list(db.pairs()))})
-        assert told["pairs"] == "done: 20"
+        assert outcomes["pairs"] == "done: 20"
         assert db.settings.threshold == 0.8
     with pytest.raises(UsageError, match="is closed: open it again"):
         db.keys()
@@ -224,9 +224,9 @@ def in_child(action: Callable[[], Iterator[str]]) -> list[str]:
             os._exit(0)
     os.close(into)
     with os.fdopen(out, "rb") as pipe:
-        told = pipe.read().decode()
+        outcomes = pipe.read().decode()
     os.waitpid(child, 0)
-    return told.splitlines()
+    return outcomes.splitlines()
 
 
 @pytest_fork
@@ -250,9 +250,9 @@ def test_a_forked_process_is_refused_and_does_its_parent_no_harm(path: Path) -> 
         with db:
             pass
 
-    told = in_child(child)
-    assert len(told) == len(uses(db)) + 2
-    assert set(told) == {
+    outcomes = in_child(child)
+    assert len(outcomes) == len(uses(db)) + 2
+    assert set(outcomes) == {
         f"{path} was open when this process was forked, and SQLite's locks do not pass a fork: "
         "close it before, or start processes with spawn"
     }

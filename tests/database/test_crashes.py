@@ -41,7 +41,7 @@ BREAKS = {
         "store.connect = connect\n",
         "wrong",
     ),
-    "told too early": (
+    "reported too early": (
         "import lshdb.database as database\n"
         "own = database.Database.add_many\n"
         "def add_many(self, documents, *, on_batch=None, **options):\n"

@@ -649,8 +649,8 @@ def test_an_unknown_key_brings_those_near_it(path: Path, key: str, nearest: list
             assert found[: len(nearest)] == nearest
             assert bool(nearest) == bool(found)
             assert len(found) <= 3
-            told = "; did you mean " if nearest else ""
-            assert str(raised.value).startswith(f"no document has the key {key!r}{told}")
+            hint = "; did you mean " if nearest else ""
+            assert str(raised.value).startswith(f"no document has the key {key!r}{hint}")
         assert len(db) == len(NEAR)
 
 
@@ -781,7 +781,7 @@ def test_a_context_manager_closes_whatever_happens(path: Path) -> None:
         len(db)
 
 
-def test_another_thread_is_told_to_open_the_file_itself(path: Path) -> None:
+def test_another_thread_must_open_the_file_itself(path: Path) -> None:
     caught: list[Exception] = []
 
     def use(db: lshdb.Database) -> None:

@@ -102,9 +102,9 @@ def _on_full_disk() -> None:
     )
     unchanged()
     assert command.fails("dedup", "-d", "lsh.db", "-", "-o", "out", stdin=more) == f"lsh.db: {full}"
-    told = command.fails("dedup", "-", "-o", "out", stdin=more)
-    assert full in told
-    assert told.endswith("(it is temporary: the variable TMPDIR names another directory for it)")
+    message = command.fails("dedup", "-", "-o", "out", stdin=more)
+    assert full in message
+    assert message.endswith("(it is temporary: the variable TMPDIR names another directory for it)")
     unchanged()
     assert [path.name for path in here.iterdir()] == ["lsh.db"]
     # When there is none at all.
@@ -124,8 +124,8 @@ def _on_full_disk() -> None:
     # When there is room for the temporary database, elsewhere, but not for the output.
     _fill(here / "filler", leave=200_000)
     command.variables["TMPDIR"] = str(here.parent)
-    told = command.fails("dedup", "-", "-o", "out", stdin=more)
-    assert told == "out: no space left on device"
+    message = command.fails("dedup", "-", "-o", "out", stdin=more)
+    assert message == "out: no space left on device"
     (here / "filler").unlink()
     assert [path.name for path in here.iterdir()] == ["lsh.db"]
     updates = lines(60, "t").replace('"id": "t', '"id": "s')
@@ -133,7 +133,7 @@ def _on_full_disk() -> None:
     inspection.check(here / "lsh.db")
 
 
-def test_a_full_disk_is_told_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     (place := tmp_path / "disk").mkdir()
     on_disk_of("1500k", place, _on_full_disk)
     assert list(tmp_path.iterdir()) == [place]
@@ -232,10 +232,10 @@ def test_a_file_that_changes_while_it_is_read_without_locks_is_noticed(command: 
     finally:
         root.chmod(0o700)
     assert done.stderr == ""
-    *told, count = done.stdout.splitlines()
+    *lines, count = done.stdout.splitlines()
     assert count == "41"
-    assert len(told) == 3
-    assert all("was changed by another process, and could not be locked" in line for line in told)
+    assert len(lines) == 3
+    assert all("was changed by another process, and could not be locked" in line for line in lines)
 
 
 # files that vanish
@@ -287,12 +287,12 @@ def test_a_log_that_is_deleted_is_noticed_and_what_it_had_is_saved(path: Path, s
     db = lshdb.open(path)
     db.add("late", "the fox and the ant")
     path.with_name(path.name + suffix).unlink()
-    told = f"{suffix} was deleted or replaced while the database was open: close it"
-    with pytest.raises(StoreError, match=told):
+    message = f"{suffix} was deleted or replaced while the database was open: close it"
+    with pytest.raises(StoreError, match=message):
         db.add("new", "text")
-    with pytest.raises(StoreError, match=told):
+    with pytest.raises(StoreError, match=message):
         db.query("the fox")
-    with pytest.raises(StoreError, match=told):
+    with pytest.raises(StoreError, match=message):
         lshdb.open(path)
     db.close()
     with lshdb.open(path) as again:
@@ -334,7 +334,7 @@ def test_a_log_that_is_anothers_is_left_to_it(path: Path) -> None:
 # killed commands
 
 
-def test_what_a_killed_dedup_left_is_told_or_cleared_away(tmp_path: Path) -> None:
+def test_what_a_killed_dedup_left_is_reported_or_cleared_away(tmp_path: Path) -> None:
     command = Command(tmp_path)
     process = command.start("dedup", "-", "-o", "out", stdin=subprocess.PIPE)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from measure.torture import fuzz
-from measure.torture.trial import _unseemly, run, run_installed
+from measure.torture.trial import fault_in, run, run_installed
 
 import lshdb
 from lshdb.errors import LshdbError
@@ -60,8 +60,8 @@ def test_a_traceback_would_be_seen(tmp_path: Path) -> None:
         ended = way(["info", "-d", str(tmp_path / "no.db")])
         assert (ended.status, ended.defect) == (1, "")
         assert "no.db" in ended.err
-    assert _unseemly("a\x1b[31m", "", 0)
-    assert _unseemly("", "", 1)
-    assert _unseemly("", "lshdb: x", 3)
-    assert _unseemly("", "Traceback (most recent call last)", 1)
-    assert not _unseemly("a\tb\n", "lshdb: x", 1)
+    assert fault_in("a\x1b[31m", "", 0)
+    assert fault_in("", "", 1)
+    assert fault_in("", "lshdb: x", 3)
+    assert fault_in("", "Traceback (most recent call last)", 1)
+    assert not fault_in("a\tb\n", "lshdb: x", 1)

@@ -203,7 +203,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize("statement", VALUES)
-def test_values_that_no_table_allows_are_told_as_damage(filled: Path, statement: str) -> None:
+def test_values_that_no_table_allows_are_reported_as_damage(filled: Path, statement: str) -> None:
     with inspection.sqlite(filled) as connection:
         before = connection.execute("SELECT rowid, sql FROM sqlite_schema").fetchall()
     alter(
@@ -238,7 +238,7 @@ def test_more_shingles_than_a_document_can_have_are_damage(
     with lshdb.open(command.directory / "lsh.db", threshold=0.3, content=content) as db:
         db.add_many([*TEXTS, ("c", TEXTS[0][1] + " and the fox")])
     alter(command.directory / "lsh.db", f"UPDATE documents SET shingles = {shingles}")
-    told = f"lsh.db says of a document that it has {shingles:,} shingles, and a document"
+    message = f"lsh.db says of a document that it has {shingles:,} shingles, and a document"
     for words in (
         ["pairs"],
         ["clusters"],
@@ -250,7 +250,7 @@ def test_more_shingles_than_a_document_can_have_are_damage(
         ["tune", "--measure"],
     ):
         if content or words[0] != "tune":  # where nothing is compared exactly, none is read
-            assert command.fails(*words).startswith(told)
+            assert command.fails(*words).startswith(message)
     assert command("check").out.startswith("shingles\t3\t")
 
 

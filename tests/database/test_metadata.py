@@ -202,7 +202,7 @@ def test_show_and_the_options_of_add(command: Command) -> None:
     assert stored(command.directory / "lsh.db") == {"a": None}
 
 
-def test_damaged_metadata_is_told(path: Path) -> None:
+def test_damaged_metadata_is_reported(path: Path) -> None:
     with lshdb.open(path) as db:
         db.add("a", FOX, {"n": 1})
     with inspection.sqlite(path) as connection:
@@ -330,8 +330,8 @@ def test_conditions_on_the_command_line(command: Command) -> None:
     query = ("query", "--text", FOX, "--where")
     assert command.done(*query, "metadata ->> '$.lang' = 'de'").lines == ["1.000000\tidentical\tde"]
     assert command.done(*query, "metadata ->> 'lang' = ?", "-p", "en").lines[0].endswith("\ten")
-    told = command.fails(*query, "lang = 'de'")
-    assert told.startswith("where: no such column: lang; the columns are doc_id, key")
+    message = command.fails(*query, "lang = 'de'")
+    assert message.startswith("where: no such column: lang; the columns are doc_id, key")
     assert command.fails(*query, "1) or (1").startswith("where: ")
     assert command("query", "--text", FOX, "-p", "x").status == 2
 

@@ -226,7 +226,7 @@ def test_a_repr_of_many_signatures_is_short(path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["pandas", "pyarrow"])
-def test_without_a_library_it_is_told_what_to_install(db: lshdb.Database, module: str) -> None:
+def test_without_a_library_the_error_says_what_to_install(db: lshdb.Database, module: str) -> None:
     code = (
         f"import sys; sys.modules[{module!r}] = None\n"
         "import lshdb\n"

@@ -217,7 +217,7 @@ UNFIT = {
 
 
 @pytest.mark.parametrize("reason", UNFIT)
-def test_wrong_columns_are_told_before_anything_is_written(reason: str, path: Path) -> None:
+def test_wrong_columns_are_reported_before_anything_is_written(reason: str, path: Path) -> None:
     failures: list[Failure] = []
     with lshdb.open(path) as db:
         with pytest.raises(lshdb.InputError) as caught:
@@ -424,7 +424,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(path: Path) -> None:
     assert {file.name for file in path.parent.iterdir()} == names
 
 
-def test_without_pyarrow_it_is_told_what_to_install(drafts: Path) -> None:
+def test_without_pyarrow_the_error_says_what_to_install(drafts: Path) -> None:
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
         "import lshdb\n"

@@ -1,4 +1,4 @@
-"""Progress of long jobs: told to a function, or shown as a bar."""
+"""Progress of long jobs: calls to a function, or shown as a bar."""
 
 from __future__ import annotations
 
@@ -35,40 +35,40 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterable[lshdb.Databa
 
 
 def test_documents_are_counted(db: lshdb.Database) -> None:
-    told: list[tuple[int, int | None]] = []
+    calls: list[tuple[int, int | None]] = []
     reports: list[AddReport] = []
-    given = {"progress": lambda *now: told.append(now), "on_batch": reports.append, "workers": 0}
+    given = {"progress": lambda *now: calls.append(now), "on_batch": reports.append, "workers": 0}
     db.add_many(DOCUMENTS, **given)  # type: ignore[arg-type]
-    assert [done for done, _ in told] == [10, 20, 25]
-    assert {total for _, total in told} == {25}
+    assert [done for done, _ in calls] == [10, 20, 25]
+    assert {total for _, total in calls} == {25}
     assert [report.added for report in reports] == [10, 10, 5]
-    told.clear()
+    calls.clear()
     db.add_many(iter(DOCUMENTS), **given)  # type: ignore[arg-type]
-    assert [done for done, _ in told] == [10, 20, 25]
-    assert {total for _, total in told} == {None}
+    assert [done for done, _ in calls] == [10, 20, 25]
+    assert {total for _, total in calls} == {None}
 
 
 def test_bytes_of_files_are_counted(db: lshdb.Database) -> None:
-    told: list[tuple[int, int | None]] = []
+    calls: list[tuple[int, int | None]] = []
     size = Path("in.jsonl").stat().st_size
-    report = db.add_files(["in.jsonl"], progress=lambda *now: told.append(now))
+    report = db.add_files(["in.jsonl"], progress=lambda *now: calls.append(now))
     assert (report.added, report.failed) == (25, 1)
-    assert told[-1] == (size, size)
-    assert told == sorted(told)
-    told.clear()
-    db.add_files(["notes"], progress=lambda *now: told.append(now))
-    assert list(told[-1]) == [sum(len(text) for _, text in DOCUMENTS), None]
+    assert calls[-1] == (size, size)
+    assert calls == sorted(calls)
+    calls.clear()
+    db.add_files(["notes"], progress=lambda *now: calls.append(now))
+    assert list(calls[-1]) == [sum(len(text) for _, text in DOCUMENTS), None]
 
 
 def test_sync_and_dedup_count_documents(db: lshdb.Database) -> None:
-    told: list[tuple[int, int | None]] = []
-    db.sync(["notes"], progress=lambda *now: told.append(now))
-    assert told[-1] == (25, None)
-    told.clear()
-    lines = db.dedup(["in.jsonl"], threshold=1.0, progress=lambda *now: told.append(now))
-    assert told == []
+    calls: list[tuple[int, int | None]] = []
+    db.sync(["notes"], progress=lambda *now: calls.append(now))
+    assert calls[-1] == (25, None)
+    calls.clear()
+    lines = db.dedup(["in.jsonl"], threshold=1.0, progress=lambda *now: calls.append(now))
+    assert calls == []
     assert len(list(lines)) == 25
-    assert told[-1] == (26, None)
+    assert calls[-1] == (26, None)
 
 
 @pytest.mark.parametrize("job", ["add_many", "add_files", "sync", "dedup"])

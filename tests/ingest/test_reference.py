@@ -68,13 +68,13 @@ def found(files: Path, against: str, **options: Any) -> list[tuple[str, Skipped 
         lines = db.dedup(
             [str(files / "rows.jsonl")], numbered=True, against=files / against, **options
         )
-        told = [(line.key, line.skipped) for line in lines]
-        assert len(db) == sum(skipped is None for _, skipped in told)
+        outcomes = [(line.key, line.skipped) for line in lines]
+        assert len(db) == sum(skipped is None for _, skipped in outcomes)
     (files / "own.db").unlink()
-    return told
+    return outcomes
 
 
-def stripped(told: list[tuple[str, Skipped | None]]) -> list[tuple[str, Skipped | None]]:
+def stripped(outcomes: list[tuple[str, Skipped | None]]) -> list[tuple[str, Skipped | None]]:
     """With the keys of known.db as the rows have them."""
     return [
         (
@@ -88,7 +88,7 @@ def stripped(told: list[tuple[str, Skipped | None]]) -> list[tuple[str, Skipped 
                 one.identical,
             ),
         )
-        for key, one in told
+        for key, one in outcomes
     ]
 
 
@@ -115,8 +115,10 @@ def test_signatures_only_are_compared_by_estimates(files: Path) -> None:
             row = json.loads(line)
             db.add(row["id"], row["text"])
     with lshdb.open(files / "own.db", content=False, **SETTINGS) as db:
-        told = [*db.dedup([str(files / "rows.jsonl")], numbered=True, against=files / "bare.db")]
-    gone = [line.skipped for line in told if line.skipped]
+        outcomes = [
+            *db.dedup([str(files / "rows.jsonl")], numbered=True, against=files / "bare.db")
+        ]
+    gone = [line.skipped for line in outcomes if line.skipped]
     assert gone
     assert not any(one.exact for one in gone)
 

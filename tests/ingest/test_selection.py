@@ -23,7 +23,7 @@ from lshdb.ingest import batches, dedup
 from lshdb.model import Content
 
 Documents = list[tuple[str, Content]]
-Told = list[tuple[str, str, float, bool]]
+SkippedRows = list[tuple[str, str, float, bool]]
 
 
 @pytest.fixture(params=[(4_000, 1_000), (7, 3)])
@@ -34,9 +34,9 @@ def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(dedup, "_BLOCK", block)
 
 
-def one_by_one(db: lshdb.Database, documents: Documents) -> tuple[Told, dict[str, int]]:
+def one_by_one(db: lshdb.Database, documents: Documents) -> tuple[SkippedRows, dict[str, int]]:
     """The oracle: what is skipped, and how many documents had which outcome."""
-    told: Told = []
+    skipped: SkippedRows = []
     counts = {"added": 0, "updated": 0, "unchanged": 0, "skipped": 0}
     for key, content in documents:
         stored = db.get(key) if key in db else None
@@ -52,22 +52,22 @@ def one_by_one(db: lshdb.Database, documents: Documents) -> tuple[Told, dict[str
             first = min(
                 (db.get(match.key).doc_id, match) for match in matches if match.similarity == best
             )[1]
-            told.append((key, first.key, first.similarity, first.exact))
+            skipped.append((key, first.key, first.similarity, first.exact))
             counts["skipped"] += 1
         else:
             report = db.add(key, content)
             counts["added"] += report.added
             counts["updated"] += report.updated
-    return told, counts
+    return skipped, counts
 
 
 def selected(
     db: lshdb.Database, documents: Documents, workers: int = 0
-) -> tuple[Told, dict[str, int]]:
-    told: list[Skipped] = []
-    report = db.add_many(documents, on_similar="skip", on_skip=told.append, workers=workers)
+) -> tuple[SkippedRows, dict[str, int]]:
+    skipped: list[Skipped] = []
+    report = db.add_many(documents, on_similar="skip", on_skip=skipped.append, workers=workers)
     counts = {name: getattr(report, name) for name in ("added", "updated", "unchanged", "skipped")}
-    return [(s.key, s.kept, s.similarity, s.exact) for s in told], counts
+    return [(s.key, s.kept, s.similarity, s.exact) for s in skipped], counts
 
 
 def shuffled(documents: dict[str, Any], seed: int, keys: int | None = None) -> Documents:
@@ -80,8 +80,8 @@ def shuffled(documents: dict[str, Any], seed: int, keys: int | None = None) -> D
     return rows
 
 
-def same(tmp_path: Path, documents: Documents, **options: Any) -> Told:
-    """Assert that the oracle and the bulk do and tell the same; what they told."""
+def same(tmp_path: Path, documents: Documents, **options: Any) -> SkippedRows:
+    """Assert that the oracle and the bulk do and report the same; what they skipped."""
     with (
         lshdb.open(tmp_path / "one.db", **options) as one,
         lshdb.open(tmp_path / "bulk.db", **options) as bulk,
@@ -110,11 +110,11 @@ def test_texts_are_decided_on_as_one_by_one(tmp_path: Path, content: bool) -> No
     texts = text_families(seed=1, families=15, copies=5, words=40, most_edits=8)
     documents = shuffled(texts, 1)
     documents += [("again", documents[3][1]), ("empty 1", ""), ("empty 2", "...")]
-    told = same(tmp_path, documents, threshold=0.7, content=content)
-    assert len({key for key, *_ in told}) > 20
-    assert {exact for *_, exact in told} == {content}
+    skipped = same(tmp_path, documents, threshold=0.7, content=content)
+    assert len({key for key, *_ in skipped}) > 20
+    assert {exact for *_, exact in skipped} == {content}
     if content:
-        assert min(similarity for *_, similarity, _ in told) >= 0.7
+        assert min(similarity for *_, similarity, _ in skipped) >= 0.7
 
 
 @pytest.mark.parametrize("content", [True, False])
@@ -124,7 +124,7 @@ def test_a_cascade_decides_who_is_a_candidate(tmp_path: Path, content: bool) -> 
     kept = {}
     for construction in ("and 2, or 4, and 16", "and 2, or 64"):
         (tmp_path / construction).mkdir()
-        told = same(
+        skipped = same(
             tmp_path / construction,
             documents,
             shingle="set",
@@ -132,7 +132,7 @@ def test_a_cascade_decides_who_is_a_candidate(tmp_path: Path, content: bool) -> 
             content=content,
             construction=construction,
         )
-        kept[construction] = len(documents) - len(told)
+        kept[construction] = len(documents) - len(skipped)
     assert kept["and 2, or 4, and 16"] > kept["and 2, or 64"] + 10
 
 
@@ -143,8 +143,8 @@ def test_sets_and_keys_given_again_are_decided_on_as_one_by_one(
 ) -> None:
     sets = set_families(seed=2, families=20, copies=5, size=20)
     documents = shuffled(sets, 2, keys) + shuffled(sets, 3, keys)[:40]
-    told = same(tmp_path, documents, shingle="set", threshold=0.5)
-    assert len(told) > 10
+    skipped = same(tmp_path, documents, shingle="set", threshold=0.5)
+    assert len(skipped) > 10
 
 
 @settings(max_examples=40)
@@ -223,8 +223,8 @@ def test_of_a_large_bucket_the_first_kept_are_compared(
         lshdb.open(tmp_path / "lsh.db", shingle="set", threshold=0.8) as db,
         pytest.warns(LimitWarning, match=f"^{cut} documents were kept that share a bucket"),
     ):
-        told, _ = selected(db, [*sets.items()])
-    assert [(key, kept, similarity) for key, kept, similarity, _ in told] == expected
+        skipped, _ = selected(db, [*sets.items()])
+    assert [(key, kept, similarity) for key, kept, similarity, _ in skipped] == expected
     assert len(expected) > 115
     assert cut > 50
 
@@ -233,9 +233,9 @@ def test_copies_fill_no_bucket(path: Path) -> None:
     """Only the first is kept, so that nothing is cut and nothing is said."""
     with lshdb.open(path, shingle="set") as db:
         copies: Documents = [(f"copy {i}", [1, 2, 3]) for i in range(3_000)]
-        told, counts = selected(db, copies)
+        skipped, counts = selected(db, copies)
         assert counts == {"added": 1, "updated": 0, "unchanged": 0, "skipped": 2_999}
-        assert {one[1:] for one in told} == {("copy 0", 1.0, True)}
+        assert {one[1:] for one in skipped} == {("copy 0", 1.0, True)}
 
 
 def test_workers_change_nothing(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
     assert len(results[0][0][0]) > 20
 
 
-def test_what_is_left_out_is_told_when_it_is_asked_wrongly(path: Path) -> None:
+def test_wrong_arguments_for_what_is_left_out_are_refused(path: Path) -> None:
     with lshdb.open(path) as db, pytest.raises(lshdb.UsageError, match="on_similar"):
         db.add_many([("a", "x")], on_similar="drop")  # type: ignore[arg-type]
 
@@ -261,5 +261,5 @@ def test_an_old_version_with_the_same_shingles_is_no_reason_to_leave_its_documen
     """Though a copy of the new version was just left out for it."""
     documents: Documents = [("a", "One two three."), ("b", "one two three"), ("a", "one two three")]
     documents += [("c", "One two three."), ("c", "one two three"), ("b", "one two three")]
-    told = same(tmp_path, documents)
-    assert [(key, kept) for key, kept, *_ in told] == [(key, "a") for key in "bccb"]
+    skipped = same(tmp_path, documents)
+    assert [(key, kept) for key, kept, *_ in skipped] == [(key, "a") for key in "bccb"]

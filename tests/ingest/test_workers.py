@@ -327,12 +327,12 @@ def test_without_a_python_to_start_signing_is_done_here(
 def test_a_failure_stands_between_documents(tmp_path: Path) -> None:
     """Files that cannot be read are reported in their place and counted."""
     (tmp_path / "a.jsonl").write_bytes(LINES)
-    told: list[Failure] = []
+    failures: list[Failure] = []
     with lshdb.open(tmp_path / "x.db") as db:
         paths = [str(tmp_path / "nosuch"), str(tmp_path / "a.jsonl"), str(tmp_path / "gone")]
-        report = db.add_files(paths, on_failure=told.append)
+        report = db.add_files(paths, on_failure=failures.append)
     assert (report.added, report.failed, report.empty, report.replaced) == (4, 4, 1, 1)
-    assert [Path(failure.where).name for failure in told] == [
+    assert [Path(failure.where).name for failure in failures] == [
         "nosuch",
         "a.jsonl:4",
         "a.jsonl:6",

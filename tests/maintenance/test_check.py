@@ -353,7 +353,7 @@ def test_a_file_with_what_is_not_lshdbs_is_not_written(
         ("ALTER TABLE documents RENAME TO papers", {"schema", "not-checked"}),
     ],
 )
-def test_a_file_without_settings_or_documents_is_told_and_left_alone(
+def test_a_file_without_settings_or_documents_is_reported_and_left_alone(
     damaged: Callable[..., Path], statement: str, problems: set[str]
 ) -> None:
     path = damaged("words", "PRAGMA legacy_alter_table = ON", statement)
@@ -440,11 +440,11 @@ def test_bands_that_differ_are_those_of_a_comparison_of_sets(path: Path, changes
 def test_a_repair_that_is_interrupted_has_changed_nothing(damaged: Callable[..., Path]) -> None:
     path = damaged("words", "DELETE FROM signatures", "DELETE FROM bands WHERE doc_id > 4")
     before = inspection.contents(path)
-    told: list[str] = []
+    calls: list[str] = []
 
     def interrupt(what: str, _done: int, _total: int) -> None:
-        told.append(what)
-        if what == "bands" and "repairing documents" in told:
+        calls.append(what)
+        if what == "bands" and "repairing documents" in calls:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -476,7 +476,7 @@ def test_a_database_that_is_open_is_checked_and_repaired(path: Path) -> None:
             db.check(repair=True)
 
 
-def test_every_file_with_a_byte_changed_is_told_or_as_good_as_before(
+def test_every_file_with_a_byte_changed_is_reported_or_as_good_as_before(
     originals: dict[str, Path], path: Path
 ) -> None:
     """No byte of a document, signature or bucket changes unnoticed, and nothing is a traceback."""
@@ -505,7 +505,7 @@ def test_every_file_with_a_byte_changed_is_told_or_as_good_as_before(
     assert noticed > 30
 
 
-def test_a_file_cut_short_is_told(originals: dict[str, Path], path: Path) -> None:
+def test_a_file_cut_short_is_reported(originals: dict[str, Path], path: Path) -> None:
     path.write_bytes(originals["words"].read_bytes()[: 3 * 16384])
     for repair in (False, True):
         report = lshdb.check(path, repair=repair)

@@ -186,9 +186,9 @@ def test_killed_in_the_middle_the_file_is_as_before(path: Path, share: float) ->
     before = inspection.contents(path)
     code = (
         "import lshdb, os, signal, sys\n"
-        "def tell(done, total):\n"
+        "def report(done, total):\n"
         "    if done >= float(sys.argv[2]) * total: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "lshdb.open(sys.argv[1]).reindex(threshold=0.5, on_progress=tell)\n"
+        "lshdb.open(sys.argv[1]).reindex(threshold=0.5, on_progress=report)\n"
     )
     child = subprocess.run([sys.executable, "-c", code, path, str(share)], check=False)
     assert child.returncode == -signal.SIGKILL
@@ -382,7 +382,7 @@ def test_a_stream_goes_on_with_the_new_index(
 # the command
 
 
-def test_the_command_tells_what_it_did(command: Command) -> None:
+def test_the_command_says_what_it_did(command: Command) -> None:
     command.done("init", "--shingle", "set", "--threshold", "0.8")
     command.done("add", "-", stdin='{"id": "a", "set": [1, 2, 3]}\n{"id": "b", "set": [1, 2, 4]}\n')
     assert command("query", "--key", "a").out == ""
@@ -424,9 +424,9 @@ def test_interrupted_it_leaves_the_index_as_it_was(command: Command) -> None:
     code = (
         "import contextlib, os, signal\n"
         "from lshdb.cli import app, reindexing\n"
-        "def tell(done, total):\n"
+        "def report(done, total):\n"
         "    if 2 * done > total: os.kill(os.getpid(), signal.SIGINT)\n"
-        "reindexing.progress_bar = lambda label: contextlib.nullcontext(tell)\n"
+        "reindexing.progress_bar = lambda label: contextlib.nullcontext(report)\n"
         "app.main()\n"
     )
     child = subprocess.Popen(

@@ -122,9 +122,9 @@ def test_ratios_are_those_of_the_figures(benchmark: str, directory: Path) -> Non
         peer = medians[one["case"], one["measure"], one["engine"]]
         assert one["ratio"] == pytest.approx(own / peer)
         assert one["engine"] != "lshdb"
-    told = {one["engine"] for one in results["ratios"]}
+    named = {one["engine"] for one in results["ratios"]}
     peers = set(INSTALLED) - {"lshdb"} if benchmark in OF_PEERS else set()
-    assert told - {"rensa C"} == peers
+    assert named - {"rensa C"} == peers
 
 
 @pytest.mark.parametrize("peer", PEERS)
@@ -158,7 +158,7 @@ def test_lshdb_is_measured(directory: Path) -> None:
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
-def test_aims_are_told_with_what_became_of_them(benchmark: str, directory: Path) -> None:
+def test_aims_are_reported_with_their_results(benchmark: str, directory: Path) -> None:
     aims = run(benchmark, directory)["aims"]
     assert bool(aims) == (benchmark not in ("join", "processes", "single"))
     for aim in aims:
@@ -192,8 +192,8 @@ def test_all_runs_every_benchmark(
     assert (ran["scale"].sets, ran["scale"].repeat) == (scale.SETS_QUICK, 1)
     assert status == 1
     assert "query: it failed" in capsys.readouterr().err
-    told = {one["benchmark"] for one in json.loads(out.read_text("utf-8"))["figures"]}
-    assert told == set(BENCHMARKS) - {"query"}, "one that fails does not take the others with it"
+    named = {one["benchmark"] for one in json.loads(out.read_text("utf-8"))["figures"]}
+    assert named == set(BENCHMARKS) - {"query"}, "one that fails does not take the others with it"
 
 
 @pytest.mark.parametrize(("page", "brief"), [("docs/figures.md", False), ("README.md", True)])
@@ -246,7 +246,7 @@ def test_documents_of_ones_own(directory: Path) -> None:
     assert results["aims"] == []
 
 
-def test_what_is_asked_wrongly_is_told() -> None:
+def test_what_is_asked_wrongly_is_reported() -> None:
     assert "no engine 'grep'" in bench_command("ingest", "--engines", "lshdb,grep").err
     assert "is not word:W or char:K" in bench_command("ingest", "--shingle", "lines").err
     assert bench_command("ingest", "--documents", "0").status == 2
@@ -336,7 +336,7 @@ def test_memory_is_that_of_the_process_and_its_children() -> None:
         (0.6, "0.6"),
     ],
 )
-def test_numbers_are_told_with_three_digits(value: float, shown: str) -> None:
+def test_numbers_have_three_digits(value: float, shown: str) -> None:
     assert report.number(value) == shown
 
 

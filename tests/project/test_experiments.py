@@ -51,7 +51,7 @@ def test_users_with_similar_ratings_are_found(
     assert dict(ratings.lines(result))["rows a user"] == str(rows)
 
 
-def test_brute_force_tells_the_similarities_of_users() -> None:
+def test_brute_force_gives_the_similarities_of_users() -> None:
     rated = ratings.users(60, 1)
     sets = [set(own.tolist()) for own in rated]
     truth = ratings.BruteForce(rated)
@@ -76,10 +76,10 @@ def test_passages_are_judged_by_labels(tmp_path: Path) -> None:
     (folder / "labels.tsv").write_text(
         "#file\toriginal\tlevel\ncopy\tT1\tL1\npart\tT1\tL2\nown\tT1\tnon\nT1\tT1\toriginal\n"
     )
-    told = list(passages.lines(tmp_path, 5))
+    table = list(passages.lines(tmp_path, 5))
     assert (
-        told[4] == "| 5 words | 100% / 100% | 100% / 100% | 50% / 100% | 50% / 100% | 50% / 100% |"
+        table[4] == "| 5 words | 100% / 100% | 100% / 100% | 50% / 100% | 50% / 100% | 50% / 100% |"
     )
-    assert told[5].startswith("| 8 words | 50% / 100% |")
-    (every_10th,) = (line for line in told if "every 10th" in line)
+    assert table[5].startswith("| 8 words | 50% / 100% |")
+    (every_10th,) = (line for line in table if "every 10th" in line)
     assert every_10th.startswith("| every 10th word | 100% | 100% |")

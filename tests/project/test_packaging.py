@@ -70,16 +70,16 @@ def test_the_source_distribution_can_be_tested(built: tuple[Path, Path]) -> None
 
 def test_the_metadata_is_complete(built: tuple[Path, Path]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    told = metadata(built[1])
-    assert told["Name"] == "lshdb"
-    assert told["Summary"] == project["description"]
-    assert told["License-Expression"] == "MIT"
-    assert told["License-File"] == "LICENSE"
-    assert told["Requires-Python"] == ">=3.11"
-    assert told["Description-Content-Type"] == "text/markdown"
-    assert told.get_payload() == (ROOT / "README.md").read_text("utf-8")
-    assert set(told.get_all("Provides-Extra", [])) == set(project["optional-dependencies"])
-    needed = [one for one in told.get_all("Requires-Dist", []) if "extra ==" not in one]
+    fields = metadata(built[1])
+    assert fields["Name"] == "lshdb"
+    assert fields["Summary"] == project["description"]
+    assert fields["License-Expression"] == "MIT"
+    assert fields["License-File"] == "LICENSE"
+    assert fields["Requires-Python"] == ">=3.11"
+    assert fields["Description-Content-Type"] == "text/markdown"
+    assert fields.get_payload() == (ROOT / "README.md").read_text("utf-8")
+    assert set(fields.get_all("Provides-Extra", [])) == set(project["optional-dependencies"])
+    needed = [one for one in fields.get_all("Requires-Dist", []) if "extra ==" not in one]
     assert len(needed) == len(project["dependencies"])
 
 

@@ -28,7 +28,7 @@ SETS = set_families(51, families=9, copies=5, size=40)
         ("and 2, or 9, and 3", "fast"),
     ],
 )
-def test_queries_pairs_and_clusters_find_what_the_signatures_tell(
+def test_queries_pairs_and_clusters_find_what_the_signatures_say(
     path: Path, text: str, sketch: SketchName, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threshold = 0.4

@@ -176,7 +176,9 @@ ONE_SHARED: dict[str, Content] = {
 
 
 @pytest.mark.parametrize("star", [False, True])
-def test_what_a_limit_cuts_is_told(path: Path, monkeypatch: pytest.MonkeyPatch, star: bool) -> None:
+def test_what_a_limit_cuts_is_reported(
+    path: Path, monkeypatch: pytest.MonkeyPatch, star: bool
+) -> None:
     with lshdb.open(path, threshold=0.8, bands=128, rows=1, shingle="set") as db:
         db.add_many(ONE_SHARED.items())
         (one,) = db.clusters(star=star, estimate=True)

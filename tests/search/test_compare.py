@@ -35,7 +35,7 @@ def passage_texts(compared: Comparison) -> list[str]:
 # the library
 
 
-def test_a_comparison_is_what_plain_sets_tell(path: Path) -> None:
+def test_a_comparison_agrees_with_plain_sets(path: Path) -> None:
     similar = 0
     with lshdb.open(path, threshold=0.5, shingle="word:2") as db:
         db.add_many(TEXTS.items())
@@ -109,7 +109,7 @@ def test_the_same_document_twice(path: Path) -> None:
     assert compared.passages == (Passage(0, 23, 0, 23, 3, 1, 1),)
 
 
-def test_without_content_only_what_signatures_tell(path: Path) -> None:
+def test_without_content_only_signatures_are_compared(path: Path) -> None:
     with (
         lshdb.open(path, shingle="word:2", content=False) as db,
         lshdb.open(path.with_name("kept.db"), shingle="word:2") as kept,
@@ -240,7 +240,7 @@ def test_texts_of_some_megabytes(path: Path) -> None:
         assert [p.shingles for p in compared.passages or ()] == [400_000 - 2]
 
 
-def test_limits_are_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_are_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a = " ".join(f"w{i}" for i in range(1_000))
     b = " ".join(f"w{i}" if i % 10 else "other" for i in range(1_000))
     with lshdb.open(path) as db:

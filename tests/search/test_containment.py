@@ -162,7 +162,7 @@ def test_a_match_has_no_containment_unless_asked(filled: Path) -> None:
 # the command
 
 
-def test_the_command_ranks_by_containment_and_tells_what_it_may_miss(tmp_path: Path) -> None:
+def test_the_command_ranks_by_containment_and_says_what_it_may_miss(tmp_path: Path) -> None:
     command = Command(tmp_path)
     command.done("init", "--shingle", "set", "--bands", "20", "--rows", "2", "--threshold", "0.6")
     lines = [

@@ -43,7 +43,7 @@ def filled(path: Path, sets: Sets, threshold: float = 0.5) -> lshdb.Database:
     return db
 
 
-def told(db: lshdb.Database, *arguments: Any, **options: Any) -> tuple[list[Match], list[str]]:
+def queried(db: lshdb.Database, *arguments: Any, **options: Any) -> tuple[list[Match], list[str]]:
     """The matches of a query, and the warnings that came with them."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -59,10 +59,10 @@ def test_of_many_copies_the_first_are_the_best_without_doubt(
 ) -> None:
     copies = {f"copy {i}": HEADER for i in range(60)}
     with filled(path, copies) as db:
-        matches, said = told(db, HEADER, top=top, estimate=estimate)
+        matches, said = queried(db, HEADER, top=top, estimate=estimate)
         assert [match.key for match in matches] == list(copies)[:top]
         assert said == []
-        matches, said = told(db, key="copy 3", top=top, estimate=estimate)
+        matches, said = queried(db, key="copy 3", top=top, estimate=estimate)
         assert [m.key for m in matches] == [k for k in copies if k != "copy 3"][:top]
         assert said == []
         assert len(db.query(HEADER)) == 60
@@ -70,11 +70,11 @@ def test_of_many_copies_the_first_are_the_best_without_doubt(
 
 def test_a_bucket_larger_than_what_is_asked_for_is_said_to_be_cut(path: Path) -> None:
     with filled(path, under_one_header(60)) as db:
-        matches, (said,) = told(db, HEADER, top=50)
+        matches, (said,) = queried(db, HEADER, top=50)
         assert len(matches) == 50
         assert "buckets hold more than 51 documents each" in said
         assert "without top" in said
-        everything, said_of_all = told(db, HEADER)
+        everything, said_of_all = queried(db, HEADER)
         assert (len(everything), said_of_all) == (60, [])
 
 
@@ -86,7 +86,7 @@ def test_the_nearest_is_found_wherever_it_is_in_a_large_bucket(
     sets = under_one_header(200)
     near = [*sets["d190"][1:], -1]
     with filled(path, sets) as db:
-        matches, (said,) = told(db, near, top=3, containment=containment)
+        matches, (said,) = queried(db, near, top=3, containment=containment)
         best = db.query(near, threshold=0.9, containment=containment)
     assert matches[0] == best[0]
     assert matches[0].key == "d190"
@@ -98,7 +98,7 @@ def test_a_cut_result_is_in_order_and_true(path: Path) -> None:
     sets = under_one_header(200)
     query = [*HEADER, *range(10)]
     with filled(path, sets) as db:
-        cut, (_,) = told(db, query, top=8)
+        cut, (_,) = queried(db, query, top=8)
         whole = db.query(query)
     assert len(cut) == 8
     assert [match for match in whole if match in cut] == cut
@@ -125,7 +125,7 @@ def test_without_a_warning_the_top_are_the_best_of_all(
         for key in list(sets)[::5]:
             everything = db.query(key=key, containment=containment)
             for top in (1, 5, 30):
-                matches, said = told(db, key=key, top=top, containment=containment)
+                matches, said = queried(db, key=key, top=top, containment=containment)
                 assert len(matches) <= top
                 if said:
                     cut += 1
@@ -145,13 +145,13 @@ def test_of_a_large_bucket_more_are_compared_exactly_than_are_asked_for(path: Pa
         sets = {f"{n} more": [*header, *range(1000 * n, 1001 * n)] for n in sizes}
         file = path.with_name(f"{seed}.db")
         with filled(file, sets) as db:
-            (best,), (said,) = told(db, header, top=1)
+            (best,), (said,) = queried(db, header, top=1)
         assert " of the query's buckets hold more than 20 documents each" in said
         # Of each bucket at least the first 20 are read, and of these the nearest is found.
         assert best.similarity >= 400 / (400 + min(sizes[:20])), seed
 
 
-def test_the_command_tells_what_was_left_out(tmp_path: Path) -> None:
+def test_the_command_says_what_was_left_out(tmp_path: Path) -> None:
     """With the limits as they are: more than 2,000 documents in a bucket."""
     with lshdb.open(tmp_path / "lsh.db", threshold=0.5, shingle="set") as db:
         db.add_many(under_one_header(2_500).items())

@@ -256,7 +256,7 @@ def test_a_threshold_out_of_range_is_wrong_usage(path: Path, threshold: float) -
         ("PRAGMA foreign_keys = OFF; DELETE FROM documents WHERE doc_id = 1", "not there"),
     ],
 )
-def test_a_damaged_file_is_told(path: Path, damage: str, message: str) -> None:
+def test_a_damaged_file_is_reported(path: Path, damage: str, message: str) -> None:
     made(path, SETS)
     with inspection.sqlite(path) as connection:
         connection.executescript(damage)

@@ -52,7 +52,7 @@ def test_texts_that_repeat_themselves_take_linear_time() -> None:
     assert runs_in([1] * count, [[2], [1] * count], [True] * count) == {1: [(0, 0, count)]}
 
 
-def test_very_many_passages_are_cut_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_very_many_passages_are_cut_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passage_texts, "PASSAGES", 3)
     own, other = list(range(100)), [*range(50, 100), *range(0, 50, 2)]
     with pytest.warns(lshdb.LimitWarning, match="first 3 passages"):

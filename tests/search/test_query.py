@@ -49,7 +49,7 @@ def test_an_equal_document_is_found_by_content_and_not_by_its_own_key(filled: Pa
             assert db.query(key=key) == [match for match in matches if match != own]
 
 
-def test_a_match_tells_similarity_estimate_and_bands(filled: Path) -> None:
+def test_a_match_has_similarity_estimate_and_bands(filled: Path) -> None:
     with lshdb.open(filled) as db:
         for key in list(SETS)[:20]:
             own = db.get(key)

@@ -238,14 +238,14 @@ def test_a_heading_without_a_comma_says_what_delimits_fields(
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "x.jsonl"])
-def test_damaged_files_are_told_and_the_rest_goes_on(command: Command, name: str) -> None:
+def test_damaged_files_are_reported_and_the_rest_goes_on(command: Command, name: str) -> None:
     whole = FORMATS[name](ROWS)
     (command.directory / f"cut.{name}").write_bytes(whole[: len(whole) * 2 // 3])
     (command.directory / "last.jsonl").write_bytes(b'{"id": "last", "text": "t"}')
     result = command("add", f"cut.{name}", "last.jsonl")
     assert result.status == 1
-    told, counts, *_ = result.err.splitlines()
-    assert told.startswith(f"lshdb: cut.{name}:")
+    message, counts, *_ = result.err.splitlines()
+    assert message.startswith(f"lshdb: cut.{name}:")
     assert counts.endswith("failed 1")
     assert command.rows("SELECT key FROM documents WHERE key = 'last'")
     inspection.check(command.directory / "lsh.db")
@@ -306,8 +306,8 @@ def test_pyarrow_and_zstd_are_asked_for_where_they_are_needed(
     assert failures_of(tmp_path / "x.parquet", b"PAR1") == [
         ": Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'"
     ]
-    (told,) = failures_of(tmp_path / "x.jsonl.zst", b"")
-    assert told.endswith("pip install 'lshdb[zstd]'")
+    (message,) = failures_of(tmp_path / "x.jsonl.zst", b"")
+    assert message.endswith("pip install 'lshdb[zstd]'")
 
 
 @pytest.mark.parametrize(
@@ -402,9 +402,9 @@ def test_tables_on_standard_input(command: Command) -> None:
     command.done("add", "--format", "csv", "-", stdin=as_csv(ROWS))
     command.done("add", "--format", "arrow", "-", stdin=as_arrow(ROWS, pa.ipc.new_stream))
     assert len(command.keys()) == len(ROWS)
-    told = command("add", "--format", "parquet", "-", stdin=as_parquet(ROWS))
-    assert "-: Parquet is read from its end" in told.err
-    assert told.status == 1
+    message = command("add", "--format", "parquet", "-", stdin=as_parquet(ROWS))
+    assert "-: Parquet is read from its end" in message.err
+    assert message.status == 1
 
 
 def test_dedup_reads_and_writes_what_is_compressed(command: Command) -> None:

@@ -121,7 +121,7 @@ def test_an_array_larger_than_memory_is_read_piece_by_piece() -> None:
         tracemalloc.stop()
 
 
-def test_arrays_are_rows_for_add_and_other_json_is_told(command: Command) -> None:
+def test_arrays_are_rows_for_add_and_other_json_is_reported(command: Command) -> None:
     (command.directory / "rows.json").write_text(f"[{ROW}]")
     (command.directory / "other.json").write_text('{"name": "package"}')
     result = command("add", "rows.json", "other.json")

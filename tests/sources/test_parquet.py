@@ -75,7 +75,7 @@ def test_rows_are_the_same_wherever_they_are_signed(
     ],
     ids=["long ones behind short ones", "one text", "longer than a block"],
 )
-def test_blocks_are_about_a_megabyte_whatever_the_file_tells(
+def test_blocks_are_about_a_megabyte_whatever_the_file_says(
     tmp_path: Path, contents: list[str]
 ) -> None:
     """Each distinct text is in the file once, however many rows have it."""

@@ -347,7 +347,7 @@ def test_a_missing_column_costs_the_file(
 @pytest.mark.parametrize("source", ["CSV", "Parquet", "table"])
 def test_a_missing_part_of_a_text_costs_the_file(source: str, tmp_path: Path) -> None:
     records = [{"id": "a", "title": "t", "meta": "m"}]
-    for name, told in (("title,body", "no field 'body'"), ("meta.body", "no field 'body' in col")):
+    for name, start in (("title,body", "no field 'body'"), ("meta.body", "no field 'body' in col")):
         reader = Reader(False, text_field=name)
         try:
             (failure,) = ALL[source](records, reader, tmp_path)
@@ -355,10 +355,10 @@ def test_a_missing_part_of_a_text_costs_the_file(source: str, tmp_path: Path) ->
         except InputError as error:
             reason = str(error)
         if source == "CSV" and name == "meta.body":
-            told = "no field 'meta.body'"
+            start = "no field 'meta.body'"
         if source == "table" and name == "title,body":
-            told = "no column 'body' in the table; it has 'id', 'title', 'meta'"
-        assert reason.startswith(told)
+            start = "no column 'body' in the table; it has 'id', 'title', 'meta'"
+        assert reason.startswith(start)
 
 
 def bad_bytes(name: str) -> bytes:

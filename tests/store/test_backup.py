@@ -31,10 +31,10 @@ def copies(directory: Path) -> list[str]:
 def test_the_copy_is_one_file_with_all_that_is_in_the_log(db: lshdb.Database, path: Path) -> None:
     assert path.with_name("lsh.db-wal").stat().st_size > 0
     copy = path.with_name("copy.db")
-    told: list[tuple[int, int]] = []
-    db.backup(copy, on_progress=lambda *done: told.append(done))
+    calls: list[tuple[int, int]] = []
+    db.backup(copy, on_progress=lambda *done: calls.append(done))
     assert copies(path.parent) == ["copy.db"]
-    assert told[-1] == (pages := told[-1][1], pages)
+    assert calls[-1] == (pages := calls[-1][1], pages)
     assert copy.stat().st_size == 16384 * pages
     assert inspection.contents(copy) == inspection.contents(path)
     assert lshdb.check(copy, deep=True).ok
@@ -152,7 +152,7 @@ with lshdb.open("lsh.db") as db:
 """
 
 
-def test_what_a_killed_copy_left_is_told(db: lshdb.Database, path: Path) -> None:
+def test_what_a_killed_copy_left_is_reported(db: lshdb.Database, path: Path) -> None:
     db.close()
     lshdb_ = Command(path.parent)
     process = subprocess.Popen(
@@ -169,8 +169,8 @@ def test_what_a_killed_copy_left_is_told(db: lshdb.Database, path: Path) -> None
     process.kill()
     process.communicate()
     (partial,) = path.parent.glob("copy.db.*.partial")
-    told = f"lshdb: {partial} is of a run that was killed; delete it\n"
-    lshdb_.done("backup", "copy.db", "--force", says=told + made)
+    calls = f"lshdb: {partial} is of a run that was killed; delete it\n"
+    lshdb_.done("backup", "copy.db", "--force", says=calls + made)
     assert copies(path.parent) == ["copy.db", partial.name]
     lshdb_.done("check", "-d", "copy.db")
 

@@ -42,7 +42,7 @@ def value(connection: sqlite3.Connection, expression: str, *parameters: object) 
     return connection.execute(f"SELECT {expression}", parameters).fetchone()[0]
 
 
-def test_similarity_is_the_estimate_that_lshdb_tells(
+def test_similarity_is_the_estimate_that_lshdb_gives(
     path: Path, connection: sqlite3.Connection
 ) -> None:
     with lshdb.open(path, mode="read") as db:

@@ -126,10 +126,10 @@ def test_with_a_distribution_the_best_reads_the_fewest_rows() -> None:
     few, many = (tune(0.8, 0.99, 256, bulk, n)[0] for n in (100, 100_000_000))
     assert many.construction.bands > few.construction.bands, "bands are worth it for many"
     for construction in (few.construction, many.construction, Construction(1, 256)):
-        told = describe(construction, 0.8, 256, bulk, 100_000_000)
-        assert told.work is not None
+        expected = describe(construction, 0.8, 256, bulk, 100_000_000)
+        assert expected.work is not None
         assert many.work is not None
-        assert told.work >= many.work
+        assert expected.work >= many.work
     assert many.candidates == analysis.candidates_per_query(bulk, 100_000_000, many.construction)
 
 
@@ -187,15 +187,15 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_sample_tells_how_many_candidates_queries_have(collection: Path) -> None:
+def test_a_sample_predicts_how_many_candidates_queries_have(collection: Path) -> None:
     """Tail and bulk: the formula comes within 15% of what the index itself finds."""
     with lshdb.open(collection, mode="read") as db:
         documents, distribution = distribution_of(db._store, 1)
         construction = db.settings.construction
         pairs = sum(1 for _ in db.pairs(threshold=1e-9, estimate=True))
     assert documents == len(SETS)
-    told = analysis.candidates_per_query(distribution, documents - 1, construction)
-    assert told == pytest.approx(2 * pairs / documents, rel=0.15)
+    expected = analysis.candidates_per_query(distribution, documents - 1, construction)
+    assert expected == pytest.approx(2 * pairs / documents, rel=0.15)
     scores = [jaccard(set(SETS[a]), set(SETS[b])) for a, b in itertools.combinations(SETS, 2)]
     for level in (0.5, 0.7):
         truth = sum(score >= level for score in scores) / len(scores)
@@ -245,8 +245,8 @@ def test_tune_with_a_database(command: Command, collection: Path) -> None:
         _, distribution = distribution_of(db._store, 1)
     for record, count in ((records[0], len(SETS)), (many[0], 10_000_000)):
         construction = Construction.parse(record["construction"])
-        told = analysis.candidates_per_query(distribution, count, construction)
-        assert record["candidates"] == pytest.approx(told)
+        expected = analysis.candidates_per_query(distribution, count, construction)
+        assert record["candidates"] == pytest.approx(expected)
 
 
 def test_tune_draws_its_curve_on_a_terminal(command: Command) -> None:

@@ -47,8 +47,8 @@ def test_all_that_is_measured_of_a_whole_collection(path: Path, text: str) -> No
     recall = measured.recall
     assert (recall.pairs, recall.found) == (len(similar), len(found))
     assert recall.recall == len(found) / len(similar)
-    told = [candidate_probability(SCORES[pair], construction) for pair in similar]
-    assert recall.formula == pytest.approx(sum(told) / len(told))
+    expected = [candidate_probability(SCORES[pair], construction) for pair in similar]
+    assert recall.formula == pytest.approx(sum(expected) / len(expected))
     for part in measured.parts:
         own = {
             pair
@@ -107,7 +107,7 @@ def test_a_pair_counts_once_wherever_the_sample_meets_it(path: Path) -> None:
                 *(sample, pairs),
                 2,
             )
-        # Copies are found or missed together: three pairs tell no more than the queries do.
+        # Copies are found or missed together: three pairs say no more than three queries.
         low = measured.recall.low
     assert low == pytest.approx(wilson(9 / 5, 9 / 5)[0])
 

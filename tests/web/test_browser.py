@@ -190,7 +190,7 @@ def test_every_page_is_legible(
         # The browser itself writes to its console that an address was not found.
         tab.go("texts/document", key="nothing")
         assert tab.heading() == "Not found"
-        assert [told for told in tab.wrong if "404" not in told] == []
+        assert [message for message in tab.wrong if "404" not in message] == []
         tab.wrong.clear()
         tab.check()
 
@@ -273,7 +273,7 @@ def test_datasettes_own_scripts_run_on_pages_of_lshdbs_files(browser: Browser, s
         assert tab.page.locator(".CodeMirror").count() == 1
         tab.page.evaluate("document.body.append(document.createElement('script'))")
         tab.page.evaluate("document.querySelector('body > script:last-child').text = 'x = 1'")
-        assert any("Content Security Policy" in told for told in tab.wrong)
+        assert any("Content Security Policy" in message for message in tab.wrong)
 
 
 @pytest.fixture

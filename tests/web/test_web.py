@@ -144,7 +144,7 @@ def facts(answer: Answer) -> dict[str, str]:
     return dict(zip(page.texts("dt"), map(str.strip, page.texts("dd")), strict=True))
 
 
-def test_the_overview_tells_what_info_and_buckets_tell(directory: Path, site: Site) -> None:
+def test_the_overview_shows_what_info_and_buckets_print(directory: Path, site: Site) -> None:
     answer = eventually(site, "")
     check(answer)
     context = facts(answer)
@@ -358,7 +358,7 @@ def test_what_is_invisible_in_a_text_is_shown(site: Site) -> None:
     ]
 
 
-def test_long_documents_are_cut_and_it_is_told(directory: Path, site: Site) -> None:
+def test_long_documents_are_cut_and_the_page_says_so(directory: Path, site: Site) -> None:
     answer = site.get("document", key="long")
     check(answer)
     (text,) = answer.page.texts("div", class_="text")
@@ -649,7 +649,7 @@ def test_only_the_newest_pasted_texts_are_kept(monkeypatch: pytest.MonkeyPatch) 
     ],
     ids=["blank", "none", "long", "word", "high", "nan", "large", "many", "chinese"],
 )
-def test_forms_that_make_no_sense_are_told(
+def test_forms_that_make_no_sense_are_refused(
     site: Site, form: dict[str, str], status: int, says: str
 ) -> None:
     answer = site.post("query", **form)
@@ -690,7 +690,7 @@ def test_forms_that_make_no_sense_are_told(
         ("/document?" + "&".join(["key=x"] * 30), 400),
     ],
 )
-def test_addresses_of_nothing_are_told(site: Site, path: str, status: int) -> None:
+def test_unknown_addresses_are_not_found(site: Site, path: str, status: int) -> None:
     eventually(site, "clusters")
     answer = site.ask("GET", site.root + path)
     assert answer.status == status
@@ -746,7 +746,7 @@ def test_it_is_served_to_this_machine_only(site: Site) -> None:
     assert site.host == "127.0.0.1"
     listening = Path("/proc/net/tcp")
     if not listening.exists():
-        pytest.skip("this system does not tell who listens in /proc/net/tcp")
+        pytest.skip("this system does not show who listens in /proc/net/tcp")
     port = f":{site.port:04X}"
     lines = [line.split() for line in listening.read_text().splitlines()[1:]]
     own = {fields[1] for fields in lines if fields[1].endswith(port) and fields[3] == "0A"}
@@ -886,7 +886,7 @@ def test_an_empty_database_has_all_its_pages(all_of_them: Site) -> None:
         check(answer)
 
 
-def test_without_contents_estimates_are_told(all_of_them: Site) -> None:
+def test_without_contents_estimates_are_shown(all_of_them: Site) -> None:
     document = all_of_them.get("bare/document", key="fox")
     check(document)
     assert "Estimate" in document.page.texts("tr")[0]
@@ -1214,7 +1214,7 @@ def test_reviewers_of_two_servers_lose_nothing(reviewed: tuple[Path, Reviewer]) 
     inspection.check(path)
 
 
-def test_our_own_decisions_do_not_make_clusters_anew(path: Path) -> None:
+def test_our_own_decisions_do_not_rebuild_clusters(path: Path) -> None:
     with lshdb.open(path) as db:
         db.add_many([("fox", TEXT), ("fox 2", TEXT)])
         digest = db.decide("keep", ["fox"])[0].digests[0]
@@ -1277,7 +1277,7 @@ def test_a_file_has_another_state_when_it_was_written_to(path: Path) -> None:
     assert state_of(path) != states[2]
 
 
-def test_while_a_result_is_made_the_one_before_is_told() -> None:
+def test_while_a_result_is_made_the_last_one_is_shown() -> None:
     results, go = Results(), Event()
 
     def slow() -> str:

@@ -130,7 +130,7 @@ def run(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
         sys.stdin.close()
         sys.stdin, sys.stdout, sys.stderr = streams
     out, err = (output.buffer.getvalue().decode("utf-8", "replace") for output in outputs)
-    return Ended(out, err, status, defect or _unseemly(out, err, status))
+    return Ended(out, err, status, defect or fault_in(out, err, status))
 
 
 def run_installed(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
@@ -146,7 +146,7 @@ def run_installed(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
     except subprocess.TimeoutExpired:
         return Ended("", "", 1, f"took more than {2 * SECONDS} s")
     out, err = (output.decode("utf-8", "replace") for output in (done.stdout, done.stderr))
-    return Ended(out, err, done.returncode, _unseemly(out, err, done.returncode))
+    return Ended(out, err, done.returncode, fault_in(out, err, done.returncode))
 
 
 @cache
@@ -159,7 +159,7 @@ def _command() -> Any:
     return get_command(make_app())
 
 
-def _unseemly(out: str, err: str, status: int) -> str:
+def fault_in(out: str, err: str, status: int) -> str:
     """What is wrong with how a command ended by itself; empty if nothing."""
     if status not in (0, 1, 2):
         return f"exit status {status}"
