@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import repeat
@@ -36,6 +36,9 @@ from lshdb.store.store import Store
 
 Scored: TypeAlias = tuple[Numbers, Numbers, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
+OnProgress: TypeAlias = Callable[[str, int, int], object]
+"""Called with what is counted, how many of them are done, and of how many."""
+_COMPARED: Final = "documents compared"
 _STAR: Final = Limit(whole=0, first=1, others=0)
 _ROWS: Final = 10_000
 """Pairs, or members of clusters, made into objects in one go: some MB."""
@@ -102,16 +105,18 @@ class _Join:
         request: Request,
         condition: Condition | None,
         own: DocumentRow | None = None,
+        on_progress: OnProgress | None = None,
     ) -> None:
         """Read the buckets, with `own` only those that this document is in."""
         self._reader = reader
+        self._on_progress = on_progress
         self._fields = request.fields
         self.settings = reader.settings
         least = self.settings.threshold
         self.threshold = least if request.threshold is None else request.threshold
         self.thinned = False
         self.exact = self.settings.content and not request.estimate
-        rows = reader.shared_buckets() if own is None else _buckets_with(reader, own)
+        rows = self._shared_buckets() if own is None else _buckets_with(reader, own)
         self.doc_ids, self.buckets = SharedBuckets.collect(rows)
         if condition is not None:
             chosen = condition.matching(self.doc_ids)
@@ -135,6 +140,18 @@ class _Join:
 
     def __len__(self) -> int:
         return len(self.doc_ids)
+
+    def _shared_buckets(self) -> Iterator[tuple[Numbers, Numbers]]:
+        """The rows of all buckets of two documents or more, as StoreReader.shared_buckets."""
+        bands = self.settings.construction.bands
+        for band in range(bands):
+            self.report("bands of the index read", band, bands)
+            yield from self._reader.shared_buckets(band)
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """Report how far the join is, if the caller wants to know."""
+        if self._on_progress is not None:
+            self._on_progress(what, done, total)
 
     def thin(self, buckets: SharedBuckets, labels: Numbers, threshold: float) -> SharedBuckets:
         """Fewer candidates instead of those of hot buckets, if similarities are exact."""
@@ -249,11 +266,13 @@ def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
             yield Pair(*row, one, other)
 
 
-def pair_blocks(store: Store, request: Request) -> Iterator[PairBlock]:
+def pair_blocks(
+    store: Store, request: Request, on_progress: OnProgress | None = None
+) -> Iterator[PairBlock]:
     """The same pairs, some thousands at a time."""
     with _reading(store, request) as (reader, condition):
         own = None if request.key is None else row_of_key(reader, request.key)
-        join = _Join(reader, request, condition, own)
+        join = _Join(reader, request, condition, own, on_progress)
         candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
         if request.top is None:
             found: Iterable[Scored] = (join.similar(a, b, join.threshold) for a, b in candidates)
@@ -294,7 +313,9 @@ def _candidates(join: _Join) -> Iterator[tuple[Numbers, Numbers]]:
     buckets = join.thin(join.buckets, join.same, join.threshold)
     # Buckets that were thinned have not all that a pair shares.
     shared = 1 if join.thinned else join.settings.construction.least_bands
-    return buckets.pairs(len(join), shared=shared)
+    for one, other in buckets.pairs(len(join), shared=shared):
+        join.report(_COMPARED, int(one[0]), len(join))
+        yield one, other
 
 
 def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[Numbers, Numbers]]:
@@ -345,14 +366,16 @@ def _block(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64])
     )
 
 
-def all_clusters(store: Store, request: Request) -> Iterator[Cluster]:
+def all_clusters(
+    store: Store, request: Request, on_progress: OnProgress | None = None
+) -> Iterator[Cluster]:
     """The clusters of two documents or more, in the order of their first ones, or the best first.
 
     Their numbers are those that they have among all, whatever is chosen of them.
     """
     with _reading(store, request) as (reader, condition):
         own = None if request.key is None else row_of_key(reader, request.key).doc_id
-        join = _Join(reader, request, condition)
+        join = _Join(reader, request, condition, on_progress=on_progress)
         order = join.order(request.keep)
         find = _stars if request.star else _components
         keeper, scores = find(join, order, join.threshold)
@@ -444,8 +467,9 @@ def _components(
     components = Components(len(join))
     buckets = join.buckets.only(join.merged == np.arange(len(join)))
     scorer = join.scorer
-    for limit in (_STAR, CLUSTERS):
+    for limit, what in ((_STAR, _COMPARED), (CLUSTERS, "documents compared again")):
         for a, b in buckets.pairs(len(join), limit):
+            join.report(what, int(a[0]), len(join))
             apart = components.apart(a, b)
             one, other, _ = join.similar(a[apart], b[apart], threshold)
             components.join(one, other)
@@ -462,6 +486,7 @@ def _components(
     other = np.flatnonzero(keeper != np.arange(len(join)))
     other = other[np.argsort(keeper[other], kind="stable")]
     for start in range(0, len(other), _ROWS):
+        join.report("documents compared with the kept ones", start, len(other))
         some = other[start : start + _ROWS]
         scores[some] = scorer.scores(keeper[some], some, 0)
     return keeper, scores
@@ -486,6 +511,7 @@ def _stars(
     scores = np.ones(count)
     free = np.ones(count, dtype=np.bool_)
     for a, b in buckets.pairs(count, CLUSTERS, free):
+        join.report(_COMPARED, int(a[0]), count)
         one, other, found = join.similar(order[a], order[b], threshold)
         take_greedily(number[one], number[other], found, taken, scores)
         np.less(taken, 0, out=free)

@@ -305,15 +305,17 @@ class StoreReader:
         self._check_number(len(found), doc_ids)
         return signatures
 
-    def shared_buckets(self) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """The rows of all buckets of two documents or more, some thousands at a time.
+    def shared_buckets(
+        self, band: int
+    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """The rows of the buckets of a band with two documents or more, some thousands at a time.
 
         Buckets come one after the other, in each the documents in the order of addition.
 
         Yields:
             int64[n], how many documents the bucket of each row has, and int64[n], their doc_ids.
         """
-        return self._sized_rows(sql.SHARED_BUCKETS)
+        return self._sized_rows(sql.SHARED_BUCKETS, band)
 
     def shared_fingerprints(
         self, most: int

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from lshdb.errors import Cut, limits_noted
+from lshdb.search.pairs import OnProgress
 
 _AT_ONCE: Final = 2
 """Results that are made at once; others wait."""
@@ -57,6 +58,28 @@ def state_of(path: Path) -> Hashable:
     return object() if just_now else tuple(found)
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a result is that is being made.
+
+    Attributes:
+        seconds: since it was begun.
+        what: what is counted now, such as `documents compared`; empty where nothing is yet.
+        done: how many of them are done.
+        total: of how many.
+    """
+
+    seconds: float
+    what: str = ""
+    done: int = 0
+    total: int = 0
+
+    @property
+    def percent(self) -> int:
+        """The share that is done."""
+        return 100 * self.done // max(self.total, 1)
+
+
 class Results:
     """Keeps the last results of some names, and makes a new one when the state is another."""
 
@@ -67,15 +90,17 @@ class Results:
         self._being_made: dict[Hashable, Future[Result[Any]]] = {}
         self._made: dict[Hashable, Result[Any]] = {}
         self._begun: dict[Hashable, float] = {}
+        self._steps: dict[Hashable, tuple[str, int, int]] = {}
 
     def get(
-        self, name: Hashable, state: Hashable, make: Callable[[], _T], timeout: float
+        self, name: Hashable, state: Hashable, make: Callable[[OnProgress], _T], timeout: float
     ) -> Result[_T] | None:
         """The result of this name and state.
 
         Where it takes longer than `timeout` seconds, the last one of an earlier state, and None
         where there is none: ask again later. While one is made no other of the name is begun, so
-        that a file which is written to all the time has a result all the same.
+        that a file which is written to all the time has a result all the same. `make` is given
+        what it may call to say how far it is.
 
         Raises:
             Whatever `make` raised; the next call makes it again.
@@ -96,25 +121,30 @@ class Results:
         wait([future], timeout)
         return future.result() if future.done() else made
 
-    def seconds(self, name: Hashable) -> float:
-        """For how long the result of this name is being made."""
+    def progress(self, name: Hashable) -> Progress | None:
+        """How far the result of this name is; None while none is being made."""
         with self._lock:
-            begun = self._begun.get(name) if name in self._being_made else None
-        return 0.0 if begun is None else time.monotonic() - begun
+            if name not in self._being_made:
+                return None
+            return Progress(time.monotonic() - self._begun[name], *self._steps.get(name, ()))
 
     def _make(
         self,
         future: Future[Result[_T]],
         name: Hashable,
         state: Hashable,
-        make: Callable[[], _T],
+        make: Callable[[OnProgress], _T],
     ) -> None:
+        def report(what: str, done: int, total: int) -> None:
+            with self._lock:
+                self._steps[name] = what, done, total
+
         try:
             with self._turn, limits_noted() as notes:
-                value = make()
+                value = make(report)
         except BaseException as error:
             with self._lock:
-                del self._being_made[name]
+                self._end(name)
             future.set_exception(error)
         else:
             result = Result(value, tuple(notes), state)
@@ -123,5 +153,10 @@ class Results:
                 self._made[name] = result
                 if len(self._made) > self._kept:
                     del self._made[next(iter(self._made))]
-                del self._being_made[name]
+                self._end(name)
             future.set_result(result)
+
+    def _end(self, name: Hashable) -> None:
+        """Forget that a result is being made; the caller has the lock."""
+        del self._being_made[name], self._begun[name]
+        self._steps.pop(name, None)

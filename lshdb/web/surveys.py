@@ -16,9 +16,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.database import Database
 from lshdb.model import Cluster, Keep
-from lshdb.search.pairs import Request, pair_blocks
+from lshdb.search.pairs import OnProgress, Request, all_clusters, pair_blocks
 from lshdb.store.store import Store
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -130,15 +129,14 @@ class PairSurvey:
 
 
 def survey_clusters(
-    database: Database, store: Store, threshold: float | None, keep: Keep, star: bool
+    store: Store, threshold: float | None, keep: Keep, star: bool, on_progress: OnProgress
 ) -> ClusterSurvey:
     """Find all clusters; the arguments are those of Database.clusters."""
-    found = list(
-        database.clusters(threshold=threshold, keep=keep, star=star, ignore_decisions=True)
-    )
+    request = Request(threshold, False, keep, star, ignore_decisions=True)
+    found = list(all_clusters(store, request, on_progress))
     keys = list(chain.from_iterable(one.members for one in found))
     begins = [0, *accumulate(len(one.members) for one in found)][: len(found)]
-    known = _known(store, keys)
+    known = _known(store, keys, on_progress)
     hashes = np.array([hash(key) for key in keys], dtype=np.int64)
     order = np.argsort(hashes, kind="stable")
     return ClusterSurvey(
@@ -152,15 +150,16 @@ def survey_clusters(
     )
 
 
-def survey_pairs(store: Store, threshold: float | None) -> PairSurvey:
+def survey_pairs(store: Store, threshold: float | None, on_progress: OnProgress) -> PairSurvey:
     """Find the most similar of all pairs."""
+    request = Request(threshold, False, ignore_decisions=True)
     a: list[str] = []
     b: list[str] = []
     scores, identical = np.zeros(0), np.zeros(0, dtype=np.bool_)
     counts = np.zeros(_BINS, dtype=np.int64)
     found = 0
     exact = cut = False
-    for block in pair_blocks(store, Request(threshold, False, ignore_decisions=True)):
+    for block in pair_blocks(store, request, on_progress):
         exact = block.exact
         found += len(block.a)
         places = np.minimum((block.similarities * _BINS).astype(np.int64), _BINS - 1)
@@ -174,7 +173,7 @@ def survey_pairs(store: Store, threshold: float | None) -> PairSurvey:
         if len(a) > 2 * BEST_PAIRS:
             a, b, scores, identical = _best(a, b, scores, identical)
     a, b, scores, identical = _best(a, b, scores, identical)
-    facets = _facets(metadata for _, metadata in _known(store, a + b))
+    facets = _facets(metadata for _, metadata in _known(store, a + b, on_progress))
     return PairSurvey(a, b, scores, identical, exact, facets, found, cut, tuple(counts.tolist()))
 
 
@@ -186,10 +185,13 @@ def _best(
     return [a[i] for i in places], [b[i] for i in places], scores[order], identical[order]
 
 
-def _known(store: Store, keys: Sequence[str]) -> list[tuple[int, str | None]]:
+def _known(
+    store: Store, keys: Sequence[str], on_progress: OnProgress
+) -> list[tuple[int, str | None]]:
     """The doc_ids and metadata of documents, in this order; -1 for one that is gone."""
     found: list[tuple[int, str | None]] = []
     for start in range(0, len(keys), _AT_ONCE):
+        on_progress("documents' metadata read", start, len(keys))
         some = keys[start : start + _AT_ONCE]
         known = store.known(some)
         found += (

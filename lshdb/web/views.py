@@ -8,7 +8,7 @@ import json
 import math
 import shlex
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -23,6 +23,7 @@ from lshdb.model import Bucket, Comparison, Content, Decision, Document, Element
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import Differences, Piece, Row, Span, differences, same_words
 from lshdb.search.limits import TEXT_CHARACTERS, text_cut
+from lshdb.search.pairs import OnProgress
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.store.store import Store
 from lshdb.web import pasted
@@ -136,20 +137,21 @@ def opened(path: Path) -> Iterator[tuple[Database, Store]]:
 
 def _wait_for(
     visit: Visit,
-    what: Hashable,
-    make: Callable[[Database, Store], _T],
+    what: tuple[Any, ...],
+    make: Callable[[Database, Store, OnProgress], _T],
     context: dict[str, Any],
     results: Results | None = None,
 ) -> _T | None:
     """What takes long, made with a handle of its own; None while it is made for the first time.
 
-    Adds to `context` what every page with such a result shows, and whether the browser asks again.
+    Adds to `context` what every page with such a result shows, whether the browser asks again, and
+    how far it is under the first part of its name, `what`.
     """
     path = visit.database.path
 
-    def run() -> _T:
+    def run(on_progress: OnProgress) -> _T:
         with opened(path) as (database, store):
-            return make(database, store)
+            return make(database, store, on_progress)
 
     state = state_of(path) if visit.review is None else visit.review.state()
     results = results or _results
@@ -157,7 +159,7 @@ def _wait_for(
     wait = 0.0 if context.get("refresh") else _WAIT
     found = results.get((path, what), state, run, wait)
     context["refresh"] = context.get("refresh", False) or found is None
-    context["seconds"] = max(context.get("seconds", 0.0), results.seconds((path, what)))
+    context.setdefault("waiting", {})[what[0]] = results.progress((path, what))
     context["notes"] = (*context.get("notes", ()), *(() if found is None else found.notes))
     context["outdated"] = context.get("outdated", False) or (
         found is not None and found.state != state
@@ -189,13 +191,13 @@ def overview(visit: Visit) -> Page:
     pairs = context["pairs"] = _pair_survey(visit, Filters(), context)
     context["histogram"] = None if pairs is None else columns(pairs.histogram)
     context["most_pairs"] = MAX_PAIRS
-    found = _wait_for(visit, "buckets", _bucket_sizes, context)
+    found = _wait_for(visit, ("buckets",), _bucket_sizes, context)
     context["bars"] = None if found is None else bars(found[0])
     context["largest"] = None if found is None else found[1]
     return Page("overview", visit.name, context)
 
 
-def _bucket_sizes(database: Database, _: Store) -> tuple[dict[int, int], list[Bucket]]:
+def _bucket_sizes(database: Database, *_: object) -> tuple[dict[int, int], list[Bucket]]:
     return database.buckets_of_size(), database.buckets(_BUCKETS)
 
 
@@ -362,7 +364,7 @@ def compare(visit: Visit) -> Page:
         context["arguments"]["a"] = title
     page = Page("compare", f"{title} and {b}", context)
 
-    def make(database: Database, _: Store) -> Compared:
+    def make(database: Database, *_: object) -> Compared:
         return _compared(database.compare(one, b))
 
     found = _wait_for(
@@ -589,8 +591,8 @@ def _cluster_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> Cl
     keep: Any = asked.keep or "first"
     star = bool(asked.star)
 
-    def make(database: Database, store: Store) -> ClusterSurvey:
-        return survey_clusters(database, store, threshold, keep, star)
+    def make(_: Database, store: Store, on_progress: OnProgress) -> ClusterSurvey:
+        return survey_clusters(store, threshold, keep, star, on_progress)
 
     return _wait_for(visit, ("clusters", threshold, keep, star), make, context)
 
@@ -659,8 +661,8 @@ def pairs(visit: Visit) -> Page:
 def _pair_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> PairSurvey | None:
     threshold = asked.number("threshold")
 
-    def make(_: Database, store: Store) -> PairSurvey:
-        return survey_pairs(store, threshold)
+    def make(_: Database, store: Store, on_progress: OnProgress) -> PairSurvey:
+        return survey_pairs(store, threshold, on_progress)
 
     return _wait_for(visit, ("pairs", threshold), make, context)
 

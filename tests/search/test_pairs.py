@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import lshdb
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.model import Content, Pair
 from lshdb.search import candidates, similarity
+from lshdb.search.pairs import Request, all_clusters, pair_blocks
 
 SETS: Mapping[str, Content] = set_families(31, families=40, copies=4, size=40)
 TEXTS: Mapping[str, Content] = text_families(32, families=40, copies=4, words=90, most_edits=12)
@@ -269,9 +271,9 @@ def test_shared_buckets_are_read_in_the_order_of_the_table(path: Path) -> None:
     from lshdb.store import statements
 
     made(path, SETS)
-    plan = inspection.rows(path, f"EXPLAIN QUERY PLAN {statements.SHARED_BUCKETS}")
+    plan = inspection.rows(path, f"EXPLAIN QUERY PLAN {statements.SHARED_BUCKETS}", 0)
     steps = " ".join(str(row[3]) for row in plan)
-    assert "SCAN bands" in steps
+    assert "SEARCH bands USING PRIMARY KEY (band_no=?)" in steps
     assert "SEARCH b USING PRIMARY KEY (band_no=? AND bucket_key=?)" in steps
     assert "TEMP B-TREE" not in steps
     expected = inspection.rows(
@@ -279,5 +281,29 @@ def test_shared_buckets_are_read_in_the_order_of_the_table(path: Path) -> None:
         "SELECT documents, doc_id FROM bands JOIN buckets USING (band_no, bucket_key) "
         "WHERE documents > 1 ORDER BY band_no, bucket_key, doc_id",
     )
-    assert inspection.rows(path, statements.SHARED_BUCKETS) == expected
+    with lshdb.open(path) as db:
+        bands = range(db.settings.construction.bands)
+    found = [inspection.rows(path, statements.SHARED_BUCKETS, band) for band in bands]
+    assert list(chain.from_iterable(found)) == expected
     assert len(expected) > 500
+
+
+def test_how_far_a_join_is_is_reported(path: Path) -> None:
+    made(path, TEXTS, shingle="word:3")
+    steps: list[tuple[str, int, int]] = []
+    with lshdb.open(path) as db:
+        bands = db.settings.construction.bands
+        for star, find in ((False, pair_blocks), (False, all_clusters), (True, all_clusters)):
+            steps.clear()
+            found = find(
+                db._store, Request(None, False, star=star), lambda *step: steps.append(step)
+            )
+            assert list(found)
+            counted = [what for what, _ in groupby(what for what, _, _ in steps)]
+            assert counted[:2] == ["bands of the index read", "documents compared"]
+            assert len(set(counted)) == len(counted), "one after the other"
+            assert steps[:bands] == [(counted[0], band, bands) for band in range(bands)]
+            for what in counted[1:]:
+                done = [(one, total) for name, one, total in steps if name == what]
+                assert done == sorted(done)
+                assert all(0 <= one < total <= len(TEXTS) for one, total in done)

@@ -33,9 +33,11 @@ pytest.importorskip("datasette", reason="the extra `web` is not installed")
 import lshdb
 from lshdb.errors import Cut, limits_noted, warn_of_limit
 from lshdb.model import Construction
+from lshdb.search.pairs import OnProgress
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.web import pasted as pasted_texts
 from lshdb.web import views
+from lshdb.web.rendering import _environment
 from lshdb.web.results import Results, state_of
 from lshdb.web.reviewing import Review, packed
 
@@ -1240,7 +1242,7 @@ def test_our_own_decisions_do_not_rebuild_clusters(path: Path) -> None:
 def test_results_are_made_once_for_each_state() -> None:
     results, made = Results(), []
 
-    def make() -> int:
+    def make(_: OnProgress) -> int:
         made.append(1)
         return len(made)
 
@@ -1278,18 +1280,28 @@ def test_a_file_has_another_state_when_it_was_written_to(path: Path) -> None:
 
 
 def test_while_a_result_is_made_the_last_one_is_shown() -> None:
-    results, go = Results(), Event()
+    results, reported, go = Results(), Event(), Event()
 
-    def slow() -> str:
+    def slow(on_progress: OnProgress) -> str:
+        on_progress("documents compared", 3, 12)
+        reported.set()
         assert go.wait(10)
         return "slow"
 
+    assert results.progress("name") is None
     assert results.get("name", 1, slow, 0) is None
+    assert reported.wait(10)
+    progress = results.progress("name")
+    assert progress is not None
+    assert (progress.what, progress.percent) == ("documents compared", 25)
+    waiting = getattr(_environment().get_template("parts.html").module, "waiting")  # noqa: B009
+    assert "25%: 3 of 12 documents compared" in waiting("Wait.", progress)
     assert results.get("name", 2, slow, 0) is None  # no second one is begun
     go.set()
     first = results.get("name", 1, slow, 10)
     assert first is not None
     assert (first.value, first.state) == ("slow", 1)
+    assert results.progress("name") is None
     go.clear()
     again = results.get("name", 3, slow, 0)
     assert again is first
@@ -1328,7 +1340,7 @@ def test_limits_are_noted_for_a_thread_and_warned_of_in_others() -> None:
         Cut("query", 1, text) for text in ("of the result", "elsewhere", "here", "after")
     )
     with limits_noted() as noted:
-        found = Results().get("name", 1, lambda: warn_of_limit(of_result), 10)
+        found = Results().get("name", 1, lambda _: warn_of_limit(of_result), 10)
         with ThreadPoolExecutor(1) as other, pytest.warns(lshdb.LimitWarning, match="elsewhere"):
             other.submit(warn_of_limit, elsewhere).result()
         for _ in range(2):
@@ -1343,12 +1355,12 @@ def test_limits_are_noted_for_a_thread_and_warned_of_in_others() -> None:
 def test_what_fails_is_made_again() -> None:
     results = Results()
 
-    def fail() -> int:
+    def fail(_: OnProgress) -> int:
         raise lshdb.StoreError("gone")
 
     for _ in range(2):
         with pytest.raises(lshdb.StoreError, match="gone"):
             results.get("name", 1, fail, 10)
-    found = results.get("name", 1, lambda: 7, 10)
+    found = results.get("name", 1, lambda _: 7, 10)
     assert found is not None
     assert found.value == 7
