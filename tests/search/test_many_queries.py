@@ -233,13 +233,14 @@ def test_one_warning_counts_the_queries_that_a_limit_cut(
         tails = (rng.choices("abcdefgh", k=8) for _ in range(40))
         db.add_many((f"d{i}", " ".join([*HEADER, *tail])) for i, tail in enumerate(tails))
         wanted = [(f"q{i}", " ".join([*HEADER, str(i)])) for i in range(3)] + [("r", "a b c d")]
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            found = dict(db.query_many(wanted, top=2, workers=0))
-    assert [len(matches) for matches in found.values()] == [2, 2, 2, 0]
-    (warning,) = caught
-    assert (warning.category, warning.filename) == (lshdb.LimitWarning, __file__)
-    assert "more than 20 documents: 3;" in str(warning.message)
+        for top, read in [(2, 20), (25, 26)]:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found = dict(db.query_many(wanted, top=top, workers=0))
+            assert [len(matches) for matches in found.values()] == [top, top, top, 0]
+            (warning,) = caught
+            assert (warning.category, warning.filename) == (lshdb.LimitWarning, __file__)
+            assert f"more than {read} documents: 3;" in str(warning.message)
 
 
 def test_settings_of_a_reindexed_file_are_those_of_the_batch(
