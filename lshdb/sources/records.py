@@ -296,16 +296,16 @@ class RecordParser:
         record = dict.fromkeys(names)
         if len(record) < len(names):
             raise InputError(f"two columns are named {_repeated(names)!r}")
-        try:
-            if field_paths(self.key_field, record)[0][0] not in record and not self.auto_key:
-                raise InputError(f"no {self._named_key()}")
-            for path in field_paths(self.content_field, record):
-                if path[0] not in record:
-                    raise self._no_content(record, path[0])
-        except InputError as error:
+        wrong = []
+        if field_paths(self.key_field, record)[0][0] not in record and not self.auto_key:
+            wrong.append(f"no {self._named_key()}")
+        missing = [p[0] for p in field_paths(self.content_field, record) if p[0] not in record]
+        if missing:
+            wrong.append(str(self._no_content(record, missing[0])))
+        if wrong:
             shown = ", ".join(escaped(name[:_NAME_SHOWN]) for name in names[:_NAMES_SHOWN])
             more = ", ..." if len(names) > _NAMES_SHOWN else ""
-            raise InputError(f"{error} (the columns are {shown}{more})") from error
+            raise InputError(f"{'; '.join(wrong)} (the columns are {shown}{more})")
 
     def _named_key(self) -> str:
         return f"field {self.key_field!r}: name it with --key-field, or give --auto-key"

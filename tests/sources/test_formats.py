@@ -195,6 +195,13 @@ def failures_of(path: Path, data: bytes, **options: Any) -> list[str]:
                 "(the columns are key, text)"
             ],
         ),
+        (
+            b"url;body\n1;a\n",
+            [
+                ": no field 'id': name it with --key-field, or give --auto-key; "
+                "no field 'text': name it with --text-field (the columns are url, body)"
+            ],
+        ),
         (b"id,text,id\n", [": two columns are named 'id'"]),
         (
             b"id,text\n1,a\n2\n3,c,d\n\n4,e\n",
