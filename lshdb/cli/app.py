@@ -51,6 +51,7 @@ COMMANDS: Final = {
     "reindex": "reindexing",
     "serve": "serving",
     "spark-dedup": "sparking",
+    "spark-passages": "sparking",
 }
 """The module of each command, in the order of --help; its function has the command's name."""
 

@@ -62,12 +62,16 @@ def is_table(file: str, format: str = "auto") -> bool:
 
 def content_of_file(database: Database, name: str, encoding: str | None = None) -> Content:
     """The one document that a file or `-` holds; InputError if it does not."""
+    return read_content(reader_for(database, encoding=encoding), name)
+
+
+def read_content(reader: Reader, name: str) -> Content:
+    """The same, of a reader of its own for this file."""
     from lshdb.sources.paths import printable_path
 
-    reader = reader_for(database, encoding=encoding)
     content = reader.read_one(name)
     if reader.replaced:
-        warn(f"{printable_path(name)} is not {encoding or 'UTF-8'}; bad bytes are replaced")
+        warn(f"{printable_path(name)} is not {reader.encoding or 'UTF-8'}; bad bytes are replaced")
     return content
 
 

@@ -14,7 +14,7 @@ GROUPS: Final = {
     "Change": ("init", "add", "sync", "remove", "review", "decide"),
     "Look": ("info", "show", "report", "decisions", "buckets", "sql", "tune"),
     "Maintain": ("check", "backup", "reindex"),
-    "Web and cluster": ("serve", "spark-dedup"),
+    "Web and cluster": ("serve", "spark-dedup", "spark-passages"),
 }
 """Every command, under the heading of `lshdb --help`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -30,6 +30,25 @@ if TYPE_CHECKING:
     from lshdb.model import CopiedPassage, PassagePair, Passages
 
 _COMMON_SHOWN: Final = 5
+
+Gap: TypeAlias = Annotated[
+    int,
+    typer.Option(min=0, metavar="WORDS", help="Join passages with at most so many words between."),
+]
+Common: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="DOCUMENTS",
+        help="What stands in more documents does not count. [default: 100]",
+    ),
+]
+Base: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE", help="A text that everyone may have, which does not count; repeatable."
+    ),
+]
 
 
 def passages(
@@ -61,26 +80,9 @@ def passages(
         int | None,
         typer.Option(min=1, help="Maximum number of documents or pairs. [default: all]"),
     ] = None,
-    gap: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="WORDS", help="Join passages with at most so many words between."
-        ),
-    ] = 0,
-    common: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="DOCUMENTS",
-            help="What stands in more documents does not count. [default: 100]",
-        ),
-    ] = None,
-    base: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE", help="A text that everyone may have, which does not count; repeatable."
-        ),
-    ] = None,
+    gap: Gap = 0,
+    common: Common = None,
+    base: Base = None,
     fail_if_found: FailIfFound = False,
     fields: Fields = FIELDS,
     form: Form = TEXT,
@@ -217,15 +219,20 @@ def _write_passages(rows: Iterator[tuple[object, ...]], form: Form, *, several: 
     )
 
 
-def _write_pairs(pairs: Iterable[PassagePair], form: Form) -> None:
+def pair_columns() -> dict[str, type]:
+    """The columns of the passages that pairs of documents share, a row a passage."""
     totals = {"a": str, "b": str, "words": int, "a_coverage": float, "b_coverage": float}
+    return totals | _renamed(_columns())
+
+
+def _write_pairs(pairs: Iterable[PassagePair], form: Form) -> None:
     rows = (
         (pair.a, pair.b, pair.words, pair.a_coverage, pair.b_coverage, *_cells(passage))
         for pair in pairs
         for passage in pair.passages
     )
     write_results(
-        totals | _renamed(_columns()),
+        pair_columns(),
         rows,
         form,
         shown=("words", "a", "b", "passage_words", "line", "stored_line", "text"),

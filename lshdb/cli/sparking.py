@@ -1,18 +1,27 @@
-"""The command spark-dedup: near duplicates among more documents than a machine holds."""
+"""The commands on Spark, for more documents than a machine holds: spark-dedup, spark-passages."""
 
 from __future__ import annotations
 
 import glob
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args
 
 import typer
 
+from lshdb.cli.documents import read_content
 from lshdb.cli.messages import message, warn
-from lshdb.cli.options import FIELDS, SETTINGS, AsJson, Fields, NewSettings
+from lshdb.cli.options import FIELDS, SETTINGS, AsJson, Fields, NewSettings, seed_given
+from lshdb.cli.passages import Base, Common, Gap, pair_columns
 from lshdb.cli.results import json_line
+from lshdb.errors import LshdbError, UsageError
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from lshdb.model import Settings
 
 _FORMATS = {"parquet": "parquet", "jsonl": "json"}
@@ -27,46 +36,100 @@ _DEFAULTS = {
 }
 """Settings of Spark, unless --conf says otherwise."""
 
+Input: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="INPUT", help="Parquet or JSON lines, on any path that Spark reads."),
+]
+SettingsFrom: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings-from",
+        metavar="FILE.db",
+        help="Take the settings of a database.",
+        readable=False,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """The options that say what Spark reads, and where it runs."""
+
+    input_format: Annotated[
+        str,
+        typer.Option("--format", metavar="auto|parquet|jsonl", help="Of INPUT; auto: by name."),
+    ] = "auto"
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where to run. [default: as configured]")
+    ] = None
+    conf: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A setting of Spark; repeatable."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.input_format not in ("auto", *_FORMATS):
+            raise UsageError(f"--format {self.input_format!r} is not auto, {', '.join(_FORMATS)}")
+        self.options()
+
+    def options(self) -> dict[str, str]:
+        """The settings of Spark."""
+        found = {}
+        for one in self.conf or ():
+            name, equals, value = one.partition("=")
+            if not name or not equals:
+                raise UsageError(f"--conf {one!r} is not NAME=VALUE")
+            found[name] = value
+        return _DEFAULTS | found
+
+    @contextmanager
+    def session(self, *outputs: str | None) -> Iterator[SparkSession]:
+        """Spark, if none of the outputs is there; LshdbError where it is not installed."""
+        from lshdb.spark import check_installed
+
+        try:
+            check_installed()
+        except ImportError as error:
+            raise LshdbError(str(error)) from error
+        from lshdb.spark.session import exists, session
+
+        with session(self.master, self.options()) as spark:
+            for path in filter(None, outputs):
+                if exists(spark, path):
+                    raise UsageError(f"{path} is there already: name a new directory")
+            yield spark
+
+    def format_of(self, path: str) -> str:
+        """Spark's name of the format of INPUT, which OUTPUT has too."""
+        name = _format_of(path) if self.input_format == "auto" else self.input_format
+        return _FORMATS[name]
+
+
+SPARK = Spark()
+
 
 def spark_dedup(
-    input: Annotated[
-        str,
-        typer.Argument(
-            metavar="INPUT", help="Parquet or JSON lines: a file or directory that Spark can read."
-        ),
-    ],
+    input: Input,
     output: Annotated[
-        str,
-        typer.Argument(metavar="OUTPUT", help="The directory for the kept rows; it must be new."),
+        str, typer.Argument(metavar="OUTPUT", help="A new directory for the kept rows.")
     ],
-    settings_from: Annotated[
-        Path | None,
-        typer.Option(
-            "--settings-from",
-            metavar="FILE.db",
-            help="Take the settings of this database, instead of those below.",
-            readable=False,
-        ),
-    ] = None,
+    settings_from: SettingsFrom = None,
     against: Annotated[
         str | None,
         typer.Option(
             metavar="INPUT|FILE.db",
-            help="First drop what is similar to a document of this: rows as INPUT has them, or a "
-            "database (in quotes, a pattern of them), whose settings are then the default.",
+            help="First drop what is similar to a document of this: rows like those of INPUT, or "
+            "databases ('*.db'), whose settings are then the default.",
         ),
     ] = None,
     settings: NewSettings = SETTINGS,
     keep: Annotated[
-        str,
-        typer.Option(
-            metavar="first|last|longest", help="Of similar documents, which is kept; by key."
-        ),
+        str, typer.Option(metavar="first|last|longest", help="Member to keep, by key.")
     ] = "first",
     dropped: Annotated[
         str | None,
         typer.Option(
-            metavar="DIR", help="Where the dropped documents are listed: a new directory."
+            metavar="DIR", help="A new directory: what is dropped, for which, how similar."
         ),
     ] = None,
     estimate: Annotated[
@@ -74,47 +137,26 @@ def spark_dedup(
     ] = False,
     limit: Annotated[
         int,
-        typer.Option(
-            min=2,
-            help="In a bucket of more documents, compare each with the first of the bucket only.",
-        ),
+        typer.Option(min=2, help="In larger buckets, compare each with the first only."),
     ] = 2000,
-    input_format: Annotated[
-        str,
-        typer.Option("--format", metavar="auto|parquet|jsonl", help="Of the input; auto: by name."),
-    ] = "auto",
+    spark: Spark = SPARK,
     fields: Fields = FIELDS,
-    master: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="Where Spark runs. [default: as configured, else local[*]]"
-        ),
-    ] = None,
-    conf: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A setting of Spark; may be repeated."),
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Drop near duplicates on Apache Spark, for more documents than one machine can hold.
+    """Drop near duplicates among more documents than a machine holds, on Spark.
 
-    Of all documents that similar pairs connect one is kept, with all of its columns; OUTPUT is of
-    the format of INPUT. Keys must be distinct. Rows without a key or a document are kept, and
-    counted. --dropped has the key of each other row, the kept one, and how similar they are. With
-    --against, all that is similar to a document of a reference is dropped first.
+    Of all documents that similar pairs connect one is kept, with all of its columns; OUTPUT has
+    the format of INPUT. Keys must be distinct. Rows without a key or a document are kept.
 
-    Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster, whose executors need
-    lshdb, too: spark-submit --master URL PATH/TO/lshdb/spark/__main__.py INPUT OUTPUT.
+    Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster:
+    spark-submit --master URL PATH/TO/lshdb/spark/__main__.py INPUT OUTPUT
 
     Example: lshdb spark-dedup crawl/ unique/ --threshold 0.8 --master "local[*]"
     """
-    import lshdb
     from lshdb.model import Keep
 
     if keep not in get_args(Keep):
-        raise lshdb.UsageError(f"keep {keep!r} is not {', '.join(get_args(Keep))}")
-    if input_format not in ("auto", *_FORMATS):
-        raise lshdb.UsageError(f"--format {input_format!r} is not auto, {', '.join(_FORMATS)}")
+        raise UsageError(f"keep {keep!r} is not {', '.join(get_args(Keep))}")
     databases = [] if against is None else _databases(against)
     given = settings.given()
     if databases and settings_from is None and not _named(given):
@@ -122,27 +164,20 @@ def spark_dedup(
     wanted = _settings(settings_from, given)
     for database in databases:
         _check_readable(database, wanted)
-    options = _DEFAULTS | _options(conf or [])
-    try:
+    with spark.session(output, dropped) as running:
         from lshdb.spark import dedup, read_database
-        from lshdb.spark.session import exists, session
-    except ImportError as error:
-        raise lshdb.LshdbError(str(error)) from error
-    with session(master, options) as spark:
-        for path in filter(None, (output, dropped)):
-            if exists(spark, path):
-                raise lshdb.UsageError(f"{path} is there already: name a new directory")
-        format = _FORMATS[_format_of(input) if input_format == "auto" else input_format]
+
+        format = spark.format_of(input)
         of_sets = wanted.shingling.of_sets
         content_field = fields.set_field if of_sets else fields.text_field
         reference = None
         if databases:
             columns = {"key": fields.key_field, "content": content_field}
-            reference = read_database(spark, str(against)).select(*columns)
+            reference = read_database(running, str(against)).select(*columns)
             reference = reference.withColumnsRenamed(columns)
         elif against is not None:
-            reference = spark.read.load(against, _FORMATS[_format_of(against)])
-        source = spark.read.load(input, format)
+            reference = running.read.load(against, _FORMATS[_format_of(against)])
+        source = running.read.load(input, format)
         result = dedup(
             source,
             wanted,
@@ -158,7 +193,7 @@ def spark_dedup(
         result.kept.write.save(output, format)
         if dropped is not None:
             result.dropped.write.save(dropped, format)
-        kept = spark.read.load(output, format).count()
+        kept = running.read.load(output, format).count()
         gone = source.count() - kept
         for line in result.counts.lines(limit):
             warn(f"lshdb: {line}")
@@ -169,6 +204,91 @@ def spark_dedup(
             json_line({"kept": kept, "dropped": gone, **left_out, "empty": counts.empty, **cut})
         else:
             message(f"kept {kept:,}, dropped {gone:,}")
+
+
+def spark_passages(
+    input: Input,
+    output: Annotated[
+        str, typer.Argument(metavar="OUTPUT", help="A new directory for the passages.")
+    ],
+    words: Annotated[
+        int | None,
+        typer.Option(
+            "--passages",
+            min=1,
+            metavar="WORDS",
+            help="Shortest run that is surely found. [default: 8]",
+        ),
+    ] = None,
+    gap: Gap = 0,
+    common: Common = None,
+    base: Base = None,
+    settings_from: SettingsFrom = None,
+    shingle: Annotated[
+        str | None, typer.Option(metavar="word:W|char:K", help="Runs of words or characters.")
+    ] = None,
+    seed: Annotated[
+        str | None, typer.Option(metavar="INTEGER|random", parser=seed_given, help="Of hashes.")
+    ] = None,
+    spark: Spark = SPARK,
+    fields: Fields = FIELDS,
+    as_json: AsJson = False,
+) -> None:
+    """Find copied passages among more documents than a machine holds, on Spark.
+
+    A row of OUTPUT is a passage that two documents share, with the columns of lshdb passages
+    --all -o FILE, in the format of INPUT. Keys must be distinct. Rows without a key or a text
+    are left out, and counted.
+
+    Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster:
+    spark-submit --master URL PATH/TO/lshdb/spark/__main__.py spark-passages INPUT OUTPUT
+
+    Example: lshdb spark-passages crawl/ copied/ --passages 12 --master "local[*]"
+    """
+    from lshdb.search.limits import COMMON
+    from lshdb.sources.readers import Reader
+
+    given = NewSettings(shingle=shingle, seed=seed).given() | {"passages": words}
+    if settings_from is None and words is None:
+        given["passages"] = 8
+    wanted = _settings(settings_from, given)
+    stdin = sys.stdin.buffer if sys.stdin else None
+    texts = [str(read_content(Reader(of_sets=False, stdin=stdin), name)) for name in base or ()]
+    with spark.session(output) as running:
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F  # noqa: N812
+
+        from lshdb.spark import Counts, passage_pairs
+
+        counts = Counts(running)
+        pairs = passage_pairs(
+            running.read.load(input, spark.format_of(input)),
+            wanted,
+            key=fields.key_field,
+            text=fields.text_field,
+            gap=gap,
+            common=common or COMMON,
+            base=texts,
+            counts=counts,
+        )
+        found = Observation()
+        size = F.sum(F.size("passages"))
+        pairs = pairs.observe(found, F.count("*").alias("pairs"), size.alias("passages"))
+        _rows(pairs).write.save(output, spark.format_of(input))
+        for line in counts.lines():
+            warn(f"lshdb: {line}")
+        numbers = {name: found.get[name] or 0 for name in ("pairs", "passages")}
+        if as_json:
+            left_out = {"bad_keys": counts.bad_keys, "bad_documents": counts.bad_contents}
+            json_line({**numbers, **left_out, "cut_passages": counts.cut_passages})
+        else:
+            message(f"passages {numbers['passages']:,}, pairs of documents {numbers['pairs']:,}")
+
+
+def _rows(pairs: DataFrame) -> DataFrame:
+    """Pairs with lists of passages as rows of one passage, as `lshdb passages --all` has them."""
+    totals = [name for name in pairs.columns if name != "passages"]
+    return pairs.selectExpr(*totals, "inline(passages)").toDF(*pair_columns())
 
 
 def _settings(file: Path | None, given: dict[str, Any]) -> Settings:
@@ -213,18 +333,6 @@ def _check_readable(path: Path, wanted: Settings) -> None:
             f"{path} has shingle {own.shingling}, and the documents are compared by "
             f"{wanted.shingling}"
         )
-
-
-def _options(conf: list[str]) -> dict[str, str]:
-    import lshdb
-
-    found = {}
-    for one in conf:
-        name, equals, value = one.partition("=")
-        if not name or not equals:
-            raise lshdb.UsageError(f"--conf {one!r} is not NAME=VALUE")
-        found[name] = value
-    return found
 
 
 def _format_of(input: str) -> str:

@@ -78,15 +78,20 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Import a name when it is first used; ImportError where Spark is not installed."""
-    if name not in _MODULES:
-        raise AttributeError(f"module 'lshdb.spark' has no attribute {name!r}")
+def check_installed() -> None:
+    """Raise an ImportError that says what to install, where Spark is not."""
     try:
         import pyarrow  # noqa: F401
         import pyspark  # noqa: F401
     except ImportError as error:
         raise ImportError("Spark is not installed: pip install 'lshdb[spark]'") from error
+
+
+def __getattr__(name: str) -> object:
+    """Import a name when it is first used; ImportError where Spark is not installed."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'lshdb.spark' has no attribute {name!r}")
+    check_installed()
     value = getattr(import_module(f"lshdb.spark.{_MODULES[name]}"), name)
     globals()[name] = value
     return value

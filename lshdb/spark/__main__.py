@@ -1,6 +1,7 @@
-"""The command spark-dedup by itself: python -m lshdb.spark, or what spark-submit is given.
+"""The commands on Spark by themselves: python -m lshdb.spark, or what spark-submit is given.
 
 spark-submit --master yarn .../lshdb/spark/__main__.py INPUT OUTPUT --threshold 0.8
+spark-submit --master yarn .../lshdb/spark/__main__.py spark-passages INPUT OUTPUT
 """
 
 import os
@@ -12,10 +13,11 @@ if sys.path and os.path.abspath(sys.path[0]) == os.path.dirname(os.path.abspath(
 
 
 def main() -> None:
-    """Run the command."""
+    """Run the command that is named, or else spark-dedup."""
     from lshdb.cli.app import main as run
 
-    sys.argv.insert(1, "spark-dedup")
+    if sys.argv[1:2] not in (["spark-dedup"], ["spark-passages"]):
+        sys.argv.insert(1, "spark-dedup")
     run()
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
+from lshdb.search.limits import PASSAGES
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Counted = Literal["bad_keys", "bad_contents", "empty", "cut_buckets", "cut_pairs"]
+Counted = Literal["bad_keys", "bad_contents", "empty", "cut_buckets", "cut_pairs", "cut_passages"]
 
 
 class Counts:
@@ -50,8 +52,13 @@ class Counts:
         """Pairs left out of those; a pair counts in each such bucket."""
         return self._counted["cut_pairs"].value
 
-    def lines(self, whole: int | None) -> list[str]:
-        """Lines for the user; none if nothing was left out."""
+    @property
+    def cut_passages(self) -> int:
+        """Pairs of documents that share more passages than are listed."""
+        return self._counted["cut_passages"].value
+
+    def lines(self, whole: int | None = None) -> list[str]:
+        """Lines for the user; none if nothing was left out. `whole` is the limit on a bucket."""
         lines = []
         if self.bad_keys:
             lines.append(f"rows without a usable key, not compared: {self.bad_keys:,}")
@@ -62,5 +69,10 @@ class Counts:
                 f"buckets with more than {whole:,} documents: {self.cut_buckets:,}; these were "
                 f"compared with the first of the bucket, and {self.cut_pairs:,} candidate pairs "
                 "left out"
+            )
+        if self.cut_passages:
+            lines.append(
+                f"pairs that share more than {PASSAGES:,} passages, of which only the first are "
+                f"listed: {self.cut_passages:,}"
             )
         return lines

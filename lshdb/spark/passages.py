@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from lshdb.errors import Cut, limits_to
 from lshdb.model import CopiedPassage, PassagePair, Settings
 from lshdb.search.limits import COMMON, COMMON_SAMPLE
 from lshdb.search.passage_pairs import PairsQuery, PairText, pair_of
@@ -33,8 +34,9 @@ from lshdb.search.passage_texts import (
 )
 from lshdb.shingling.hashing import Hashes, Offsets
 from lshdb.shingling.winnowing import fingerprints as winnowed
+from lshdb.spark.clustering import checkpointed
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import KEY, Columns, documents
+from lshdb.spark.documents import KEY, Columns, check_keys, documents
 from lshdb.spark.sketching import Batches, usable
 
 _PLACES: Final = [field.name for field in fields(CopiedPassage)][:-2]
@@ -94,6 +96,8 @@ def passage_pairs(
 ) -> DataFrame:
     """All pairs of documents that share a passage, those of `Database.passage_pairs`.
 
+    Checks the keys and finds the common runs at once, by jobs; the pairs are lazy.
+
     Args:
         df: a row a document.
         settings: with passages; see `make_settings`.
@@ -112,13 +116,16 @@ def passage_pairs(
 
     Raises:
         UsageError: settings without passages, numbers out of range.
+        InputError: several documents have the same key.
     """
     run = run_of(settings)
     query = PairsQuery(least_of(least, run), None, gap, common, base)
     docs = documents(df, settings, Columns(key, text))
+    check_keys(docs)
     rows = docs.mapInArrow(_winnowing_task(settings, counts), _FINGERPRINTS)
     members = F.count("*").over(Window.partitionBy("fingerprint"))
     shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
+    shared = checkpointed(shared)  # two jobs need it, and what it leaves out is counted once
     left_out = [_common(docs, shared, settings, common), *base_windows(base, settings)]
     later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
     few = shared.where(F.col("members") <= common)
@@ -127,7 +134,7 @@ def passage_pairs(
     one = docs.select(F.col("key").alias("a"), F.col("content").alias("content_a"))
     other = docs.select(F.col("key").alias("b"), F.col("content").alias("content_b"))
     joined = pairs.join(other, "b").join(one, "a").select("a", "b", "content_a", "content_b")
-    return joined.mapInArrow(_comparing_task(settings, query, left_out), _SCHEMA)
+    return joined.mapInArrow(_comparing_task(settings, query, left_out, counts), _SCHEMA)
 
 
 def _winnowing_task(settings: Settings, counts: Counts | None) -> Callable[[Batches], Batches]:
@@ -178,13 +185,18 @@ def _sampling_task(settings: Settings, hot: Offsets) -> Callable[[Batches], Batc
 
 
 def _comparing_task(
-    settings: Settings, query: PairsQuery, left_out: Sequence[Hashes]
+    settings: Settings, query: PairsQuery, left_out: Sequence[Hashes], counts: Counts | None
 ) -> Callable[[Batches], Batches]:
     """What a task does to its batches of (a, b, content_a, content_b)."""
 
+    def cut(_: Cut) -> None:
+        if counts is not None:
+            counts.add("cut_passages", 1)
+
     def run(batches: Batches) -> Batches:
         for batch in batches:
-            pairs = list(_compared(batch, settings, query, left_out))
+            with limits_to(cut):
+                pairs = list(_compared(batch, settings, query, left_out))
             passages = [[astuple(one) for one in pair.passages] for pair in pairs]
             names = [field.name for field in _PASSAGE]
             yield pa.RecordBatch.from_pydict(

@@ -231,6 +231,7 @@ OTHER_FILES = {
 OTHERS = {"init", "add", "review", "decide", "remove", "dedup", "reindex", "backup", "report"} | {
     "serve",
     "spark-dedup",
+    "spark-passages",
 }
 """Commands whose results are not rows: files, and counts of what was done."""
 Row = dict[str, Any]

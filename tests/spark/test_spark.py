@@ -8,7 +8,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple
 from datetime import UTC, datetime
 from itertools import combinations, pairwise
@@ -29,6 +29,7 @@ if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
 
 import lshdb.spark
 from lshdb.cli.app import make_app
+from lshdb.cli.passages import pair_columns
 from lshdb.search.pairs import Components
 from lshdb.spark.clustering import components
 from lshdb.spark.documents import Columns, documents
@@ -481,40 +482,99 @@ def test_spark_runs_the_interpreter_of_the_tests(spark: SparkSession) -> None:
 # copied passages
 
 
-def test_passages_are_those_of_a_file(spark: SparkSession, tmp_path: Path) -> None:
-    """Under a header that all have, with a base text, over the ends of batches."""
+def test_passages_are_those_of_a_file(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Under a header that many have, with a base text, over the ends of batches."""
     rng = random.Random(5)
     header, task = (" ".join(f"{name}{n}" for n in range(14)) for name in ("header", "task"))
     pool = [f"w{rng.randrange(60)}" for _ in range(300)]
     texts = {}
-    for number in range(120):
+    for number in range(60):
         first, length = rng.randrange(280), rng.randrange(4, 20)
         own = [f"own{number}x{n}" for n in range(10)]
-        head = header if number % 3 else "İstanbul ﬁne\n"
+        head = header if number % 2 else "İstanbul ﬁne\n"
         texts[f"k{number:03}"] = " ".join([head, *own, *pool[first : first + length], task, "end."])
     df = frame(spark, [*texts.items(), ("none", None)], "id string, text string")
     with lshdb.open(tmp_path / "lsh.db", passages=6) as db:
-        db.add_many(texts.items())
+        db.add_many(texts.items(), workers=0)
         settings = db.settings
         stored = db.sql(
             "SELECT key, fingerprint, position FROM fingerprints JOIN documents USING (doc_id)"
         )
         assert rows(lshdb.spark.fingerprints(df, settings)) == sorted(map(tuple, stored))
-        questions: tuple[dict[str, Any], ...] = (
-            {"common": 20, "base": [task]},
-            {"common": 20, "gap": 3, "least": 8},
-            {"common": 119},
-        )
-        for asked in questions:
-            expected = {(pair.a, pair.b): pair for pair in db.passage_pairs(**asked)}
-            assert expected
-            found = lshdb.spark.passage_pairs(df, settings, **asked).collect()
-            assert {(row.a, row.b) for row in found} == set(expected)
-            assert len(found) == len(expected)
-            for row in found:
-                pair = expected[row.a, row.b]
-                assert tuple(row)[2:5] == (pair.words, pair.a_coverage, pair.b_coverage)
-                assert [tuple(one) for one in row.passages] == [astuple(p) for p in pair.passages]
+        asked: dict[str, Any] = {"common": 59, "gap": 3, "least": 8}
+        no_header = [*db.passage_pairs(**asked)]
+        for side in ("left", "right"):  # these share more passages than are listed
+            words = [f"a{n} b{n} c{n} d{n} e{n} f{n} {side}{n}" for n in range(10_001)]
+            texts[side] = " ".join(words)
+            db.add(side, texts[side])
+        with pytest.warns(lshdb.LimitWarning, match="only the first 10,000 passages"):
+            expected = sorted(passages_of(db.passage_pairs(common=20, base=[task])))
     assert lshdb.spark.make_settings(passages=6) == settings
+
+    found = lshdb.spark.passage_pairs(df, settings, **asked).collect()
+    assert len(found) == len(no_header) > 435
+    struct = [(*row[:5], *one) for row in found for one in row.passages]
+    assert sorted(struct) == sorted(passages_of(no_header))
+
+    (tmp_path / "in.jsonl").write_text(
+        "".join(json.dumps({"n": n, "body": text}) + "\n" for n, text in texts.items())
+        + '{"body": "no key"}\n{"n": "no text"}\n'
+    )
+    (tmp_path / "task.txt").write_text(task)
+    source, output, base = (str(tmp_path / name) for name in ("in.jsonl", "out", "task.txt"))
+    arguments = ["--passages", "6", "--common", "20", "--base", base, "--key-field", "n"]
+    arguments += ["--text-field", "body", "--json"]
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as exit:
+        make_app(["spark-passages"])(["spark-passages", source, output, *arguments])
+    assert not exit.value.code
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {
+        "pairs": len({row[:2] for row in expected}),
+        "passages": len(expected),
+        "bad_keys": 1,
+        "bad_documents": 1,
+        "cut_passages": 1,
+    }
+    assert "of which only the first are listed: 1" in printed.err
+    written = [
+        json.loads(line)
+        for part in (tmp_path / "out").glob("part-*")
+        for line in part.read_text().splitlines()
+    ]
+    assert {tuple(row) for row in written} == {tuple(pair_columns())}
+    assert sorted(tuple(row.values()) for row in written) == expected
+
+
+def passages_of(pairs: Iterable[lshdb.PassagePair]) -> Iterator[tuple[Any, ...]]:
+    """A row a passage, as `lshdb passages --all` has them."""
+    for pair in pairs:
+        totals = (pair.a, pair.b, pair.words, pair.a_coverage, pair.b_coverage)
+        yield from ((*totals, *astuple(passage)) for passage in pair.passages)
+
+
+def test_what_has_no_passages_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    df = frame(spark, [("a", "x"), ("a", "y")], "id string, text string")
     with pytest.raises(lshdb.UsageError, match="no index of passages"):
         lshdb.spark.passage_pairs(df, lshdb.spark.make_settings())
+    with pytest.raises(lshdb.InputError, match=r"the same key \('a'\)"):
+        lshdb.spark.passage_pairs(df, lshdb.spark.make_settings(passages=5))
+    run = Command(tmp_path)
+    lshdb.open(tmp_path / "bare.db").close()
+    from_bare = ["in", "out", "--settings-from", "bare.db"]
+    assert "--passages" in run.fails("spark-passages", *from_bare, "--passages", "9", status=2)
+    assert "sets" in run.fails("spark-passages", "in", "out", "--shingle", "set", status=2)
+    assert "none.txt" in run.fails("spark-passages", "in", "out", "--base", "none.txt")
+    assert "2 is not" in run.fails("spark-passages", "in", "out", "--passages", "2", status=2)
+    # What spark-submit runs.
+    script = Path(lshdb.spark.__file__).with_name("__main__.py")
+    command = [sys.executable, str(script), "spark-passages", "in", "out", "--format", "csv"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=run.variables, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "lshdb: --format 'csv' is not auto, parquet, jsonl\n",
+    )
