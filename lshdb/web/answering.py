@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
@@ -18,7 +18,7 @@ from lshdb.web.reviewing import Forbidden, review_of
 if TYPE_CHECKING:
     from datasette.app import Datasette
     from datasette.database import Database as Attached
-    from datasette.utils.asgi import Request, Response
+    from datasette.utils.asgi import AsgiStream, AsgiWriter, Request, Response
 
 _LARGEST_FORM: Final = 2_000_000
 """Bytes of a form: a text of the longest query, each character escaped."""
@@ -38,7 +38,7 @@ class _Refused(Exception):
         self.status = status
 
 
-async def answer(request: Request, datasette: Datasette) -> Response:
+async def answer(request: Request, datasette: Datasette) -> Response | AsgiStream:
     """Answer a request for an address below /-/lshdb."""
     from datasette.utils.asgi import Response
 
@@ -56,8 +56,7 @@ async def answer(request: Request, datasette: Datasette) -> Response:
                 # 303: what is posted is not posted again by Back and Reload.
                 return Response("", status=303, headers=HEADERS | {"location": address})
             if page.download is not None:
-                kind, text = page.download
-                return Response(text, headers=HEADERS, content_type=kind)
+                return _stream(*page.download)
         else:
             await datasette.ensure_permissions(request.actor, ["view-instance"])
             _check_method(request, datasette, posted=False)
@@ -66,6 +65,17 @@ async def answer(request: Request, datasette: Datasette) -> Response:
         page = Page("problem", _NAMES[refused.status], {"reason": str(refused)}, refused.status)
     text = html(page, Links(datasette, database), database, review)
     return Response.html(text, status=page.status, headers=headers(review))
+
+
+def _stream(kind: str, parts: Iterator[str]) -> AsgiStream:
+    """A file that is sent while it is made."""
+    from datasette.utils.asgi import AsgiStream
+
+    async def send(writer: AsgiWriter) -> None:
+        while (part := await asyncio.to_thread(next, parts, None)) is not None:
+            await writer.write(part)
+
+    return AsgiStream(send, headers=HEADERS, content_type=kind)
 
 
 def style_sheet() -> Response:

@@ -167,6 +167,13 @@ def decided_clusters(survey: ClusterSurvey, verdicts: Verdicts) -> set[int]:
     }
 
 
+def decided_pairs(survey: PairSurvey, verdicts: Verdicts) -> int:
+    """Of how many pairs there is nothing to decide any more."""
+    done = verdicts.decided()
+    both = ((a, b) for a, b in zip(survey.a, survey.b, strict=True) if a in done and b in done)
+    return sum(verdicts.of_pair(a, b) for a, b in both) if done else 0
+
+
 def common_path(keys: list[str] | tuple[str, ...]) -> str:
     """The directories that all keys begin with, if they are worth to be shown once.
 

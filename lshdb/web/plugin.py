@@ -22,7 +22,7 @@ from lshdb.web.rendering import Links
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
-    from datasette.utils.asgi import Request, Response
+    from datasette.utils.asgi import AsgiStream, Request, Response
 
 _KEYED: Final = frozenset(["documents", "bucket_members"])
 """The table and the view that have a column `key`."""
@@ -34,7 +34,7 @@ _LONGEST_CELL: Final = 160
 def register_routes() -> list[tuple[str, object]]:
     """All addresses below /-/lshdb, and the style sheet of their pages."""
 
-    async def lshdb_pages(request: Request, datasette: Datasette) -> Response:
+    async def lshdb_pages(request: Request, datasette: Datasette) -> Response | AsgiStream:
         return await answer(request, datasette)
 
     return [(r"/-/lshdb(?:/(?P<rest>.*))?$", lshdb_pages), (r"/-/lshdb\.css$", style_sheet)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
@@ -54,7 +54,7 @@ class Page:
         context: values for the template.
         status: of the response.
         redirect: the name of another page and its query, to be shown instead.
-        download: the type of a file and its text, to be given instead.
+        download: the type of a file and its text in parts, to be sent instead.
     """
 
     template: str
@@ -62,7 +62,7 @@ class Page:
     context: dict[str, Any] = field(default_factory=dict)
     status: int = 200
     redirect: tuple[str, Mapping[str, str]] | None = None
-    download: tuple[str, str] | None = None
+    download: tuple[str, Iterator[str]] | None = None
 
 
 class Links:

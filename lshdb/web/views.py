@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
@@ -19,7 +20,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted, warn_of_limit
-from lshdb.model import Bucket, Comparison, Content, Decision, Document, Element
+from lshdb.model import Bucket, Cluster, Comparison, Content, Decision, Document, Element
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import Differences, Piece, Row, Span, differences, same_words
 from lshdb.search.limits import TEXT_CHARACTERS, text_cut
@@ -36,6 +37,7 @@ from lshdb.web.listing import (
     chosen_pairs,
     common_path,
     decided_clusters,
+    decided_pairs,
     facet_links,
     place_of_key,
 )
@@ -68,15 +70,15 @@ _PAIRS: Final = 50
 """Pairs on a page."""
 _FOUND: Final = 30
 """Keys, and documents by their contents, that a search shows."""
-_LOOKING: Final = 0.1
+_LOOKING: Final = 0.07
 """Seconds for each of them: nobody waits for more."""
 _MAX_WORDS: Final = 10
 _DROPPED: Final = 500
 """Documents to be dropped that a page lists."""
 _DECISIONS: Final = 100
 """Decisions on a page."""
-_MAX_ROWS: Final = 500_000
-"""Rows of a file to download: some 50 MB."""
+_ROWS_AT_ONCE: Final = 500
+"""Rows of a file to download that are sent at once: some 10 ms of work."""
 _BUCKETS: Final = 10
 _LARGEST: Final = 6
 """Clusters on the overview."""
@@ -84,7 +86,7 @@ _CLUSTERS: Final = 20
 """Clusters on a page."""
 _MEMBERS: Final = 100
 """Members of a cluster on a page."""
-_PREVIEW: Final = 3
+_PREVIEW: Final = 4
 _TEXT: Final = 50_000
 """Characters shown of a text."""
 _ELEMENTS: Final = 1_000
@@ -575,15 +577,20 @@ def clusters(visit: Visit) -> Page:
     some, context["paging"] = _some(visit, list(enumerate(places, 1)), _CLUSTERS)
     context["survey"] = survey
     context["clusters"] = [
-        (number, survey.clusters[place], common_path(survey.clusters[place].members))
-        for number, place in some
+        (number, one, common_path(one.members), _nearest(one))
+        for number, one in ((number, survey.clusters[place]) for number, place in some)
     ]
     context["facets"] = facet_links(survey.facets)
     context["redundant"] = survey.redundant()
     context["settings"] = visit.database.settings
-    context["preview"] = _PREVIEW
     context["decided"] = len(decided_clusters(survey, verdicts))
     return page
+
+
+def _nearest(one: Cluster) -> list[tuple[str, float]]:
+    """Some members of a cluster: the kept one, and those that are nearest to it."""
+    members = zip(one.members, one.similarities, strict=True)
+    return nsmallest(_PREVIEW, members, key=lambda each: (each[0] != one.keep, -each[1]))
 
 
 def _cluster_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> ClusterSurvey | None:
@@ -654,6 +661,7 @@ def pairs(visit: Visit) -> Page:
     ]
     context["facets"] = facet_links(survey.facets)
     context["settings"] = visit.database.settings
+    context["decided"] = decided_pairs(survey, verdicts)
     context["best"] = BEST_PAIRS
     return page
 
@@ -714,21 +722,31 @@ def _pair_rows(survey: PairSurvey, places: Sequence[int], verdicts: Verdicts) ->
     )
 
 
-def _download(form: str, table: Rows) -> tuple[str, str]:
-    """A table as a file, JSON lines or CSV; no more rows than fit in memory easily."""
-    names, rows = table[0], islice(table[1], _MAX_ROWS)
+def _download(form: str, table: Rows) -> tuple[str, Iterator[str]]:
+    """The type of a file of JSON lines or CSV, and its text, some hundred rows at a time."""
+    names, rows = table
     if form == "json":
-        lines = (json.dumps(dict(zip(names, row, strict=True))) for row in rows)
-        return "application/x-ndjson; charset=utf-8", "".join(f"{line}\n" for line in lines)
+        return "application/x-ndjson; charset=utf-8", _json_lines(names, rows)
     if form != "csv":
         raise lshdb.UsageError(f"format {form!r:.50} is not csv or json")
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(
-        [str(cell).lower() if isinstance(cell, bool) else cell for cell in row] for row in rows
-    )
-    return "text/csv; charset=utf-8", written.getvalue()
+    return "text/csv; charset=utf-8", _csv_lines(names, rows)
+
+
+def _json_lines(names: Sequence[str], rows: Iterator[tuple[object, ...]]) -> Iterator[str]:
+    while some := list(islice(rows, _ROWS_AT_ONCE)):
+        lines = (json.dumps(dict(zip(names, row, strict=True))) for row in some)
+        yield "".join(f"{line}\n" for line in lines)
+
+
+def _csv_lines(names: Sequence[str], rows: Iterator[tuple[object, ...]]) -> Iterator[str]:
+    some: list[tuple[object, ...]] = [tuple(names)]
+    while some:
+        written = io.StringIO()
+        csv.writer(written, lineterminator="\n").writerows(
+            [str(cell).lower() if isinstance(cell, bool) else cell for cell in row] for row in some
+        )
+        yield written.getvalue()
+        some = list(islice(rows, _ROWS_AT_ONCE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,6 +195,19 @@ def test_every_page_is_legible(
         tab.check()
 
 
+def test_the_heads_of_long_tables_stay_in_view(browser: Browser, site: Site) -> None:
+    with browser.new_context(viewport={"width": 1280, "height": 300}) as context:
+        tab = Watched(context, site)
+        tab.go("texts/pairs")
+        head = tab.page.locator("thead th").nth(1)
+        before = head.bounding_box()
+        tab.page.locator("tbody tr").nth(20).scroll_into_view_if_needed()
+        after = head.bounding_box()
+        assert before is not None
+        assert after is not None
+        assert (before["y"] > 0, after["y"]) == (True, 0)
+
+
 def test_all_is_reached_without_scripts(browser: Browser, site: Site) -> None:
     with browser.new_context(java_script_enabled=False) as context:
         tab = Watched(context, site)

@@ -392,6 +392,11 @@ def test_clusters_are_those_of_the_command_page_by_page(directory: Path, site: S
     assert [" ".join(heading.split()) for heading in answer.page.texts("h2")] == [
         f"{number}: {len(each.members)} documents" for number, each in enumerate(clusters, 1)
     ]
+    its = dict(zip(clusters[0].members, clusters[0].similarities, strict=True))
+    nearest = sorted(its.items(), key=lambda each: (each[0] != clusters[0].keep, -each[1]))[:4]
+    shown = answer.page.texts("ul", class_="members scored")[0].splitlines()
+    scores = [line.strip() for line in shown if re.fullmatch(r" *(kept|[01][.]\d{4}) *", line)]
+    assert scores == ["kept", *(f"{score:.4f}" for _, score in nearest[1:])]
     for key in clusters[0].members[:2]:  # any of them leads to their cluster
         one = site.get("cluster", key=key)
         check(one)
@@ -1114,6 +1119,13 @@ def test_a_review_of_all_clusters(reviewed: tuple[Path, Reviewer]) -> None:
     assert sorted(answer.page.texts("ul", class_="plain")[0].split("\n"))[-len(gone) :] == gone
     assert f"lshdb remove -d {path} --decided" in answer.page.texts("pre")[0]
     assert "decided" in reviewer.go("clusters").page.texts("h2")[0]
+    # The kept one is the one decided to be so, and what it is compared with is named.
+    kept = reviewer.go("cluster", key="a0")
+    assert [row.split()[1] for row in kept.page.texts("tr", class_="kept")] == ["a1"]
+    assert "reference" in kept.page.texts("tr")[1]
+    with lshdb.open(path, mode="read") as db:
+        of_pairs = list(db.pairs(ignore_decisions=True))
+    assert f"{len(of_pairs)} of {len(of_pairs)} decided." in reviewer.go("pairs").text
 
 
 def test_a_decision_is_undone_and_the_page_before_is_back(
