@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
@@ -24,15 +25,29 @@ _PARAMETER: Final = re.compile(
 )
 """A parameter, or what may have the characters of one and is none."""
 
+# typer's own copy of click, or click itself for an older typer.
+_CLICK_TYPES: Final = import_module(typer.BadParameter.__module__.replace("exceptions", "types"))
+
 Values: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--parameter",
         "-p",
-        metavar="[NAME=]VALUE",
-        help="Value of a ? or of :NAME in the SQL.",
+        metavar="VALUE",
+        help="Value of a ? in the SQL; repeatable.",
     ),
 ]
+NamedValues: TypeAlias = Annotated[
+    list[Any] | None,
+    typer.Option(
+        "--parameter",
+        "-p",
+        metavar="NAME VALUE",
+        help="Value of :NAME in the SQL; repeatable.",
+        click_type=_CLICK_TYPES.Tuple([str, str]),
+    ),
+]
+"""Pairs of a name and a value: typer has no annotation for an option of two words that repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +76,7 @@ ANY: Final = Condition()
 
 
 def with_values(sql: str, values: list[str]) -> tuple[str, Parameters]:
-    """SQL and the values of its parameters, as they are given on the command line.
+    """An expression and the values of its ?, in order, as they are given on the command line.
 
     A value that is a number is compared as one: metadata ->> '$.year' is a number where the
     documents come from JSON, a text from CSV. What is compared with a value of numeric affinity is
@@ -69,23 +84,39 @@ def with_values(sql: str, values: list[str]) -> tuple[str, Parameters]:
     left side).
 
     Raises:
-        UsageError: the SQL has names for parameters, and a value has none of them.
+        UsageError: the SQL has names for parameters.
     """
-    found = [one for one in _PARAMETER.finditer(sql) if one["number"] is not None or one["name"]]
-    names = {one["name"][1:] for one in found if one["name"]}
-    if not names:
-        numbers = {str(place) for place, value in enumerate(values, 1) if _is_number(value)}
-        return _cast(sql, numbers), list(map(_value, values))
-    named: dict[str, str] = {}
-    for value in values:
-        name, _, text = value.partition("=")
-        name = name.removeprefix(":")
-        if "=" not in value or name not in names:
-            listed = ", ".join(sorted(names))
-            raise UsageError(f"-p {value} is not NAME=VALUE with a parameter of the SQL: {listed}")
-        named[name] = text
-    numbers = {name for name, value in named.items() if _is_number(value)}
-    return _cast(sql, numbers), {name: _value(value) for name, value in named.items()}
+    if names := _names(sql):
+        raise UsageError(f"--where has {names[0]}: write ? for it, and give each ? a -p VALUE")
+    numbers = {str(place) for place, value in enumerate(values, 1) if _is_number(value)}
+    return _cast(sql, numbers), list(map(_value, values))
+
+
+def with_named_values(sql: str, values: list[tuple[str, str]]) -> tuple[str, Parameters]:
+    """A statement and the values of its :NAME; values are as for `with_values`.
+
+    Raises:
+        UsageError: a parameter has no value or no name, or a value has no parameter.
+    """
+    names = _names(sql)
+    wanted = [name[1:] for name in names]
+    given = {name.lstrip(":@$"): value for name, value in values}
+    for name in given:
+        if name not in wanted:
+            there = f"it has {', '.join(names)}" if names else f"write :{name} where the value goes"
+            raise UsageError(f"-p {name}: the SQL has no parameter of this name; {there}")
+    for name in names:
+        if name[1:] not in given:
+            raise UsageError(f"the SQL has {name}: give it a value by -p {name[1:]} VALUE")
+    if any(one["number"] is not None for one in _PARAMETER.finditer(sql)):
+        raise UsageError("the SQL has ?: write :NAME for it, and give it a value by -p NAME VALUE")
+    numbers = {name for name, value in given.items() if _is_number(value)}
+    return _cast(sql, numbers), {name: _value(value) for name, value in given.items()}
+
+
+def _names(sql: str) -> list[str]:
+    """The named parameters, with the sign before each, once each."""
+    return [*dict.fromkeys(one["name"] for one in _PARAMETER.finditer(sql) if one["name"])]
 
 
 def _is_number(text: str) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.conditions import Values, with_values
+from lshdb.cli.conditions import NamedValues, with_named_values
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import (
     DATABASE,
@@ -126,7 +126,7 @@ def sql(
         str | None,
         typer.Option("--file", "-f", metavar="FILE", help="Read the statement from FILE (or -)."),
     ] = None,
-    parameter: Values = None,
+    parameter: NamedValues = None,
     form: Form = TEXT,
 ) -> None:
     """Run a SELECT on the file's tables and views.
@@ -139,6 +139,8 @@ def sql(
     characters as escapes and BLOBs in hexadecimal. In JSON a BLOB is an object with its base64.
 
     Example: lshdb sql "select * from buckets order by documents desc limit 5"
+
+    Example: lshdb sql "select key from documents where shingles > :least" -p least 1000
     """
     import lshdb
 
@@ -152,7 +154,7 @@ def sql(
             f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "
             "the tables"
         )
-    statement, parameters = with_values(statement, parameter or [])
+    statement, parameters = with_named_values(statement, parameter or [])
     with at.reading(form) as database:
         end_on_interrupt()  # whatever the form: the time goes into the first row
         rows = database.sql(statement, parameters)
