@@ -401,7 +401,7 @@ class _Review:
         """The lines that show how two documents differ."""
         from rich.text import Text
 
-        from lshdb.search.differences import differences, same_words
+        from lshdb.search.differences import differences, near_differences, same_words
         from lshdb.search.limits import TEXT_CHARACTERS, text_cut
 
         a, b = self._contents[shown.kept], self._contents[shown.other]
@@ -416,7 +416,7 @@ class _Review:
                 yield Text("The same words; case, punctuation or blanks differ", style="bold")
             found = differences(a[:TEXT_CHARACTERS], b[:TEXT_CHARACTERS])
             done = -1
-            for place in _near([row.same for row in found.rows]):
+            for place in near_differences(found.rows, _BESIDE):
                 if place > done + 1:
                     yield Text(f"  ... {place - done - 1:,} equal", style="dim")
                 done = place
@@ -544,15 +544,6 @@ def _keys(console: Console) -> Iterator[str]:
             yield pressed if len(pressed) == 1 else repr(pressed)
         else:
             console.print()
-
-
-def _near(same: Sequence[bool]) -> Iterator[int]:
-    """The places of rows that differ, and of the rows beside them."""
-    near: set[int] = set()
-    for place, equal in enumerate(same):
-        if not equal:
-            near.update(range(max(place - _BESIDE, 0), min(place + _BESIDE + 1, len(same))))
-    yield from sorted(near)
 
 
 def _share(value: float) -> str:

@@ -90,6 +90,7 @@ class Differences:
         a_text, b_text: the texts.
         a, b: their segments.
         rows: all of them, in order.
+        blanks: whether other blanks are a difference.
     """
 
     a_text: str
@@ -97,6 +98,7 @@ class Differences:
     a: list[Segment]
     b: list[Segment]
     rows: list[Row]
+    blanks: bool = True
 
     def pieces(
         self, row: Row, a_moved: Sequence[Span] = (), b_moved: Sequence[Span] = ()
@@ -119,19 +121,26 @@ class Differences:
             a = [] if one is None else list(_with_moved(left, one.start, a_moved))
             b = [] if other is None else list(_with_moved(right, other.start, b_moved))
             return a, b
-        return word_differences(left, right)
+        sides = word_differences(left, right)
+        if not self.blanks:
+            for side in sides:
+                side[:] = [Piece(x.text, "same") if x.text.isspace() else x for x in side]
+        return sides
 
 
-def differences(a: str, b: str) -> Differences:
+def differences(a: str, b: str, *, blanks: bool = True) -> Differences:
     r"""Align two texts.
+
+    Without `blanks`, lines are the same that differ only in blanks. Those at their ends are never
+    a difference.
 
     >>> found = differences("one\ntwo\nthree", "one\nthree\nfour")
     >>> [(row.a, row.b, row.same) for row in found.rows]
     [(0, 0, True), (1, None, False), (2, 1, True), (None, 2, False)]
     """
     one, other = list(segments(a)), list(segments(b))
-    left = [a[each.start : each.end].rstrip() for each in one]
-    right = [b[each.start : each.end].rstrip() for each in other]
+    left = [_bare(a[each.start : each.end], blanks=blanks) for each in one]
+    right = [_bare(b[each.start : each.end], blanks=blanks) for each in other]
     rows: list[Row] = []
     i = j = 0
     cells = _PAIRED
@@ -147,7 +156,20 @@ def differences(a: str, b: str) -> Differences:
         if matched_i < len(one):
             rows.append(Row(matched_i, matched_j, same=True))
         i, j = matched_i + 1, matched_j + 1
-    return Differences(a, b, one, other, rows)
+    return Differences(a, b, one, other, rows, blanks)
+
+
+def near_differences(rows: Sequence[Row], beside: int) -> list[int]:
+    """The places of the rows that differ, and of so many beside each of them."""
+    near: set[int] = set()
+    for place, row in enumerate(rows):
+        if not row.same:
+            near.update(range(max(place - beside, 0), min(place + beside + 1, len(rows))))
+    return sorted(near)
+
+
+def _bare(line: str, *, blanks: bool) -> str:
+    return line.rstrip() if blanks else " ".join(line.split())
 
 
 def same_words(a: str, b: str) -> bool:

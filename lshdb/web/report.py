@@ -23,8 +23,9 @@ from markupsafe import Markup
 from lshdb.database import Database
 from lshdb.errors import limits_noted
 from lshdb.model import Cluster, Keep, Pair, Verdict
-from lshdb.search.differences import Differences, Piece, differences, same_words
+from lshdb.search.differences import Differences, differences, near_differences, same_words
 from lshdb.store.store import Store
+from lshdb.web.beside import Line, line_of, looks_like_code
 from lshdb.web.drawing import columns, s_curve
 from lshdb.web.listing import common_path
 from lshdb.web.rendering import rendered
@@ -59,25 +60,6 @@ _BESIDE: Final = 2
 _AT_ONCE: Final = 10_000
 
 _CSS: Final = Path(__file__).parent / "static"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A row of two texts, or how many equal ones are left out.
-
-    Attributes:
-        kind: `same`, `changed`, `only` for what one text alone has, or `left out`.
-        a_line, b_line: numbers of lines; 0 where none begins.
-        a, b: the pieces; None where there is nothing.
-        skipped: how many rows are left out.
-    """
-
-    kind: str
-    a_line: int = 0
-    b_line: int = 0
-    a: list[Piece] | None = None
-    b: list[Piece] | None = None
-    skipped: int = 0
 
 
 def report(
@@ -299,7 +281,7 @@ def _beside(database: Database, pair: Pair) -> dict[str, Any]:
         lines = list(islice(_lines(found), _ROWS + 1))
         context["lines"] = lines[:_ROWS]
         context["cut"] = len(lines) > _ROWS or max(len(a), len(b)) > _TEXT
-        context["code"] = found.a_text.count("\n ") + found.a_text.count("\n\t") > len(found.a) / 8
+        context["code"] = looks_like_code(a) or looks_like_code(b)
         if same_words(a, b):
             context["says"] = "The same words; case, punctuation or blanks differ"
     elif isinstance(a, tuple) and isinstance(b, tuple):
@@ -316,24 +298,11 @@ def _beside(database: Database, pair: Pair) -> dict[str, Any]:
 def _lines(found: Differences) -> Iterator[Line]:
     """Two texts row by row; of long ones those that differ, and some beside them."""
     rows = found.rows
-    near = set(range(len(rows)))
-    if len(rows) > _WHOLE:
-        near = set()
-        for place, row in enumerate(rows):
-            if not row.same:
-                near.update(range(max(place - _BESIDE, 0), min(place + _BESIDE + 1, len(rows))))
+    near = near_differences(rows, _BESIDE) if len(rows) > _WHOLE else range(len(rows))
     done = 0
-    for place in [*sorted(near), len(rows)]:
+    for place in [*near, len(rows)]:
         if place > done:
             yield Line("left out", skipped=place - done)
         done = place + 1
         if place < len(rows):
-            row = rows[place]
-            a, b = found.pieces(row)
-            yield Line(
-                "same" if row.same else "only" if row.a is None or row.b is None else "changed",
-                0 if row.a is None else found.a[row.a].line,
-                0 if row.b is None else found.b[row.b].line,
-                None if row.a is None else a,
-                None if row.b is None else b,
-            )
+            yield line_of(found, place)

@@ -7,8 +7,8 @@ import io
 import json
 import math
 import shlex
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from heapq import nsmallest
@@ -19,15 +19,15 @@ from urllib.parse import parse_qsl, unquote, urlencode
 
 import lshdb
 from lshdb.database import Database
-from lshdb.errors import limits_noted, warn_of_limit
-from lshdb.model import Bucket, Cluster, Comparison, Content, Decision, Document, Element
+from lshdb.errors import limits_noted
+from lshdb.model import Bucket, Cluster, Content, Decision, Document, Element
 from lshdb.search.decisions import Verdicts
-from lshdb.search.differences import Differences, Piece, Row, Span, differences, same_words
-from lshdb.search.limits import TEXT_CHARACTERS, text_cut
+from lshdb.search.differences import Differences
 from lshdb.search.pairs import OnProgress
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.store.store import Store
 from lshdb.web import pasted
+from lshdb.web.beside import STEP, Compared, compared, opened_rows, part_of
 from lshdb.web.drawing import bars, columns, s_curve
 from lshdb.web.listing import (
     SORTS_OF_CLUSTERS,
@@ -91,11 +91,6 @@ _TEXT: Final = 50_000
 """Characters shown of a text."""
 _ELEMENTS: Final = 1_000
 """Elements shown of a set."""
-_PART: Final = 100_000
-"""Characters of two texts on a page, and rows of them."""
-_PART_ROWS: Final = 1_000
-_BESIDE: Final = 2
-"""Equal rows shown beside those that differ."""
 _COMPARED: Final = 2
 """Comparisons kept: one of the longest texts takes some 60 MB."""
 _COUNTED: Final = 4_000_000
@@ -316,30 +311,6 @@ def find(visit: Visit) -> Page:
 # two documents
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Two documents that were compared.
-
-    Attributes:
-        comparison: all but their contents.
-        differences: of two texts, side by side.
-        a_moved, b_moved: where their shared passages stand, ascending and apart.
-        parts: where the parts begin that are shown one at a time, as places of rows.
-        says: how they differ, in words.
-        only: of two sets, the elements of the one, of the other, and of both.
-        code: whether they are better shown in letters of one width.
-    """
-
-    comparison: Comparison
-    differences: Differences | None
-    a_moved: list[Span]
-    b_moved: list[Span]
-    parts: list[int]
-    says: str
-    only: tuple[tuple[Element, ...], ...]
-    code: bool
-
-
 def compare(visit: Visit) -> Page:
     """Two documents side by side."""
     b = visit.required("b")
@@ -356,29 +327,29 @@ def compare(visit: Visit) -> Page:
         visit.database.get(key)  # an unknown one is not waited for
     context: dict[str, Any] = {"compared": None, "given": name is not None, "a": title, "b": b}
     context["verdicts"] = Verdicts(visit.database.decisions())
-    context["only_differences"] = "only" in visit.arguments
     context["arguments"] = {
         field: visit.arguments[field]
-        for field in ("a", "b", "pasted", "number", *Filters.names())
+        for field in ("a", "b", "pasted", "number", "blanks", *Filters.names())
         if field in visit.arguments
     } | {"b": b}
     if name is None:
         context["arguments"]["a"] = title
     page = Page("compare", f"{title} and {b}", context)
 
-    def make(database: Database, *_: object) -> Compared:
-        return _compared(database.compare(one, b))
+    blanks = visit.arguments.get("blanks") != "ignored"
 
-    found = _wait_for(
-        visit, ("compare", name or title, name is None, b), make, context, _comparisons
-    )
+    def make(database: Database, *_: object) -> Compared:
+        return compared(database.compare(one, b), title, b, blanks=blanks)
+
+    what = ("compare", name or title, name is None, b, blanks)
+    found = _wait_for(visit, what, make, context, _comparisons)
     if found is None:
         return page
     context["compared"] = found.comparison
     context["says"], context["only"], context["code"] = found.says, found.only, found.code
     context["most_elements"] = _ELEMENTS
     if found.differences is not None:
-        context |= _part(visit, found, found.differences, only="only" in visit.arguments)
+        context |= _side_by_side(visit, found, found.differences)
     if "number" in visit.arguments:
         context |= _pairs_beside(visit, context)
     if visit.review is not None and name is None:
@@ -386,158 +357,26 @@ def compare(visit: Visit) -> Page:
     return page
 
 
-def _compared(comparison: Comparison) -> Compared:
-    """What the page of two documents shows, made once for all of its parts."""
-    a, b = comparison.a_content, comparison.b_content
-    bare = replace(comparison, a_content=None, b_content=None)
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        held, other, shared = set(a), set(b), set(comparison.shared_elements or ())
-        only = (
-            tuple(each for each in a if each not in other),
-            tuple(each for each in b if each not in held),
-            tuple(each for each in a if each in shared),
-        )
-        says = "Identical" if comparison.identical else ""
-        return Compared(bare, None, [], [], [], says, only, code=False)
-    if not isinstance(a, str) or not isinstance(b, str):
-        says = "Identical" if comparison.identical else ""
-        return Compared(bare, None, [], [], [], says, (), code=False)
-    if (longest := max(len(a), len(b))) > TEXT_CHARACTERS:
-        warn_of_limit(text_cut(longest - TEXT_CHARACTERS, TEXT_CHARACTERS))
-    found = differences(a[:TEXT_CHARACTERS], b[:TEXT_CHARACTERS])
-    says = ""
-    if comparison.identical:
-        says = "Identical"
-    elif same_words(a, b):
-        says = "The same words; case, punctuation or blanks differ"
-    passages = comparison.passages or ()
-    return Compared(
-        bare,
-        found,
-        _apart((each.a_start, each.a_end) for each in passages),
-        _apart((each.b_start, each.b_end) for each in passages),
-        list(_parts(found)),
-        says,
-        (),
-        _is_code(a) or _is_code(b),
-    )
-
-
-def _apart(spans: Iterable[Span]) -> list[Span]:
-    """Spans as stretches that do not touch, ascending."""
-    found: list[Span] = []
-    for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
-        else:
-            found.append((start, end))
-    return found
-
-
-def _parts(found: Differences) -> Iterator[int]:
-    """Where the parts of two texts begin that fit on a page."""
-    size = rows = 0
-    for place, row in enumerate(found.rows):
-        if place == 0 or size > _PART or rows >= _PART_ROWS:
-            yield place
-            size = rows = 0
-        rows += 1
-        for segment in (
-            None if row.a is None else found.a[row.a],
-            None if row.b is None else found.b[row.b],
-        ):
-            size += 0 if segment is None else segment.end - segment.start
-
-
-def _is_code(text: str) -> bool:
-    """Whether a text looks like code: several lines are indented."""
-    lines = [line for line in text[:_PART].splitlines() if line.strip()]
-    indented = sum(line[0] in " \t" for line in lines)
-    return len(lines) >= 5 and indented >= len(lines) / 8
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A row of two texts as it is shown.
-
-    Attributes:
-        kind: `same`, `changed`, `only` for what one text alone has, or `left out`.
-        number: of the difference that begins here, from 1; 0 where none does.
-        a_line, b_line: numbers of lines; 0 where none begins.
-        a, b: the pieces; None where there is nothing.
-        skipped: how many rows are left out.
-        first: the place of the row, for its address.
-    """
-
-    kind: str
-    number: int
-    a_line: int
-    b_line: int
-    a: list[Piece] | None
-    b: list[Piece] | None
-    skipped: int = 0
-    first: int = 0
-
-
-def _part(visit: Visit, found: Compared, all_of: Differences, *, only: bool) -> dict[str, Any]:
-    """The rows of one part, and which difference is on which part."""
-    rows = all_of.rows
-    starts = [i for i, row in enumerate(rows) if not row.same and (i == 0 or rows[i - 1].same)]
-    if only:
-        shown = _near_differences(rows)
-        parts = [shown[place] for place in range(0, len(shown), _PART_ROWS)] or [0]
-    else:
-        shown, parts = list(range(len(rows))), found.parts or [0]
-    page, pages = _natural(visit.arguments.get("page", "1"), "page"), len(parts)
-    if page > pages:
-        raise lshdb.KeyNotFound(f"there is no page {page:,}: the last is page {pages:,}")
-    low = parts[page - 1]
-    high = parts[page] if page < pages else len(rows)
-    numbers = {start: number for number, start in enumerate(starts, 1)}
-    lines: list[Line] = []
-    before = low - 1 if not only or page > 1 else -1
-    for place in shown[bisect_left(shown, low) : bisect_left(shown, high)]:
-        if place > before + 1:
-            lines.append(_left_out(before + 1, place))
-        lines.append(_line(found, all_of, rows[place], numbers.get(place, 0), place))
-        before = place
-    if only and before + 1 < high:
-        lines.append(_left_out(before + 1, high))
-    part_of = [bisect_right(parts, start) for start in starts]
+def _side_by_side(visit: Visit, found: Compared, all_of: Differences) -> dict[str, Any]:
+    """The rows of one page of two texts, and where the others are."""
+    only = "only" in visit.arguments
+    opened = opened_rows(visit.arguments.get("more", "")) if only else []
+    page = _natural(visit.arguments.get("page", "1"), "page")
+    part = part_of(found, all_of, page, only=only, opened=opened)
+    more = ",".join(f"{low}-{high}" for low, high in opened)
     return {
-        "lines": lines,
-        "count": len(starts),
-        "part_of": part_of,
-        "paging": Paging(page, pages, len(rows)),
-        "row_part": lambda place: bisect_right(found.parts or [0], place),
+        "lines": part.lines,
+        "count": len(found.starts),
+        "starts": found.starts,
+        "page_of": part.page_of,
+        "paging": Paging(page, part.pages, len(all_of.rows)),
+        "only_differences": only,
+        "more": more,
+        "step": STEP,
+        # As the pages of all rows are cut, and as this one is.
+        "row_page": lambda place: max(bisect_right(found.parts, place), 1),
+        "view": {"only": "differences" if only else None, "more": more or None},
     }
-
-
-def _near_differences(rows: Sequence[Row]) -> list[int]:
-    """The places of rows that differ, and of some beside them."""
-    near: set[int] = set()
-    for place, row in enumerate(rows):
-        if not row.same:
-            near.update(range(max(place - _BESIDE, 0), min(place + _BESIDE + 1, len(rows))))
-    return sorted(near)
-
-
-def _left_out(low: int, high: int) -> Line:
-    return Line("left out", 0, 0, 0, None, None, high - low, low)
-
-
-def _line(found: Compared, all_of: Differences, row: Row, number: int, place: int) -> Line:
-    a, b = all_of.pieces(row, found.a_moved, found.b_moved)
-    kind = "same" if row.same else "only" if row.a is None or row.b is None else "changed"
-    return Line(
-        kind,
-        number,
-        0 if row.a is None else all_of.a[row.a].line,
-        0 if row.b is None else all_of.b[row.b].line,
-        None if row.a is None else a,
-        None if row.b is None else b,
-        first=place,
-    )
 
 
 def _pairs_beside(visit: Visit, context: dict[str, Any]) -> dict[str, Any]:

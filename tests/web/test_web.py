@@ -53,6 +53,7 @@ HOSTILE = {
     "\u05e9\u05dc\u05d5\u05dd \U0001f98a": "\u05e9\u05dc\u05d5\u05dd \U0001f98a",
 }
 """Keys, and how a page shows them."""
+PYTHON = "def f(x):  # <b>hostile</b>\n    return '</td><script>'"
 PAGES = ("", "clusters", "pairs", "query", "decisions")
 
 
@@ -308,6 +309,9 @@ def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
     with lshdb.open(tmp_path / "lsh.db", threshold=0.3) as db:
         db.add_many([("a", "\n".join(lines)), ("b", "\n".join(other)), ("c", "\n".join(lines))])
         db.add("d", "\n".join(lines).upper())
+        db.add_many(
+            [("m.py", "\n".join([PYTHON] * 9)), ("n.py", "\n".join([PYTHON] * 8 + ["x = 1"]))]
+        )
     with served(tmp_path) as site:
         answer = eventually(site, "compare", a="a", b="b")
         check(answer)
@@ -330,6 +334,20 @@ def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
         assert only.page.texts("td", class_="a")[:5] == lines[1:6]
         left_out = only.page.texts("tr", class_="left-out")
         assert left_out == ["1 equal line", "12 equal lines", "15 equal lines"]
+        (opened,) = [
+            given["href"]
+            for tag, given, texts in only.page.elements
+            if tag == "a" and "".join(texts) == "12 equal lines"
+        ]
+        assert only.page.texts("tr", class_="left-out")[0] == "1 equal line"
+        wider = site.ask("GET", opened.partition("#")[0])
+        check(wider)
+        assert wider.page.texts("tr", class_="left-out") == ["1 equal line", "15 equal lines"]
+        assert wider.page.texts("td", class_="a")[:22] == lines[1:23]
+        code = eventually(site, "compare", a="m.py", b="n.py", blanks="ignored")
+        check(code)
+        assert code.page.texts("span", class_="comment")[0] == "# <b>hostile</b>"
+        assert code.page.texts("table", class_="diff code")
         assert "Similarity" in facts(answer)
         assert (
             "Identical"

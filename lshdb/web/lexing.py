@@ -1,0 +1,55 @@
+"""A program of its own that finds the words of source code, with Pygments; colouring runs it.
+
+Standard input has a JSON list of file names and texts, standard output one of places: for each text
+a flat list of start, end and class, or null where no lexer is for a file of that name.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+
+from pygments.lexers import find_lexer_class_for_filename
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
+
+CLASSES = {
+    Comment.Preproc: "keyword",
+    Comment: "comment",
+    Keyword: "keyword",
+    Operator.Word: "keyword",
+    String: "string",
+    Number: "number",
+    Name.Function: "name",
+    Name.Class: "name",
+    Name.Tag: "name",
+    Name.Decorator: "name",
+}
+
+
+def words(name: str, text: str) -> list[int | str] | None:
+    """Where the words of a text are that have a colour: start, end and class of each."""
+    lexer = find_lexer_class_for_filename(name)
+    if lexer is None:
+        return None
+    found: list[int | str] = []
+    for start, end, kind in tokens(lexer().get_tokens_unprocessed(text)):
+        if found and found[-1] == kind and found[-2] == start:
+            found[-2] = end
+        else:
+            found += [start, end, kind]
+    return found
+
+
+def tokens(given: Iterator[tuple[int, _TokenType, str]]) -> Iterator[tuple[int, int, str]]:
+    """Those with a colour, ascending: a lexer of two languages may go back."""
+    done = 0
+    for start, kind, value in given:
+        own = next((CLASSES[each] for each in CLASSES if kind in each), None)
+        if own is not None and start >= done and value:
+            done = start + len(value)
+            yield start, done, own
+
+
+if __name__ == "__main__":
+    json.dump([words(name, text) for name, text in json.load(sys.stdin)], sys.stdout)
