@@ -139,7 +139,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import a name when it is first used: the command line's --help needs none of them."""
+    """Import a name when it is first used: `lshdb --help` needs none of them."""
     if name not in __all__:
         raise AttributeError(f"module 'lshdb' has no attribute {name!r}")
     source = "open_database" if name == "open" else name

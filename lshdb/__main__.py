@@ -8,8 +8,8 @@ import gc
 def main() -> None:
     """Run the command line, with fewer searches for garbage.
 
-    Loading modules makes many objects and hardly any cycles: looking for those, then and at the
-    end, would be a sixth of the time that a query takes.
+    Loading modules makes many objects and hardly any cycles: searching for these, then and at
+    the end, would take a sixth of the time of a query.
     """
     gc.set_threshold(100_000, 20, 20)
     from lshdb.cli.app import main as run

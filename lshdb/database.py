@@ -1,6 +1,6 @@
 """The database object, with one method for each thing that a user does, and opening one.
 
-What only some of the methods need, they import: a query starts in half of the time.
+Methods import what only they need, which halves the time to start a query.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Database:
 
     @property
     def settings(self) -> Settings:
-        """What the database was made with, or reindexed to since, here or by another process."""
+        """The settings it was made with, or was reindexed to since, here or by another process."""
         with self._store.reading():
             return self._store.settings
 
@@ -115,13 +115,13 @@ class Database:
     ) -> AddReport:
         """Add a document, or replace the one that has this key.
 
-        It is on the disk when this returns, which takes some milliseconds; for many documents
-        `add_many` waits once for a batch.
+        It is on the disk when this returns, which takes some milliseconds. For many documents use
+        `add_many`, which waits once per batch.
 
         Args:
             key: the user's name for it, not empty and without NUL characters.
             content: a text; for `set` shingling a collection of strings and integers.
-            metadata: what else is known of it, kept as JSON (see lshdb.sources.metadata.to_json).
+            metadata: its other fields, kept as JSON (see lshdb.sources.metadata.to_json).
 
         Raises:
             ContentError: the database cannot take it.
@@ -158,21 +158,20 @@ class Database:
                 batch; None for as many as there are processors to spare. The result is the same.
             on_similar: `skip` leaves out each document that shares a bucket with one that is
                 stored, or was added before it, and is similar to it. The old version of a
-                document is no reason to leave out the new one; if another one is, the old
-                version stays.
+                document does not count; if another document is similar to the new version,
+                the old one stays.
             on_skip: called with each document left out, when its batch is in the file.
             progress: show a bar, in a terminal or a notebook; or a function, called after each
-                batch with how many documents are done, and of how many (None if `documents` has
-                no length).
+                batch with the number of documents done, and the number of all (None if
+                `documents` has no length).
 
         Returns:
             How many were added, updated, unchanged and skipped, and how many of the first two
             were empty.
 
         Raises:
-            ContentError: a document that the database cannot take; the batches before its own
-                stay.
-            StoreError: writing failed; the batches before stay.
+            ContentError: a document that the database cannot take; earlier batches stay.
+            StoreError: writing failed; earlier batches stay.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -215,16 +214,16 @@ class Database:
             paths: files, directories and patterns; `-` is the reader's standard input.
             reader: how they are read; None for what `lshdb add` does without options.
             on_batch: as for `add_many`.
-            on_failure: called with each file and line that gives no document; the others are
-                added, and these counted.
+            on_failure: called with each file and line that gives no document; they are counted,
+                and the others are added.
             workers: as for `add_many`.
             on_similar: as for `add_many`.
             on_skip: as for `add_many`.
-            progress: as for `add_many`, with bytes read instead of documents; of how many is known
-                where all paths are files that are not compressed.
+            progress: as for `add_many`, with bytes read instead of documents; the total is known
+                if all paths are uncompressed files.
 
         Raises:
-            StoreError: writing failed; the batches before stay.
+            StoreError: writing failed; earlier batches stay.
 
         >>> import lshdb
         >>> from pathlib import Path
@@ -278,15 +277,15 @@ class Database:
     ) -> SyncReport:
         """Bring the database in line with directories, as `lshdb sync` does.
 
-        Text files that are new are added, those that changed updated, and documents whose files
-        are gone removed; one whose file was moved gets the new key, and keeps its doc_id. Only
+        New text files are added, changed ones updated, and documents whose files are gone
+        removed; a document whose file was moved gets the new key, and keeps its doc_id. Only
         documents that were read from files below the directories are touched.
 
         It may be interrupted, and run several times at once: each batch is a transaction, and
-        what is left to do is done when it is run again.
+        the next run does the rest.
 
         Args:
-            directories: each with all below it.
+            directories: each with all files below it.
             reader: which files are read, how, and what their keys are; None for what `lshdb sync`
                 does without options.
             dry_run: change nothing; `SyncReport.changes` has what would happen.
@@ -294,13 +293,12 @@ class Database:
             on_failure: called with each file and directory that cannot be read; its documents
                 stay.
             workers: as for `add_many`.
-            progress: as for `add_many`, with the documents that are written; of how many is not
-                known.
+            progress: as for `add_many`, with the documents that are written; no total.
 
         Raises:
-            InputError: there is no such directory; nothing is changed.
-            UsageError: it is not a directory, or the database holds sets.
-            StoreError: writing failed; the batches before stay.
+            InputError: a directory does not exist; nothing is changed.
+            UsageError: a path is not a directory, or the database holds sets.
+            StoreError: writing failed; earlier batches stay.
 
         >>> import lshdb
         >>> from pathlib import Path
@@ -347,8 +345,8 @@ class Database:
     ) -> AddReport:
         """Add the rows of a table. Needs the extra `arrow` (pyarrow).
 
-        Rows go to where they are parsed and signed in Arrow's own form, with no object made for
-        each of them before. The other columns are kept as metadata, as those of a file are.
+        Rows stay in Arrow's own form until they are parsed and signed. The other columns are kept
+        as metadata, like those of a file.
 
         Args:
             table: anything with the Arrow C stream interface: a pyarrow Table, RecordBatch or
@@ -358,21 +356,20 @@ class Database:
             text: the column of texts, where the database holds texts.
             set: the column of sets, lists of strings or integers, where it holds sets; `set`.
             metadata: whether the other columns are kept.
-            metadata_fields: which of them; all if there are none here, but for an index without
-                a name that pandas gives.
+            metadata_fields: which of them; None for all except an unnamed index of pandas.
             on_batch: as for `add_many`.
             on_failure: called with each row that gives no document (a null, an empty key), named
-                `table:ROW`, rows counted from 1; the others are added, and these counted.
+                `table:ROW`, rows counted from 1; they are counted, and the others are added.
             workers: as for `add_many`.
             on_similar: as for `add_many`.
             on_skip: as for `add_many`.
 
         Raises:
-            UsageError: this is no table, or pyarrow is not installed.
-            InputError: the table lacks a column, has it in another type, or cannot be read; if
-                that shows late, the batches before stay.
+            UsageError: this is not a table, or pyarrow is not installed.
+            InputError: the table lacks a column, has it in another type, or cannot be read;
+                earlier batches stay.
             ContentError: a database of signatures that were made elsewhere.
-            StoreError: writing failed; the batches before stay.
+            StoreError: writing failed; earlier batches stay.
 
         >>> import lshdb, pyarrow
         >>> table = pyarrow.table({"id": [1, 2], "text": ["The fox and the grapes", None]})
@@ -413,12 +410,12 @@ class Database:
         digests: Sequence[bytes] | None = None,
         on_batch: Callable[[AddReport], None] | None = None,
     ) -> AddReport:
-        """Add documents by their signatures: of another lshdb file, or another program's.
+        """Add documents by their signatures, from another lshdb file or another program.
 
-        The database must be one without contents, and its signatures made in the same way: only
-        such can be compared. For another program's it is made with `shingle="foreign:NAME"`: the
-        file then knows by this name what its lanes are, and takes no others, nor texts. The share
-        of equal lanes is taken as the estimate of the similarity.
+        The database must keep no contents, and its signatures must be made in the same way: others
+        cannot be compared. For another program's signatures, make it with
+        `shingle="foreign:NAME"`: the file then takes only lanes of this name, and no texts. The
+        share of equal lanes is the estimate of the similarity.
 
         Args:
             keys: n keys, as for `add`; one given again replaces the earlier document.
@@ -427,13 +424,13 @@ class Database:
             shingles: int64[n], how many shingles each document has, repetitions counted; not for
                 another program's signatures, whose lengths and containment are unknown.
             digests: 16 bytes each, of the documents' contents, as `Database.signatures` has them:
-                equal for equal documents only. None to take signatures for documents.
+                equal for equal documents only. None to compare signatures instead.
             on_batch: as for `add_many`.
 
         Raises:
-            SettingsMismatch: the database keeps contents, or its signatures are made otherwise.
-            ContentError: signatures, keys or numbers that cannot be; nothing is written.
-            StoreError: writing failed; the batches before stay.
+            SettingsMismatch: the database keeps contents, or its signatures are made differently.
+            ContentError: impossible signatures, keys or numbers; nothing is written.
+            StoreError: writing failed; earlier batches stay.
 
         >>> import lshdb, numpy
         >>> lanes = numpy.random.default_rng(1).integers(1 << 32, size=(2, 128), dtype="u4")
@@ -474,28 +471,28 @@ class Database:
         Args:
             paths: files of JSON lines, CSV, Parquet and Arrow; `-` is the reader's standard input.
             reader: how they are read; None for what `lshdb dedup` does without options.
-            threshold: the similarity from which on a row is not kept; None for the database's.
+            threshold: drop a row of at least this similarity; None for the database's.
             estimate: decide by estimates even where content is kept: less exact.
             numbered: keys may be repeated: they are stored with a number before them, for a
-                database that is thrown away. Else a document replaces the one with its key, as
-                in `add_many`.
-            against: a reference: a row is dropped, too, if its document is similar to one of
+                temporary database. Otherwise a document replaces the one with its key, as in
+                `add_many`.
+            against: a reference: a row is also dropped if its document is similar to one of
                 these. Another database, whose signatures are made alike; or a file, directory
-                or pattern that `reader` could read, which is indexed in a temporary database.
+                or pattern that `reader` can read, which is indexed in a temporary database.
                 It is only read.
             on_batch: as for `add_many`; called when the rows of the batch were taken.
             on_failure: as for `add_files`.
             workers: as for `add_many`.
-            progress: as for `add_many`; of how many is not known.
+            progress: as for `add_many`, with no total.
 
         Yields:
-            Each row that is a document, in order, when it is safely in the file if it is kept.
+            Each row that is a document, in order; a kept one when it is safely in the file.
 
         Raises:
             UsageError: a threshold out of range.
-            InputError: while iterating, there is no such reference.
-            SettingsMismatch: while iterating, its signatures are made in another way.
-            StoreError: while iterating, writing failed; the batches before stay.
+            InputError: while iterating, the reference does not exist.
+            SettingsMismatch: while iterating, its signatures are made differently.
+            StoreError: while iterating, writing failed; earlier batches stay.
 
         Warns:
             LimitWarning: kept documents were compared with a part of a large bucket only.
@@ -543,7 +540,7 @@ class Database:
         on_progress: OnStep | None = None,
         workers: int | None = None,
     ) -> Iterator[Outcome]:
-        """As `dedup`, but rows come in the blocks in which they were read; so do text files.
+        """Like `dedup`, but yields rows and text files in the blocks in which they were read.
 
         With `keep`, the `longest` or the `last` of similar documents is kept, as if they came in
         that order: the input is read twice, and the documents must be `numbered`.
@@ -613,14 +610,14 @@ class Database:
         self.remove_many([key])
 
     def remove_many(self, keys: Sequence[str], *, dry_run: bool = False) -> int:
-        """Remove documents, all or (if a key is not there) none: KeyNotFound.
+        """Remove all of these documents, or none if a key is missing: KeyNotFound.
 
         Args:
-            keys: of the documents; one may come twice.
+            keys: of the documents; a key may be repeated.
             dry_run: remove nothing, but look for all of the keys.
 
         Returns:
-            How many documents they are.
+            The number of documents.
         """
         check_needed(keys=keys, dry_run=dry_run)
         for key in (keys := list(keys)):
@@ -632,14 +629,14 @@ class Database:
     def remove_where(self, where: str, parameters: Parameters = ()) -> int:
         """Remove the documents that match an SQL expression, all in one transaction.
 
-        `keys(where=...)` says which they are.
+        `keys(where=...)` lists them.
 
         Args:
             where: an expression of the columns of `documents`, as for `query`.
             parameters: the values of its parameters.
 
         Returns:
-            How many there were.
+            How many were removed.
 
         Raises:
             QueryError: `where` is not one expression, is wrong, or would do more than read.
@@ -714,14 +711,14 @@ class Database:
         check_given(where=where)
         if where is None:
             if parameters:
-                raise UsageError("parameters are for an expression, and there is no where")
+                raise UsageError("parameters need an expression: give where")
             return self._store.keys()
         from lshdb.ingest.add import matching_keys
 
         return matching_keys(self._store, where, parameters)
 
     def keys_with_prefix(self, prefix: str, most: int = 100) -> list[str]:
-        """The first keys that begin with this text, at most so many, in the order of their bytes.
+        """The first keys that begin with this text, up to `most`, in the order of their bytes.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -733,14 +730,14 @@ class Database:
         if any("\ud800" <= character <= "\udfff" for character in prefix):
             return []  # no stored key has a lone surrogate
         if most < 1:
-            raise UsageError(f"most {most} is not at least 1")
+            raise UsageError(f"most {most} is below 1")
         found = self._store.keys_from(prefix, min(most, _MAX_ROWS))
         return [key for key in found if key.startswith(prefix)]
 
     def signatures(self) -> SignatureSet:
         """The signatures of all documents, as a matrix with its keys.
 
-        Documents without shingles are similar to nothing, and not among them.
+        Documents without shingles are similar to nothing and are left out.
 
         Raises:
             StoreError: the file cannot be read.
@@ -781,17 +778,17 @@ class Database:
             content: the document to compare with, a text or a set; or
             key: the key of a stored one, which is then not among the matches.
             top: maximum number of matches; None for all.
-            threshold: the least similarity; None for the database's own. Below it the index
+            threshold: the minimum similarity; None for the database's own. Below that the index
                 finds fewer of the similar documents (see lshdb.sketching.constructions).
             estimate: rank by the estimate even where content is kept: faster, less exact.
-            exhaustive: compare with every signature rather than those that share a bucket.
+            exhaustive: compare with every signature, not only with those that share a bucket.
             containment: rank by the share of the document's distinct shingles that a stored one
                 holds, and compare that with the threshold: for a quotation in a longer text. The
                 index finds by Jaccard similarity, which is low where the stored one is much
-                longer (see lshdb.search.similarity.similarity_at). With an index of passages, all
-                documents are found that hold a run of its length of the query.
+                longer (see lshdb.search.similarity.similarity_at). An index of passages finds all
+                documents that hold a run of its length of the query.
             where: an SQL expression of the columns of `documents`, such as
-                "metadata ->> '$.lang' = ?": only documents of which it is true are compared.
+                "metadata ->> '$.lang' = ?": only documents that match it are compared.
             parameters: values for each ? in it, or by name for each :name.
             fields: of the metadata, for `Match.metadata`; `a.b` is the field b of the object a.
 
@@ -799,8 +796,8 @@ class Database:
             A list, which also has `to_arrow()`, `df()` and a form for notebooks.
 
         Documents whose estimate is within 5 standard errors of what the threshold asks for are
-        verified. With `top`, of a bucket of more than 2,000 documents only some are compared; a
-        LimitWarning says so unless the result is certain all the same.
+        verified. With `top`, only some documents of a bucket of more than 2,000 are compared; a
+        LimitWarning says so, unless the result is certain anyway.
 
         Raises:
             UsageError: neither or both of content and key, or numbers out of range.
@@ -847,18 +844,18 @@ class Database:
         fields: Sequence[str] = (),
         workers: int | None = None,
     ) -> Iterator[tuple[str, list[Match]]]:
-        """The stored documents similar to each of many: what `query` finds, many times as fast.
+        """The stored documents similar to each of many: the results of `query`, many times as fast.
 
-        The queries are read some thousands at a time and looked up together. Each such batch is
-        answered from one state of the file; the file may be written to meanwhile.
+        Queries are read and looked up in batches of some thousands. Each batch sees one state of
+        the file, which others may write to meanwhile.
 
         Args:
             documents: any number of documents, pairs of key and content, or dicts, as for
-                `add_many`; nothing of them is stored.
-            top: as for `query`, as all that follow up to `fields`.
-            threshold: the least similarity.
+                `add_many`; they are not stored.
+            top: as for `query`, like all arguments up to `fields`.
+            threshold: the minimum similarity.
             estimate: rank by the estimate.
-            exhaustive: compare with every signature: each query then takes as long as alone.
+            exhaustive: compare with every signature, which is as slow as single queries.
             containment: rank by containment.
             where: an SQL expression of the columns of `documents`.
             parameters: the values of its parameters.
@@ -866,14 +863,13 @@ class Database:
             workers: as for `add_many`.
 
         Yields:
-            The key of each document, in order, and its matches, best first, perhaps none.
+            The key of each document, in order, with its matches, best first; the list may be empty.
 
         One LimitWarning at the end says for how many queries a limit cut the matches.
 
         Raises:
             UsageError: numbers out of range.
-            ContentError: a document that the database cannot take; the batches before its own are
-                answered.
+            ContentError: a document that the database cannot take; earlier batches are answered.
             QueryError: `where` is not one expression, is wrong, or would do more than read.
 
         >>> import lshdb
@@ -911,20 +907,20 @@ class Database:
         threshold: float | None = None,
         exhaustive: bool = False,
     ) -> Matches:
-        """The stored documents similar to one of which there is only a signature, best first.
+        """The stored documents similar to a document given by its signature only, best first.
 
-        Similarities are estimates, also where contents are kept.
+        Similarities are estimates even where contents are kept.
 
         Args:
             signature: uint32[permutations].
-            made_with: how it was made: as those of the database.
+            made_with: how it was made, which must be as in the database.
             top: as for `query`.
             threshold: as for `query`.
             exhaustive: as for `query`.
 
         Raises:
-            SettingsMismatch: the signatures of the database are made otherwise.
-            ContentError: this is no signature.
+            SettingsMismatch: the signatures of the database are made differently.
+            ContentError: this is not a signature.
             UsageError: numbers out of range.
 
         >>> import lshdb
@@ -954,22 +950,22 @@ class Database:
     ) -> Passages:
         """The stored documents that share runs of words with a text, and which runs.
 
-        Needs an index of passages (`passages` of lshdb.open or reindex). Of N words, the index
-        finds every run of N words or more that stands in the text and in a document, whatever
-        else they hold; case and punctuation do not matter. The exceptions are what stands in
-        `base`, and common runs: those in more than `common` documents.
+        Needs an index of passages (`passages` of lshdb.open or reindex). An index for N words
+        finds every run of N words or more that is in both the text and a document, whatever
+        else they hold; case and punctuation do not matter. Runs in `base` and common runs,
+        those in more than `common` documents, are left out.
 
         Args:
             text: the text; or
             key: the key of a stored document, which is not among its own sources.
-            least: words of the shortest run that is shown; that of the index.
-            top: at most so many documents, those that share most; all of them.
-            gap: words that may stand between two runs, in either text, to be shown as one passage.
-            common: the number of documents from which on a run is common; 100.
-            base: texts that everyone may have: a task, a template, a licence.
+            least: words of the shortest run to show; None for that of the index.
+            top: maximum number of documents, those that share most; None for all.
+            gap: two runs with up to this many words between them, in either text, are one passage.
+            common: a run in more documents than this is common; None for 100.
+            base: texts that anyone may copy: a task, a template, a licence.
 
         Returns:
-            The documents, the one with most of the text first, and the common runs.
+            The documents, the one that holds most of the text first, and the common runs.
 
         Raises:
             UsageError: no index of passages, neither or both of text and key, or numbers out of
@@ -1003,8 +999,8 @@ class Database:
     ) -> Iterator[PassagePair]:
         """All pairs of stored documents that share runs of words, and which runs.
 
-        Each pair once, as it is found, in the order of addition; with `top` those that share most,
-        best first. The arguments and what is found are as for `passages`. The iterator reads one
+        Each pair comes once, as it is found, in the order of addition; with `top` those that share
+        most, best first. The arguments mean the same as for `passages`. The iterator reads one
         state of the file.
 
         Raises:
@@ -1035,15 +1031,15 @@ class Database:
 
         Returns:
             Sizes, exact similarity and containment, the estimate, the lanes and the buckets that
-            agree, and the passages (of sets: the elements) that both share. Without kept content
+            agree, and the passages (for sets: the elements) that both share. Without contents
             only what signatures show.
 
         Raises:
             KeyNotFound: no document has the key.
             ContentError: a text for a database of sets, or the other way round.
 
-        Passages are looked for in the first 4,000,000 characters, and there are 10,000 at most; a
-        LimitWarning says so where there is more.
+        Passages are looked for in the first 4,000,000 characters, and at most 10,000 are shown; a
+        LimitWarning says so where there are more.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db", shingle="word:2") as db:
@@ -1072,20 +1068,20 @@ class Database:
     ) -> Results[Pair]:
         """All pairs of similar documents, each once, in the order of addition.
 
-        Pairs share a bucket. Where content is kept their similarities are exact. They come as
-        they are found, of the database as it was when the first was asked for: it may be written
-        meanwhile.
+        Pairs share a bucket. Where content is kept, their similarities are exact. They come as
+        they are found, from the state of the file when the first was asked for: others may
+        write to it meanwhile.
 
         Args:
-            threshold: the least similarity; None for the database's own. Below it the index
+            threshold: the minimum similarity; None for the database's own. Below that the index
                 finds fewer of the similar pairs (see lshdb.sketching.constructions).
             estimate: use estimates even where content is kept: faster, less exact.
-            ignore_decisions: also pairs that are marked different (see `decide`).
-            where: an SQL expression, as for `query`: only pairs of which it is true for both.
+            ignore_decisions: include pairs that are marked different (see `decide`).
+            where: an SQL expression, as for `query`: only pairs of which both documents match it.
             parameters: the values of its parameters.
             key: only the pairs with this stored document, without a search for others.
-            top: the most similar ones, so many at the most, best first, when all are found; of
-                equal ones those added first. Only these are kept in memory.
+            top: maximum number of pairs: the most similar ones, best first, when all are found;
+                of equal ones those added first. Only these are kept in memory.
             fields: of the metadata, for `Pair.a_metadata` and `b_metadata`, as for `query`.
 
         Returns:
@@ -1142,9 +1138,9 @@ class Database:
         max_size: int | None = None,
         fields: Sequence[str] = (),
     ) -> Results[Cluster]:
-        """The documents that belong together, cluster by cluster, and which of them to keep.
+        """Clusters of similar documents, and which document of each to keep.
 
-        A cluster is all documents that similar pairs connect; `star` makes each similar to the
+        A cluster is all documents that similar pairs connect; with `star`, each is similar to the
         kept one itself. Clusters come in the order of their first members, when all are found.
         Unlike for `pairs`, there is a limit on what is compared in one bucket; with exact
         similarities, few files reach it (see lshdb.search.limits).
@@ -1152,28 +1148,28 @@ class Database:
         Args:
             threshold: as for `pairs`.
             keep: which member to keep, the `first` or `last` added or the `longest`.
-            star: documents in the order of `keep` each take those that are similar to them and
-                not yet taken.
+            star: in the order of `keep`, each document takes those that are similar to it and not
+                yet taken.
             estimate: as for `pairs`.
-            ignore_decisions: as if nothing were decided. Else pairs that are marked different
-                connect nothing; documents that are to be kept are the kept ones rather than
-                others, and those to be dropped only where all of a cluster are;
-                `Cluster.decided` has what was decided of each member.
-            where: an SQL expression, as for `query`: only documents of which it is true are
-                compared, so that no other connects two of them.
+            ignore_decisions: as if nothing were decided. Otherwise pairs that are marked different
+                connect nothing; documents marked `keep` are preferred as the kept one, and
+                those marked `drop` are the kept one only if the whole cluster is;
+                `Cluster.decided` has the decision about each member.
+            where: an SQL expression, as for `query`: only documents that match it are compared,
+                so that no other document connects two of them.
             parameters: the values of its parameters.
             key: only the cluster with this stored document.
-            top: the clusters with the largest mean similarity to the kept document, so many at
-                the most, best first.
-            min_size: only clusters of so many documents or more.
-            max_size: only clusters of so many documents or fewer.
+            top: maximum number of clusters: those with the largest mean similarity to the kept
+                document, best first.
+            min_size: only clusters of this many documents or more.
+            max_size: only clusters of this many documents or fewer.
             fields: of the metadata, for `Cluster.metadata`, as for `query`.
 
         Returns:
             An iterator, which also has `to_arrow()`, `df()` and a form for notebooks. A row of
             the table is a member: its role is `keep`, `member`, or `below` if it is less similar
-            to the kept one than the threshold. What `key`, `top` and sizes leave out changes no
-            cluster's number.
+            to the kept one than the threshold. `key`, `top` and sizes do not change the numbers
+            of clusters.
 
         Raises:
             UsageError: numbers out of range, or an unknown `keep`.
@@ -1182,7 +1178,7 @@ class Database:
             StoreError: while iterating, the file cannot be read.
 
         Warns:
-            LimitWarning: candidates were not compared that would change the clusters if similar.
+            LimitWarning: some candidates were not compared; similar ones would change the clusters.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -1236,26 +1232,25 @@ class Database:
         note: str | None = None,
         who: str | None = None,
     ) -> list[Decision]:
-        """Write down what was decided of documents.
+        """Store a decision about documents.
 
-        Decisions are of documents as they are: of one that is given other content nothing is
-        decided any more, until it has the old content again. Nothing is removed before
-        `remove_decided`.
+        A decision is about the present content: a document with other content is undecided, until
+        it has the old content again. Nothing is removed before `remove_decided`.
 
         Args:
-            verdict: `keep` or `drop` each of the documents, which a later decision overrules; or
-                they are `different`: none of them is a duplicate of another, so that `pairs`
-                leaves out their pairs, and no cluster offers one in place of another.
+            verdict: `keep` or `drop` for each of the documents, which a later decision overrules;
+                or `different`: none of them is a duplicate of another, so that `pairs` leaves
+                out their pairs, and no cluster offers one in place of another.
             keys: of the documents, two or more if they are different.
             note: why.
             who: who decided; None for the user of this process.
 
         Returns:
-            The decisions made: one for each document, or one that all of them are different.
+            The decisions: one for each document, or one for all if they are different.
 
         Raises:
             KeyNotFound: no document has one of the keys; nothing is written.
-            UsageError: no such verdict, or too few keys.
+            UsageError: an unknown verdict, or too few keys.
             StoreError: writing failed; the database is as before.
 
         >>> import lshdb
@@ -1275,7 +1270,7 @@ class Database:
         return decide(self._store, verdict, keys, note, who)
 
     def decisions(self) -> list[Decision]:
-        """All that was decided, in the order in which it was written, and whether it holds.
+        """All decisions, in the order in which they were stored, and whether they still hold.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -1290,18 +1285,18 @@ class Database:
             return read_decisions(self._store)
 
     def add_decisions(self, decisions: Iterable[Decision]) -> int:
-        """Write decisions that were made elsewhere, such as in a copy of the file.
+        """Store decisions that were made elsewhere, such as in a copy of the file.
 
-        Those that the file has already are left out; documents need not be there. Where no digests
-        are given, they are those that the documents have now. They get new numbers; of two
-        decisions about one content the one with the later time holds.
+        Decisions that the file already has are left out; their documents need not exist. A decision
+        without digests gets those that the documents have now. All get new numbers; of two
+        decisions about one content, the one with the later time holds.
 
         Returns:
             How many are new.
 
         Raises:
             InputError: one is not a decision; nothing is written.
-            KeyNotFound: one has no digests, and a document is not there; nothing is written.
+            KeyNotFound: one has no digests, and a document does not exist; nothing is written.
         """
         check_needed(decisions=decisions)
         from lshdb.ingest.deciding import add_decisions
@@ -1309,17 +1304,17 @@ class Database:
         return add_decisions(self._store, decisions)
 
     def undo_decision(self, decision: int | None = None, decided: str | None = None) -> Decision:
-        """Take back a decision, so that what was decided before it holds again.
+        """Undo a decision, so that the one before it holds again.
 
         Args:
-            decision: its number; None for the one that was written last.
-            decided: its time, so that no other one is taken back that has got its number since.
+            decision: its number; None for the last one.
+            decided: its time, so that a newer decision with the same number is not undone.
 
         Returns:
             The decision.
 
         Raises:
-            KeyNotFound: there is no such decision.
+            KeyNotFound: the decision does not exist.
         """
         check_given(decision=decision, decided=decided)
         from lshdb.ingest.deciding import undo
@@ -1327,9 +1322,9 @@ class Database:
         return undo(self._store, decision, decided)
 
     def remove_decided(self, *, dry_run: bool = False) -> list[str]:
-        """Remove the documents that are to be dropped, by the decisions that hold.
+        """Remove the documents that the decisions mark as `drop`.
 
-        The decisions stay: a document that comes back with the same content is to be dropped.
+        The decisions stay: a document that comes back with the same content is marked again.
 
         Args:
             dry_run: remove nothing.
@@ -1354,7 +1349,7 @@ class Database:
         """The buckets with the most documents, largest first; UsageError if top is below 1."""
         check_needed(top=top)
         if top < 1:
-            raise UsageError(f"top {top} is not at least 1")
+            raise UsageError(f"top {top} is below 1")
         with self._store.reading():
             return self._store.largest_buckets(min(top, _MAX_ROWS))
 
@@ -1371,7 +1366,7 @@ class Database:
         return self._store.buckets_of_size()
 
     def buckets_of(self, key: str) -> list[Bucket]:
-        """The buckets that a document is in, one of each band; KeyNotFound without one."""
+        """The buckets that a document is in, one per band; KeyNotFound if it does not exist."""
         check_needed(key=key)
         with self._store.reading():
             row = row_of_key(self._store, key)
@@ -1390,7 +1385,7 @@ class Database:
     def data_version(self) -> int:
         """A number that changes when another connection changes the file.
 
-        It shows whether what was read still holds; numbers of two handles cannot be compared.
+        It shows whether results are still up to date; do not compare numbers of two handles.
         """
         return self._store.data_version()
 
@@ -1406,7 +1401,7 @@ class Database:
             `to_arrow()`, `df()` and a form for notebooks.
 
         Raises:
-            QueryError: the SQL is wrong, or would do anything but read.
+            QueryError: the SQL is wrong, or would do more than read.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -1432,23 +1427,23 @@ class Database:
         construction: str | None = None,
         seed: int = 1,
     ) -> list[Tuned]:
-        """The constructions worth having for what the database holds, best first.
+        """The constructions worth having for this database, best first.
 
         A sample of its signatures shows how similar documents are, and so how many candidates a
         query will have; without a database see `lshdb.tune`.
 
         Args:
             threshold: a Jaccard similarity; None for the database's own.
-            recall: wanted there; None for the database's own.
+            recall: the share of pairs to find there; None for the database's own.
             permutations: lanes of a signature; None for as many as the database has, or the
                 named construction takes.
-            documents: how many a query is put to; None for as many as there are.
-            construction: one to be judged too; last, unless it is among those worth having.
+            documents: how many documents a query searches; None for as many as there are.
+            construction: one to judge too; it comes last, unless it is worth having.
             seed: of the sample; the same file and seed give the same result.
 
         Raises:
             UsageError: numbers out of range, or a construction of more lanes than `permutations`.
-            SettingsError: no construction of so many lanes reaches the recall.
+            SettingsError: no construction of this many lanes reaches the recall.
 
         Warns:
             LimitWarning: buckets were too large to be read whole.
@@ -1480,13 +1475,13 @@ class Database:
         seed: int = 1,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> Measured:
-        """What the index finds and costs, measured: brute force for a sample of the documents.
+        """Measure what the index finds and costs, by brute force for a sample of the documents.
 
         Args:
-            threshold: from which on pairs are similar; None for the database's own.
-            sample: how many documents are compared with all; None for what takes some seconds.
+            threshold: the similarity of a similar pair; None for the database's own.
+            sample: how many documents to compare with all; None for a run of some seconds.
             seed: of the sample; the same file and seed give the same result.
-            on_progress: called from time to time with how many comparisons are done, of how many.
+            on_progress: called now and then with the comparisons done and all comparisons.
 
         Raises:
             UsageError: numbers out of range.
@@ -1520,15 +1515,15 @@ class Database:
         """Rebuild the index from the stored signatures, for another threshold or shape.
 
         What is not given stays as it is; without a shape, bands and rows are chosen as for a new
-        file. Shingles, permutations, sketch and seed are in the signatures and cannot change.
+        file. Shingles, permutations, sketch and seed are part of the signatures and cannot change.
 
-        All is one transaction: until it is done, queries elsewhere are answered by the old index,
-        and if it fails or the process dies, the file is as before. Others can read meanwhile, and
-        not write. Other handles to the file notice with what they do next.
+        All is one transaction: until it is done, queries elsewhere use the old index, and if it
+        fails or the process dies, the file is as before. Others can read meanwhile, but not
+        write. Other handles to the file notice at their next call.
 
         Args:
-            threshold: the similarity from which documents count as similar, in (0, 1].
-            recall: the share of pairs at the threshold that the index shall find.
+            threshold: the minimum similarity of similar documents, in (0, 1].
+            recall: the share of pairs at the threshold that the index must find.
             bands: with rows, the shape of the index.
             rows: of a band.
             construction: the shape as text, "and ROWS, or BANDS" or a cascade.
@@ -1537,7 +1532,7 @@ class Database:
                 signature read or a band row written. It must not use this object.
 
         Raises:
-            SettingsError: nothing is given, or what is cannot be had from the stored signatures.
+            SettingsError: nothing is given, or the stored signatures cannot give it.
             StoreError: writing failed; the file is as before.
 
         >>> import lshdb
@@ -1571,7 +1566,7 @@ class Database:
     ) -> CheckReport:
         """Check whether the file is whole, and with `repair` repair what can be derived.
 
-        The arguments are those of `lshdb.check`, which also looks at a file that cannot be opened.
+        The arguments are those of `lshdb.check`, which also checks a file that cannot be opened.
 
         Raises:
             StoreError: with `repair`, the file cannot be written.
@@ -1606,16 +1601,16 @@ class Database:
     ) -> None:
         """Copy the database, as it is at this moment, to a file; others may write meanwhile.
 
-        The copy is one file, and has its name only when all of it is on the disk.
+        The copy is one file, and gets its name when all of it is on the disk.
 
         Args:
-            path: the file to be made.
-            replace: whether it may be there already; it is then replaced.
-            on_progress: called with how many pages of how many are copied.
+            path: the file to create.
+            replace: whether to replace an existing file.
+            on_progress: called with the pages copied and all pages.
 
         Raises:
             UsageError: it is the database itself.
-            StoreError: it is there already, or in use, or cannot be written.
+            StoreError: it exists already, or is in use, or cannot be written.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -1658,12 +1653,12 @@ def open_database(
 ) -> Database:
     """Open a database file; make it where there is none.
 
-    The settings describe a new file. For a file that exists, those given must be its own.
+    The settings describe a new file. For an existing file, those given must be its own.
 
     Args:
-        path: the file; there is no database in memory alone, and SQLite's `:memory:` is refused.
-        threshold: the similarity from which documents count as similar, in (0, 1]; 0.8.
-        recall: the share of pairs at the threshold that the index shall find; 0.99.
+        path: the file. SQLite's `:memory:` is refused: a database is always a file.
+        threshold: the minimum similarity of similar documents, in (0, 1]; 0.8.
+        recall: the share of pairs at the threshold that the index must find; 0.99.
         shingle: `word:w`, `char:k` or `set`; `word:3`.
         permutations: lanes of a signature, 16 to 4096; 128, or what the shape takes.
         bands: with rows, the shape of the index, instead of the one that reaches the recall.
@@ -1672,18 +1667,18 @@ def open_database(
             first: "and 4, or 4, and 4, or 4" (see lshdb.Construction).
         sketch: `fast` (the default) or `minhash`.
         seed: of all hashes, 0 to 2^63 - 1; 1. `random` is one that nobody can predict, kept in
-            the file; for a file that exists, that it has such a one.
+            the file; an existing file must have such a seed.
         content: whether to keep the documents, so that similarities are exact; True.
-        purpose: `short-text`, `documents`, `code` or `baskets`: shingle and threshold that suit
-            it, where they are not given.
-        passages: make an index of copied passages (see Database.passages): the words of the
-            shortest run that is surely found, 3 to 1000; 0, no such index. With `char` shingles,
-            characters.
-        mode: `create` makes the file if need be, `write` and `read` need it to be there.
+        purpose: `short-text`, `documents`, `code` or `baskets`: its usual shingle and threshold,
+            where they are not given.
+        passages: the number of words of the shortest run that an index of copied passages (see
+            Database.passages) always finds, 3 to 1000; 0 for no such index. With `char`
+            shingles, characters.
+        mode: `create` makes the file if there is none; `write` and `read` need an existing one.
         timeout: seconds to wait while another process writes, up to 1,000,000.
 
     Raises:
-        UsageError: impossible arguments, or a file that was open when the process was forked.
+        UsageError: wrong arguments, or a file that was open when the process was forked.
         SettingsError: impossible settings.
         SettingsMismatch: the file exists, with other settings.
         StoreError: the file cannot be opened, or is not lshdb's.

@@ -9,11 +9,10 @@ LshdbError
 |-- KeyNotFound         no document has this key
 `-- StoreError          the database file cannot be used
 |-- NoDatabase      there is no file to read
-|-- NoDatabase      no file where one is to be read
-|-- NotADatabase    no lshdb file: another program's, or no SQLite file at all
+|-- NotADatabase    not an lshdb file: another program's, or not SQLite at all
 |-- NewerFormat     written by a newer lshdb
-|-- DamagedFile     SQLite or lshdb found it broken
-|-- UnsafeFile      it holds code of its own, such as triggers, that would be run
+|-- DamagedFile     SQLite or lshdb found damage in it
+|-- UnsafeFile      it holds code, such as triggers, that lshdb would run
 |-- Busy            another process kept it locked for longer than the timeout
 |-- ReadOnly        opened or mounted read-only
 `-- QueryError      SQL that is wrong, or that may not run here
@@ -75,11 +74,11 @@ class StoreError(LshdbError):
 
 
 class NoDatabase(StoreError):
-    """There is no file where a database is to be read."""
+    """The database file does not exist."""
 
 
 class NotADatabase(StoreError):
-    """No lshdb file: another program's database, or no SQLite file at all."""
+    """Not an lshdb file: another program's database, or not SQLite at all."""
 
 
 class NewerFormat(StoreError):
@@ -87,11 +86,11 @@ class NewerFormat(StoreError):
 
 
 class DamagedFile(StoreError):
-    """SQLite or lshdb found the file broken."""
+    """SQLite or lshdb found damage in the file."""
 
 
 class UnsafeFile(StoreError):
-    """The file holds code of its own, such as triggers, where lshdb would run it."""
+    """The file holds code, such as triggers, that lshdb would run."""
 
 
 class Busy(StoreError):
@@ -108,10 +107,10 @@ class QueryError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What a limit left out of a result; `str` of it is a sentence that says so.
+    """What a limit left out of a result; its `str` is a sentence that says so.
 
     Attributes:
-        what: whose limit it was, such as `query` or `clusters`.
+        what: the operation whose limit it was, such as `query` or `clusters`.
         count: how many buckets, documents or characters were left out or read in part.
         text: the sentence.
     """
@@ -138,7 +137,7 @@ _taking: ContextVar[Callable[[Cut], object] | None] = ContextVar("taking", defau
 
 
 def warn_of_limit(cut: Cut) -> None:
-    """Warn with a LimitWarning of the line that called lshdb, or hand it to `limits_to`."""
+    """Issue a LimitWarning for the line that called lshdb, or pass it to `limits_to`."""
     take = _taking.get()
     if take is not None:
         take(cut)
@@ -151,7 +150,7 @@ def warn_of_limit(cut: Cut) -> None:
 
 @contextmanager
 def limits_to(take: Callable[[Cut], object]) -> Iterator[None]:
-    """Hand what limits cut in this thread to a function, instead of warning.
+    """Pass what limits cut in this thread to a function, instead of warning.
 
     warnings.catch_warnings would take the warnings of all threads.
     """

@@ -1,4 +1,4 @@
-"""What crosses the library's boundaries: frozen dataclasses and the types of their fields."""
+"""The public data types: frozen dataclasses and the types of their fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST: Final = 1000
 
 
 class Level(NamedTuple):
-    """One level of a cascade: whether all (`and`) or any (`or`) of so many must be true."""
+    """One level of a cascade: whether all (`and`) or any (`or`) of `size` must be true."""
 
     kind: Literal["and", "or"]
     size: int
@@ -35,7 +35,7 @@ class Construction:
 
     `and r, or b` is the plain index: one band that collides is enough. A cascade has higher
     levels, innermost first: of `and 4, or 4, and 4, or 4` the 64 bands of 4 rows make 16 groups of
-    which one band must collide, and these 4 groups of which all must be true, one of them enough.
+    which one band must collide, and these make 4 groups of which all must be true; one is enough.
     Lanes go to levels in their order. Neighbours of one kind are one level, `and 2, and 2` is
     `and 4`, and levels of 1 are none.
 
@@ -84,7 +84,7 @@ class Construction:
                 levels.append(Level(kind, size))
         if lanes > MAX_LANES:
             raise SettingsError(
-                f"construction {text!r} takes {lanes} lanes, and {MAX_LANES} are the most"
+                f"construction {text!r} takes {lanes} lanes; the maximum is {MAX_LANES}"
             )
         rows = levels.pop(0).size if levels and levels[0].kind == "and" else 1
         higher = tuple(levels)
@@ -103,7 +103,7 @@ class Construction:
 
     @property
     def least_bands(self) -> int:
-        """How many bands collide at the least where two documents are candidates."""
+        """How many bands at least collide if two documents are candidates."""
         return math.prod(level.size for level in self.higher if level.kind == "and")
 
     def __str__(self) -> str:
@@ -121,7 +121,7 @@ class Construction:
 Element: TypeAlias = str | int
 """An element of a set document. 1 and "1" are two elements."""
 Content: TypeAlias = str | Collection[Element]
-"""What a document holds: a text, or a set of elements."""
+"""The content of a document: a text, or a set of elements."""
 ShinglingKind: TypeAlias = Literal["word", "char", "set", "foreign"]
 SketchName: TypeAlias = Literal["fast", "minhash"]
 Keep: TypeAlias = Literal["first", "longest", "last"]
@@ -140,8 +140,7 @@ LARGEST_SEED: Final = (1 << 63) - 1
 class Shingling:
     """How documents become sets of shingles: `word:w`, `char:k` or `set`.
 
-    Or `foreign:NAME`, where they do not: signatures come from another program, and the name is
-    the user's for what made them.
+    Or `foreign:NAME`: signatures come from another program, and the name is the user's for it.
 
     >>> Shingling.parse("char:5")
     Shingling(kind='char', size=5)
@@ -155,7 +154,7 @@ class Shingling:
 
     @classmethod
     def parse(cls, text: str) -> Shingling:
-        """Read `word:w`, `char:k`, `set` or `foreign:NAME`; SettingsError if it is none of them."""
+        """Read `word:w`, `char:k`, `set` or `foreign:NAME`; SettingsError for anything else."""
         if text == "set":
             return cls("set")
         if isinstance(text, str) and text.startswith("foreign:"):
@@ -180,7 +179,7 @@ class Shingling:
 
     @property
     def foreign(self) -> bool:
-        """Whether another program makes the signatures: there is nothing that shingles."""
+        """Whether another program makes the signatures, so that nothing is shingled here."""
         return self.kind == "foreign"
 
     def __str__(self) -> str:
@@ -192,7 +191,7 @@ class Settings:
     """What a database is made with; threshold, recall and construction change by reindexing only.
 
     Attributes:
-        threshold: the Jaccard similarity from which on documents count as similar, in (0, 1].
+        threshold: the minimum Jaccard similarity of similar documents, in (0, 1].
         recall: the share of pairs at the threshold that become candidates, in (0, 1].
         shingling: how documents become sets.
         permutations: lanes of a signature, 16 to 4096.
@@ -201,7 +200,7 @@ class Settings:
         seed: of all hashes, 0 to 2^63 - 1.
         content: whether documents are kept, so that similarities are exact.
         passages: words (for `char` shingles characters) of the shortest run that the index of
-            passages surely finds, 3 to 1000; 0 where there is no such index.
+            passages always finds, 3 to 1000; 0 without such an index.
     """
 
     threshold: float
@@ -246,12 +245,12 @@ class Settings:
         if self.passages and self.shingling.of_sets:
             raise SettingsError("sets have no order, and so no passages: leave out passages")
         if self.passages and not self.content:
-            raise SettingsError("passages are found in contents: leave out passages or no-content")
+            raise SettingsError("passages need contents: leave out passages or no-content")
 
 
 @dataclass(frozen=True, slots=True)
 class Shingles:
-    """The shingle hashes of n documents, one after the other.
+    """The shingle hashes of n documents, one document after another.
 
     Attributes:
         hashes: uint64[T]; a document's shingles, repeated as often as they occur.
@@ -272,8 +271,8 @@ class Document:
     Attributes:
         key: the user's name for it.
         content: what it holds.
-        metadata: what else is known of it, kept as JSON; fields by their names (see
-            lshdb.sources.metadata.to_json for the values).
+        metadata: its other fields by name, kept as JSON (see lshdb.sources.metadata.to_json for
+            the values).
     """
 
     key: str
@@ -291,8 +290,8 @@ class StoredDocument:
         content: its text or the elements of its set; None where content is not kept.
         shingles: how many shingles it has, repetitions counted.
         signature: uint32[permutations]; None for a document without shingles.
-        bucket_keys: int64[bands], the bucket of each band; None likewise.
-        metadata: the other fields that were kept with it, by their names; None if none were.
+        bucket_keys: int64[bands], the bucket of each band; None for the same documents.
+        metadata: its other fields by name; None if there are none.
     """
 
     doc_id: int
@@ -315,11 +314,11 @@ class Match:
         estimate: the share of the signatures' lanes that agree.
         bands: in how many bands the two share a bucket.
         containment: the share of the query's distinct shingles that the document holds, exact
-            where `similarity` is; None unless the query asked for it.
-        identical: whether it has the same content, byte by byte (a set, the same elements), which
-            the digests of both say. Two that differ in case or punctuation have similarity 1 and
-            are not identical. Where only signatures are known, False.
-        metadata: the fields that the query asked for, by name, null where it has none.
+            if `similarity` is; None unless the query asked for it.
+        identical: whether it has the same content, byte by byte (a set, the same elements), by the
+            digests of both. Documents that differ in case or punctuation have similarity 1 and
+            are not identical. False where only signatures are known.
+        metadata: the fields that the query asked for, by name, None where it has none.
     """
 
     key: str
@@ -362,17 +361,17 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class CopiedPassage:
-    """A run of words that a text and a stored document share, or some with small gaps between.
+    """A run of words that a text and a stored document share, or several with small gaps.
 
-    Offsets are in code points, lines count from 1; an end is the first character behind.
+    Offsets are in code points, lines count from 1; an end is the first character after it.
 
     Attributes:
         start, end: where it is in the text.
         line, end_line: its first and last line there.
         stored_start, stored_end: where it is in the stored document.
         stored_line, stored_end_line: its lines there.
-        words: how many words both share (for `char` shingles characters, white space once).
-        similarity: their share of the words of the longer side; 1 unless gaps are bridged.
+        words: how many words both share (for `char` shingles characters, runs of blanks as one).
+        similarity: their share of the words of the longer side; 1 if there are no gaps.
         text: the passage as it is in the text.
     """
 
@@ -395,9 +394,9 @@ class Source:
 
     Attributes:
         key: its key.
-        coverage: the share of the text's words that stand in its passages.
-        stored_coverage: the share of its own words that do.
-        words: how many words of the text stand in its passages.
+        coverage: the share of the text's words that are in its passages.
+        stored_coverage: the share of its own words that are.
+        words: how many words of the text are in its passages.
         passages: in the order of the text.
     """
 
@@ -410,7 +409,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class CommonPassage:
-    """A run of words of a text that stands in too many documents to show anything.
+    """A run of words of a text that is in too many documents to show anything.
 
     Attributes:
         start, end: where it is, in code points.
@@ -435,8 +434,8 @@ class Passages:
         words: how many words the text has; 0 if it is shorter than the shortest run.
         shortest: words of the shortest run that is found.
         unit: `word`, or `character` where the shingles are of characters.
-        sources: the documents, the one with most of the text first.
-        common: the runs that stand in too many documents, and do not count.
+        sources: the documents, the one that holds most of the text first.
+        common: the runs that are in too many documents, and do not count.
     """
 
     words: int
@@ -461,9 +460,9 @@ class PassagePair:
 
     Attributes:
         a, b: their keys, in the order of first addition.
-        words: how many words of A stand in shared passages.
-        a_coverage, b_coverage: the share of the words of each that do.
-        passages: A's are those of the text, B's those of the stored document.
+        words: how many words of A are in shared passages.
+        a_coverage, b_coverage: the share of the words of each that are.
+        passages: as `CopiedPassage`, with A as the text and B as the stored document.
     """
 
     a: str
@@ -478,7 +477,7 @@ class PassagePair:
 class Comparison:
     """What two documents A and B have in common; see Database.compare.
 
-    What needs the content of both is None where the database does not keep it.
+    Fields that need the contents are None where the database does not keep them.
 
     Attributes:
         a, b: their keys.
@@ -490,15 +489,15 @@ class Comparison:
         a_in_b: shared / a_shingles, the share of A that B holds; 0 for an empty document.
         b_in_a: shared / b_shingles, likewise.
         estimate: the share of the signatures' lanes that agree, 0 with an empty document.
-        standard_error: of the estimate, sqrt(J (1 - J) / lanes), J exact where it is known.
+        standard_error: of the estimate, sqrt(J (1 - J) / lanes), with the exact J if it is known.
         agreeing_lanes: how many lanes agree.
-        lanes: of how many.
+        lanes: how many lanes a signature has.
         shared_buckets: the buckets that both are in.
         bands: how many bands the index has.
         candidates: whether a query for one of them would find the other: they share a bucket, or
-            where the construction is a cascade, those that make it true.
-        candidate_probability: how probable it is that two documents of this similarity are
-            candidates, the similarity exact where it is known, else the estimate.
+            for a cascade, enough buckets.
+        candidate_probability: the probability that two documents of this similarity (exact if it
+            is known, else the estimate) are candidates.
         passages: what two texts share, in the order of A; None for sets.
         shared_elements: what two sets share, integers first; None for texts.
         a_content, b_content: the documents.
@@ -528,7 +527,7 @@ class Comparison:
     b_content: str | tuple[Element, ...] | None = field(repr=False)
 
     def _repr_html_(self) -> str:
-        """For a notebook: the numbers, and of texts both with their shared passages marked."""
+        """For a notebook: the numbers, and for texts both with their shared passages marked."""
         rows = [
             ("identical", self.identical),
             ("similarity", self.similarity),
@@ -566,7 +565,7 @@ class Pair:
         exact: whether `similarity` is exact.
         estimate: the share of the signatures' lanes that agree.
         identical: whether both have the same content, as for Match.
-        a_metadata, b_metadata: the fields of each that were asked for, as for Match.
+        a_metadata, b_metadata: the requested fields of each, as for Match.
     """
 
     a: str
@@ -581,22 +580,22 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Documents that belong together, and the one of them to keep.
+    """Similar documents, and the one of them to keep.
 
     Attributes:
         cluster: its number, counted from 1.
         keep: the key of the document to keep.
         members: the keys of all documents, in the order of addition.
         similarities: the Jaccard similarity of each member to the kept one (its own is 1).
-        lowest: the least similarity of another member to the kept one.
+        lowest: the lowest similarity of another member to the kept one.
         mean: the mean similarity of the other members to the kept one.
-        below: how many members are less similar to the kept one than the threshold: similar
-            documents are chained, and the ends of a chain need not be.
+        below: how many members are less similar to the kept one than the threshold: a cluster is a
+            chain of similar documents, whose ends need not be similar.
         exact: whether similarities are exact.
-        identical: of each member, whether it has the same content as the kept one, as for Match.
-        decided: of each member what was decided: `keep`, `drop`, `different` if it is no duplicate
-            of the kept one, or None.
-        metadata: of each member the fields that were asked for, as for Match.
+        identical: whether each member has the same content as the kept one, as for Match.
+        decided: the decision about each member: `keep`, `drop`, `different` if it is not a
+            duplicate of the kept one, or None.
+        metadata: the requested fields of each member, as for Match.
     """
 
     cluster: int
@@ -613,27 +612,26 @@ class Cluster:
 
 
 Verdict: TypeAlias = Literal["keep", "drop", "different"]
-"""What is decided: a document is to be kept or dropped, or documents are no duplicates."""
+"""A verdict: keep a document, drop it, or documents are not duplicates of each other."""
 DecisionState: TypeAlias = Literal["holds", "overruled", "changed", "missing"]
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What somebody decided of a document, or of documents that are alike.
+    """What somebody decided about a document, or about similar documents.
 
     Attributes:
         decision: its number, from 1, in the order in which they were made.
         verdict: `keep` or `drop` of one document; `different` of two or more, none of which is a
             duplicate of another.
         keys: of the documents, in the order of their bytes.
-        digests: of their contents when it was decided, in hexadecimal.
-        note: why, if somebody said so.
+        digests: of their contents at that time, in hexadecimal.
+        note: the reason, if one was given.
         who: who decided.
         decided: when, in UTC, such as 2026-01-31T23:59:59.123456Z.
-        state: whether it holds for the documents as they are now. `overruled`: a later decision
-            says otherwise; `changed`: a document has other content than then, so that it is
-            undecided again; `missing`: there is no such document now. (Of more than two that are
-            different, it holds for those that are as they were.)
+        state: whether it holds now. `overruled`: a later decision differs; `changed`: a document
+            has other content than then, so that it is undecided again; `missing`: a document no
+            longer exists. (Of more than two different documents, it holds for unchanged ones.)
     """
 
     decision: int
@@ -648,13 +646,13 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What became of documents given to `add_many` or `add_files`.
+    """The results of `add_many` or `add_files`.
 
     Attributes:
         added, updated, unchanged: one count for each document.
         failed: lines and files that could not be read.
-        empty: of the documents written, those without a shingle: similar to nothing.
-        replaced: of the documents read from files, those with bytes that are not Unicode.
+        empty: written documents without a shingle, which are similar to nothing.
+        replaced: documents read from files with bytes that are not Unicode.
         skipped: those left out because they are similar to a document that is kept.
     """
 
@@ -686,12 +684,12 @@ class AddReport:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What says whether a file has changed since it was read.
+    """Size and time of a file, which show whether it has changed since it was read.
 
     Attributes:
         size: in bytes.
-        mtime_ns: when it was changed last, in nanoseconds since 1970; None if that was so shortly
-            before that it may have changed again at the same time.
+        mtime_ns: the last change, in nanoseconds since 1970; None if that is so recent that the
+            file may change again at the same time.
     """
 
     size: int
@@ -704,8 +702,8 @@ class SyncChange:
 
     Attributes:
         action: what happens.
-        key: the document's, after it.
-        moved_from: the key before, where the file was moved.
+        key: the document's new key.
+        moved_from: the old key, if the file was moved.
     """
 
     action: Literal["add", "update", "move", "remove"]
@@ -715,16 +713,16 @@ class SyncChange:
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What became of the files in directories and the documents of them.
+    """The results of `sync`.
 
     Attributes:
         added, updated, moved, removed, unchanged: one count for each document; one whose key was
-            written in another way before is counted as moved besides.
+            written in another way before also counts as moved.
         failed: files and directories that could not be read; their documents stay as they are.
-        empty: of the documents written, those without a shingle: similar to nothing.
-        replaced: of the files read, those with bytes that are not Unicode.
-        left: documents with keys below the directories that came from no file, as far as the
-            database knows: they stay.
+        empty: written documents without a shingle, which are similar to nothing.
+        replaced: files with bytes that are not Unicode.
+        left: documents with keys below the directories that did not come from files, as far as
+            the database knows: they stay.
         changes: in a dry run, each change, in the order of the keys.
     """
 
@@ -742,7 +740,7 @@ class SyncReport:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One bucket of one band, with how many documents are in it."""
+    """One bucket of one band, and the number of its documents."""
 
     band_no: int
     bucket_key: int
@@ -767,12 +765,12 @@ class Info:
 
 
 OnSimilar: TypeAlias = Literal["keep", "skip"]
-"""What is done with a document that is similar to one kept before it."""
+"""What to do with a document that is similar to an earlier, kept one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A document that was left out, and the kept one that it resembles most.
+    """A document that was left out, and the kept one that is most similar to it.
 
     Attributes:
         key: its key.
@@ -796,9 +794,9 @@ class Line:
     Attributes:
         key: the key of its document.
         file: the file that it is from.
-        number: its number there, from 1; of CSV that of its first line.
-        data: a line of JSON, byte by byte as it was, with its newline if it has one; a row of
-            another format as such a line.
+        number: its number there, from 1; for CSV the number of its first line.
+        data: a line of JSON, unchanged, with its newline if it has one; a row of another format
+            as such a line.
         skipped: why it is not kept; None if it is.
     """
 
@@ -815,10 +813,10 @@ class Reindexed:
 
     Attributes:
         before: the settings that the index had.
-        after: those that it has; the same if there was nothing to do.
+        after: its settings now; the same if there was nothing to do.
         documents: how many have band rows.
-        rows: how many band rows were written; 0 where those of before serve as well.
-        free: bytes of the file that are free for what is added next.
+        rows: how many band rows were written; 0 if the old ones can stay.
+        free: bytes of the file that are free for later documents.
     """
 
     before: Settings
@@ -832,7 +830,7 @@ class Reindexed:
 
 _ELEMENTS_SHOWN: Final = 50
 _WHOLE_TEXT: Final = 2_000
-"""Characters of a text that is shown whole; of a longer one, passages and what is around them."""
+"""Longest text that is shown whole; of a longer one, passages and the text around them."""
 _AROUND: Final = 80
 _TEXT_SHOWN: Final = 5_000
 
@@ -842,8 +840,8 @@ def html_table(names: Sequence[str], rows: Iterable[Sequence[object]], count: in
 
     Args:
         names: of the columns.
-        rows: those to be shown.
-        count: how many there are in all; None where that is not known, but more than these.
+        rows: those to show.
+        count: the number of all rows; None if unknown, but more than these.
     """
     body = [
         f"<tr>{''.join(f'<td>{_html(_plain(cell))}</td>' for cell in row)}</tr>" for row in rows
@@ -864,7 +862,7 @@ def _plain(cell: object) -> str:
 
 
 def _html(text: str) -> str:
-    """Text in HTML; what is not printable is a backslash escape, so that it changes no order."""
+    """Text in HTML; unprintable characters as backslash escapes, so that none changes the order."""
     if not text.isprintable():
         text = "".join(
             one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode()
@@ -874,7 +872,7 @@ def _html(text: str) -> str:
 
 
 def _marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """A text in HTML with some spans of it marked; a long one is cut to what is around these."""
+    """A text in HTML with some spans marked; a long one is cut to the text around these."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:

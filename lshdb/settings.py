@@ -1,7 +1,7 @@
 """What a user asks of a database: kinds of arguments, defaults of a new file, a check against one.
 
-A wrong argument is refused where it is given, in a sentence that names it: what Python says of it
-somewhere inside names neither.
+A wrong argument is refused where it is given, by name: an error of Python from deep inside would
+name neither.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHINGLE: Final = "word:3"
 PERMUTATIONS: Final = 128
 SKETCH: Final = "fast"
 FOREIGN: Final = "minhash"
-"""What another program's lanes are taken for: equal in a share of about the similarity."""
+"""Sketch of another program's lanes: the share of equal lanes is about the similarity."""
 SEED: Final = 1
 MIN_RANDOM_SEED: Final = 1 << 32
 """Seeds below this are chosen by people; random ones are not among them."""
@@ -88,7 +88,7 @@ _ARGUMENTS: Final = {name: kind for names, kind in _KINDS.items() for name in na
 
 
 def check_needed(**arguments: object) -> None:
-    """UsageError if an argument is not of the kind that its name stands for."""
+    """UsageError if an argument has another type than its name requires."""
     for name, value in arguments.items():
         what, fits = _ARGUMENTS[name]
         if not fits(value):
@@ -96,13 +96,13 @@ def check_needed(**arguments: object) -> None:
 
 
 def check_given(**arguments: object) -> None:
-    """The same for arguments that may be left out, which None stands for."""
+    """The same for optional arguments, where None means not given."""
     check_needed(**{name: value for name, value in arguments.items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsRequest:
-    """Settings as given; None stands for not given. For their meaning see `lshdb.open`."""
+    """Settings as given; None means not given. For their meaning see `lshdb.open`."""
 
     threshold: float | None = None
     recall: float | None = None
@@ -123,7 +123,7 @@ class SettingsRequest:
         check_given(content=self.content)
 
     def given_construction(self) -> Construction | None:
-        """The shape asked for, None where it is to be chosen; SettingsError if impossible."""
+        """The shape asked for, None if lshdb chooses it; SettingsError if impossible."""
         if self.construction is not None:
             given = Construction.parse(self.construction)
             if self.bands not in (None, given.bands) or self.rows not in (None, given.rows):
@@ -138,14 +138,14 @@ class SettingsRequest:
         if self.bands * self.rows > MAX_LANES:
             raise SettingsError(
                 f"{self.bands} bands of {self.rows} rows take {self.bands * self.rows} lanes, and "
-                f"{MAX_LANES} are the most"
+                f"the maximum is {MAX_LANES}"
             )
         return Construction(self.rows, self.bands)
 
     def check_against(self, actual: Settings, path: Path) -> None:
         """Raise SettingsMismatch where a file has other settings than those given."""
         construction = self.given_construction()
-        # Of a purpose, what is not given otherwise.
+        # From a purpose, only what is not given explicitly.
         shingle, threshold = PURPOSES.get(self.purpose or "", (None, None))
         comparisons = [
             ("threshold", or_default(self.threshold, threshold), actual.threshold),
@@ -173,5 +173,5 @@ class SettingsRequest:
 
 
 def or_default(given: _T | None, default: _T) -> _T:
-    """What is given, or the default in place of None."""
+    """The given value, or the default in place of None."""
     return default if given is None else given

@@ -1,4 +1,4 @@
-"""One collection in several files: each is asked in turn, and the answers are merged."""
+"""One collection in several files: each is queried in turn, and the matches are merged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WILD = frozenset("*?[")
 
 
 def matching(path: Path) -> list[Path]:
-    """The files that a name stands for: a pattern like `dir/*.db` that is no file's own name.
+    """The files that a name stands for: a file, or a pattern like `dir/*.db`.
 
     Raises:
         InputError: nothing matches the pattern.
@@ -53,21 +53,21 @@ def query_files(
     fields: Sequence[str] = (),
     timeout: float = TIMEOUT,
 ) -> Matches:
-    """The matches of `Database.query` in all of some files, best first.
+    """The matches of `Database.query` in several files together, best first.
 
-    Equal ones come in the order of the files. A key is looked for in all files; other documents
-    that happen to have it in other files may be matches.
+    Equal matches come in the order of the files. A key is looked up in all files; other documents
+    with the same key in other files may be matches.
 
     Args:
         paths: files of the same settings.
-        content: as for `Database.query`, as all that follow.
-        key: a stored document instead.
+        content: as for `Database.query`, like all arguments that follow.
+        key: of a stored document instead.
         top: maximum number of matches, of all files.
-        threshold: the least similarity.
+        threshold: the minimum similarity.
         estimate: rank by estimates.
         exhaustive: compare with all documents.
         containment: rank by containment.
-        where: only documents of which this SQL expression is true.
+        where: only documents that match this SQL expression.
         parameters: the values of its parameters.
         fields: of the metadata, for `Match.metadata`.
         timeout: seconds to wait while another process writes to a file.
@@ -111,12 +111,12 @@ def query_many(
     on_failure: Callable[[Failure], None] | None = None,
     timeout: float = TIMEOUT,
 ) -> Iterator[tuple[str, list[Match]]]:
-    """The keys of documents and their matches in all of some files, as `Database.query_many`.
+    """The keys of documents and their matches in several files, as `Database.query_many`.
 
     Args:
         paths: files of the same settings, open until the last answer is taken.
         items: documents, or what lshdb.sources.readers.Reader.items gives.
-        query: what is asked about each; its own document does not matter.
+        query: the options for each document; its own document does not matter.
         parser: the reader's.
         on_failure: called with each file, line and row that gives no document.
         timeout: seconds to wait while another process writes to a file.

@@ -115,7 +115,7 @@ def add(
         str,
         typer.Option(
             metavar="keep|skip",
-            help="skip leaves out what is similar. [default: keep]",
+            help="skip leaves out similar documents. [default: keep]",
             show_default=False,
         ),
     ] = "keep",

@@ -39,14 +39,14 @@ def check(
     ] = False,
     form: Form = TEXT,
 ) -> None:
-    """See whether the file is whole: for SQLite, and for lshdb.
+    """Check whether the file is whole: for SQLite, and for lshdb.
 
-    Each kind of problem is a line: its name, how many there are, what it is, some examples (keys,
-    where it is about documents). Each kind of repair follows likewise. The exit status is 1 if
-    there are problems, unless --repair removed all of them.
+    Prints a line per kind of problem: its name, how many there are, what it is, some examples
+    (keys, for documents); then a line per kind of repair. The exit status is 1 if there are
+    problems, unless --repair removed all of them.
 
-    --repair rebuilds bands from signatures, and signatures, digests and numbers of shingles from
-    contents; what belongs to no document is removed. Documents never are.
+    --repair rebuilds bands from signatures, and signatures, digests and counts of shingles from
+    contents; it removes what belongs to no document. It never removes a document.
 
     Example: lshdb check -d code.db --deep
     """
@@ -99,7 +99,7 @@ def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
         )
     if kinds & {"schema", "settings"} and repair:
         return (
-            f"lshdb: {db} was not repaired, for its tables or settings are not lshdb's: restore "
+            f"lshdb: {db} was not repaired: its tables or settings are not lshdb's; restore "
             "it from a backup, or drop what others have added"
         )
     if repair:
@@ -109,24 +109,22 @@ def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
 
 def backup(
     target: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to be made.", readable=False)
+        Path, typer.Argument(metavar="FILE", help="The file to create.", readable=False)
     ],
     at: DatabaseFile = DATABASE,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the file if it is there.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
-    """Copy the database, also while others write to it.
+    """Copy the database, even while others write to it.
 
     The copy is the database as it was when the command began. It gets its name when it is
-    complete and on the disk. A note names what a killed run left beside it.
+    complete and on the disk. A note names files that a killed run left beside it.
 
     Example: lshdb backup -d code.db monday.db
     """
     from lshdb.store.partial_files import left_over
 
     for left in left_over(os.path.realpath(target)):
-        message(f"lshdb: {left} is of a run that was killed; delete it")
+        message(f"lshdb: {left} was left by a killed run; delete it")
     with at.reading() as database, progress_bar("copying") as progress:
         database.backup(target, replace=force, on_progress=progress)
     message(f"{target} made: {target.stat().st_size:,} bytes")

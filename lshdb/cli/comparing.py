@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 _PASSAGES_SHOWN: Final = 20
 _ELEMENTS_SHOWN: Final = 100
 _CONTEXT: Final = 30
-"""Characters shown before and behind a passage."""
+"""Characters shown before and after a passage."""
 _LONGEST: Final = 160
-"""Characters shown of a passage, half of them of its end."""
+"""Characters shown of a passage, half of them from its end."""
 
 
 def compare(
@@ -54,15 +54,15 @@ def compare(
     """Show why two documents are similar, or why not.
 
     First the Jaccard similarity and containment (the share of one's shingles that the other
-    holds), the sizes of both sets, the estimate with its standard error, and whether the index
-    brings the two together. Then the passages (of sets: the elements) that both share, and the
+    holds), the sizes of both sets, the estimate with its standard error, and whether a query for
+    one finds the other. Then the passages (for sets: the elements) that both share, and the
     buckets. A name that is both a key and a file is the key; write ./NAME for the file.
 
-    Two files need no database: without one, and without -d, they are compared as in a new one.
+    Two files need no database: without one, the default settings are used.
 
-    In a pipe, a line "passage" has the start and end in A and in B, counted in characters from 0,
-    the text, and the lines in which it begins in A and in B; a line "element" has an element of a
-    set; a line "bucket" has the number of a band and the key of the bucket that both are in.
+    In a pipe, a "passage" line has the start and end in A and in B, in characters from 0, the
+    text, and its first line in A and in B; an "element" line has an element of a set; a "bucket"
+    line has the number of a band and the key of the bucket that both are in.
 
     Example: lshdb compare -d code.db src/main.py src/old.py
     """
@@ -132,7 +132,7 @@ def _document(database: Database, name: str, encoding: str | None) -> str | Docu
 
 
 def _record(compared: Comparison) -> dict[str, Any]:
-    """All but the contents; of passages also the text."""
+    """All but the contents, with the texts of passages."""
     text = _text(compared.a_content)
     record = {field.name: getattr(compared, field.name) for field in fields(compared)}
     del record["a_content"], record["b_content"]
@@ -152,7 +152,7 @@ def _record(compared: Comparison) -> dict[str, Any]:
 
 
 def _facts(compared: Comparison) -> dict[str, object]:
-    """What is printed of any two documents, the most important first."""
+    """The values printed for any two documents, the most important first."""
     unknown = "not known: contents are not kept"
     lost = "no: a query for one does not find the other"
     return {
@@ -187,7 +187,7 @@ def _print(what: str, names: Sequence[str], rows: Sequence[Sequence[Any]], form:
 
 
 def _show_passages(compared: Comparison, passages: Sequence[Passage]) -> None:
-    """Print the longest passages with what stands around them in A and in B."""
+    """Print the longest passages with the text around them in A and in B."""
     from rich.console import Console
     from rich.text import Text
 

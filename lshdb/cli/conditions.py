@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 _NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _CONSTANTS: Final[dict[str, SqlValue]] = {"true": 1, "false": 0, "null": None}
-"""As JSON has them, and as SQLite reads them from JSON."""
+"""Numbers of JSON, as SQLite reads them."""
 _TEXT: Final = ":text"
 _PARAMETER: Final = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\] | --[^\n]* | /\*.*?(?:\*/|$)
     | (?<![\w$]) (?:\?(?P<number>[0-9]*) | (?P<name>[:@$]\w+))""",
     re.VERBOSE | re.DOTALL,
 )
-"""A parameter, or what may have the characters of one and is none."""
+"""A parameter, or text in SQL that only looks like one."""
 
 # typer's own copy of click, or click itself for an older typer.
 _CLICK_TYPES: Final = import_module(typer.BadParameter.__module__.replace("exceptions", "types"))
@@ -65,7 +65,7 @@ class Condition:
             raise UsageError("-p is for the parameters of --where, which is not given")
 
     def given(self) -> dict[str, Any]:
-        """What the library is given: `where` and `parameters`, or nothing."""
+        """Arguments for the library: `where` and `parameters`, or nothing."""
         if self.where is None:
             return {}
         where, parameters = with_values(self.where, self.parameter or [])
@@ -78,10 +78,10 @@ ANY: Final = Condition()
 def with_values(sql: str, values: list[str]) -> tuple[str, Parameters]:
     """An expression and the values of its ?, in order, as they are given on the command line.
 
-    A value that is a number is compared as one: metadata ->> '$.year' is a number where the
-    documents come from JSON, a text from CSV. What is compared with a value of numeric affinity is
-    converted to a number, where it looks like one (but not by IN, which has the affinity of its
-    left side).
+    A numeric value is compared as a number: metadata ->> '$.year' is a number if the documents
+    come from JSON, a text from CSV. SQLite converts what is compared with a value of numeric
+    affinity to a number, if it looks like one (but not for IN, which has the affinity of its left
+    side).
 
     Raises:
         UsageError: the SQL has names for parameters.

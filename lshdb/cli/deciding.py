@@ -38,7 +38,7 @@ def decide(
             metavar="keep|drop|different KEY...",
             parser=key_given,
             autocompletion=completed_keys,
-            help="What is decided, and the keys of the documents.",
+            help="The verdict, and the keys of the documents.",
             show_default=False,
         ),
     ] = None,
@@ -49,25 +49,25 @@ def decide(
     ] = None,
     undo: Annotated[
         bool,
-        typer.Option("--undo", help="Take back the last decision, or those with these numbers."),
+        typer.Option("--undo", help="Undo the last decision, or those with these numbers."),
     ] = False,
     from_: Annotated[
         str | None,
         typer.Option(
             "--from",
             metavar="FILE",
-            help="Take the decisions of a file (or -) that `lshdb decisions` wrote, or you.",
+            help="Store the decisions of a file (or -), as written by `lshdb decisions`.",
         ),
     ] = None,
 ) -> None:
-    """Write down what you decided of documents: keep, drop, or different.
+    """Store what you decided about documents: keep, drop, or different.
 
-    keep: this document stays; of its cluster it is the one that is kept. drop: it goes with the
-    next `lshdb remove --decided`. different: these documents are not duplicates of each other, so
-    pairs and clusters offer none of them in place of another.
+    keep: this document stays, as the kept one of its cluster. drop: the next `lshdb remove
+    --decided` removes it. different: these documents are not duplicates of each other, so pairs
+    and clusters offer none of them in place of another.
 
-    Decisions are kept in the file, with the note, who decided and when. They are of documents as
-    they are: when one changes, it is undecided again. A later decision overrules an earlier one.
+    The file keeps decisions, with the note, who decided and when. A decision is about the present
+    content: a document that changes is undecided again. A later decision overrules an earlier one.
 
     A file for --from has the columns verdict and key (or keys, a JSON array), as JSON lines, CSV or
     Parquet; digests, note, who and decided may be missing.
@@ -104,10 +104,10 @@ def _undo(at: DatabaseFile, numbers: list[str]) -> None:
     with at.open("write") as database:
         known = {one.decision for one in database.decisions()}
         if missing := [str(number) for number in wanted if number not in known]:
-            raise KeyNotFound(f"there is no decision {', '.join(missing)}; nothing is taken back")
+            raise KeyNotFound(f"there is no decision {', '.join(missing)}; nothing is undone")
         for number in wanted or [None]:
             one = database.undo_decision(number)
-            message(f"taken back: {one.decision}, {one.verdict} {', '.join(one.keys)}")
+            message(f"undone: {one.decision}, {one.verdict} {', '.join(one.keys)}")
 
 
 def _take(at: DatabaseFile, path: str, who: str | None) -> None:
@@ -119,7 +119,7 @@ def _take(at: DatabaseFile, path: str, who: str | None) -> None:
 
 
 def _decisions_of(path: str, who: str | None) -> Iterator[Decision]:
-    """The decisions that a file has; InputError where one cannot be."""
+    """The decisions in a file; InputError if one is wrong."""
     from lshdb.ingest.deciding import now, user
     from lshdb.sources.paths import printable_path
 
@@ -208,13 +208,13 @@ def _rows_of_parquet(file: BinaryIO) -> list[dict[str, object]]:
 
 
 def decisions(at: DatabaseFile = DATABASE, form: Form = TEXT) -> None:
-    """List what was decided of documents, and whether it still holds.
+    """List the decisions about documents, and whether they still hold.
 
-    A decision is a line: its number, what was decided, the keys, whether it holds, who decided,
-    when, and the note. It holds no more if a document has changed since, is missing, or a later
+    A line has the number of a decision, the verdict, the keys, whether it holds, who decided,
+    when, and the note. It no longer holds if a document has changed since, is missing, or a later
     decision overruled it.
 
-    `lshdb decide --from` takes what this writes with --json, --csv or -o, also into a copy of the
+    `lshdb decide --from` reads what this writes with --json, --csv or -o, also for a copy of the
     database.
 
     Example: lshdb decisions -d code.db -o decisions.csv

@@ -63,14 +63,14 @@ def dedup(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="List dropped rows, and what each resembles.",
+            help="List dropped rows, with the row that each resembles.",
         ),
     ] = None,
     keep: Annotated[
         str,
         typer.Option(
             metavar="first|longest|last",
-            help="Of similar rows, which to keep.",
+            help="Which of similar rows to keep.",
         ),
     ] = "first",
     null: Annotated[
@@ -87,7 +87,7 @@ def dedup(
             "--db",
             "-d",
             metavar="FILE",
-            help="Compare with it and add the kept (never $LSHDB_PATH).",
+            help="Compare with it and add kept rows (never $LSHDB_PATH).",
             readable=False,
         ),
     ] = None,
@@ -95,7 +95,7 @@ def dedup(
         str | None,
         typer.Option(
             metavar="DB|FILE",
-            help="Drop what is similar to a document of it.",
+            help="Also drop rows similar to a document of this.",
         ),
     ] = None,
     timeout: Timeout = DEFAULT_TIMEOUT,
@@ -124,9 +124,9 @@ def dedup(
 ) -> None:
     """Drop rows that are similar to an earlier row.
 
-    Rows keep their order, columns and types. The format of the output is that of its suffix, else
-    that of the input. Without -o, a directory is a collection of text files: duplicates are
-    printed, with the kept file. Nothing is deleted.
+    Rows keep their order, columns and types. The suffix of the output says its format, else it is
+    that of the input. Without -o, a directory is a collection of text files: dedup prints the
+    duplicates, with the kept file. It deletes nothing.
 
     Example: lshdb dedup crawl.parquet -o unique.parquet --dropped dropped.csv
 
@@ -220,7 +220,7 @@ def dedup(
         known = None
         if against is not None:
             if not is_database(against):
-                message(f"{against} is no database: it is indexed in a temporary one")
+                message(f"{against} is not a database: lshdb indexes it in a temporary one")
             with progress_bar("indexing", input_bytes([against]), of_bytes=True) as indexing:
                 known = stack.enter_context(
                     reference(
@@ -310,7 +310,7 @@ def dedup(
 
 @dataclass(slots=True)
 class _Counts:
-    """What became of the rows."""
+    """The counts of a run."""
 
     kept: int = 0
     dropped: int = 0
@@ -321,7 +321,7 @@ class _Counts:
 
 
 def _dropped(outcome: Outcome) -> list[tuple[object, ...]]:
-    """What is dropped, as rows of `DROPPED`."""
+    """The dropped documents, as rows of `DROPPED`."""
     block = outcome.block
     rows: list[tuple[object, ...]] = []
     for number, skipped in enumerate(outcome.skipped):
@@ -335,7 +335,7 @@ def _dropped(outcome: Outcome) -> list[tuple[object, ...]]:
 
 
 def _print_files(rows: Iterator[Sequence[object]], form: Form) -> None:
-    """Print the files that are similar to one before them."""
+    """Print the files that are similar to an earlier one."""
     from lshdb.cli.tables import DROPPED
 
     columns = {name: kind for name, kind in DROPPED.items() if name not in ("line", "file")}
@@ -346,12 +346,12 @@ def _print_files(rows: Iterator[Sequence[object]], form: Form) -> None:
 
 
 def _print_paths(rows: Iterator[Sequence[object]]) -> None:
-    """Print the keys of files as paths, each with a NUL byte behind it."""
+    """Print the keys of files as paths, each followed by a NUL byte."""
     for key, *_ in rows:
         path = str(key)
-        # What is no UTF-8 is escaped in keys: another file may have that name.
+        # Keys escape bytes that are not UTF-8: another file may have that name.
         if "\\x" in path:
-            warn(f"lshdb: {path}: left out, for its name is not UTF-8 or has a backslash")
+            warn(f"lshdb: {path}: left out: its name is not UTF-8 or has a backslash")
         else:
             sys.stdout.buffer.write(path.encode() + b"\0")
     sys.stdout.buffer.flush()
@@ -367,7 +367,7 @@ def _is_read_once(path: str) -> bool:
 
 
 def _is_directory(output: str, inputs: Sequence[str]) -> bool:
-    """Whether the output is a directory, or is to be one."""
+    """Whether the output is a directory, or will be one."""
     if output == STDOUT or os.path.isfile(output):
         return False
     if os.path.isdir(output) or output.endswith(os.sep):
@@ -385,7 +385,7 @@ def _check_distinct(
 
 
 def _like(own: Settings, given: dict[str, Any]) -> dict[str, Any]:
-    """The settings that are given, and for what is not those of a reference."""
+    """The given settings, completed by those of a reference."""
     wanted: dict[str, Any] = {
         "shingle": str(own.shingling),
         "permutations": own.permutations,
@@ -398,7 +398,7 @@ def _like(own: Settings, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _settings(given: dict[str, Any]) -> Settings:
-    """What a new database is made with; SettingsError for settings that cannot be."""
+    """The settings of a new database; SettingsError for impossible ones."""
     from lshdb.settings import SettingsRequest
     from lshdb.tuning.resolve import resolve
 
@@ -408,7 +408,7 @@ def _settings(given: dict[str, Any]) -> Settings:
 class _Place:
     """A directory for temporary files, made when there is one, and deleted at the end.
 
-    They may take as much room as the input: beside the output there is likely enough of it.
+    They may take as much room as the input: beside the output there is probably enough.
     """
 
     def __init__(self, stack: ExitStack, output: str) -> None:
@@ -426,7 +426,7 @@ class _Place:
 
 @contextmanager
 def _explaining_tmpdir(db: Path | None) -> Iterator[None]:
-    """Add to the errors of a temporary database where it is."""
+    """Add to the errors of a temporary database how to put it elsewhere."""
     try:
         yield
     except StoreError as error:

@@ -1,4 +1,4 @@
-"""Documents that a command is given: how they are read, and what could not be read."""
+"""Documents given to a command: how to read them, and what could not be read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FAILURES_SHOWN: Final = 20
 
 
 def reader_for(database: Database, fields: Fields = FIELDS, **options: Any) -> Reader:
-    """What reads the documents of a database from files; see lshdb.sources.readers.Reader."""
+    """The reader of files for a database; see lshdb.sources.readers.Reader."""
     from lshdb.sources.readers import Reader
 
     stdin = sys.stdin.buffer if sys.stdin else None
@@ -35,9 +35,9 @@ def queries_reader(
     format: str = "auto",
     encoding: str | None = None,
 ) -> Reader:
-    """What reads documents that are asked about: the rows of a table, a text file as a whole.
+    """The reader of queries: each row of a table is one, and so is a whole text file.
 
-    A text on standard input has the key `-`, a row without a key is named by its place.
+    A text on standard input has the key `-`; a row without a key is named by its place.
     """
     stdin_key = STDOUT if format in ("auto", "text") else None
     return reader_for(
@@ -76,20 +76,20 @@ def read_content(reader: Reader, name: str) -> Content:
 
 
 def report_passed_over(counts: Mapping[str, int]) -> None:
-    """Note what was not read of directories, by the reason."""
+    """Note which files of directories were not read, by the reason."""
     over = [f"{amount:,} {kind}" for kind, amount in counts.items() if amount]
     if over:
         message(f"passed over: {', '.join(over)}")
 
 
 class Failures:
-    """Tells the first failures, each on a line."""
+    """Prints the first failures, each on a line, and counts all."""
 
     def __init__(self) -> None:
         self.count = 0
 
     def report(self, failure: Failure) -> None:
-        """Tell one."""
+        """Print or count one."""
         self.count += 1
         if self.count <= _FAILURES_SHOWN:
             warn(f"lshdb: {failure.where or repr('')}: {failure.reason}")

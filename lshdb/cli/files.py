@@ -22,8 +22,8 @@ STDOUT: Final = "-"
 class Output:
     """A file to be written, or standard output. Use as a context manager.
 
-    What is written goes to a file beside it, NAME.N.partial, which takes its name at the end: an
-    interrupted command leaves no file that looks complete. A device or a pipe is written at once.
+    Writes to a file beside it, NAME.N.partial, which takes its name at the end: an interrupted
+    command leaves no file that looks complete. A device or a pipe is written directly.
 
     Args:
         path: the file's path, or `-`.
@@ -31,7 +31,7 @@ class Output:
             database has the documents, so that another run would drop them. A message names it.
 
     Attributes:
-        filled: whether there is anything in it that is worth keeping.
+        filled: whether there is anything in it worth keeping.
     """
 
     def __init__(self, path: str, *, keep: bool = False) -> None:
@@ -52,8 +52,7 @@ class Output:
                 raise PermissionError(13, "permission denied", path)
             for left in left_over(os.path.realpath(path)):
                 message(
-                    f"lshdb: {left} is of a run that was killed; delete it if its lines are not "
-                    "needed"
+                    f"lshdb: {left} was left by a killed run; delete it if its lines are not needed"
                 )
             with self.named():
                 self._partial = PartialFile(path)
@@ -74,13 +73,13 @@ class Output:
             raise
 
     def flush(self) -> None:
-        """Give what is written to the system; a compressed file is left as it is."""
+        """Pass buffered output to the system; a compressed file is left as it is."""
         if self._file is self._raw and not self._closed:
             with self.named():
                 self._file.flush()
 
     def close(self) -> None:
-        """Write nothing more, and free what the system keeps of an open file."""
+        """Close the file, and release what the system holds for it."""
         if self._closed:
             return
         self._closed = True
@@ -119,12 +118,12 @@ class Output:
 
     @property
     def file(self) -> BinaryIO:
-        """Where to write what is not lines, within `named`."""
+        """The file for output that is not lines, for use within `named`."""
         return self._file
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Name the file in the errors of what is done within."""
+        """Name the file in errors of the block."""
         try:
             yield
         except OSError as error:
@@ -137,7 +136,7 @@ class Output:
 
 
 def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
-    """UsageError if one file is to be read and written, or written twice."""
+    """UsageError if a file would be read and written, or written twice."""
     seen: dict[tuple[int, int] | str, str] = {}
     for path in inputs:
         if (identity := _identity(path, 0)) is not None:
@@ -152,7 +151,7 @@ def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
 
 
 def _identity(path: str, stream: int) -> tuple[int, int] | None:
-    """What distinguishes files; None for what is no file, or not there yet."""
+    """What distinguishes files; None for anything else, or a file that does not exist yet."""
     try:
         status = os.fstat(stream) if path == STDOUT else os.stat(path)
     except OSError:
@@ -161,7 +160,7 @@ def _identity(path: str, stream: int) -> tuple[int, int] | None:
 
 
 def directory_beside(path: str) -> Path | None:
-    """The directory of a file to be written; None for what is no file in one."""
+    """The directory of an output file; None if it is not a file in one."""
     if path == STDOUT or (os.path.exists(path) and not os.path.isfile(path)):
         return None
     return Path(os.path.realpath(path)).parent

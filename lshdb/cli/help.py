@@ -109,7 +109,7 @@ def described(command: Any, ctx: Any) -> Iterator[tuple[Any, str, str]]:
         record = parameter.get_help_record(ctx)
         if record is not None:
             option, text = record
-            # Nobody gives less than one of something; the error says so if they do.
+            # A minimum of 1 is obvious; the error says so if needed.
             yield parameter, option, _BOUNDS.sub("", text)
 
 

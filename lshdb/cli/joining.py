@@ -34,7 +34,7 @@ _BELOW: Final = "below"
 
 
 Everything: TypeAlias = Annotated[
-    bool, typer.Option("--all", help="As if nothing were decided: see lshdb decide.")
+    bool, typer.Option("--all", help="Ignore decisions: see lshdb decide.")
 ]
 
 
@@ -56,11 +56,10 @@ def pairs(
 
     Similarities are exact where the database keeps contents, else estimates. Each pair comes
     once, in the order of addition, as soon as it is found; Ctrl-C or a closed pipe ends it. With
-    --top the most similar ones come when all are found. Pairs that were marked different are left
-    out.
+    --top the most similar ones come when all are found. Pairs marked different are left out.
 
-    A pair is a line: its similarity, whether the documents are identical, or else the similarity
-    exact or an estimate, both keys. With --where both must match.
+    A line has the similarity of a pair, then exact, estimate or identical, then both keys. With
+    --where both must match.
 
     Example: lshdb pairs -d code.db --threshold 0.9 --top 20
     """
@@ -112,12 +111,12 @@ def clusters(
     fields: Shown = None,
     form: Form = TEXT,
 ) -> None:
-    """Group similar documents, and say which one of each group to keep.
+    """Group similar documents, and show which one of each group to keep.
 
     A cluster is all documents that similar pairs connect. Members that are less similar to the kept
     one than the threshold are marked "below"; with --star there are none. A line has the number of
-    the cluster, the similarity to the kept one, the role (keep, member or below, or what was
-    decided), and the key.
+    the cluster, the similarity to the kept one, the role (keep, member or below, or the decision),
+    and the key.
 
     Example: lshdb clusters --star --drop-list -0 | lshdb remove --from - -0
     """
@@ -156,7 +155,7 @@ def clusters(
 def _write_dropped(
     columns: Iterable[str], rows: Iterable[Sequence[Any]], form: Form, null: bool
 ) -> None:
-    """Write the keys of the members to drop; where a line is a key, only those that are one."""
+    """Write the keys of members to drop; if lines are keys, only those that fit on a line."""
     names = list(columns)
     role, key = names.index("role"), names.index("key")
     below = unprintable = 0

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _LANES_SHOWN: Final = 8
 _LONGEST_SQL: Final = 2_000_000
-"""Bytes that are read of a statement: more than SQLite is allowed to take."""
+"""Bytes read of a statement: more than SQLite may take."""
 _MAY_BE_UNKNOWN: Final = {"shingles": int, "distinct_shingles": int}
 
 
@@ -50,7 +50,7 @@ def show(
 ) -> None:
     """Show one document: its sizes, its metadata, its signature, its buckets.
 
-    Each bucket is a line: the number of its band, its key, how many documents are in it.
+    A bucket is a line: the number of its band, its key, how many documents are in it.
 
     Example: lshdb show -d code.db src/main.py
     """
@@ -58,7 +58,7 @@ def show(
         document = database.get(key)
         buckets = database.buckets_of(key)
         distinct = database.count_distinct(document)
-        # Not known of signatures that were made elsewhere.
+        # Unknown for signatures made elsewhere.
         shingles = None if database.settings.shingling.foreign else document.shingles
     content = document.content
     lanes = [] if document.signature is None else document.signature.tolist()
@@ -101,7 +101,7 @@ def buckets(
 ) -> None:
     """Show the largest buckets, or all those of one stored document.
 
-    Each bucket is a line: the number of its band, its key, how many documents are in it.
+    A bucket is a line: the number of its band, its key, how many documents are in it.
 
     Example: lshdb buckets -d code.db --top 5
     """
@@ -135,7 +135,7 @@ def sql(
     candidate_pairs. Functions besides SQLite's: lsh_similarity(signature, signature), the
     estimated similarity, and lsh_shingles(content), the distinct shingles as a JSON array.
 
-    On a terminal the output is a table, in a pipe that of the sqlite3 shell, but with control
+    On a terminal the output is a table, in a pipe like that of the sqlite3 shell, but with control
     characters as escapes and BLOBs in hexadecimal. In JSON a BLOB is an object with its base64.
 
     Example: lshdb sql "select * from buckets order by documents desc limit 5"
@@ -160,7 +160,7 @@ def sql(
         rows = database.sql(statement, parameters)
         if form.output is not None:
             clear_away_on_interrupt()
-        # Closed before the database: the last to close the file clears its log away.
+        # Closed before the database: the last handle to close removes the log.
         with closing(rows):
             columns = dict.fromkeys(rows.columns, object)
             write_results(columns, rows.rows(), form, separator="|")

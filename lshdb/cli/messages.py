@@ -1,4 +1,4 @@
-"""Messages to standard error: notes, warnings, failures, and how far a long job has come.
+"""Messages to standard error: notes, warnings, failures, and progress bars.
 
 Keys come from anywhere: control characters are printed as escapes, never as they are.
 """
@@ -22,7 +22,7 @@ _quiet = False
 
 
 def be_quiet(quiet: bool) -> None:
-    """Say whether to print no notes and no progress."""
+    """Set whether notes and progress are left out."""
     global _quiet
     _quiet = quiet
 
@@ -44,18 +44,18 @@ def warn(text: str) -> None:
     try:
         print(escaped(text), file=sys.stderr)
     except OSError:
-        # A log that cannot be written is no reason to leave the work half done.
+        # If the log cannot be written, the work still goes on.
         discard(sys.stderr)
 
 
 def discard(stream: TextIO) -> None:
-    """Let a stream that cannot be written take everything, also what Python holds till its end."""
+    """Discard all output to a stream that cannot be written, even what Python still buffers."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def note_recall(settings: Settings, threshold: float, advice: str = "") -> None:
-    """Tell what share of the documents the index finds at a threshold below its own."""
+    """Note what share of the documents the index finds at a threshold below its own."""
     from lshdb.sketching.constructions import candidate_probability
 
     recall = candidate_probability(threshold, settings.construction)
@@ -66,7 +66,7 @@ def note_recall(settings: Settings, threshold: float, advice: str = "") -> None:
 
 
 def warn_of_low_recall(settings: Settings, bands: int | None, construction: str | None) -> None:
-    """Warn of bands and rows, or a construction, that were asked for and find too little."""
+    """Warn if the given bands and rows, or construction, find too little."""
     if settings.recall < _LOW_RECALL and (bands is not None or construction is not None):
         warn(
             f"lshdb: this index finds {settings.recall:.2%} of the pairs at similarity "
@@ -94,7 +94,7 @@ def progress_bar(
 
     Args:
         label: what is being done.
-        total: how many steps or bytes there are, None where that is not known, or not yet.
+        total: the number of steps or bytes, None if unknown.
         of_bytes: count bytes of input and documents, instead of steps.
     """
     if _quiet or not sys.stderr.isatty():

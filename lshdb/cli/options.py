@@ -35,7 +35,7 @@ def size_given(text: str) -> int:
 
 
 def check_format(format: str) -> None:
-    """UsageError if this is no format of input."""
+    """UsageError if this is not a format of input."""
     *others, last = get_args(Format)
     if format not in (*others, last):
         raise UsageError(f"--format {format} is not {', '.join(others)} or {last}")
@@ -43,13 +43,13 @@ def check_format(format: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Walking:
-    """The options that say which files in directories are read, and what their keys are."""
+    """Options for which files in directories are read, and what their keys are."""
 
     exclude: Annotated[
         list[str] | None,
         typer.Option(
             metavar="GLOB",
-            help="Pass over what matches, such as '*.min.js'.",
+            help="Skip files that match, such as '*.min.js'.",
         ),
     ] = None
     include: Annotated[
@@ -57,7 +57,7 @@ class Walking:
         typer.Option(metavar="GLOB", help="Read only files that match one of these."),
     ] = None
     hidden: Annotated[
-        bool, typer.Option("--hidden", help="Read names that begin with a dot too (not .git).")
+        bool, typer.Option("--hidden", help="Also read names that begin with a dot (not .git).")
     ] = False
     no_ignore: Annotated[
         bool,
@@ -66,7 +66,7 @@ class Walking:
     max_filesize: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE", parser=size_given, help="Pass over files larger than 500K, 10M."
+            metavar="SIZE", parser=size_given, help="Skip files larger than this: 500K, 10M."
         ),
     ] = None
     root: Annotated[
@@ -101,9 +101,9 @@ def key_given(text: str) -> str:
 
 
 def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
-    """The database's keys that begin like this, for the shell; none where it cannot be read.
+    """The database's keys with this prefix, for the shell; none if it cannot be read.
 
-    A key that is not printable is not offered: the shell would show it as it is.
+    Unprintable keys are left out: the shell would show them unescaped.
     """
     import lshdb
 
@@ -166,7 +166,7 @@ Shown: TypeAlias = Annotated[
         "--fields",
         metavar="NAME,...",
         parser=names_given,
-        help="Print these fields of the metadata, too.",
+        help="Also print these fields of the metadata.",
     ),
 ]
 """Parsed: a list of names, or None."""
@@ -196,7 +196,7 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print a JSON ob
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The options that say in which format a command gives its results.
+    """Options for the format of a command's results.
 
     Raises:
         UsageError: more than one is given, or the file's suffix names no format.
@@ -238,7 +238,7 @@ class Form:
         return self.output is not None and self.output.lower().endswith(".parquet")
 
     def check(self, *read: str | os.PathLike[str]) -> None:
-        """UsageError where the file cannot be written, before there is any work.
+        """UsageError if the file cannot be written, before any work.
 
         Args:
             read: the databases and files that the command reads.
@@ -262,12 +262,12 @@ Timeout: TypeAlias = Annotated[
     float, typer.Option(metavar="SECONDS", help="Wait while another process writes.")
 ]
 DEFAULT_TIMEOUT: Final = 30.0
-"""That of lshdb.open, which is not imported for --help."""
+"""The default of lshdb.open, which is not imported for --help."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFile:
-    """The options that say which database, and how long to wait for it."""
+    """Options for which database, and how long to wait for it."""
 
     db: Annotated[
         Path,
@@ -279,7 +279,7 @@ class DatabaseFile:
             show_default=False,
             metavar="FILE",
             help="The database. [default: $LSHDB_PATH or lsh.db]",
-            readable=False,  # the store reports that, as one of its failures
+            readable=False,  # the store reports it
         ),
     ] = _DATABASE
     timeout: Timeout = DEFAULT_TIMEOUT
@@ -294,13 +294,13 @@ class DatabaseFile:
 
     @property
     def is_there(self) -> bool:
-        """Whether the user named a database, or has the one of the default name."""
+        """Whether the user named a database, or the default one exists."""
         return self.db != _DATABASE or self.db.exists()
 
     def reading(self, form: Form | None = None) -> Database:
         """Open the database to read it, and give results in this form.
 
-        Ctrl-C then ends the process at once, unless there is a file to be cleared away.
+        Ctrl-C then ends the process at once, unless there is a file to clean up.
         """
         if form is not None:
             form.check(self.db)
@@ -344,7 +344,7 @@ def passages_given(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NewSettings:
-    """The options that say what a new file is made with; None where one is not given."""
+    """Options for the settings of a new file; None if not given."""
 
     threshold: Annotated[
         float | None,
@@ -384,12 +384,12 @@ class NewSettings:
         typer.Option(
             metavar="WORDS",
             parser=passages_given,
-            help="Index passages of so many words too. [default: off]",
+            help="Also index passages of this many words. [default: off]",
         ),
     ] = None
 
     def given(self) -> dict[str, Any]:
-        """What the library is given: an integer for the seed, unless it is `random`."""
+        """Arguments for the library; the seed as an integer, unless it is `random`."""
         given = asdict(self)
         if self.seed is not None and self.seed != "random":
             given["seed"] = int(self.seed)

@@ -33,20 +33,20 @@ _COMMON_SHOWN: Final = 5
 
 Gap: TypeAlias = Annotated[
     int,
-    typer.Option(min=0, metavar="WORDS", help="Join passages with at most so many words between."),
+    typer.Option(min=0, metavar="WORDS", help="Join passages with up to this many words between."),
 ]
 Common: TypeAlias = Annotated[
     int | None,
     typer.Option(
         min=1,
         metavar="DOCUMENTS",
-        help="What stands in more documents does not count. [default: 100]",
+        help="Ignore passages in more documents than this. [default: 100]",
     ),
 ]
 Base: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="FILE", help="A text that everyone may have, which does not count; repeatable."
+        metavar="FILE", help="Ignore passages of this text, which anyone may copy; repeatable."
     ),
 ]
 
@@ -66,7 +66,7 @@ def passages(
             metavar="KEY",
             parser=key_given,
             autocompletion=completed_keys,
-            help="A stored document, by its key; it is not among its own sources.",
+            help="Key of a stored document, which is not its own source.",
         ),
     ] = None,
     everything: Annotated[
@@ -87,14 +87,14 @@ def passages(
     fields: Fields = FIELDS,
     form: Form = TEXT,
 ) -> None:
-    """Find which passages of a text stand in stored documents.
+    """Find which passages of a text are in stored documents, and where.
 
-    The index of passages finds every run of words that both have, from a length on that is given
-    when it is made: lshdb init --passages 8, or lshdb reindex --passages 8. Case and punctuation
-    do not matter. With char shingles it finds runs of characters.
+    The index of passages finds every run of words that both have, from the length with which it
+    was made: lshdb init --passages 8, or lshdb reindex --passages 8. Case and punctuation do not
+    matter. With char shingles it finds runs of characters.
 
-    A line is a passage: the share of the text that its document has, the document's key, the
-    passage's words, its line in the text and in the document, and its text. The document that
+    A passage is a line: the share of the text that its document has, the document's key, the
+    number of words, its line in the text and in the document, and its text. The document that
     has most of the text comes first.
 
     Example: lshdb passages essay.txt -d essays.db --base task.txt
@@ -142,7 +142,7 @@ class _Found:
 def _queries(
     database: Database, file: str | None, key: str | None, fields: Fields, failures: Failures
 ) -> Iterator[tuple[str, str | None]]:
-    """What is asked about: the key of each text, and the text; None for a stored one."""
+    """The queries: the key of each text, and the text; None for a stored one."""
     if key is not None:
         yield key, None
         return
@@ -175,7 +175,7 @@ def _rows(
 
 
 def _note_limits(key: str, result: Passages, common: int) -> None:
-    """Say what was not looked for."""
+    """Note what was not searched."""
     if not result.words:
         message(f"{key}: shorter than {result.shortest} {result.unit}s: no passage can be found")
     documents = f"{common:,} document{'' if common == 1 else 's'}"

@@ -247,7 +247,7 @@ def _write(
     several: bool,
     least: float,
 ) -> None:
-    """Write matches, behind the keys of their queries if there are several."""
+    """Write matches, after the keys of their queries if there are several."""
     from lshdb.exchange.results import match_columns, match_row, with_fields
 
     own = match_columns(containment=containment)
@@ -283,7 +283,7 @@ def _content(
 
 
 def _note_containment_recall(database: Database, containment: float) -> None:
-    """Which documents that hold this share of a query are found, or how probably they are."""
+    """Note which documents that hold this share of a query are found, or how probably."""
     from lshdb.sketching.constructions import candidate_probability
 
     if run := database.settings.passages:

@@ -15,11 +15,11 @@ def reindex(
     at: DatabaseFile = DATABASE,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Similarity from which documents count as similar. [default: as it is]"),
+        typer.Option(help="Minimum similarity of similar documents. [default: unchanged]"),
     ] = None,
     recall: Annotated[
         float | None,
-        typer.Option(help="Share of pairs at the threshold to be found. [default: as it is]"),
+        typer.Option(help="Share of pairs at the threshold to find. [default: unchanged]"),
     ] = None,
     bands: Bands = None,
     rows: Rows = None,
@@ -36,9 +36,9 @@ def reindex(
 ) -> None:
     """Rebuild the index for another threshold, recall or shape, or for passages.
 
-    It is built from what is stored: signatures, and contents for passages. Others can query
-    meanwhile, with the old index, and not add. If it fails or is interrupted, the file is as
-    before. Shingles, permutations, sketch and seed cannot change.
+    It is built from the stored signatures, and for passages from the contents. Others can query
+    the old index meanwhile, but not add. If it fails or is interrupted, the file is as before.
+    Shingles, permutations, sketch and seed cannot change.
 
     Example: lshdb reindex -d code.db --threshold 0.6
     """

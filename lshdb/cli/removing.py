@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lshdb.database import Database
 
 _ASKED_ABOVE: Final = 1_000
-"""Documents that a person may remove without being asked."""
+"""Documents that a person may remove without confirmation."""
 
 
 def remove(
@@ -48,23 +48,23 @@ def remove(
         typer.Option("--from", metavar="FILE", help="Take the keys from FILE (or -), one a line."),
     ] = None,
     null: Annotated[
-        bool, typer.Option("--null", "-0", help="In --from, keys end with NUL bytes.")
+        bool, typer.Option("--null", "-0", help="Keys in --from end with NUL bytes.")
     ] = False,
     decided: Annotated[
-        bool, typer.Option("--decided", help="Remove what was decided to be dropped.")
+        bool, typer.Option("--decided", help="Remove documents that were decided to drop.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the keys, and remove nothing.")
+        bool, typer.Option("--dry-run", help="Print the keys, but remove nothing.")
     ] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Do not ask, however many documents there are.")
+        bool, typer.Option("--yes", "-y", help="Never ask, even for many documents.")
     ] = False,
     form: Form = TEXT,
 ) -> None:
-    """Remove documents: all of them, or none if one of the keys is not there.
+    """Remove documents: all of them, or none if a key is missing.
 
-    At a terminal you are asked for their number if they are more than 1,000. With --decided they
-    are those that `lshdb decide drop` marked, if they have not changed since.
+    At a terminal, removing more than 1,000 asks you to type their number. --decided removes those
+    that `lshdb decide drop` marked, if they have not changed since.
 
     Example: lshdb remove -d code.db src/old.py
 
@@ -121,7 +121,7 @@ def _found(
 
 
 def _ask(documents: int, stored: int) -> None:
-    """Have a person type how many documents are removed, if they are many."""
+    """Ask a person to type how many documents are removed, if they are many."""
     if documents <= _ASKED_ABOVE:
         return
     warn(

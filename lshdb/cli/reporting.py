@@ -31,12 +31,12 @@ def report(
     star: Star = False,
     condition: Condition = ANY,
 ) -> None:
-    """Write a report of the near duplicates, one file to hand on.
+    """Write a report of the near duplicates, as one HTML file.
 
     It shows how many documents have near duplicates and how much could go, the similarities of
     the pairs, the largest clusters, the most similar pairs side by side with what differs, and
     the decisions. The file opens in any browser, without a network, and can be printed; it has
-    10 MB or less. It holds parts of the documents: give it only to those who may read them.
+    10 MB or less. It holds parts of the documents: give it only to people who may read them.
 
     Needs jinja2, which comes with pip install 'lshdb[web]'.
 
@@ -46,7 +46,7 @@ def report(
         raise UsageError(f"--output {report_file}: the name must end in {' or '.join(_SUFFIXES)}")
     names = [str(at.db) + end for end in ("", "-wal", "-shm")]
     check_distinct(names, [report_file])
-    at.reading().close()  # reports first what is wrong with the file
+    at.reading().close()  # first reports problems with the file
     try:
         from lshdb.web import report as web
     except ModuleNotFoundError as error:
@@ -68,4 +68,4 @@ def report(
             )
         )
     if report_file != STDOUT:
-        message(f"{printable_path(report_file)} is written")
+        message(f"wrote {printable_path(report_file)}")

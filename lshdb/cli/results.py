@@ -1,9 +1,9 @@
 """Results: rows of named columns, as text, JSON lines, CSV, or a file of its own.
 
 A command names the columns of its rows, takes a `Form` among its parameters, and calls
-`write_results` (or `write_record`, where it has one row): it has every format then, with the same
-columns in each. Rows are written as they come; a table on a terminal and a batch of Parquet wait
-for some thousands.
+`write_results` (or `write_record`, for one row): it then has every format, with the same columns in
+each. Rows are written as they come; a table on a terminal and a batch of Parquet wait for some
+thousands.
 
 Text is for people: a table on a terminal, plain lines with tabs in a pipe, fewer columns and fewer
 digits. Keys and contents come from anywhere: what goes to standard output has control characters
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = str | int | float | bytes | None
 Columns: TypeAlias = Mapping[str, type]
-"""Names and types: str, int, float, bool; list, what JSON has in brackets or braces, which CSV and
-Parquet have as JSON text; object, any value of SQLite or JSON. Every value may be None."""
+"""Names and types: str, int, float, bool; list for JSON arrays and objects, which are JSON text in
+CSV and Parquet; object for any value of SQLite or JSON. Every value may be None."""
 
 _NESTED: Final = (list, tuple, dict)
 _to_json: Final = json.JSONEncoder(default=asdict).encode
@@ -56,9 +56,9 @@ _ROW_GROUP: Final = 10
 """Batches of a row group of Parquet, 100,000 rows."""
 _TABLE_ROWS: Final = 1_000
 _TABLE_SECONDS: Final = 1.0
-"""A long table on a terminal is printed as several: its first rows do not wait for the last."""
+"""Rows per table on a terminal: a long table is printed in parts, without waiting for the last."""
 _LONGEST_CELL: Final = 100
-"""Characters of a text that a table shows, half of them of its end."""
+"""Characters of a text that a table shows, half of them from its end."""
 
 
 def columns_of(kind: type) -> dict[str, type]:
@@ -91,21 +91,21 @@ def write_results(
     none: str | None = None,
     batches: Callable[[], Iterator[pa.RecordBatch]] | None = None,
 ) -> None:
-    """Write rows in the format that is asked for; a file gets its name when all is written.
+    """Write rows in the requested format; a file gets its name when all is written.
 
     Args:
         columns: the names of the columns, and their types.
         rows: a value for each column, as they come.
         form: the format.
-        shown: the columns of the text, in order; all if none is named.
+        shown: the columns of the text, in order; all if none are named.
         separator: between the cells of a line of text.
-        counted: what rows are called where a file's are counted, one and several.
-        none: the note that there is no row, instead of an empty table.
-        batches: the same rows for Parquet, where they are there as columns (a quarter of the CPU
-            of millions of pairs).
+        counted: the name of a row and of several, for the count of a file.
+        none: the note in place of an empty table.
+        batches: the same rows for Parquet, if they exist as columns (a quarter of the CPU for
+            millions of pairs).
 
     Raises:
-        UsageError: a column has values of several types, and Parquet is asked for.
+        UsageError: a column has values of several types, which Parquet cannot hold.
         OSError: the file cannot be written; it names the file.
     """
     rows = iter(rows)
@@ -164,7 +164,7 @@ def write_record(
 
 
 def json_line(fields: Mapping[str, object]) -> None:
-    """Print a JSON object on a line; in ASCII, so that nothing in it acts on a terminal."""
+    """Print a JSON object on a line; in ASCII, so that a terminal obeys nothing in it."""
     _write_json(fields, [tuple(fields.values())], sys.stdout)
 
 
@@ -209,7 +209,7 @@ def _write_csv(
 
 
 def csv_cell(cell: Any) -> Any:
-    """A value as it stands in CSV: text is escaped, unless it is printable but for newlines."""
+    """A value for CSV: text is escaped unless all but its newlines are printable."""
     return "\n".join(map(escaped, cell.split("\n"))) if isinstance(cell, str) else cell
 
 
@@ -270,7 +270,7 @@ def _kind(found: set[type]) -> type:
 def _of_kinds(
     names: Sequence[str], kinds: Sequence[type], rows: Iterable[Sequence[object]]
 ) -> Iterator[Sequence[object]]:
-    """The rows; UsageError at a value of another type, which a column of Parquet cannot hold."""
+    """The rows; UsageError at a value of another type than its column of Parquet."""
     for row in rows:
         for name, kind, value in zip(names, kinds, row, strict=True):
             if not (value is None or type(value) is kind or (kind, type(value)) == (float, int)):
@@ -297,7 +297,7 @@ def _write_text(
     heading: bool | None,
     first: Sequence[Any] | None,
 ) -> None:
-    """Print a table on a terminal, whose heading says whether similarities are exact, or lines."""
+    """Print lines, or on a terminal a table whose heading says whether similarities are exact."""
     names = list(columns)
     drawn = on_terminal()
     headings = {name: name for name in shown}
@@ -331,7 +331,7 @@ def _write_text(
 
 
 def exactness(exact: bool, identical: bool) -> str:
-    """What a similarity is: of identical documents, exact, or an estimate."""
+    """The kind of a similarity: of identical documents, exact, or an estimate."""
     return "identical" if identical else "exact" if exact else "estimate"
 
 
@@ -355,7 +355,7 @@ def _print_tables(names: Sequence[str], rows: Iterable[Sequence[Cell]], headed: 
 
 
 def _draw(names: Sequence[str], rows: Iterable[Sequence[Any]], headed: bool) -> None:
-    """Print a table that fits the screen: numbers on one line, texts on as many as they need."""
+    """Print a table that fits the screen: numbers on one line, texts on as many as needed."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table

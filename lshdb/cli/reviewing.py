@@ -1,4 +1,4 @@
-"""The review command: clusters one after the other at a terminal, decided by single keys."""
+"""The review command: clusters one by one at a terminal, decided by single keys."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _PROMPT: Final = "keep [k], drop [d], not duplicates [n], skip [s], undo [u], qu
 _MEMBERS: Final = 8
 """Members of a cluster that are listed."""
 _BESIDE: Final = 1
-"""Equal lines shown on each side of what differs."""
+"""Equal lines shown on each side of a difference."""
 _BEGINNING: Final = 400
 """Characters shown of texts that are identical."""
 _LINES: Final = 24
@@ -58,7 +58,7 @@ _DOCUMENT: Final = "SELECT lower(hex(digest)) AS digest, content FROM documents 
 
 Sort: TypeAlias = Annotated[
     str,
-    typer.Option(metavar="size|highest|lowest", help="The largest first, or by similarity."),
+    typer.Option(metavar="size|highest|lowest", help="Largest clusters first, or by similarity."),
 ]
 
 
@@ -74,15 +74,15 @@ def review(
         str | None, typer.Option(metavar="NAME", help="Who decides. [default: your user name]")
     ] = None,
 ) -> None:
-    """Go through the clusters at a terminal, and decide what stays.
+    """Review the clusters at a terminal, and decide which documents stay.
 
     Shows the kept document of each cluster beside each of the others, with what differs, and
-    takes a key: k (both stay), d (the shown one goes), n (they are not duplicates), s (another
-    time), u (undo), q (quit); ? lists the others. What is decided is passed over, so that the next
-    run goes on where this one ended.
+    takes a key: k (both stay), d (the shown one goes), n (they are not duplicates), s (later), u
+    (undo), q (quit); ? lists the others. Decided pairs are not shown again, so that the next run
+    goes on where this one ended.
 
-    Each decision is written at once, as by lshdb decide. Nothing is removed: that is what lshdb
-    remove --decided does. Keys may also come from a pipe, one a line.
+    Each decision is stored at once, as by lshdb decide. Nothing is removed before lshdb remove
+    --decided. Keys may also come from a pipe, one a line.
 
     Example: lshdb review -d code.db --threshold 0.9
     """
@@ -91,7 +91,7 @@ def review(
     from lshdb.ingest.deciding import user
 
     with at.open("write") as database:
-        # As if nothing were decided: so clusters keep their places from one run to the next.
+        # Without decisions, so that clusters keep their places from one run to the next.
         found = list(
             database.clusters(
                 threshold=threshold,
@@ -103,7 +103,7 @@ def review(
             )
         )
         if not found:
-            message("no two documents are so similar: there is nothing to review")
+            message("no two documents are similar: nothing to review")
             return
         if sort == "size":
             found.sort(key=lambda one: -len(one.members))
@@ -124,7 +124,7 @@ class _Shown:
 
     Attributes:
         kept, other: their keys.
-        digests: of their contents, by their keys: what is decided is decided about these.
+        digests: of their contents, by their keys: decisions are about these.
     """
 
     kept: str
@@ -134,11 +134,11 @@ class _Shown:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What was done in this run, to be undone.
+    """A step of this run, which can be undone.
 
     Attributes:
         place: of the cluster.
-        decided: the time of the decisions, None where nothing was decided.
+        decided: the time of the decisions, None if nothing was decided.
         skipped: the document that was skipped; None for the whole cluster, or if none was.
     """
 
@@ -165,7 +165,7 @@ class _Review:
         self._read_decisions()
 
     def run(self) -> None:
-        """Ask about one pair after the other, until the user ends it or all are decided."""
+        """Ask about one pair after another, until the user ends it or all are decided."""
         place = 0
         while True:
             pair = None
@@ -193,21 +193,21 @@ class _Review:
                 self._act(str(action), place, shown)
 
     def report(self, at: DatabaseFile) -> None:
-        """Say how far it has come, and how documents are removed."""
+        """Print the progress, and how to remove documents."""
         steps = sum(step.decided is not None for step in self._steps)
         message(f"decided in this run: {steps:,}; {self._progress()}")
         dropped = sum(verdict == "drop" for verdict in self._verdicts.of_key.values())
         if dropped:
             named = "" if at == DATABASE else f" -d {shlex.quote(str(at.db))}"
             message(
-                f"to be dropped: {dropped:,}; this removes them, and with --dry-run lists them: "
-                f"lshdb remove --decided{named}"
+                f"to be dropped: {dropped:,}; lshdb remove --decided{named} removes them, and "
+                "lists them with --dry-run"
             )
 
     # which pair is next
 
     def _read_decisions(self) -> None:
-        """Read what was decided, also by others, and which clusters are decided."""
+        """Read all decisions, also by others, and which clusters are decided."""
         from lshdb.search.decisions import Verdicts
 
         self._verdicts = Verdicts(self._database.decisions())
@@ -220,7 +220,7 @@ class _Review:
         return f"{len(self._decided):,} of {len(self._clusters):,} clusters decided"
 
     def _open_pair(self, place: int) -> tuple[str, str] | None:
-        """The next two documents of a cluster to be decided, the one to be kept first."""
+        """The next two undecided documents of a cluster, the kept one first."""
         if self._database.data_version() != self._version:
             self._read_decisions()
         if place in self._decided or place in self._passed:
@@ -259,7 +259,7 @@ class _Review:
             self._decide(place, shown, made)
 
     def _left(self, one: Cluster, shown: _Shown) -> list[str]:
-        """The undecided members that are similar to the kept one, besides that which is shown."""
+        """The other undecided members that are similar to the kept one."""
         near = [
             key
             for key, score in zip(one.members, one.similarities, strict=True)
@@ -273,7 +273,7 @@ class _Review:
         ] + [shown.other]
 
     def _decide(self, place: int, shown: _Shown, verdicts: Sequence[tuple[str, list[str]]]) -> None:
-        """Write decisions, in one transaction."""
+        """Store decisions, in one transaction."""
         from lshdb.ingest.deciding import now
         from lshdb.model import Decision
 
@@ -306,7 +306,7 @@ class _Review:
         ]
 
     def _reread(self, place: int) -> None:
-        """Read what was decided when only a step of ours has changed it."""
+        """Read the decisions again, after a step of our own."""
         if self._database.data_version() != self._version:
             self._read_decisions()
             return
@@ -318,11 +318,9 @@ class _Review:
             self._decided.add(place)
 
     def _undo(self, place: int) -> int:
-        """Take the last step back; the place of its cluster."""
+        """Undo the last step; return the place of its cluster."""
         if not self._steps:
-            self._say(
-                "nothing was done in this run; lshdb decide --undo takes back what was before"
-            )
+            self._say("nothing was done in this run; lshdb decide --undo undoes earlier decisions")
             return place
         step = self._steps.pop()
         if step.skipped is not None:
@@ -338,7 +336,7 @@ class _Review:
                     continue
                 taken += 1
             self._reread(step.place)
-            self._say(f"taken back: {taken:,}")
+            self._say(f"undone: {taken:,}")
         return step.place
 
     # what is on the screen
@@ -362,12 +360,12 @@ class _Review:
         return _Shown(kept, other, digests)
 
     def _document(self, key: str) -> tuple[str, Content | None]:
-        """The digest and the content of a document, of the same moment."""
+        """The digest and the content of a document, from the same moment."""
         from lshdb.shingling.content import from_stored
 
         rows = list(self._database.sql(_DOCUMENT, [key]))
         if not rows:
-            raise KeyNotFound(f"{key!r:.100} is not there any more")
+            raise KeyNotFound(f"{key!r:.100} no longer exists")
         digest, stored = rows[0]
         known = isinstance(stored, str)
         return digest, from_stored(stored, self._database.settings.shingling) if known else None
@@ -467,7 +465,7 @@ class _Review:
             yield Text.assemble((f"{sign} ", _LINE.get(sign, "")), part)
 
     def _print_some(self, lines: Iterator[Text], beside: int = 0) -> Iterator[Text]:
-        """Print as many lines as fit on the screen; the others."""
+        """Print as many lines as fit on the screen; return the others."""
         height = self._console.height if self._console.is_terminal else _LINES
         room = max(height - beside - 6, _MIN_LINES)
         for line in islice(lines, room):
@@ -511,11 +509,11 @@ class _Review:
 _LINE: Final = {"-": "bold yellow", "+": "bold cyan"}
 _WORDS: Final = {"-": "black on yellow", "+": "black on cyan"}
 _PLAIN_MARKS: Final = {"-": ("[-", "-]"), "+": ("{+", "+}")}
-"""What stands around words that differ where there are no colours, as in git's word diff."""
+"""Marks of different words without colours, as in git's word diff."""
 
 
 def _console() -> Console:
-    """A console that writes no escape sequence where the user wants none."""
+    """A console without escape sequences if the user wants none."""
     from rich.console import Console
 
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stdout.isatty():
@@ -538,8 +536,8 @@ def _keys(console: Console) -> Iterator[str]:
             return
         if pressed.startswith("\x03"):
             raise KeyboardInterrupt
-        # A key that is more than a character, such as an arrow, is none of ours; nor is what was
-        # pasted: a key answers what is on the screen.
+        # A key that sends several characters, such as an arrow, is not ours; nor is pasted text:
+        # a key answers what is on the screen.
         if pressed.strip():
             yield pressed if len(pressed) == 1 else repr(pressed)
         else:
@@ -552,5 +550,5 @@ def _share(value: float) -> str:
 
 
 def _line(text: str) -> str:
-    """A text on one line, with nothing in it that a terminal obeys."""
+    """A text on one line, without control characters."""
     return escaped(text.expandtabs(4))

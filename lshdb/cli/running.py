@@ -1,4 +1,4 @@
-"""How a command ends: its exit status, and one line on standard error where it failed."""
+"""How a command ends: its exit status, and one line on standard error if it failed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _P = ParamSpec("_P")
 
 
 def command(function: Callable[_P, None]) -> Callable[..., None]:
-    """Make a function a command: what goes wrong in it is one line, with no traceback.
+    """Make a function a command: its errors are one line, without a traceback.
 
     The command has the option --quiet besides its own. A parameter whose type is a dataclass
     stands for the options that are its fields.
@@ -52,7 +52,7 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
                 kwargs[name] = group(**given)
             with limits_to(lambda cut: warn(f"lshdb: {cut}")):
                 function(*args, **kwargs)
-            # Here and not at the interpreter's end, where a full disk could only be complained of.
+            # Here and not at the interpreter's end, where an error could not change the status.
             sys.stdout.flush()
         except LshdbError as error:
             status = WRONG_USAGE if isinstance(error, UsageError) else FAILED
@@ -95,7 +95,7 @@ def end_on_interrupt() -> None:
 
 
 def clear_away_on_interrupt() -> None:
-    """Let Ctrl-C be Python's KeyboardInterrupt again, which clears away what is half written."""
+    """Let Ctrl-C raise KeyboardInterrupt again, so that half-written files are cleaned up."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -105,6 +105,6 @@ def open_streams() -> None:
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # for as long as we live
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        # A key may hold characters that the terminal's encoding has not.
+        # A key may hold characters that are not in the terminal's encoding.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

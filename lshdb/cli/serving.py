@@ -14,7 +14,7 @@ from lshdb.sources.paths import escaped
 def serve(
     at: DatabaseFile = DATABASE,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Of this machine; 0 for any that is free.")
+        int, typer.Option(min=0, max=65535, help="Port on this machine; 0 for any free one.")
     ] = 8001,
     open_: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the pages in a browser.")
@@ -33,7 +33,7 @@ def serve(
     """Show the database in a browser: documents with their near duplicates, clusters, pairs.
 
     Prints the address of the pages, which only this machine can open. They only read; with
-    --review they also write down what you decide, but remove no document: lshdb remove --decided
+    --review they also store what you decide, but remove no document: lshdb remove --decided
     does. Ctrl-C ends it. Datasette serves them (pip install 'lshdb[web]'), with its own pages for
     tables and SQL.
 
@@ -49,7 +49,7 @@ def serve(
     reviewer = (who if who is not None else user()) if review else None
     if reviewer is not None:
         check_words(reviewer, None)
-    # Reports first what is wrong with the file.
+    # First reports problems with the file.
     at.open("write" if review else "read").close()
     try:
         from lshdb.web import serving

@@ -96,7 +96,7 @@ class Spark:
         with session(self.master, self.options()) as spark:
             for path in filter(None, outputs):
                 if exists(spark, path):
-                    raise UsageError(f"{path} is there already: name a new directory")
+                    raise UsageError(f"{path} already exists: name a new directory")
             yield spark
 
     def format_of(self, path: str) -> str:
@@ -305,12 +305,12 @@ def _settings(file: Path | None, given: dict[str, Any]) -> Settings:
 
 
 def _named(given: dict[str, Any]) -> list[str]:
-    """The settings that are given but for the threshold, which is no matter of signatures."""
+    """The given settings without the threshold, which does not change signatures."""
     return [name for name, value in given.items() if value is not None and name != "threshold"]
 
 
 def _databases(against: str) -> list[Path]:
-    """The databases that a path or pattern names; none where it is other input."""
+    """The databases that a path or pattern names; none if it is other input."""
     found = sorted(map(Path, glob.glob(against))) if glob.has_magic(against) else [Path(against)]
     return [path for path in found if path.is_file() and _starts_like_sqlite(path)]
 

@@ -23,7 +23,7 @@ def sync(
     at: DatabaseFile = DATABASE,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", "-n", help="Print what would happen, and change nothing."),
+        typer.Option("--dry-run", "-n", help="Print what would happen, but change nothing."),
     ] = False,
     walking: Walking = WALKING,
     strict: Strict = False,
@@ -33,9 +33,9 @@ def sync(
     """Bring the database in line with directories: add, update and remove documents.
 
     Text files that are new are added, changed ones are updated, and documents whose files are gone
-    are removed. A moved file keeps its document, with the new key. A file with the size and time
-    that it had is not read again. What patterns exclude counts as gone. Only documents that were
-    read from text files below the directories are touched.
+    are removed. A moved file keeps its document, with the new key. A file with the same size and
+    time as before is not read again. Files that patterns exclude count as gone. Only documents
+    that were read from text files below the directories are touched.
 
     Keys are those of add: run it in the same directory, or with the same --root.
 
@@ -97,6 +97,8 @@ def sync(
         warn(f"not UTF-8: {report.replaced:,}, bad bytes replaced (--strict refuses them)")
     report_passed_over(asdict(reader.passed_over))
     if report.left:
-        message(f"left {report.left:,} with keys in the directories that were not read from files")
+        message(
+            f"kept {report.left:,} whose keys are in the directories but were not read from files"
+        )
     if report.failed:
         raise typer.Exit(FAILED)

@@ -36,7 +36,7 @@ DROPPED: Final = {
     "exact": bool,
     "identical": bool,
 }
-"""What is written of each row that is dropped."""
+"""The columns of a dropped row."""
 _STREAM: Final = ".arrows"
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 
@@ -55,7 +55,7 @@ class Table:
 
 
 def find_tables(paths: Iterable[str], rules: Rules, passed_over: PassedOver) -> list[Table]:
-    """The tables that are named, and the files of directories that are tables by their suffix.
+    """The named tables, and the files of directories that are tables by their suffix.
 
     Raises:
         UsageError: a database.
@@ -84,7 +84,7 @@ def find_tables(paths: Iterable[str], rules: Rules, passed_over: PassedOver) -> 
 
 
 def check_readable(path: str) -> None:
-    """An error for a file that is not there, or is a database, before anything is written."""
+    """Raise an error for a missing file or a database, before anything is written."""
     if path == STDOUT:
         return
     if not os.path.isfile(path):
@@ -102,7 +102,7 @@ def _is_database(path: str) -> bool:
 
 
 def targets(tables: Sequence[Table], directory: str) -> list[str]:
-    """The files in a directory that rows go to, one for each table; UsageError if two are one."""
+    """The output files in a directory, one per table; UsageError if two have the same name."""
     seen: dict[str, str] = {}
     for table in tables:
         if table.path == STDOUT:
@@ -120,7 +120,7 @@ def output_format(path: str, default: str) -> str:
     """The format of a file to be written: by its suffix, else the default.
 
     Raises:
-        UsageError: no rows are written so.
+        UsageError: rows cannot be written in this format.
     """
     found = format_of(path)
     format: str = default if found == "text" else found
@@ -138,7 +138,7 @@ def output_format(path: str, default: str) -> str:
 
 
 class KeptRows:
-    """Where kept rows go: one file, or one for each table. Use as a context manager.
+    """Writes kept rows to one file, or one per table. Use as a context manager.
 
     The files get their names at the end, if nothing failed.
     """
@@ -152,17 +152,17 @@ class KeptRows:
         *,
         keep: bool,
     ) -> None:
-        """Look at what the tables say of their rows; nothing is written yet.
+        """Look at the heads of the tables; nothing is written yet.
 
         Args:
-            tables: what the rows are from.
+            tables: the source of the rows.
             output: the file for all rows, or one for each table.
             reader: of the tables.
             spool: a name for a temporary file.
             keep: whether the rows stay in a file if the command fails (see Output).
 
         Raises:
-            UsageError, InputError: rows that cannot go there.
+            UsageError, InputError: these rows cannot go there.
         """
         self._tables = tables
         self._is_one = isinstance(output, str)
@@ -197,7 +197,7 @@ class KeptRows:
             self._head = combined(heads) if heads else None
 
     def _own_format(self, number: int) -> str:
-        """The format of an output without a suffix: that of its input."""
+        """The format of an output without a suffix: its input's."""
         format = self._reader.format_of(self._tables[number].path)
         return "jsonl" if format == "json" else format
 
@@ -216,15 +216,15 @@ class KeptRows:
         self._output.filled |= bool(places)
 
     def flush(self) -> None:
-        """Give what is written to the system."""
+        """Pass buffered output to the system."""
         self._output.flush()
 
     def finish(self) -> None:
-        """Write what stands at the end of the files."""
+        """Write the ends of the files."""
         self._go_to(len(self._outputs))
 
     def _go_to(self, number: int) -> None:
-        """Finish the outputs before this one, also those that have no rows, and open it."""
+        """Finish earlier outputs, also those without rows, and open this one."""
         while self._now < number:
             if self._now >= 0:
                 with self._output.named():
@@ -257,7 +257,7 @@ class KeptRows:
         traceback: TracebackType | None,
     ) -> None:
         if kind is not None and self._keep and self._now < len(self._outputs):
-            # What a database has already is to be whole, also in a table.
+            # The table must have all that the database already has.
             with suppress(LshdbError, OSError):
                 self._rows.finish()
         self._stack.__exit__(kind, error, traceback)
@@ -282,18 +282,18 @@ class DroppedRows:
         """Write rows, with a value for each column of `DROPPED`."""
         block: Block = Rows("", tuple(DROPPED), list(enumerate(rows)), 0)
         if KIND[self._format] == "json":
-            # In ASCII: nothing in it acts on a terminal.
+            # In ASCII: a terminal obeys nothing in it.
             lines = [json.dumps(dict(zip(DROPPED, row, strict=True))) for row in rows]
             block = Lines("", 1, len(rows), "".join(f"{line}\n" for line in lines).encode())
         with self._output.named():
             self._rows.write(block, range(len(rows)))
 
     def flush(self) -> None:
-        """Give what is written to the system."""
+        """Pass buffered output to the system."""
         self._output.flush()
 
     def finish(self) -> None:
-        """Write what stands at the end of the file."""
+        """Write the end of the file."""
         with self._output.named():
             self._rows.finish()
 

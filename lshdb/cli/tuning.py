@@ -1,4 +1,4 @@
-"""The command tune: what constructions will do, before anything is indexed."""
+"""The command tune: predicts what constructions do, before anything is indexed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PICTURES: Final = (".png", ".pdf", ".svg")
 _WIDTH: Final = 60
 _HEIGHT: Final = 10
 _ENOUGH: Final = 100
-"""Similar pairs; with fewer, recall is hardly known better than to a few hundredths."""
+"""Similar pairs for a good estimate: with fewer, recall is off by a few hundredths."""
 _MEASURED: Final[Columns] = {
     "what": str,
     "from": float,
@@ -57,7 +57,7 @@ def tune(
     ] = None,
     construction: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Add this construction to the list."),
+        typer.Option(metavar="TEXT", help="Also judge this construction."),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Maximum number of constructions.")] = 10,
     plot: Annotated[
@@ -78,13 +78,13 @@ def tune(
     seed: Annotated[int, typer.Option(min=0, help="Seed of samples.")] = 1,
     form: Form = TEXT,
 ) -> None:
-    """Show which bands and rows, or cascades, suit a threshold and a recall, best first.
+    """Show which bands and rows, or cascades, fit a threshold and a recall, best first.
 
-    A line has the construction, the recall at the threshold, how probably pairs of similarity 0.3,
-    0.5 and 0.7 become candidates, the bytes of index per document, and, where there is a database,
-    the candidates of a query, predicted from a sample of its documents.
+    A line has the construction, the recall at the threshold, the probability that pairs of
+    similarity 0.3, 0.5 and 0.7 become candidates, the bytes of index per document, and, with a
+    database, the candidates of a query, predicted from a sample of its documents.
 
-    With --measure, the index as it is: a sample of the documents is compared with all.
+    --measure measures the present index: it compares a sample of the documents with all.
 
     Example: lshdb tune --threshold 0.7 --permutations 256
     """
@@ -154,7 +154,7 @@ def _write_tuned(found: list[Tuned], form: Form) -> None:
 def _measure(
     at: DatabaseFile, threshold: float | None, sample: int | None, seed: int, form: Form
 ) -> None:
-    """Measure the index, and print it beside what the formulas say."""
+    """Measure the index, and print the result beside the formulas'."""
     form.check(at.db)
     with at.reading() as database, progress_bar("comparing") as progress:
         measured = database.measure(
@@ -214,7 +214,7 @@ def _plot(path: Path, construction: Construction, threshold: float) -> bool:
     """Draw a curve, the threshold, and the areas of false positives and of false negatives.
 
     Returns:
-        Whether matplotlib, the extra `plot`, is there to do so.
+        Whether matplotlib (the extra `plot`) is installed.
     """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -177,7 +177,7 @@ class Deduplicated:
         """
         paths = self._source.paths
         if not paths:
-            raise UsageError("save is for rows of files: of a table, write `kept`")
+            raise UsageError("save is for rows of files: for a table, write `kept`")
         _save(os.fspath(path), paths, self._source, self.mask)
 
 
@@ -217,7 +217,7 @@ def dedup(
             `longest` or the `last`.
         estimate: decide by estimates from signatures.
         threshold: as for `lshdb.open`, and so are the settings below.
-        recall: the share of similar pairs that the index shall find.
+        recall: the share of similar pairs that the index must find.
         shingle: what is compared.
         permutations: lanes of a signature.
         bands: with rows, the shape of the index.
@@ -532,7 +532,7 @@ def _save(path: str, paths: Sequence[str], source: _Source, mask: Mask) -> None:
     found = [(printable_path(one), reader.head(one)) for one in paths]
     heads = [(name, head) for name, head in found if head is not None]
     if heads and len(heads) < len(found) and format not in ("jsonl", "json", "text"):
-        raise UsageError("files of several kinds have no columns in common: save lines of JSON")
+        raise UsageError("files of several kinds have no columns in common: save JSON lines")
     with temporary_directory(None) as directory:
         file = PartialFile(path)
         try:

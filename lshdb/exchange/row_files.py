@@ -449,7 +449,7 @@ def _check_columns(block: Block, columns: Sequence[str]) -> None:
     own = _head_of(block).columns
     if differ := set(own) ^ set(columns):
         raise InputError(
-            f"{block.name}: its columns are not those of the rows before: {min(differ)!r} is only "
+            f"{block.name}: its columns differ from those of earlier rows: {min(differ)!r} is only "
             f"in {'this one' if min(differ) in own else 'those'}"
         )
 
@@ -525,7 +525,7 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         columns = [batch.column(field.name).cast(field.type) for field in schema]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
     except (pa.ArrowException, KeyError) as error:
-        raise InputError(f"rows of other types than those before: {_first_line(error)}") from error
+        raise InputError(f"rows of other types than earlier rows: {_first_line(error)}") from error
 
 
 def _first_line(error: Exception) -> str:

@@ -144,7 +144,9 @@ def _sizes(
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
         raise ContentError("numbers of shingles are integers, one for each document")
     if len(sizes) == len(empty) and ((sizes < 0).any() or (empty != (sizes == 0)).any()):
-        raise ContentError("a document without shingles has 4294967295 in all lanes, no other has")
+        raise ContentError(
+            "a document without shingles has 4294967295 in all lanes, and no other may"
+        )
     if len(sizes) and sizes.max() > LARGEST:
         raise ContentError(f"no document has more than {LARGEST:,} shingles")
     return sizes.astype(np.int64)

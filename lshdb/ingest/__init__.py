@@ -1,17 +1,17 @@
 """From documents to rows in the file.
 
-In: documents and blocks of rows (lshdb.sources). Out: the file with them, a report of each batch.
+In: documents and blocks of rows (lshdb.sources). Out: the file with them, a report per batch.
 
     add         the loop: read, sign, write, report; adding, deduplicating, removing
     batches     cuts a stream into batches, and these into parts
     parts       parses, digests and signs a part
-    workers     does so in worker processes
+    workers     does that in worker processes
     writing     a signed part to rows: new, changed, unchanged
-    reference   a collection whose near duplicates are left out elsewhere
-    queries     a stream of documents that are only asked about
+    reference   a collection whose near duplicates are dropped from the input
+    queries     a stream of documents that are queries only
     deciding    what reviewers decide of documents; removes what they decided to drop
-    progress    how far it has come, for a function or as a bar
-    ordering    decides in another order than that of the input, reading it twice
+    progress    how far a job has come, for a function or as a bar
+    ordering    decides in another order than the input's, by reading it twice
     dedup       decides which documents are similar to none that is kept, and writes those
 
 Doors: add, batches, deciding, dedup, ordering, parts, progress, queries, reference, sync, writing.

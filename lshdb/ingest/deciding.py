@@ -74,7 +74,7 @@ def undo(store: Store, decision: int | None, decided: str | None) -> Decision:
         ]
         if not found:
             which = "" if decision is None else f" {decision}"
-            raise KeyNotFound(f"there is no decision{which} to take back")
+            raise KeyNotFound(f"there is no decision{which} to undo")
         store.delete_decision(found[-1].decision)
     return found[-1]
 
@@ -107,7 +107,7 @@ def checked(one: Decision) -> Decision:
     several = one.verdict == "different"
     if len(set(keys)) < len(keys) or (len(keys) < 2 if several else len(keys) != 1):
         wanted = "two different keys or more" if several else "one key"
-        raise InputError(f"{one.verdict} is decided of {wanted}, not of {list(keys)!r:.200}")
+        raise InputError(f"{one.verdict} takes {wanted}, not {list(keys)!r:.200}")
     digests = one.digests
     if not isinstance(digests, tuple) or (
         digests and (len(digests) != len(keys) or not all(map(_is_digest, digests)))

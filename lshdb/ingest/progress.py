@@ -98,7 +98,7 @@ def bar(
 
     Args:
         label: what is being done.
-        total: how many steps or bytes there are, None where that is not known, or not yet.
+        total: the number of steps or bytes, None if unknown.
         of_bytes: show them as bytes.
         counting: show how many documents are done, and how many a second.
     """

@@ -46,7 +46,7 @@ def answer_many(
     Args:
         stores: files of the same settings.
         items: documents, or blocks of rows.
-        query: what is asked about each; its own document does not matter.
+        query: the options for each document; its own document does not matter.
         workers: processes that sign documents beside this one.
         parser: for blocks of rows.
         on_failure: called with each line and row that gives no document.

@@ -1,6 +1,6 @@
 """Looking after the file: check, repair, reindex.
 
-In: a file, damaged or not. Out: what is wrong with it, or was repaired; another index.
+In: a file, damaged or not. Out: its problems, and what was repaired; another index.
 
     check      `lshdb check`: examines, rebuilds what can be derived if asked, examines again
     examining  looks for problems; compares band rows with what signatures make

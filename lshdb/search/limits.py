@@ -75,82 +75,82 @@ PASSAGES: Final = 10_000
 
 
 def query_cut(buckets: int, read: int) -> Cut:
-    """Of so many buckets of a query only the first documents were read."""
+    """Of these buckets of a query, only the first documents were read."""
     return Cut(
         "query",
         buckets,
-        f"{buckets} of the query's buckets hold more than {read:,} documents each, and only the "
-        "most promising of the first of them were compared; there may be better matches: a query "
-        "for all matches, without top, compares with all",
+        f"{buckets} of the query's buckets hold more than {read:,} documents each; only the most "
+        "promising of these were compared, so better matches may be missing: without top, a query "
+        "compares with all",
     )
 
 
 def queries_cut(queries: int, read: int) -> Cut:
-    """So many queries were compared with a part of a large bucket, or of those with a run."""
+    """These queries were compared with a part of a large bucket, or of those with a run."""
     return Cut(
         "query",
         queries,
         f"queries that share a bucket (with top) or a run of words (by containment) with more than "
-        f"{read:,} documents: {queries:,}; of these documents only some were compared, and there "
-        "may be better matches: exhaustive compares with all",
+        f"{read:,} documents: {queries:,}; only some of these documents were compared, so better "
+        "matches may be missing: exhaustive compares with all",
     )
 
 
 def runs_cut(runs: int, shortest: int) -> Cut:
-    """So many fingerprints of a query by containment are in too many documents."""
+    """These fingerprints of a query by containment are in too many documents."""
     return Cut(
         "query",
         runs,
-        f"runs of {shortest} words of the query stand in more than {QUERY_FIRST:,} documents; of "
-        "those that hold nothing else of it some may be missing: exhaustive compares with all",
+        f"runs of {shortest} words of the query stand in more than {QUERY_FIRST:,} documents; "
+        "documents that share nothing else with it may be missing: exhaustive compares with all",
     )
 
 
 def clusters_cut(buckets: int, limit: Limit) -> Cut:
-    """So many buckets have pairs, of documents in different clusters, that were not compared."""
+    """These buckets have pairs, of documents in different clusters, that were not compared."""
     return Cut(
         "clusters",
         buckets,
         f"buckets with more than {limit.whole:,} documents, not all similar: {buckets:,}; not all "
-        "of their candidate pairs were compared, and clusters that only these would join are "
-        "apart; lshdb pairs compares all",
+        "of their candidate pairs were compared, so a cluster may be shown in parts; lshdb pairs "
+        "compares all",
     )
 
 
 def dedup_cut(documents: int, listed: int) -> Cut:
-    """So many documents were kept though they were compared with a part of a bucket only."""
+    """These documents were kept, although compared with a part of a bucket only."""
     return Cut(
         "dedup",
         documents,
         f"{documents:,} documents were kept that share a bucket with more than {listed} kept "
-        f"before them; they were compared with the first {listed} of it and with what is in their "
+        f"documents; they were compared with the first {listed} of these and with those in their "
         "smaller buckets, and may be similar to others",
     )
 
 
 def reference_cut(documents: int, read: int) -> Cut:
-    """So many documents had no match in a reference of which they were compared with a part."""
+    """These documents had no match in the part of a reference that they were compared with."""
     return Cut(
         "dedup",
         documents,
         f"{documents:,} documents share a bucket with more than {read:,} of the reference; they "
-        f"were compared with the first {read:,} of it and with what is in their smaller buckets, "
-        "and none was similar; others may be",
+        f"were compared with the first {read:,} of these and with those in their smaller buckets, "
+        "and may be similar to others",
     )
 
 
 def sample_cut(documents: int, sample: int) -> Cut:
-    """Of the buckets of so many documents of a sample not all rows were read."""
+    """For these documents of a sample, not all rows of their buckets were read."""
     return Cut(
         "tune",
         documents,
-        f"of {documents:,} of {sample:,} documents only the first {SAMPLE_ROWS:,} that share a "
+        f"for {documents:,} of {sample:,} documents, only the first {SAMPLE_ROWS:,} that share a "
         "bucket were read; there are more similar pairs than shown",
     )
 
 
 def text_cut(characters: int, limit: int) -> Cut:
-    """So many characters of a text are behind those in which passages are looked for."""
+    """These characters of a text come after those in which passages are looked for."""
     return Cut(
         "compare",
         characters,

@@ -117,7 +117,7 @@ def answers(
 
     Args:
         store: read in the caller's transaction.
-        query: what is asked about each; its own document does not matter.
+        query: the options for each document; its own document does not matter.
         asked: the documents.
         keep: the condition of the query, if it has one.
         on_cut: called with what a limit left out of one answer.

@@ -68,10 +68,10 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.where is None and self.parameters:
-            raise UsageError("parameters are for an expression, and there is no where")
+            raise UsageError("parameters need an expression: give where")
         for name in ("top", "min_size", "max_size"):
             if (number := getattr(self, name)) is not None and number < 1:
-                raise UsageError(f"{name} {number} is not at least 1")
+                raise UsageError(f"{name} {number} is below 1")
         if self.max_size is not None and self.max_size < (self.min_size or 2):
             raise UsageError(
                 f"max_size {self.max_size} is below {self.min_size or 2}: no cluster is so small"
@@ -95,7 +95,7 @@ class _Join:
         buckets: all buckets of two documents or more.
         scorer: computes similarities, exact or not.
         estimates: computes estimates.
-        threshold: the least similarity.
+        threshold: the minimum similarity.
         thinned: whether there are fewer candidates than the buckets have.
     """
 

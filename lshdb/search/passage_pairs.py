@@ -52,11 +52,11 @@ class PairsQuery:
 def check_limits(top: int | None, gap: int, common: int) -> None:
     """Refuse by a UsageError what no query for passages can be asked."""
     if top is not None and top < 1:
-        raise UsageError(f"top {top} is not at least 1")
+        raise UsageError(f"top {top} is below 1")
     if gap < 0:
         raise UsageError(f"gap {gap} is below 0")
     if common < 1:
-        raise UsageError(f"common {common} is not at least 1")
+        raise UsageError(f"common {common} is below 1")
 
 
 @dataclass(slots=True)

@@ -69,11 +69,11 @@ class Query:
         if sum(one is not None for one in (self.content, self.key, self.signature)) != 1:
             raise UsageError("a query takes either a document or a key")
         if self.top is not None and self.top < 1:
-            raise UsageError(f"top {self.top} is not at least 1")
+            raise UsageError(f"top {self.top} is below 1")
         if self.threshold is not None and not 0 < self.threshold <= 1:
             raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
         if self.where is None and self.parameters:
-            raise UsageError("parameters are for an expression, and there is no where")
+            raise UsageError("parameters need an expression: give where")
 
 
 @dataclass(frozen=True, slots=True)

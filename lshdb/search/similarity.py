@@ -460,8 +460,8 @@ class Exact:
             sizes = np.diff(own.offsets)
             if (sizes > self.sizes[documents]).any():
                 raise DamagedFile(
-                    "the file says of a document that it has fewer shingles than it has: "
-                    "see lshdb check --deep"
+                    "the file is damaged: a document has more shingles than are stored for it: "
+                    "run lshdb check --deep"
                 )
             self.sizes[documents] = sizes
             self._parities[documents] = parities(own, self._parities.shape[1])

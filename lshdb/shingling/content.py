@@ -87,9 +87,9 @@ def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:
     try:
         elements = json.loads(stored)
     except (ValueError, RecursionError) as error:
-        raise DamagedFile(f"a stored set is no JSON array: {error}") from error
+        raise DamagedFile(f"a stored set is not a JSON array: {error}") from error
     if not isinstance(elements, list) or not set(map(type, elements)) <= {str, int}:
-        raise DamagedFile("a stored set is no JSON array of strings and integers")
+        raise DamagedFile("a stored set is not a JSON array of strings and integers")
     return tuple(elements)
 
 

@@ -191,7 +191,7 @@ def _is_table(table: object) -> bool:
 
 def _no_table(table: object) -> UsageError:
     return UsageError(
-        f"{type(table).__name__} is no table: give something with the Arrow C stream interface, "
+        f"{type(table).__name__} is not a table: give something with the Arrow C stream interface, "
         "such as a pyarrow Table or RecordBatchReader, or a pandas or Polars DataFrame"
     )
 

@@ -85,7 +85,7 @@ def _zstd() -> Any:
             return import_module(name)
         except ImportError:
             continue
-    raise InputError("zstd is in Python from 3.14 on; for this one: pip install 'lshdb[zstd]'")
+    raise InputError("zstd needs Python 3.14, or pip install 'lshdb[zstd]'")
 
 
 def _damaged(suffix: str) -> InputError:

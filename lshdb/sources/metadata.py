@@ -33,7 +33,7 @@ def to_json(fields: Mapping[str, object] | None) -> str | None:
     if not fields:
         return None
     if not isinstance(fields, Mapping) or not set(map(type, fields)) <= {str}:
-        raise ContentError("metadata is a mapping from names, which are strings, to values")
+        raise ContentError("metadata must be a mapping from strings to values")
     try:
         try:
             text = _encode(dict(fields))
@@ -55,7 +55,7 @@ def json_text(value: object) -> str:
     """A value as JSON, as `to_json` has it, but of any length and depth that Python's JSON takes.
 
     Raises:
-        InputError: nested too deeply, or of a type that has no form in JSON.
+        InputError: nested too deeply, or of a type that cannot be written as JSON.
     """
     try:
         try:
@@ -73,9 +73,9 @@ def from_json(stored: str | None) -> dict[str, Any] | None:
     try:
         fields = json.loads(stored)
     except (ValueError, RecursionError) as error:
-        raise DamagedFile(f"stored metadata is no JSON: {error}") from error
+        raise DamagedFile(f"stored metadata is not JSON: {error}") from error
     if not isinstance(fields, dict):
-        raise DamagedFile("stored metadata is no JSON object")
+        raise DamagedFile("stored metadata is not a JSON object")
     return fields
 
 
@@ -127,7 +127,7 @@ def _default(value: object) -> object:
         return str(value)
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} has no form in JSON")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 _encode: Final = json.JSONEncoder(

@@ -1,7 +1,7 @@
 """The same signatures, buckets and similar pairs on Apache Spark; needs the extra `spark`.
 
-DataFrames in and out: what a function returns is computed when it is used, on the executors, by
-the very functions that fill an lshdb file. Executors need this package as the driver does.
+DataFrames in and out: a result is computed when it is used, on the executors, by the same
+functions that fill an lshdb file. Executors need this package, like the driver.
 
     signatures(df, settings)     key, shingles, signature, bucket_keys
     bands(signatures)            key, band_no, bucket_key
@@ -12,14 +12,14 @@ the very functions that fill an lshdb file. Executors need this package as the d
     fingerprints, passage_pairs(df, settings)   copied passages, as Database.passage_pairs has them
     write_databases, read_database, read_bands      to lshdb files and back
 
-Limits: key order stands for the order of addition, for rows of a DataFrame have none. Spark
+Limits: key order replaces the order of addition, as rows of a DataFrame have none. Spark
 Connect has no accumulators, so these need a classic session.
 
     sketching    signatures and bands; documents checks the columns
     candidates   candidate pairs, with a limit on one bucket
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
     passages     fingerprints, and pairs of documents that share a passage
-    reference    what is similar to a document of a collection that is only read
+    reference    documents that are similar to one of a collection that is only read
     files        to lshdb files and back; session starts Spark; counts what is left out
 
 Doors: session.

@@ -50,7 +50,7 @@ def candidate_pairs(
         UsageError: a limit below 2.
     """
     if limit is not None and limit < 2:
-        raise UsageError(f"limit {limit} is not at least 2")
+        raise UsageError(f"limit {limit} is below 2")
     return chosen(_listed(bands, limit), settings.construction, counts)
 
 

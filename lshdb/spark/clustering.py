@@ -48,7 +48,7 @@ def components(pairs: DataFrame) -> tuple[DataFrame, int]:
             centres = edges.select(F.col("v").alias("key"), F.col("v").alias("keep"))
             return leaves.unionByName(centres.dropDuplicates()), rounds
         before = now
-    raise LshdbError(f"clusters did not settle in {_ROUNDS} rounds")
+    raise LshdbError(f"clusters did not converge in {_ROUNDS} rounds")
 
 
 def _large_star(edges: DataFrame) -> DataFrame:

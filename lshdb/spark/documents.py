@@ -90,10 +90,10 @@ def documents(df: DataFrame, settings: Settings, columns: Columns) -> DataFrame:
     """
     of_sets = settings.shingling.of_sets
     if of_sets and columns.text is not None:
-        raise UsageError("the settings are of sets (shingle set): name their column with set=")
+        raise UsageError("the settings are for sets (shingle set): name their column with set=")
     if not of_sets and columns.set is not None:
         raise UsageError(
-            f"the settings are of texts (shingle {settings.shingling}): name their column with "
+            f"the settings are for texts (shingle {settings.shingling}): name their column with "
             "text="
         )
     name = (columns.set or "set") if of_sets else (columns.text or "text")

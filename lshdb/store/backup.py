@@ -70,19 +70,19 @@ def back_up(
 def _check_target(path: Path, target: Path, shown: Path, replace: bool) -> None:
     own = os.path.realpath(path)
     if os.fspath(target) in [own + end for end in _BESIDE]:
-        raise UsageError(f"{shown} is a part of the database itself: name another file")
+        raise UsageError(f"{shown} is part of the database: name another file")
     if os.path.exists(target):
         if path.exists() and target.samefile(path):
             raise UsageError(f"{shown} is the database itself: name another file")
         if not target.is_file():
-            raise StoreError(f"{shown} is no file: name one to be made")
+            raise StoreError(f"{shown} is not a file: name a file to create")
         if not replace:
-            raise StoreError(f"{shown} is there already; --force replaces it")
+            raise StoreError(f"{shown} already exists; --force replaces it")
     # A new file would be read and written with the old one's log.
     for end in _BESIDE:
         beside = target.with_name(target.name + end)
         if os.path.exists(beside):
-            raise StoreError(f"{shown} is in use, for there is {beside.name}: name another file")
+            raise StoreError(f"{shown} is in use ({beside.name} exists): name another file")
 
 
 def _copy(

@@ -98,9 +98,9 @@ def check_expression(text: str) -> None:
     depth = 0
     for match in _TOKEN.finditer(text):
         if match["quote"]:
-            raise QueryError(f"where: a quote {match['quote']} without its end")
+            raise QueryError(f"where: a quote {match['quote']} is not closed")
         if match["variable"]:
-            raise QueryError("where: a parameter with a parenthesis directly behind it")
+            raise QueryError("where: a parameter followed by a parenthesis")
         if match["comment"]:
             raise QueryError("where: a comment, which an expression may not have")
         if match["other"] in (";", "\0"):
@@ -109,4 +109,4 @@ def check_expression(text: str) -> None:
         if depth < 0:
             break
     if depth:
-        raise QueryError("where: parentheses that are not pairs")
+        raise QueryError("where: parentheses do not match")

@@ -123,7 +123,7 @@ def connect(
         if has_log(path):
             raise StoreError(
                 f"{path} has changes in {path.name}-wal, which cannot be read without permission "
-                "to write the directory: have it opened once by someone who may"
+                "to write the directory: ask someone who has it to open the file once"
             )
         # SQLite cannot make its -shm. As nobody has the file open, it may be read without locks.
         return _opened(path, "ro&immutable=1", mode, timeout, whole)

@@ -83,7 +83,7 @@ class Connection(sqlite3.Connection):
             raise UsageError(_forked(self.path))
         if get_ident() != self._thread:
             raise UsageError(
-                f"{self.path} was opened in another thread: each thread opens the file itself"
+                f"{self.path} was opened in another thread: each thread must open the file itself"
             )
 
     def check_file(self) -> None:
@@ -224,7 +224,7 @@ def check_may_open(path: Path) -> None:
             if os.getpid() != connection._process:
                 raise UsageError(_forked(path))
             raise StoreError(
-                f"{path} cannot be opened again in this process, for its log was replaced while "
+                f"{path} cannot be opened again in this process: its log was replaced while "
                 "it was open: start another process"
             )
     for connection in list(_open):

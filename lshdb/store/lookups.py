@@ -288,7 +288,7 @@ class StoreReader:
     def _check_number(self, found: int, doc_ids: npt.NDArray[np.int64]) -> None:
         if found != len(doc_ids):
             raise DamagedFile(
-                f"{self.path}: buckets hold documents that are not there; restore the file from a "
+                f"{self.path}: buckets hold documents that do not exist; restore the file from a "
                 "copy"
             )
 
@@ -552,8 +552,8 @@ class StoreReader:
         if len(counts) and (counts.min() < 0 or counts.max() > LARGEST):
             strange = int(counts[(counts < 0) | (counts > LARGEST)][0])
             raise DamagedFile(
-                f"{self.path} says of a document that it has {strange:,} shingles, and a document "
-                f"has 0 to {LARGEST:,}; restore the file from a copy"
+                f"{self.path} is damaged: a document has {strange:,} shingles instead of 0 to "
+                f"{LARGEST:,}; restore it from a copy"
             )
         return counts
 

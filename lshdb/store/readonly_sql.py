@@ -174,7 +174,7 @@ def explained(error: sqlite3.Error, path: Path) -> Exception:
             f"SQL: {error}: lshdb sql only reads; no writing, no ATTACH, no PRAGMA that sets"
         )
     if code == sqlite3.SQLITE_TOOBIG:
-        return QueryError(f"SQL: {error}: it makes a value larger than any that the file may hold")
+        return QueryError(f"SQL: {error}: it makes a value larger than a file can hold")
     if code == sqlite3.SQLITE_ERROR:
         return QueryError(f"SQL: {error}")
     try:

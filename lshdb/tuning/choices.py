@@ -74,11 +74,11 @@ def tune(
             construction takes.
         distribution: of the similarities of the collection (see lshdb.tuning.sampling).
         documents: how many a query is put to.
-        construction: one to be judged too; last, unless it is among those worth having.
+        construction: one to judge too; it comes last, unless it is worth having.
 
     Raises:
         UsageError: numbers out of range, or a construction of more lanes than `permutations`.
-        SettingsError: no construction of so many lanes reaches the recall.
+        SettingsError: no construction of this many lanes reaches the recall.
 
     >>> tune(0.8, 0.99, 128)[0].construction
     Construction(rows=6, bands=16)
@@ -96,7 +96,7 @@ def tune(
     if not MIN_LANES <= lanes <= MAX_LANES:
         raise UsageError(f"{lanes} permutations are not {MIN_LANES} to {MAX_LANES}")
     if documents < 0:
-        raise UsageError(f"{documents} documents are not at least 0")
+        raise UsageError(f"documents {documents} is below 0")
     if named is not None and named.lanes > lanes:
         raise UsageError(f"{named} takes {named.lanes} lanes, and there are {lanes} permutations")
     usual = choose_construction(threshold, recall, lanes)

@@ -118,9 +118,9 @@ def measure(
     if not 0 < threshold <= 1:
         raise UsageError(f"threshold {threshold:g} is not above 0 and at most 1")
     if sample is not None and sample < 1:
-        raise UsageError(f"sample {sample} is not at least 1")
+        raise UsageError(f"sample {sample} is below 1")
     if seed < 0:
-        raise UsageError(f"seed {seed} is not at least 0")
+        raise UsageError(f"seed {seed} is below 0")
     with store.reading():
         count, empty = store.count()
         documents = count - empty

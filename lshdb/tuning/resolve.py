@@ -31,7 +31,7 @@ def choose_construction(threshold: float, recall: float, lanes: int) -> Construc
     many rows make few false candidates, few bands make few rows in the table.
 
     Raises:
-        SettingsError: no construction of so many lanes reaches the recall.
+        SettingsError: no construction of this many lanes reaches the recall.
 
     >>> choose_construction(0.8, 0.99, 128)
     Construction(rows=6, bands=16)

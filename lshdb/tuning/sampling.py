@@ -38,7 +38,7 @@ def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
         LimitWarning: buckets were too large to be read whole.
     """
     if seed < 0:
-        raise UsageError(f"seed {seed} is not at least 0")
+        raise UsageError(f"seed {seed} is below 0")
     lanes = store.settings.permutations
     grid = np.arange(lanes + 1) / lanes
     rng = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ In: requests. Out: pages that only read. Needs the extra `web`, but for listing.
     surveys    all clusters and all pairs, as columns; listing filters and sorts them
     results    results that take long, kept for each state of the file
     pasted     the texts that visitors pasted, under names for addresses
-    report     all of it in one file, to hand on
+    report     all pages in one file, to hand on
     drawing    the numbers behind the pictures
 
 Doors: listing, report, serving.

@@ -153,7 +153,7 @@ def place_of_key(survey: ClusterSurvey, key: str) -> int:
     """The place of the cluster that a document is in; KeyNotFound if it is in none."""
     place = survey.place_of(key)
     if place is None:
-        raise KeyNotFound(f"{key!r:.100} is in no cluster: no document is so similar to it")
+        raise KeyNotFound(f"{key!r:.100} is in no cluster: no document is similar enough to it")
     return place
 
 

@@ -111,7 +111,7 @@ class Review:
                 if one.decided == decided and one.who == self._who
             ]
             if not made:
-                raise KeyNotFound("that decision is not there any more: it was taken back")
+                raise KeyNotFound("that decision no longer exists: it was undone")
             for one in made:
                 database.undo_decision(one.decision, decided)
             alone = database.data_version() == version
@@ -147,7 +147,7 @@ def _asked(
         return [("different", documents)]
     name, _, text = action.partition(" ")
     if name not in ("keep", "drop", "only") or not (text.isascii() and text.isdigit()):
-        raise UsageError(f"{action!r:.50} is nothing that can be decided")
+        raise UsageError(f"{action!r:.50} is not a decision")
     place = int(text)
     if place >= len(documents):
         raise UsageError(f"the form has no document {place}")

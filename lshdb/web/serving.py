@@ -41,7 +41,7 @@ def serve(path: Path, port: int, ready: Callable[[str], None], reviewer: str | N
 
     Raises:
         UsageError: Datasette cannot open a file of this name.
-        LshdbError: the port cannot be had, or lshdb is not installed.
+        LshdbError: the port cannot be opened, or lshdb is not installed.
     """
     if set("?#%") & set(str(path.absolute())):
         raise UsageError(f"{path}: Datasette opens no file with ?, # or % in its path: rename it")
@@ -99,5 +99,5 @@ def _bound(port: int) -> socket.socket:
         listening.close()
         if error.errno == errno.EADDRINUSE:
             raise LshdbError(f"port {port} is taken: give another --port, or 0 for any") from error
-        raise LshdbError(f"port {port} cannot be had: {error.strerror}") from error
+        raise LshdbError(f"port {port} cannot be opened: {error.strerror}") from error
     return listening

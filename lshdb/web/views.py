@@ -607,7 +607,7 @@ def _some(visit: Visit, things: list[_T], most: int) -> tuple[list[_T], Paging]:
 
 def _natural(text: str, name: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text)):
-        raise lshdb.UsageError(f"{name} {text!r} is not a number from 1 on")
+        raise lshdb.UsageError(f"{name} {text!r} is not a number of at least 1")
     return int(text)
 
 

@@ -16,7 +16,7 @@ import lshdb
 FOX = "The fox looked at the grapes and then he went away again"
 ANT = "The ant worked all summer long while the cricket sang songs"
 CROW = "A crow found a piece of cheese under the tree by the river"
-INDEXED = "train.parquet is no database: it is indexed in a temporary one"
+INDEXED = "train.parquet is not a database: lshdb indexes it in a temporary one"
 
 
 @pytest.fixture

@@ -47,9 +47,9 @@ def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
     assert listed[0][4] == "ann"
     dry = command.done("remove", "--decided", "--dry-run", says="would remove 2\n")
     assert dry.lines == ["a", r"x\x1b[31m"]
-    command.done("decide", "--undo", "4", says="taken back: 4, drop x\\x1b[31m\n")
+    command.done("decide", "--undo", "4", says="undone: 4, drop x\\x1b[31m\n")
     command.done("remove", "--decided", says="removed 1\n")
-    command.done("decide", "--undo", says="taken back: 5, keep c\n")
+    command.done("decide", "--undo", says="undone: 5, keep c\n")
     assert roles(command) == {"b": "keep", "c": "drop"}
 
 
@@ -99,8 +99,8 @@ def test_a_file_made_by_hand(command: Command) -> None:
         (["different", "a", "a"], 2, "different: give two different keys or more"),
         (["drop", "a", "none"], 1, "no document has the key 'none'"),
         (["drop", "a", "--who", ""], 2, "who '' is not a name of 1 to 1,000 characters"),
-        (["--undo"], 1, "there is no decision to take back"),
-        (["--undo", "7"], 1, "there is no decision 7; nothing is taken back"),
+        (["--undo"], 1, "there is no decision to undo"),
+        (["--undo", "7"], 1, "there is no decision 7; nothing is undone"),
         (["--undo", "x"], 2, "'x' is not the number of a decision: lshdb decisions has them"),
         (["--undo", "--from", "in.csv"], 2, "give either keep, drop or different with KEY..."),
         (["keep", "a", "--from", "in.csv"], 2, "give either keep, drop or different with KEY..."),

@@ -48,7 +48,7 @@ def test_a_review_through_a_pipe_goes_on_where_it_ended(command: Command) -> Non
         0,
         "decided in this run: 1; 0 of 2 clusters decided",
     )
-    assert first.err.splitlines()[1].endswith("lists them: lshdb remove --decided")
+    assert first.err.splitlines()[1].endswith("lists them with --dry-run")
     assert "3 documents" in first.lines[1], "the largest cluster is the first"
     assert verdicts(command) == [("keep", "essays/anna"), ("drop", "essays/ben")]
     shown = "\n".join(first.lines)
@@ -112,7 +112,7 @@ def test_which_clusters_are_reviewed(command: Command) -> None:
         "0.999",
         "--where",
         "key > 'c'",
-        says=("no two documents are so similar: there is nothing to review\n"),
+        says=("no two documents are similar: nothing to review\n"),
     )
     assert "--sort" in command.fails("review", "--sort", "none", status=2)
 

@@ -165,7 +165,7 @@ def test_an_object_in_another_thread_is_refused_by_all_its_methods(path: Path) -
         next(rows)
         begun = {"rows": lambda: next(rows), "close": db.close}
         in_thread({**uses(db), **begun, "exit": lambda: db.__exit__(None, None, None)})
-        expected = f"{path} was opened in another thread: each thread opens the file itself"
+        expected = f"{path} was opened in another thread: each thread must open the file itself"
         assert outcomes == dict.fromkeys([*uses(db), *begun, "exit"], expected)
         # It is as usable as before in its own.
         assert db.add("new", "text").added == 1

@@ -355,7 +355,7 @@ def test_what_a_killed_dedup_left_is_reported_or_cleared_away(tmp_path: Path) ->
     (partial,) = left("out.*.partial")
     said = command.done("dedup", "-", "-o", "out", stdin=lines(3, "a")).err
     assert said == (
-        f"lshdb: {partial} is of a run that was killed; delete it if its lines are not needed\n"
+        f"lshdb: {partial} was left by a killed run; delete it if its lines are not needed\n"
         "kept 3, dropped 0, failed 0\n"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["out", partial.name])

@@ -238,7 +238,7 @@ def test_more_shingles_than_a_document_can_have_are_damage(
     with lshdb.open(command.directory / "lsh.db", threshold=0.3, content=content) as db:
         db.add_many([*TEXTS, ("c", TEXTS[0][1] + " and the fox")])
     alter(command.directory / "lsh.db", f"UPDATE documents SET shingles = {shingles}")
-    message = f"lsh.db says of a document that it has {shingles:,} shingles, and a document"
+    message = f"lsh.db is damaged: a document has {shingles:,} shingles instead of 0 to"
     for words in (
         ["pairs"],
         ["clusters"],
@@ -256,7 +256,7 @@ def test_more_shingles_than_a_document_can_have_are_damage(
 
 def test_fewer_shingles_than_a_document_has_are_damage(filled: Path) -> None:
     alter(filled, "UPDATE documents SET shingles = 1")
-    with lshdb.open(filled, mode="read") as db, pytest.raises(DamagedFile, match="fewer shingles"):
+    with lshdb.open(filled, mode="read") as db, pytest.raises(DamagedFile, match="more shingles"):
         list(db.pairs())
 
 

@@ -86,8 +86,8 @@ def nested(levels: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({1: 2}, "names, which are strings"),
-        ({"x": object()}, "object has no form in JSON"),
+        ({1: 2}, "from strings to values"),
+        ({"x": object()}, "object cannot be written as JSON"),
         (nested(DEEPEST + 1), "nested deeper"),
         (nested(100_000), "nested deeper"),
     ],
@@ -299,7 +299,7 @@ def test_parameters_that_do_not_fit(many: Path) -> None:
     ):
         with pytest.raises(QueryError, match=r"^where: "):
             keys(many, where, parameters)
-    with lshdb.open(many) as db, pytest.raises(UsageError, match="no where"):
+    with lshdb.open(many) as db, pytest.raises(UsageError, match="give where"):
         db.query(FOX, parameters=("a",))
 
 

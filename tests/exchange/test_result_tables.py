@@ -273,8 +273,8 @@ def test_dicts_are_documents_by_the_rules_for_records(tmp_path: Path) -> None:
             ({"key": True, "text": "x"}, "field 'key' is"),
             ({"key": "", "text": "x"}, "field 'key' is empty"),
             ({"key": "x", "text": None}, "field 'text' is null"),
-            ({"key": "x", "text": "y", 5: 1}, "metadata is a mapping from names"),
-            ({"key": "x", "text": "y", "z": object()}, "has no form in JSON"),
+            ({"key": "x", "text": "y", 5: 1}, "metadata must be a mapping"),
+            ({"key": "x", "text": "y", "z": object()}, "cannot be written as JSON"),
         ]
         for record, reason in wrong:
             with pytest.raises(lshdb.ContentError, match=reason.replace("{", r"\{")):

@@ -248,7 +248,7 @@ def test_sets_are_lists(path: Path) -> None:
     "table", [None, "id,text", {"id": [1]}, [{"id": 1, "text": "x"}], 7, pl.LazyFrame(ROWS)]
 )
 def test_what_is_no_table_is_refused(table: object, path: Path) -> None:
-    with lshdb.open(path) as db, pytest.raises(lshdb.UsageError, match="is no table"):
+    with lshdb.open(path) as db, pytest.raises(lshdb.UsageError, match="is not a table"):
         db.add_table(table)
 
 

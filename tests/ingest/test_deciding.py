@@ -177,8 +177,8 @@ GOOD = Decision(0, "keep", ("a",), (), None, "ann", "2026-01-31T23:59:59Z")
     ("wrong", "says"),
     [
         ({"verdict": "maybe"}, "verdict 'maybe' is not keep, drop, different"),
-        ({"keys": ()}, "keep is decided of one key"),
-        ({"keys": ("a", "b")}, "keep is decided of one key"),
+        ({"keys": ()}, "keep takes one key"),
+        ({"keys": ("a", "b")}, "keep takes one key"),
         ({"verdict": "different"}, "two different keys"),
         ({"verdict": "different", "keys": ("a", "a")}, "two different keys"),
         ({"keys": ("",)}, "are not keys"),

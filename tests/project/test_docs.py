@@ -109,6 +109,33 @@ def test_commands_table_names_every_command() -> None:
     assert listed == COMMANDS.keys()
 
 
+def test_the_table_of_variables_names_all_that_the_code_reads() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text("utf-8").partition("## Environment")[2]
+    listed = set(re.findall(r"^\| `([A-Z_]+)`", page, re.MULTILINE))
+    read = {
+        name
+        for path in (ROOT / "lshdb").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call | ast.Subscript | ast.Compare | ast.BinOp)
+        and "os.environ" in ast.unparse(node)
+        for name in re.findall(r"'([A-Z][A-Z_]+)'", ast.unparse(node))
+    }
+    assert {"LSHDB_PATH", "PYSPARK_PYTHON", "PYSPARK_GATEWAY_PORT", "TMPDIR"} <= read
+    assert listed == read | {"COLUMNS"}, "which rich reads"
+
+
+def test_each_page_is_in_the_navigation_and_says_who_needs_it() -> None:
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")}
+    navigation = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
+    named = re.findall(r": ([\w-]+\.md)$", navigation, re.MULTILINE)
+    assert sorted(named) == sorted({*pages, "security.md"}), "which is made of SECURITY.md"
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    for name in pages - {"index.md"}:
+        text = (ROOT / "docs" / name).read_text("utf-8")
+        assert re.match(r"# .*\n\nFor (those|teachers) ", text), name
+        assert f"]({name})" in index, name
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):

@@ -212,7 +212,7 @@ def test_wrong_arguments_are_refused_before_anything_is_read(path: Path) -> None
             ({"top": 0}, "top 0"),
             ({"threshold": 2.0}, "threshold 2"),
             ({"where": "missing = 1"}, "no such column"),
-            ({"parameters": [1]}, "there is no where"),
+            ({"parameters": [1]}, "give where"),
         ]:
             with pytest.raises(lshdb.LshdbError, match=message):
                 db.query_many(never(), **options)  # type: ignore[arg-type]

@@ -252,10 +252,10 @@ def test_a_threshold_out_of_range_is_wrong_usage(path: Path, threshold: float) -
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        ("DELETE FROM signatures WHERE doc_id = 1", "not there"),
+        ("DELETE FROM signatures WHERE doc_id = 1", "do not exist"),
         ("UPDATE signatures SET signature = x'00' WHERE doc_id = 1", "signature of document 1"),
         ("UPDATE documents SET digest = x'00' WHERE doc_id = 1", "digest of document 1"),
-        ("PRAGMA foreign_keys = OFF; DELETE FROM documents WHERE doc_id = 1", "not there"),
+        ("PRAGMA foreign_keys = OFF; DELETE FROM documents WHERE doc_id = 1", "do not exist"),
     ],
 )
 def test_a_damaged_file_is_reported(path: Path, damage: str, message: str) -> None:

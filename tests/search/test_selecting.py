@@ -201,11 +201,11 @@ def test_the_most_similar_are_all_that_is_kept_in_memory(path: Path) -> None:
 def test_numbers_that_cannot_be_are_refused(filled: Path) -> None:
     with lshdb.open(filled, mode="read") as db:
         for asked, reason in [
-            ({"top": 0}, "top 0 is not at least 1"),
-            ({"min_size": 0}, "min_size 0 is not at least 1"),
+            ({"top": 0}, "top 0 is below 1"),
+            ({"min_size": 0}, "min_size 0 is below 1"),
             ({"min_size": 5, "max_size": 4}, "max_size 4 is below 5"),
             ({"max_size": 1}, "max_size 1 is below 2"),
-            ({"parameters": [1]}, "there is no where"),
+            ({"parameters": [1]}, "give where"),
         ]:
             with pytest.raises(lshdb.UsageError, match=reason):
                 db.clusters(**asked)  # type: ignore[arg-type]

@@ -104,7 +104,7 @@ def test_what_is_no_construction_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["or 4097", "and 4, or 4, and 4, or 65", "and 999999999, or 9"])
 def test_more_lanes_than_a_signature_can_have_are_refused(text: str) -> None:
-    with pytest.raises(SettingsError, match=f"{lanes_of(text)} lanes, and 4096 are the most"):
+    with pytest.raises(SettingsError, match=f"{lanes_of(text)} lanes; the maximum is 4096"):
         Construction.parse(text)
 
 

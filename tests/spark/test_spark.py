@@ -265,8 +265,8 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
         lshdb.UsageError, "column 'score' is of type double: documents are strings", text="score"
     )
     refused(lshdb.UsageError, "column 'score' is of type double: keys are", key="score")
-    refused(lshdb.UsageError, "settings are of sets", sets, text="text")
-    refused(lshdb.UsageError, "settings are of texts", set="text")
+    refused(lshdb.UsageError, "settings are for sets", sets, text="text")
+    refused(lshdb.UsageError, "settings are for texts", set="text")
     refused(lshdb.UsageError, "no column 'set'", sets)
     refused(lshdb.UsageError, "threshold 1.5", threshold=1.5)
     refused(lshdb.UsageError, "limit 1 ", limit=1)

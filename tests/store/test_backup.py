@@ -86,7 +86,7 @@ def test_what_is_there_is_replaced_only_if_that_is_said(db: lshdb.Database, path
     copy = path.with_name("copy.db")
     copy.write_text("mine")
     copy.chmod(0o640)
-    with pytest.raises(StoreError, match="there already; --force"):
+    with pytest.raises(StoreError, match="already exists; --force"):
         db.backup(copy)
     assert copy.read_text() == "mine"
     link = path.with_name("link.db")
@@ -109,7 +109,7 @@ def test_a_copy_is_no_more_readable_than_the_database(db: lshdb.Database, path: 
 def test_the_database_itself_is_refused(db: lshdb.Database, path: Path, name: str) -> None:
     path.with_name("link").symlink_to(path)
     os.link(path, path.with_name("hard link"))
-    with pytest.raises(UsageError, match="the database itself"):
+    with pytest.raises(UsageError, match="the database"):
         db.backup(path.with_name(name), replace=True)
     assert len(db) == 50
     assert db.check(deep=True).ok
@@ -121,7 +121,7 @@ def test_a_file_in_use_is_not_replaced(db: lshdb.Database, path: Path) -> None:
     other = path.with_name("other.db")
     with lshdb.open(other) as used:
         used.add("fox", "the fox")
-        with pytest.raises(StoreError, match=r"in use, for there is other\.db-wal"):
+        with pytest.raises(StoreError, match=r"in use \(other\.db-wal exists\)"):
             db.backup(other, replace=True)
         assert used.check(deep=True).ok
     db.backup(other, replace=True)
@@ -169,7 +169,7 @@ def test_what_a_killed_copy_left_is_reported(db: lshdb.Database, path: Path) -> 
     process.kill()
     process.communicate()
     (partial,) = path.parent.glob("copy.db.*.partial")
-    calls = f"lshdb: {partial} is of a run that was killed; delete it\n"
+    calls = f"lshdb: {partial} was left by a killed run; delete it\n"
     lshdb_.done("backup", "copy.db", "--force", says=calls + made)
     assert copies(path.parent) == ["copy.db", partial.name]
     lshdb_.done("check", "-d", "copy.db")
@@ -190,11 +190,11 @@ def test_the_command(db: lshdb.Database, path: Path) -> None:
     size = path.stat().st_size
     lshdb_.done("backup", "copy.db", says=f"copy.db made: {size:,} bytes\n")
     lshdb_.done("check", "-d", "copy.db", "--deep")
-    assert lshdb_.fails("backup", "copy.db") == "copy.db is there already; --force replaces it"
+    assert lshdb_.fails("backup", "copy.db") == "copy.db already exists; --force replaces it"
     lshdb_.done("backup", "copy.db", "--force")
     reason = lshdb_.fails("backup", "lsh.db", "--force", status=2)
     assert reason == "lsh.db is the database itself: name another file"
-    assert lshdb_.fails("backup", ".") == ". is no file: name one to be made"
+    assert lshdb_.fails("backup", ".") == ". is not a file: name a file to create"
     reason = lshdb_.fails("backup", "no/copy.db")
     assert reason == "no/copy.db cannot be written: no such file or directory"
     assert copies(path.parent) == ["copy.db"]

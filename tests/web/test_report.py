@@ -31,7 +31,7 @@ def command(tmp_path: Path) -> Command:
 
 def written(command: Command, *options: str) -> tuple[Parsed, str]:
     """A report: what a parser sees in it, and its text."""
-    command.done("report", "-o", "out.html", *options, says="out.html is written\n")
+    command.done("report", "-o", "out.html", *options, says="wrote out.html\n")
     text = (command.directory / "out.html").read_bytes().decode()
     page = Parsed()
     page.feed(text)

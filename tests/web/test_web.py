@@ -1157,7 +1157,7 @@ def test_a_decision_is_undone_and_the_page_before_is_back(
     assert decided(path) == []
     gone = reviewer.press(answer, undo)
     assert gone.status == 404
-    assert "was taken back" in gone.text
+    assert "was undone" in gone.text
     compared = reviewer.go("compare", a="b0", b="b1")
     check(reviewer.press(compared, "only 1"), review=True)
     assert [one[:2] for one in decided(path)] == [("keep", ("b1",)), ("drop", ("b0",))]
