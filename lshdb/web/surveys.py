@@ -94,12 +94,16 @@ class ClusterSurvey:
         found: npt.NDArray[np.bool_] = np.logical_or.reduceat(members, self.begins)
         return found
 
-    def redundant(self) -> tuple[int, int]:
-        """How many documents could go if one of each cluster is kept, and their bytes."""
-        kept = np.zeros(len(self.lengths), dtype=np.bool_)
+    def redundant(self, threshold: float) -> tuple[int, int]:
+        """How many documents are so similar to the kept one of their cluster, and their bytes.
+
+        These are the ones that `lshdb clusters --drop-list` names where nothing is decided.
+        """
+        scores = chain.from_iterable(one.similarities for one in self.clusters)
+        gone = np.fromiter(scores, dtype=np.float64, count=len(self.lengths)) >= threshold
         own = [one.members.index(one.keep) for one in self.clusters]
-        kept[self.begins + np.array(own, dtype=np.int64)] = True
-        return int((~kept).sum()), int(self.lengths[~kept].sum())
+        gone[self.begins + np.array(own, dtype=np.int64)] = False
+        return int(gone.sum()), int(self.lengths[gone].sum())
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,7 +177,7 @@ def overview(visit: Visit) -> Page:
     }
     survey = context["survey"] = _cluster_survey(visit, Filters(), context)
     if survey is not None:
-        context["redundant"] = survey.redundant()
+        context["redundant"] = survey.redundant(info.settings.threshold)
         places = chosen_clusters(survey, Filters(), Verdicts([]))[:_LARGEST]
         context["clusters"] = [
             (survey.clusters[place], common_path(survey.clusters[place].members))
@@ -420,7 +420,8 @@ def clusters(visit: Visit) -> Page:
         for number, one in ((number, survey.clusters[place]) for number, place in some)
     ]
     context["facets"] = facet_links(survey.facets)
-    context["redundant"] = survey.redundant()
+    own = visit.database.settings.threshold
+    context["redundant"] = survey.redundant(asked.number("threshold") or own)
     context["settings"] = visit.database.settings
     context["decided"] = len(decided_clusters(survey, verdicts))
     return page

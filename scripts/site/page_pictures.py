@@ -1,0 +1,123 @@
+"""Draws docs/pictures/*.png, the main pages of `lshdb serve`, as Chromium shows them.
+
+usage: python scripts/site/page_pictures.py [DIRECTORY]
+
+The documents are the character encodings of this Python, of which many were made by copying
+another. Chromium is the one of this machine, or the one that the variable CHROMIUM names.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from encodings import __path__ as encodings
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import urlencode
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+import lshdb
+
+_OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "pictures"
+_SIZE: Final = (1100, 760)
+_COLOURS: Final = 96
+"""In a picture: letters and marks look the same as with all, at a third of the bytes."""
+_PATIENCE: Final = 60_000
+"""Milliseconds until what is computed in the background is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A page of the server, and which colours it is shown in."""
+
+    name: str
+    page: str
+    query: dict[str, str]
+    scheme: Literal["light", "dark"] = "light"
+
+
+PICTURES: Final = (
+    Picture("overview", "", {}),
+    Picture("clusters", "clusters", {"least": "0.6"}),
+    Picture(
+        "compare",
+        "compare",
+        {"a": "encodings/cp437.py", "b": "encodings/cp865.py", "only": "differences"},
+        "dark",
+    ),
+    Picture("review", "cluster", {"key": "encodings/cp437.py"}),
+)
+
+
+def draw(directory: Path) -> None:
+    """Write each picture as DIRECTORY/NAME.png."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with _serving() as base, sync_playwright() as playwright:
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []  # as root it has none
+        browser = playwright.chromium.launch(executable_path=_chromium(), args=arguments)
+        for picture in PICTURES:
+            width, height = _SIZE
+            context = browser.new_context(
+                color_scheme=picture.scheme, viewport={"width": width, "height": height}
+            )
+            page = context.new_page()
+            page.goto(f"{base}/{picture.page}?{urlencode(picture.query)}")
+            # A page that waits loads itself again.
+            page.wait_for_selector("html:not(:has(meta[http-equiv]))", timeout=_PATIENCE)
+            _write(directory / f"{picture.name}.png", page.screenshot())
+            context.close()
+        browser.close()
+
+
+def _write(path: Path, png: bytes) -> None:
+    with Image.open(io.BytesIO(png)) as picture:
+        few = picture.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+        few.save(path, optimize=True)
+
+
+@contextmanager
+def _serving() -> Iterator[str]:
+    """The address of the overview of a database in review."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(encodings[0], place / "encodings", ignore=ignored)
+        path = place / "encodings.db"
+        with lshdb.open(path, threshold=0.6) as db:
+            files = sorted((place / "encodings").glob("*.py"))
+            db.add_many((f"encodings/{file.name}", file.read_text("utf-8")) for file in files)
+            db.decide("keep", ["encodings/cp437.py"])
+            db.decide("drop", ["encodings/cp865.py"])
+        command = Path(sys.executable).with_name("lshdb")
+        process = subprocess.Popen(
+            [command, "serve", "--review", "--quiet", "--port", "0", "-d", path],
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+def _chromium() -> str:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        raise SystemExit("no Chromium is installed: apt-get install chromium")
+    return path
+
+
+if __name__ == "__main__":
+    draw(Path(sys.argv[1]) if len(sys.argv) > 1 else _OUT)
