@@ -1,9 +1,9 @@
 """Starts commands of lshdb as copies (fork) of a process that has loaded lshdb.
 
-To start Python and load lshdb takes a command 0.2 s of CPU time, a copy 0.02 s; the tests run
-hundreds. A copy has its own process, streams, directory and variables, and runs the function that
-the installed command runs. What is asked of the start itself takes `Command.start`. A copy ends
-without freeing the modules, which would take another 0.015 s.
+To start Python and load lshdb takes a command 0.2 s of CPU time, and twice that with pyarrow; a
+copy takes 0.02 s, and the tests run hundreds. A copy has its own process, streams, directory and
+variables, and runs the function that the installed command runs. What is asked of the start itself
+takes `Command.start`. A copy ends without freeing the modules, which would take another 0.015 s.
 """
 
 from __future__ import annotations
@@ -28,8 +28,20 @@ from typing import NoReturn
 
 _HEAD = struct.Struct("=Q")
 _STATUS = struct.Struct("=i")
-_LOADED = ("database", "ingest.add", "search.query", "search.pairs")
-"""Modules of lshdb that most commands load."""
+_LOADED = (
+    "lshdb.database",
+    "lshdb.exchange.results",
+    "lshdb.exchange.row_files",
+    "lshdb.ingest.add",
+    "lshdb.ingest.ordering",
+    "lshdb.search.pairs",
+    "lshdb.search.query",
+    "lshdb.sources.arrow_rows",
+    "pandas",
+    "pyarrow.compute",
+    "pyarrow.pandas_compat",
+)
+"""What many commands load; pyarrow loads pandas, where there is one, with the first array."""
 
 
 def run(
@@ -151,7 +163,7 @@ if __name__ == "__main__":
 
     make_app()
     for name in _LOADED:
-        import_module(f"lshdb.{name}")
+        import_module(name)
     gc.freeze()
     words = _serve(socket.socket(fileno=int(sys.argv[1])))
     if words is not None:

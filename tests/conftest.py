@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
@@ -11,6 +13,10 @@ from helpers import Command
 from hypothesis import Phase, settings
 
 from lshdb.sources import text_rows
+
+# Pytest takes seconds to compile the tests: only the first run should do so.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # No deadline: on a busy machine any test is slow at times. Each run draws other cases.
 settings.register_profile("lshdb", deadline=None, max_examples=60)
