@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
-from lshdb.model import Comparison, Document, Element, Passage, SharedBucket, Shingles
+from lshdb.model import Comparison, Document, Element, Passage, Settings, SharedBucket
 from lshdb.search.buckets import buckets_of
-from lshdb.search.limits import PASSAGES, TEXT_CHARACTERS, passages_cut, text_cut
+from lshdb.search.limits import TEXT_CHARACTERS, text_cut
+from lshdb.search.passage_texts import Located, bridged, passages_at, runs_between
 from lshdb.search.query import row_of_key
 from lshdb.search.similarity import containment, intersections, jaccard, standard_error
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.hashing import Hashes
-from lshdb.shingling.passages import Run, shared_runs
-from lshdb.shingling.positions import Positions, line_starts, shingle_positions
 from lshdb.shingling.shingles import distinct_shingles, shingle
 from lshdb.sketching.constructions import candidate_probability, evaluate
 from lshdb.sketching.signing import sign
@@ -129,45 +127,24 @@ def _passages(
 ) -> tuple[Passage, ...] | None:
     if not isinstance(a, str) or not isinstance(b, str):
         return None
-    a_hashes, a_at = _located(store, a)
-    b_hashes, b_at = _located(store, b)
     if (longest := max(len(a), len(b))) > TEXT_CHARACTERS:
         warn_of_limit(text_cut(longest - TEXT_CHARACTERS, TEXT_CHARACTERS))
-    runs = shared_runs(a_hashes, b_hashes, PASSAGES + 1)
-    if len(runs) > PASSAGES:
-        warn_of_limit(passages_cut(PASSAGES, int(a_at.starts[runs.pop().a_first])))
-    return _passages_at(runs, a, a_at, b, b_at)
+    settings = store.settings
+    own, other = (Located.of(text[:TEXT_CHARACTERS], settings) for text in (a, b))
+    runs = runs_between(_hashes(settings, a), _hashes(settings, b))
+    # A text of fewer words is a shingle, too, and only one of the same words equals it.
+    size = min(settings.shingling.size, len(own.starts))
+    found = zip(passages_at(own, other, bridged(runs, size, 0)), runs, strict=True)
+    return tuple(
+        Passage(p.start, p.end, p.stored_start, p.stored_end, run.length, p.line, p.stored_line)
+        for p, run in found
+    )
 
 
-def _located(store: Store, text: str) -> tuple[Hashes, Positions]:
+def _hashes(settings: Settings, text: str) -> Hashes:
     """The shingles of a text in its order, those of the end of a very long one left out."""
-    shingling = store.settings.shingling
-    cut = text[:TEXT_CHARACTERS]
-    shingles: Shingles = shingle([cut], shingling, store.settings.seed)
-    hashes, at = shingles.hashes, shingle_positions(cut, shingling)
-    if len(cut) < len(text):
-        # Of a word that is cut in two the text has no shingle.
-        end = max(len(hashes) - shingling.size, 0)
-        hashes, at = hashes[:end], Positions(at.starts[:end], at.ends[:end])
-    return hashes, at
-
-
-def _passages_at(
-    runs: Sequence[Run], a: str, a_at: Positions, b: str, b_at: Positions
-) -> tuple[Passage, ...]:
-    first, other, length = np.array(runs, dtype=np.int64).reshape(-1, 3).T
-    places = a_at.starts[first], b_at.starts[other]
-    lines = (
-        np.searchsorted(line_starts(text), starts, side="right").tolist()
-        for text, starts in zip((a, b), places, strict=True)
-    )
-    rows = zip(
-        places[0].tolist(),
-        a_at.ends[first + length - 1].tolist(),
-        places[1].tolist(),
-        b_at.ends[other + length - 1].tolist(),
-        length.tolist(),
-        *lines,
-        strict=True,
-    )
-    return tuple(Passage(*row) for row in rows)
+    hashes = shingle([text[:TEXT_CHARACTERS]], settings.shingling, settings.seed).hashes
+    if len(text) <= TEXT_CHARACTERS:
+        return hashes
+    # Of a word that is cut in two the text has no shingle.
+    return hashes[: max(len(hashes) - settings.shingling.size, 0)]

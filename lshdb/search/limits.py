@@ -161,13 +161,3 @@ def text_cut(characters: int, limit: int) -> Cut:
 def pair_cut(limit: int) -> Cut:
     """Two documents share more passages."""
     return Cut("passages", 1, f"only the first {limit:,} passages of two documents are shown")
-
-
-def passages_cut(limit: int, end: int) -> Cut:
-    """There are more shared passages: those that begin at this place of the first text or later."""
-    return Cut(
-        "compare",
-        1,
-        f"only the first {limit:,} passages that both share are shown: those up to character "
-        f"{end:,} of the first text",
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import warnings
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import lshdb
 from lshdb import Comparison, ContentError, Document, KeyNotFound, LimitWarning
 from lshdb.model import Passage, SharedBucket
 from lshdb.search import compare as compare_module
+from lshdb.search import passage_texts as passage_texts_module
 
 TEXTS = text_families(6, families=3, copies=3, words=80, most_edits=12) | {"empty": "...", "?": ""}
 SETS = set_families(6, families=3, copies=3, size=30)
@@ -220,6 +222,25 @@ def test_a_passage_names_the_lines_in_which_it_begins(path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("shingle", ["word:3", "char:5"])
+def test_passages_are_those_of_the_index(path: Path, shingle: str) -> None:
+    """With shingles as long as its shortest run: in the same places and lines, however repeated."""
+    rng = random.Random(4)
+    words = [rng.choice(["wells", "ran", "dry", "İ", "and", "the\n", "ﬁne"]) for _ in range(400)]
+    parts = [words[i : i + 8] for i in range(0, 400, 8)]
+    a, b = (" ".join(chain(*rng.sample(parts, 40))) for _ in range(2))
+    with lshdb.open(path, shingle=shingle, passages=int(shingle[5:])) as db:
+        db.add("b", b)
+        (source,) = db.passages(a)
+        found = db.compare(Document("a", a), "b").passages
+    assert found is not None
+    assert len(found) > 10
+    assert [(p.a_start, p.a_end, p.b_start, p.b_end, p.a_line, p.b_line) for p in found] == [
+        (p.start, p.end, p.stored_start, p.stored_end, p.line, p.stored_line)
+        for p in source.passages
+    ]
+
+
 def test_texts_of_some_megabytes(path: Path) -> None:
     rng = random.Random(1)
     vocabulary = ["".join(rng.choices("abcdefghij", k=6)) for _ in range(30_000)]
@@ -248,13 +269,10 @@ def test_limits_are_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         whole = db.compare(*given)
         assert whole.passages is not None
         assert len(whole.passages) == 100
-        monkeypatch.setattr(compare_module, "PASSAGES", 100)
+        monkeypatch.setattr(passage_texts_module, "PASSAGES", 100)
         assert db.compare(*given) == whole, "nothing is cut, nothing said"
-        monkeypatch.setattr(compare_module, "PASSAGES", 99)
-        end = f"{whole.passages[99].a_start:,}"
-        with pytest.warns(
-            LimitWarning, match=f"first 99 passages .* up to character {end} "
-        ) as said:
+        monkeypatch.setattr(passage_texts_module, "PASSAGES", 99)
+        with pytest.warns(LimitWarning, match="only the first 99 passages") as said:
             cut = db.compare(*given)
         assert cut.passages == whole.passages[:99]
         assert said[0].filename == __file__
