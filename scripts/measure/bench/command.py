@@ -41,6 +41,7 @@ from measure.bench import (
     scale,
     single,
     spark,
+    spark_header,
     startup,
 )
 from measure.common.commands import CommandFailed
@@ -73,6 +74,7 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
 }
 ALONE: Final[dict[str, ModuleType]] = {
     "spark": spark,
+    "spark-header": spark_header,
     "against": against,
     "dedup --peers": dedup_peers,
     "passages --peers": passages_peers,

@@ -77,7 +77,7 @@ def _of_spark(lab: Lab, engine: str, corpus: Corpus, truth: Pairs) -> None:
     lab.say(f"spark: {engine}: {lab.describe(corpus)}")
     output = lab.fresh(".parquet")
     task = "mllib" if engine == MLLIB else "lshdb"
-    printed, done = _run(lab, task, corpus.path, output=str(output))
+    printed, done = run_task(lab, task, corpus.path, output=str(output))
     values = {name: float(value) for name, value in printed.items() if "bytes" not in name}
     for name in printed:
         if name.endswith(" shuffled bytes"):
@@ -90,7 +90,8 @@ def _of_spark(lab: Lab, engine: str, corpus: Corpus, truth: Pairs) -> None:
     lab.keep(lab.describe(corpus), corpus.documents, [values], engine)
 
 
-def _run(lab: Lab, task: str, path: Path, **more: str) -> tuple[dict[str, Any], Measured]:
+def run_task(lab: Lab, task: str, path: Path, **more: Any) -> tuple[dict[str, Any], Measured]:
+    """Run a function of spark_tasks.py in a process of its own: what it printed, what it took."""
     spec = {
         "task": task,
         "input": str(path),
@@ -111,7 +112,9 @@ def _differences(lab: Lab, count: int) -> None:
     database = lab.database(corpus)
     listed = lab.fresh(".jsonl")
     listed.write_text(lshdb("pairs", "--json", "-d", database).out, "utf-8")
-    printed, _ = _run(lab, "differences", corpus.path, database=str(database), pairs=str(listed))
+    printed, _ = run_task(
+        lab, "differences", corpus.path, database=str(database), pairs=str(listed)
+    )
     values = {name: float(value) for name, value in printed.items()}
     lab.keep(f"{lab.describe(corpus)}, compared", count, [values], SPARK)
 

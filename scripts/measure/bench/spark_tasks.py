@@ -8,6 +8,7 @@ Prints one JSON object: how many pairs there are, and what Spark counted for eac
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 import time
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import lshdb.spark
 from lshdb.spark.session import session
+from measure.common.commands import tree_cpu
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +28,7 @@ _TABLES: Final = 3
 
 
 class Steps:
-    """Times steps, and adds up what Spark's executors say of them."""
+    """Times steps, and adds up what Spark's executors say of them, and their processes took."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -45,6 +47,7 @@ class Steps:
         executors = self._spark.sparkContext._jsc.sc().statusStore().executorList(False)
         each = [executors.apply(i) for i in range(executors.size())]
         return {
+            "CPU seconds": tree_cpu(os.getpid()),
             "shuffled bytes": float(sum(one.totalShuffleWrite() for one in each)),
             "tasks": float(sum(one.totalTasks() for one in each)),
         }
@@ -68,6 +71,15 @@ def lshdb_pairs(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
         "clusters": clusters.where("key = keep").count(),
         "cut pairs": counts.cut_pairs,
     }
+
+
+def passages(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
+    """Find all pairs of documents that share passages."""
+    settings = lshdb.spark.make_settings(passages=spec["passages"])
+    df = spark.read.schema("id string, text string").json(spec["input"])
+    steps = Steps(spark)
+    pairs = steps.run("pairs", lambda: lshdb.spark.passage_pairs(df, settings).count())
+    return {**steps.counted, "pairs": pairs}
 
 
 def differences(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
@@ -134,7 +146,12 @@ def main() -> None:
             "spark.local.dir": own,
             "spark.sql.shuffle.partitions": "16",
         }
-        tasks = {"lshdb": lshdb_pairs, "mllib": mllib_pairs, "differences": differences}
+        tasks = {
+            "lshdb": lshdb_pairs,
+            "mllib": mllib_pairs,
+            "differences": differences,
+            "passages": passages,
+        }
         with session("local[2]", conf) as spark:
             found = tasks[spec["task"]](spark, spec)
     print(json.dumps(found))

@@ -129,6 +129,16 @@ def tree_memory(pid: int) -> int:
     return own + sum(map(tree_memory, _children(pid)))
 
 
+def tree_cpu(pid: int) -> float:
+    """Seconds of CPU time of a process and its descendants, also of those that have ended."""
+    try:
+        own = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[11:15]
+    except OSError:
+        own = []
+    ticks = os.sysconf("SC_CLK_TCK")
+    return sum(map(int, own)) / ticks + sum(map(tree_cpu, _children(pid)))
+
+
 def lshdb_command() -> list[str | Path]:
     """The installed command of the environment that this runs in."""
     script = Path(sys.executable).with_name("lshdb")
