@@ -102,9 +102,9 @@ def _common(
 
 def main() -> None:
     """Run the command line."""
-    # numpy's BLAS, which nothing here uses, would start threads that spin.
+    # numpy's BLAS, which lshdb does not use, would start threads that spin.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Arrow's own allocators keep some 30 MB more, and save no time here.
+    # Arrow's own allocators keep some 30 MB more and save no time here.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     open_streams()
     # To load all commands takes longer than a query does.

@@ -1,9 +1,9 @@
-"""Adding documents: a batch is signed, compared with what is stored, and written whole.
+"""Adding documents: each batch is signed, compared with stored documents, and written whole.
 
-Batches are read and written by the caller's thread, in parts; these are parsed and signed by
-other processes (lshdb.ingest.workers), so that some are signed while others are read and written.
-They are written in order, each batch in one transaction. Nothing but files is read within one: a
-slow stream keeps no other process from writing.
+The caller's thread reads and writes batches in parts; other processes (lshdb.ingest.workers) parse
+and sign these, so that some are signed while others are read and written. Batches are written in
+order, each in one transaction. Within one only files are read: a slow stream never keeps other
+processes from writing.
 
 Of the CPU time of adding 100,000 documents of 3 KB (62 us each on two slow cores, in both
 processes together) signing takes 33%, band rows 16%, rows of documents 8%, the digest 7%, copying
@@ -36,18 +36,18 @@ from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 
 _KEYS: Final = 10_000
-"""Keys looked up in one go, of documents to be removed: some MB."""
+"""Keys of documents to remove that are looked up at once: some MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """That only documents are added which are similar to none that is kept.
+    """How to add only documents that are not similar to a kept one.
 
     Attributes:
-        screening: what decides.
+        screening: decides about each document.
         numbered: whether keys may be repeated; see lshdb.ingest.dedup.write_selected.
-        keep_blocks: whether the outcomes shall have the blocks.
-        against: what is similar to a document of this is left out, too.
+        keep_blocks: whether the outcomes include the blocks.
+        against: documents similar to one of these are left out, too.
     """
 
     screening: Screening
@@ -58,10 +58,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of some documents.
+    """The results of some documents.
 
     Attributes:
-        block: what they were made of, where that is wanted.
+        block: the block that they came from, if wanted.
         keys: of the documents.
         places: of their lines or rows in the block, from 0.
         skipped: why each is not kept; None for those that are.
@@ -81,10 +81,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A batch that is in the file.
+    """A batch that was written to the file.
 
     Attributes:
-        report: what became of its documents.
+        report: the counts of its documents.
         outcomes: of each part of a selection.
     """
 
@@ -104,11 +104,11 @@ def write_documents(
 ) -> Iterator[Written]:
     """Add documents in batches; each is reported when it is in the file.
 
-    `prompt`: whether the items never wait for anybody, so that they may be read in a transaction.
+    `prompt`: whether reading items never blocks, so that they may be read in a transaction.
     """
     on_failure = on_failure or (lambda _: None)
     if store.settings.shingling.foreign:
-        cleaned("", store.settings.shingling)  # says why not, once and not for each document
+        cleaned("", store.settings.shingling)  # raises once, and not for each document
     reuse_freed_memory()
     cut = unsure = documents = 0
     count = default_workers() if workers is None else workers
@@ -116,7 +116,7 @@ def write_documents(
     keep_blocks = selection is not None and selection.keep_blocks
     settings = store.settings
     if selection is not None and selection.against is not None:
-        settings = replace(settings, content=True)  # compared there, also where it is not stored
+        settings = replace(settings, content=True)  # compared there, even if not stored
     with store.many_batches(), Workers(settings, parser, count) as pool:
         stream = Stream(store, items, pool, prompt=prompt, keep_blocks=keep_blocks)
         while stream.read_ahead():
@@ -220,7 +220,7 @@ def add_files(
 
 
 def _never_wait(paths: Iterable[str]) -> bool:
-    """Whether paths are files, directories and patterns: no pipe, and no list that is read."""
+    """Whether paths are files, directories and patterns, not pipes or a list that is read."""
     return isinstance(paths, Sequence) and not any(
         path == STDIN
         or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
@@ -239,7 +239,7 @@ def deduplicated(
     on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> Iterator[Outcome]:
-    """Which documents are kept, in blocks; see Database.dedup_blocks."""
+    """The kept documents, in blocks; see Database.dedup_blocks."""
     with ExitStack() as stack:
         if against is not None:
             selection = replace(selection, against=stack.enter_context(against))
@@ -250,7 +250,7 @@ def deduplicated(
 
 
 def _write(store: Store, stream: Stream, on_failure: Callable[[Failure], None]) -> AddReport:
-    """Write a batch; what became of it."""
+    """Write a batch; return its results."""
     with store.writing():
         writer = Writer(store)
         # The first parts are written while the last ones are still being signed.
@@ -264,9 +264,9 @@ def _write(store: Store, stream: Stream, on_failure: Callable[[Failure], None]) 
 
 
 def remove(store: Store, keys: Sequence[str], *, dry_run: bool) -> int:
-    """Remove documents in one transaction; how many.
+    """Remove documents in one transaction; return how many.
 
-    KeyNotFound, and none removed, if a key is not there.
+    KeyNotFound, and none removed, if a key is missing.
     """
     with store.reading() if dry_run else store.writing():
         doc_ids: set[int] = set()
@@ -283,9 +283,9 @@ def remove(store: Store, keys: Sequence[str], *, dry_run: bool) -> int:
 
 
 def remove_where(store: Store, where: str, parameters: Parameters) -> int:
-    """Remove the documents that match a condition, in one transaction; how many."""
+    """Remove the documents that match a condition, in one transaction; return how many."""
     with store.writing():
-        # Others wait to write, so that what is read is the newest state, and what is removed.
+        # Other writers wait, so that exactly the documents that are read are removed.
         doc_ids: list[int] = []
         with store.where(where, parameters) as (reader, condition):
             for some, _ in reader.all_keys():

@@ -1,8 +1,8 @@
-"""Cutting a stream of documents into parts, which are signed in one go, and these into batches.
+"""Cutting a stream of documents into parts, which are signed together, and these into batches.
 
-Band rows are spread over the whole table, so that a batch touches each of its pages: the larger
-the batch, the fewer times. Batches therefore grow with the file. They need not be in memory:
-parts of files are read while those before them are written.
+Band rows are spread over the whole table, so that each batch touches all of its pages: larger
+batches do so less often. Batches therefore grow with the file. They need not be in memory: parts of
+files are read while earlier ones are written.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from lshdb.sources.records import Block, Failure, Lines, RecordParser, Rows, Tex
 from lshdb.store.store import Store
 
 Item: TypeAlias = Document | TextFile | tuple[str, Content] | Mapping[str, object] | Block | Failure
-"""What is added: documents, also as pairs of key and content or as records, or blocks; failures are
-counted."""
+"""An item to add: a document, also as a pair of key and content or a record, a block, or a failure,
+which is counted."""
 
 _BATCH_DOCUMENTS: Final = 16_000
 _BATCH_SHARE: Final = 5
-"""Documents of a batch: so many, or one for each five of the file if that is more. Larger batches
+"""Documents of a batch: this many, or a fifth of those in the file if that is more. Larger batches
 save CPU time, smaller ones leave less to write when the last part is signed."""
 _BATCH_BYTES: Final = 240_000_000
-"""Of documents and band rows: as long is the log that a batch leaves."""
+"""Bytes of documents and band rows in a batch, and so the length of the log that it leaves."""
 _BATCH_SECONDS: Final = 5.0
-"""How long a batch is read: a document of a slow stream waits no longer for others."""
+"""Seconds to read a batch: a document of a slow stream waits no longer for others."""
 _AHEAD: Final = 60_000_000
 _AHEAD_OF_FILES: Final = 20_000_000
-"""Bytes of documents in memory: read, being signed, or signed and not written yet. Files are read
-on whenever a part was written, so that they need only what is signed during a COMMIT."""
+"""Bytes of documents in memory: read, being signed, or signed and not written yet. For files, which
+are read on after each written part, it covers only what is signed during a COMMIT."""
 _BAND_ROW: Final = 64
-"""Bytes that a band row takes in memory and in the log, about."""
+"""About the bytes of a band row in memory and in the log."""
 _PART_BYTES: Final = 1_000_000
-"""Of documents that are signed in one go."""
+"""Bytes of documents that are signed together."""
 _OBJECTS: Final = 200
-"""Bytes that the objects of a document take beside its characters."""
+"""Bytes of a document's objects besides its characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part that is being signed: its block if that is kept, about its documents and bytes."""
+    """A part that is being signed: its block if that is kept, its documents and bytes (about)."""
 
     block: Block | None
     pending: Pending
@@ -59,12 +59,12 @@ class _Part:
 class Stream:
     """The batches of a stream of documents: while `read_ahead()`, take the parts of `batch()`.
 
-    An error of the stream (a document that cannot be read or taken, Ctrl-C) ends it, so that what
-    was read before can be written; it is then in `error`.
+    An error of the stream (a document that cannot be read or taken, Ctrl-C) ends it, so that
+    earlier documents can be written; it is then in `error`.
 
     Attributes:
-        sign: whether parts are signed as they are read. Else they are only digested: most likely
-            they are stored already.
+        sign: whether parts are signed as they are read. Otherwise they are only digested, as
+            they are probably stored already.
     """
 
     def __init__(
@@ -80,13 +80,13 @@ class Stream:
         """Read items for a store, to be signed by `pool`.
 
         Args:
-            store: what they are added to.
+            store: to which they are added.
             items: documents.
-            pool: by whom they are signed.
-            prompt: whether reading never waits for anybody, so that a batch may be read while it
-                is written. Else all of it is read before, and in memory.
-            keep_blocks: whether parts shall come with the blocks that documents are made of.
-            most: documents of a batch; None for what suits the size of the file.
+            pool: signs them.
+            prompt: whether reading never blocks, so that a batch may be read while it is written.
+                Otherwise all of it is read before, into memory.
+            keep_blocks: whether parts come with the blocks that documents are made of.
+            most: documents of a batch; None to follow the size of the file.
         """
         self.error: BaseException | None = None
         self.sign = True
@@ -102,7 +102,7 @@ class Stream:
         self._over = False
 
     def read_ahead(self) -> bool:
-        """Read what is written next, and what is signed meanwhile; False if there is no more."""
+        """Read the next parts to write, and those to sign meanwhile; False at the end."""
         begun = time.monotonic()
         while self._read():
             if time.monotonic() - begun > _BATCH_SECONDS:
@@ -110,7 +110,7 @@ class Stream:
         return bool(self._ahead)
 
     def batch(self) -> Iterator[tuple[Block | None, SignedPart]]:
-        """The parts of a batch, each when it is signed, and the block of each if that is kept."""
+        """The parts of a batch, each when it is signed, with its block if that is kept."""
         most = self._most()
         begun = time.monotonic()
         documents = size = 0
@@ -141,7 +141,7 @@ class Stream:
         return max(_BATCH_DOCUMENTS, self._stored // _BATCH_SHARE)
 
     def _read(self) -> bool:
-        """Read a part, and have it signed; False if there is none, or no room for it."""
+        """Read a part and submit it for signing; False if there is none, or no room for it."""
         batches = 2 if self._pool.count else 1  # one is written while the other is signed
         if (
             self._over
@@ -167,7 +167,7 @@ class Stream:
         except BaseException as error:
             self.error, self._over = error, True
             if not isinstance(error, Exception):
-                self._ahead.clear()  # interrupted: what is being signed is not waited for
+                self._ahead.clear()  # interrupted: do not wait for parts that are being signed
         return not self._over
 
 
@@ -215,7 +215,7 @@ def _part(
 
 
 def _memory(content: Content) -> int:
-    """About how many bytes a document takes, an element of a set counted as 100."""
+    """About the bytes of a document, with 100 per element of a set."""
     return content.__sizeof__() if isinstance(content, str) else 100 * len(content)
 
 
@@ -253,7 +253,7 @@ def _of_record(record: dict[str, object], of_sets: bool) -> Document:
 
 
 def checked_key(key: str) -> str:
-    """The key itself; ContentError if it is none."""
+    """The key itself; ContentError if it is not a valid key."""
     fault = key_fault(key) if isinstance(key, str) else "is not a string"
     if fault:
         raise ContentError(f"key {key!r} {fault}")

@@ -1,7 +1,7 @@
-"""Writing what reviewers decide of documents, and removing what is to be dropped.
+"""Storing decisions about documents, and removing documents that are to be dropped.
 
-Decisions are a log: of two about the same content the one with the later time holds, and the
-earlier one again when that is taken back.
+Decisions are a log: of two about the same content the one with the later time holds; if it is
+undone, the earlier one holds again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lshdb.shingling.content import DIGEST_BYTES
 from lshdb.store.store import Store
 
 _LONGEST_NAME: Final = 1_000
-"""Characters of who decided."""
+"""Maximum characters of a reviewer's name."""
 _LONGEST_NOTE: Final = 100_000
 _TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?Z", re.ASCII)
 _DIGEST: Final = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
@@ -31,7 +31,7 @@ _DIGEST: Final = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 def decide(
     store: Store, verdict: Verdict, keys: Sequence[str], note: str | None, who: str | None
 ) -> list[Decision]:
-    """Write down what was decided of stored documents; see Database.decide."""
+    """Store a decision about stored documents; see Database.decide."""
     if verdict not in get_args(Verdict):
         raise UsageError(f"verdict {verdict!r:.100} is not {', '.join(get_args(Verdict))}")
     keys = tuple(sorted(set(keys)))
@@ -50,7 +50,7 @@ def decide(
 
 
 def add_decisions(store: Store, decisions: Iterable[Decision]) -> int:
-    """Write decisions that were made elsewhere; see Database.add_decisions."""
+    """Store decisions that were made elsewhere; see Database.add_decisions."""
     given = [checked(one) for one in decisions]
     with store.writing():
         present = _digests(store, (key for one in given if not one.digests for key in one.keys))
@@ -64,7 +64,7 @@ def add_decisions(store: Store, decisions: Iterable[Decision]) -> int:
 
 
 def undo(store: Store, decision: int | None, decided: str | None) -> Decision:
-    """Take back a decision; see Database.undo_decision."""
+    """Undo a decision; see Database.undo_decision."""
     with store.writing():
         made = read_decisions(store)
         found = [
@@ -80,7 +80,7 @@ def undo(store: Store, decision: int | None, decided: str | None) -> Decision:
 
 
 def remove_decided(store: Store, *, dry_run: bool) -> list[str]:
-    """Remove what is to be dropped, in one transaction; the keys of the documents."""
+    """Remove the documents to drop, in one transaction; return their keys."""
     with store.reading() if dry_run else store.writing():
         keys = sorted(
             one.keys[0]
@@ -94,7 +94,7 @@ def remove_decided(store: Store, *, dry_run: bool) -> list[str]:
 
 
 def checked(one: Decision) -> Decision:
-    """The decision as it is stored, its keys in order; InputError if it cannot be."""
+    """The decision as it is stored, its keys in order; InputError if it is invalid."""
     if not isinstance(one, Decision):
         raise InputError(f"{one!r:.100} is not a Decision")
     if one.verdict not in get_args(Verdict):
@@ -142,7 +142,7 @@ def check_words(who: str, note: str | None) -> None:
 
 
 def _digests(store: Store, keys: Iterable[str]) -> dict[str, str]:
-    """The digests of stored documents, in hexadecimal; KeyNotFound if one is not there."""
+    """The digests of stored documents, in hexadecimal; KeyNotFound if one is missing."""
     wanted = sorted(set(keys))
     known = store.known(wanted)
     for key in wanted:
@@ -152,7 +152,7 @@ def _digests(store: Store, keys: Iterable[str]) -> dict[str, str]:
 
 
 def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
-    """Write decisions under the next numbers."""
+    """Insert decisions under the next numbers."""
     numbers = count(store.last_decision() + 1)
     made = [replace(one, decision=next(numbers), state="holds") for one in decisions]
     store.insert_decisions(
@@ -168,7 +168,7 @@ def _identity(one: Decision) -> tuple[object, ...]:
 
 
 def user() -> str:
-    """Who works here, as the system says."""
+    """The user's name, from the system."""
     try:
         return getpass.getuser() or "unknown"
     except (ImportError, KeyError, OSError):  # no such variable, and no such user

@@ -1,13 +1,13 @@
-"""Writing only those documents of a batch that are similar to none that is kept.
+"""Writing only documents of a batch that are not similar to a kept one.
 
 Documents are decided on in order, each as if all before it were written already. One is left out
 if it shares a bucket with a kept one, stored or earlier in the batch, and has the minimum
-similarity to it or more; else it is kept. One whose key is stored replaces that document: its old
-version is no reason to leave it out, and stays if it is left out for another one.
+similarity to it or more; else it is kept. A document whose key is stored replaces that document:
+it is not compared with its old version, which stays if the new one is left out.
 
-Of each bucket the LISTED kept documents that were added first are compared with: one that a
-common header fills would else make every document a candidate of every other. So what is decided
-depends on the order of documents only, not on how they are cut into batches.
+Of each bucket, only the first LISTED kept documents are compared: in a bucket that a common header
+fills, every document would be a candidate of every other. The result depends only on the order of
+documents, not on how they are cut into batches.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lshdb.store.store import KnownDocument, Store
 
 _BLOCK: Final = 1_000
 _PAIRS: Final = 250_000
-"""Documents, and pairs of them, compared in one go: shingling one alone takes five times as long
+"""Documents, and pairs of them, compared at once: shingling one alone takes much longer
 (20 us each of 1,000 documents of 3 KB, 150 us alone)."""
 _32: Final = 32
 
@@ -42,10 +42,10 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Screening:
-    """When a document is left out.
+    """The rule for leaving out a document.
 
     Attributes:
-        threshold: the similarity from which on a document is dropped; None for the database's.
+        threshold: the minimum similarity to drop a document; None for the database's.
         estimate: whether signatures decide even where contents are kept.
     """
 
@@ -58,7 +58,7 @@ class Screening:
 
 
 def screening(on_similar: OnSimilar) -> Screening | None:
-    """What `on_similar` asks for: None to keep all; UsageError if it is neither keep nor skip."""
+    """The rule for `on_similar`: None to keep all; UsageError if it is neither keep nor skip."""
     if on_similar not in get_args(OnSimilar):
         raise UsageError(f"on_similar {on_similar!r} is not {' or '.join(get_args(OnSimilar))}")
     return Screening() if on_similar == "skip" else None
@@ -66,13 +66,13 @@ def screening(on_similar: OnSimilar) -> Screening | None:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What became of a batch.
+    """The results of a batch.
 
     Attributes:
         report: of its documents.
-        skipped: for each document of each part None if it is kept, else the kept one that it
-            resembles most: itself, if the database has it already.
-        cut: how many were kept after they were compared with a part of a bucket only.
+        skipped: for each document of each part None if it is kept, else the kept one that is most
+            similar to it: itself, if the database has it already.
+        cut: how many were kept although compared with only a part of a bucket.
         stored: how many were stored already, with their content.
     """
 
@@ -89,11 +89,11 @@ def write_selected(
     first: int | None = None,
     left_out: Sequence[Skipped | None] = (),
 ) -> Selected:
-    """Write the documents of a batch that are to be kept, in the transaction of the caller.
+    """Write the kept documents of a batch, in the transaction of the caller.
 
-    With `first`, keys may be repeated: they are stored with a number before them, the documents'
-    own, `first` and on. The file is then no one else's. Documents that are `left_out` already,
-    for what is in another file, change nothing here.
+    With `first`, keys may be repeated: they are stored with a number before them, from `first` on.
+    The file must then be used by this process only. Documents that are `left_out` already, because
+    of another file, change nothing here.
     """
     keys = list(chain.from_iterable(part.keys for part in parts))
     digests = list(chain.from_iterable(part.digests for part in parts))
@@ -104,7 +104,7 @@ def write_selected(
         known = store.known(list(dict.fromkeys(keys)))
     else:
         keys = numbered(keys, first)
-    # What is stored as it is needs no decision, and maybe has no signature.
+    # A document that is stored unchanged needs no decision, and may have no signature.
     changed: dict[str, None] = {}
     places: list[int] = []
     for place, (key, digest) in enumerate(zip(keys, digests, strict=True)):
@@ -178,12 +178,12 @@ def write_selected(
 
 @dataclass(frozen=True, slots=True)
 class _NewDocuments:
-    """The documents to be decided on, in order; n of them.
+    """The n documents to decide on, in order.
 
     Attributes:
         signed: their signatures.
         digests: of their contents.
-        stored: their stored forms; none where the database keeps no content.
+        stored: their stored forms; empty if the database keeps no content.
     """
 
     signed: Signed
@@ -268,7 +268,7 @@ class _Kept:
                 return_counts=True,
             )
             owner, doc_ids = store.first_of_buckets(band, keys, most)
-            # A bucket of one document and its old version is no reason for anything.
+            # A bucket of only a document and its old version does not count.
             alone = (count == 1) & (np.bincount(owner, minlength=len(keys)) == 1)
             others = ~alone[owner] | (own_ids[filled[first[owner]]] != doc_ids)
             owner, doc_ids = owner[others], doc_ids[others]
@@ -313,7 +313,7 @@ class _Kept:
             self._scorer = Exact(sources.contents, numbers, same, sizes, store.settings)
 
     def most_similar(self, number: int, own: int | None) -> tuple[int, float] | None:
-        """The kept document that a new one resembles most, and how much; None if it is to be kept.
+        """The kept document most similar to a new one, and how similar; None to keep the new one.
 
         Its `own` doc_id is that of its old version, which does not count.
         """
@@ -349,7 +349,7 @@ class _Kept:
         return other, -similarity
 
     def part(self, documents: list[tuple[str, bytes]]) -> None:
-        """Take no document for a duplicate of one that it is marked different from.
+        """Respect decisions: documents marked different are not duplicates of each other.
 
         Args:
             documents: the keys and digests of the new ones.
@@ -367,7 +367,7 @@ class _Kept:
         return bool(self._same[one] == self._same[other])
 
     def keep(self, number: int, doc_id: int, *, replaces: bool) -> bool:
-        """Keep a document; whether some kept before in its buckets are not compared with."""
+        """Keep a document; return whether some earlier ones in its buckets were not compared."""
         buckets = self._buckets[number]
         cut = any(len(self._members[its]) > LISTED for its in buckets)
         if replaces:
@@ -384,7 +384,7 @@ class _Kept:
             else:
                 members.append(number)
             if len(members) <= LISTED:
-                # A copy of it is equal to none before it, else it would not be kept itself.
+                # No earlier document equals it, or it would not be kept.
                 self._equal[self._same[number]] = number
         return cut
 
@@ -400,9 +400,9 @@ class _Kept:
         return set().union(*(self._members[its][:LISTED] for its in self._buckets[number]))
 
     def _compare_block(self, first: int) -> None:
-        """Compare documents from the first on with all that they may be asked for.
+        """Compare documents from the first on with all that may be needed.
 
-        That is as if all before them in the block were kept; of copies the first.
+        That assumes that all earlier documents of the block are kept, or the first of copies.
         """
         self._similar = {}
         block: defaultdict[int, list[int]] = defaultdict(list)
@@ -432,7 +432,7 @@ class _Kept:
         self._compare(wanted)
 
     def _compare(self, wanted: dict[int, set[int]]) -> None:
-        """Find those similar to documents among others."""
+        """Find the documents among others that are similar to given ones."""
         counts = [len(others) for others in wanted.values()]
         one = np.repeat(np.array([*wanted], dtype=np.int64), counts)
         other = np.fromiter(chain.from_iterable(wanted.values()), np.int64, sum(counts))
@@ -440,7 +440,7 @@ class _Kept:
         similar = np.flatnonzero(scores >= self._least)
         construction = self._store.settings.construction
         if construction.higher:
-            # Of a cascade, sharing a bucket does not make a candidate yet.
+            # In a cascade, sharing one bucket is not enough for a candidate.
             share = self._estimates.share_bucket(one[similar], other[similar], construction)
             similar = similar[share]
         found = zip(
@@ -452,10 +452,10 @@ class _Kept:
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """Where new and stored documents are read from, by their numbers.
+    """Reads new and stored documents, by their numbers.
 
-    Not methods of `_Kept`: what it compares with holds these, and a circle of references would keep
-    the shingles of one batch, 200 MB, in memory while the next one is compared.
+    Not methods of `_Kept`: its scorer holds these, and a circle of references would keep the
+    shingles of one batch, 200 MB, in memory while the next one is compared.
 
     Attributes:
         store: of the stored ones.

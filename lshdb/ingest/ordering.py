@@ -1,8 +1,7 @@
-"""Deciding in another order than that of the input, so that of similar documents the longest or
-the last is kept.
+"""Deciding in another order than the input's, to keep the longest or the last of similar documents.
 
-The input is read twice. First all documents go into a temporary file, from which they come in the
-order in which they are decided on; then the rows are read again, for those that are kept.
+The input is read twice. First all documents go into a temporary file, from which they are read in
+the order of decisions; then the input is read again, for the kept rows.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from lshdb.store.store import Store
 from lshdb.store.waiting import Order, Waiting
 
 _AT_ONCE: Final = 1_000
-"""Documents written to the temporary file in one go."""
+"""Documents written to the temporary file at once."""
 _CHANGED: Final = "the input has changed while it was read"
 
 OnStep: TypeAlias = Callable[[str, int], None]
-"""Called with what is being done, and how many lines, rows and files it was done for."""
+"""Called with the name of a step, and the number of lines, rows and files done."""
 
 
 def check_order(keep: str) -> None:
-    """UsageError for what is no order."""
+    """UsageError for an unknown order."""
     if keep not in get_args(Order):
         raise UsageError(f"keep {keep!r} is not {', '.join(get_args(Order))}")
 
@@ -49,17 +48,17 @@ def decided_in_order(
     on_failure: Callable[[Failure], None] | None,
     on_step: OnStep | None,
 ) -> Iterator[Outcome]:
-    """Which documents are kept, in the order of the input; see Database.dedup_blocks.
+    """The kept documents, in the order of the input; see Database.dedup_blocks.
 
     Args:
-        store: a database that is thrown away; the temporary file is beside it.
+        store: a temporary database; the temporary file is beside it.
         items: documents, or blocks of them.
-        again: the same once more, which is read when all is decided.
+        again: the same items once more, which are read when all is decided.
         parser: makes documents of blocks.
         order: which of similar documents is kept.
-        selection: when documents are similar.
+        selection: the rule for similar documents.
         workers: as for `write_documents`.
-        on_batch: called with what became of each batch, before the first outcome.
+        on_batch: called with the results of each batch, before the first outcome.
         on_failure: as for `write_documents`.
         on_step: called now and then.
     """
@@ -94,7 +93,7 @@ def _take_in(
     on_failure: Callable[[Failure], None],
     on_step: OnStep,
 ) -> int:
-    """Put all documents into the temporary file; how many lines, rows and files there are."""
+    """Write all documents to the temporary file; return the number of lines, rows and files."""
     shingling = store.settings.shingling
     rows: list[tuple[int, str, int, str]] = []
     count = 0
@@ -144,7 +143,7 @@ def read_again(reader: Reader, paths: list[str]) -> Iterator[Item]:
 def _outcomes(
     waiting: Waiting, again: Iterable[Item], count: int, on_step: OnStep
 ) -> Iterator[Outcome]:
-    """The lines, rows and files again, each with what was decided of it."""
+    """The lines, rows and files again, each with its decision."""
     first = 0
     for item in again:
         if isinstance(item, Failure):

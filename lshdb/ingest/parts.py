@@ -1,4 +1,4 @@
-"""Parts of a batch: documents, or lines or rows, that are parsed, digested and signed in one go."""
+"""Parts of a batch: documents, lines or rows that are parsed, digested and signed together."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lshdb.sources.records import Block, Failure, RecordParser
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is signed in one go: documents or a block.
+    """Documents, or a block of rows, to sign together.
 
     Attributes:
         documents: keys and documents, cleaned (see lshdb.shingling.content).
         block: lines or rows, not parsed yet.
         sign: whether signatures are wanted; else only digests.
-        metadata: of the documents, as stored; none here where no document has any.
+        metadata: of the documents, as stored; empty if no document has any.
         files: of the documents that are text files, the keys and states.
     """
 
@@ -37,18 +37,18 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class SignedPart:
-    """What became of a part; n documents.
+    """A signed part of n documents.
 
     Attributes:
         keys: their keys, in order, repeated as they are.
-        stored: their stored forms; none where the database keeps no content, unless they are
-            still to be signed.
+        stored: their stored forms; empty if the database keeps no content, unless they still have
+            to be signed.
         digests: of the stored forms, 16 bytes each.
         signed: their signatures; None if they were not wanted.
         failures: lines and rows that gave no document.
         replaced: how many had bytes or code units that are not Unicode.
-        places: where they came as a block, the place of each one's line or row in it, from 0.
-        metadata: of the documents, as stored; none here where no document has any.
+        places: for a block, the place of each one's line or row in it, from 0.
+        metadata: of the documents, as stored; empty if no document has any.
         files: of the documents that are text files, the keys and states.
     """
 
@@ -73,7 +73,7 @@ def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> Si
     """Parse, digest and sign a part.
 
     Args:
-        part: what is signed.
+        part: the part to sign.
         settings: of the database.
         parser: for a block; it is not changed.
     """

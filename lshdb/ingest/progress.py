@@ -1,6 +1,6 @@
-"""How far a long job has come: told to a function, or shown as a bar in a terminal or notebook.
+"""Progress of a long job: reported to a function, or shown as a bar in a terminal or notebook.
 
-rich, which shows the bar, is imported when one is asked for.
+rich, which shows the bar, is imported only when needed.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from lshdb.model import AddReport
 
 T = TypeVar("T")
 Progress: TypeAlias = bool | Callable[[int, int | None], None]
-"""Whether to show a bar; or a function, called with how much is done, and of how much (or None)."""
+"""Whether to show a bar; or a function, called with the amount done, and the total (or None)."""
 OnBatch: TypeAlias = Callable[[AddReport], None]
 
 
 class Update(Protocol):
-    """Called with how far a job has come."""
+    """Called with the progress of a job."""
 
     def __call__(
         self, done: int, total: int | None = None, /, *, documents: int = 0, label: str = ""
     ) -> None:
-        """`done` of `total` steps or bytes; `label`, where what is done changes."""
+        """`done` of `total` steps or bytes; `label` for a new step."""
 
 
 @contextmanager
@@ -34,14 +34,14 @@ def counted(
     on_batch: OnBatch | None,
     bytes_read: Callable[[], int] | None = None,
 ) -> Iterator[OnBatch | None]:
-    """What is to be called with the report of each batch, so that progress is shown too.
+    """A function for the report of each batch, which also shows progress.
 
     Args:
-        progress: what the caller asked for.
+        progress: the caller's argument.
         label: what is being done.
-        total: how many documents there are, or bytes; None where that is not known.
+        total: the number of documents or bytes; None if unknown.
         on_batch: the caller's own.
-        bytes_read: how many bytes are read so far, where these are counted and not documents.
+        bytes_read: returns the bytes read so far, if these are counted and not documents.
     """
     if progress is False:
         yield on_batch
@@ -69,10 +69,10 @@ def counted(
 def counted_while_taken(
     progress: Progress, label: str, on_batch: OnBatch | None
 ) -> tuple[Callable[[Iterator[T]], Iterator[T]], OnBatch | None]:
-    """The same for an iterator: progress is shown from when the first is taken until the last is.
+    """The same for an iterator: progress is shown from its first to its last item.
 
     Returns:
-        What the iterator is to be given to, and what is to be called with the report of each batch.
+        A function to wrap the iterator, and one for the report of each batch.
     """
     if progress is False:
         return (lambda taken: taken), on_batch
@@ -100,7 +100,7 @@ def bar(
         label: what is being done.
         total: the number of steps or bytes, None if unknown.
         of_bytes: show them as bytes.
-        counting: show how many documents are done, and how many a second.
+        counting: show how many documents are done, and how many per second.
     """
     import rich
     from rich import progress as columns

@@ -1,4 +1,4 @@
-"""A stream of queries: read and signed as documents that are added are, and answered in batches."""
+"""A stream of queries: read and signed like added documents, and answered in batches."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 
 BATCH: Final = 16_000
-"""Queries that are looked up at once. Of 5,000 each lookup takes a tenth longer, of 1,000 twice as
-long; more would not fit into memory with what they find."""
+"""Queries that are looked up at once. With 5,000 each lookup takes a tenth longer, with 1,000 twice
+as long; more would not fit into memory with their candidates."""
 
 
 def answer_many(
@@ -39,7 +39,7 @@ def answer_many(
     parser: RecordParser | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> Iterator[tuple[str, list[Match]]]:
-    """The keys of documents, and their matches in all of some files; see Database.query_many.
+    """The keys of documents, and their matches in several files; see Database.query_many.
 
     Each batch of queries is answered from one state of each file.
 
@@ -55,7 +55,7 @@ def answer_many(
     cleaned(() if shingling.of_sets else "", shingling)  # refuses signatures made elsewhere
     if query.where is not None:
         with stores[0].where(query.where, query.parameters):
-            pass  # what is wrong with it is said before anything is read
+            pass  # errors in it are raised before anything is read
     return _answered(stores, items, query, workers, parser, on_failure or (lambda _: None))
 
 
@@ -67,7 +67,7 @@ def _answered(
     parser: RecordParser | None,
     on_failure: Callable[[Failure], None],
 ) -> Generator[tuple[str, list[Match]]]:
-    # Of queries the contents are needed, and no fingerprints.
+    # Queries need contents, and no fingerprints.
     settings = replace(stores[0].settings, content=True, passages=0)
     reuse_freed_memory()
     cut = 0
@@ -102,9 +102,9 @@ def _answered(
 
 @contextmanager
 def moment(store: Store, query: Query) -> Iterator[tuple[StoreReader, Keep | None]]:
-    """A reader of one state of a file on a connection of its own, and the query's condition.
+    """A reader of one state of a file, on its own connection, and the query's condition.
 
-    The caller may write to the file while he takes the answers.
+    The caller may write to the file while it reads the answers.
     """
     store.check_open()
     if query.where is None:
@@ -116,7 +116,7 @@ def moment(store: Store, query: Query) -> Iterator[tuple[StoreReader, Keep | Non
 
 
 def asked_about(parts: Sequence[SignedPart], settings: Settings) -> Asked:
-    """The documents of parts, which have their stored forms, signed as settings say."""
+    """The documents of parts that include their stored forms, signed by these settings."""
     signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
     return Asked(
         [*chain.from_iterable(part.stored for part in parts)],

@@ -1,4 +1,4 @@
-"""A reference: a collection that is only read, and whose near duplicates are left out elsewhere."""
+"""A reference: a collection that is only read; near duplicates of it are left out elsewhere."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Reference:
     """An open reference.
 
     Attributes:
-        store: what is asked.
+        store: of the reference.
         name: the file's, as it was given.
         numbered: whether a number stands before each key.
     """
@@ -44,7 +44,7 @@ class Reference:
     numbered: bool = False
 
     def check(self, settings: Settings) -> None:
-        """SettingsMismatch if its signatures are made in another way than those of a database."""
+        """SettingsMismatch if its signatures are made differently from those of a database."""
         own = self.store.settings
         for what in ("shingling", "permutations", "sketch", "seed"):
             here, there = getattr(settings, what), getattr(own, what)
@@ -63,17 +63,17 @@ class Reference:
         *,
         estimate: bool,
     ) -> tuple[list[Skipped | None], int]:
-        """For each document of parts the one here that it resembles most, if any is similar.
+        """For each document of parts the most similar one of the reference, if any is similar.
 
         Args:
             parts: documents, with their stored forms.
             settings: of the database that they were signed for.
-            threshold: the least similarity; None for that of the settings.
+            threshold: the minimum similarity; None for that of the settings.
             estimate: compare signatures, not contents.
 
         Returns:
-            What is left out, None for the others; and how many of these were compared with a part
-            of a large bucket only.
+            The documents left out, None for the others; and how many of these were compared with
+            only a part of a large bucket.
         """
         least = settings.threshold if threshold is None else threshold
         query = Query("", None, 1, least, estimate, exhaustive=False)
@@ -98,7 +98,7 @@ class Reference:
 
 
 def _groups(parts: Sequence[SignedPart]) -> Iterator[list[SignedPart]]:
-    """Parts with documents, as many at once as are looked up in one go."""
+    """Parts with documents, in groups that are looked up at once."""
     group: list[SignedPart] = []
     documents = 0
     for part in parts:
@@ -114,10 +114,10 @@ def _groups(parts: Sequence[SignedPart]) -> Iterator[list[SignedPart]]:
 
 
 def is_database(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is one of SQLite's, by its first bytes."""
+    """Whether a file is an SQLite database, by its first bytes."""
     name = os.fspath(path)
     if is_open(name):
-        return True  # reading it here would end SQLite's locks
+        return True  # closing it after reading would release SQLite's locks
     if not os.path.isfile(name):
         return False
     with open(name, "rb") as file:
@@ -125,7 +125,7 @@ def is_database(path: str | os.PathLike[str]) -> bool:
 
 
 def check_there(path: str) -> None:
-    """InputError for what is no file or directory, nor a pattern that one matches."""
+    """InputError for a path that is not a file, a directory or a matching pattern."""
     is_pattern = glob.has_magic(path) and bool(glob.glob(path, recursive=True))
     if not os.path.exists(path) and not is_pattern:
         raise InputError(f"{path}: no such file")
@@ -145,17 +145,17 @@ def reference(
     """A database, or a temporary one with the documents of a file, a directory or a pattern.
 
     Args:
-        path: what is read.
-        reader: how files are read whose suffix does not say it, and which fields; not used itself.
+        path: a database, file, directory or pattern.
+        reader: a reader with the same options reads the files.
         settings: of the database whose documents are compared with it.
         timeout: of a database.
-        beside: where a temporary one is; None for the system's directory.
-        on_failure: called with what gives no document.
+        beside: directory of a temporary one; None for the system's.
+        on_failure: called with each line, row or file that gives no document.
         on_progress: called with the bytes that were read, and the documents that were indexed.
 
     Raises:
-        InputError: there is no such file.
-        SettingsMismatch: signatures of the database are made in another way.
+        InputError: the file does not exist.
+        SettingsMismatch: signatures of the database are made differently.
     """
     name = os.fspath(path)
     check_there(name)
@@ -189,7 +189,7 @@ def reference(
 def _filled(
     store: Store, path: str, reader: Reader, on_failure: Callable[[Failure], None]
 ) -> Iterator[int]:
-    """Add all documents, also those of one key; how many there are so far, after each batch."""
+    """Add all documents, also with repeated keys; yields their number after each batch."""
     count = 0
     with store.many_batches(), Workers(store.settings, reader.parser, default_workers()) as pool:
         stream = Stream(store, reader.items([path]), pool, prompt=False, keep_blocks=False)

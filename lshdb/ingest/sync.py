@@ -1,9 +1,9 @@
-"""Bringing the documents below some directories in line with the files there.
+"""Bringing documents in line with the files below some directories.
 
-Stored documents are read first, then the directories are walked: what has no file any more at that
-moment is gone. A file of the same size and time as when it was read last is not opened. The plan is
-made outside of a transaction; within one, only documents that are still as they were when it was
-made are moved and removed, so that several may run at once.
+Stored documents are read first, then the directories are walked: documents without a file at that
+moment are gone. A file with the same size and time as when it was last read is not opened. The plan
+is made outside of a transaction; within one, only documents that have not changed since then are
+moved and removed, so that several may run at once.
 
 100,000 unchanged files take 1 to 2 seconds: half of it walking, a third reading their states.
 """
@@ -31,12 +31,12 @@ from lshdb.store.lookups import StoredFile
 from lshdb.store.store import Store
 
 _AT_ONCE: Final = 5_000
-"""Documents that are moved or removed in one transaction: others wait for less than a second."""
+"""Documents moved or removed in one transaction: other writers wait less than a second."""
 
 
 @dataclass(slots=True)
 class _Found:
-    """A file in a directory: its path, and its state when it was walked past."""
+    """A file in a directory: its path, and its state during the walk."""
 
     path: str
     state: FileState
@@ -44,16 +44,16 @@ class _Found:
 
 @dataclass(slots=True)
 class _Plan:
-    """What is to be done.
+    """The changes to make.
 
     Attributes:
-        known: the documents of files, by the keys that they will have.
+        known: the documents of files, by their new keys.
         found: the files, by their keys.
-        moves: documents that get another key: the document, and the file that it then is of.
+        moves: documents that get another key, each with its file.
         removed: documents whose files are gone.
-        read: keys of files that are new, or not as when they were read.
-        unchanged: how many files need not be read.
-        left: how many documents are of no file, as far as the database knows.
+        read: keys of files that are new or changed.
+        unchanged: how many files are not read again.
+        left: how many documents did not come from files, as far as the database knows.
     """
 
     known: dict[str, StoredFile] = field(default_factory=dict)
@@ -128,7 +128,7 @@ def sync(
 
 
 def check_directories(directories: Sequence[str]) -> None:
-    """InputError if one is not there, UsageError if it is a file, or there is none."""
+    """InputError if one does not exist, UsageError if one is a file, or none is given."""
     if not directories:
         raise UsageError("give the directories to bring the database in line with")
     for path in directories:
@@ -145,7 +145,7 @@ def _plan(
     reader: Reader,
     on_failure: Callable[[Failure], None],
 ) -> _Plan:
-    """Compare what is stored with what is there."""
+    """Compare the stored documents with the files."""
     plan = _Plan()
     stored: dict[str, StoredFile] = {}
     spellings: list[tuple[StoredFile, str]] = []
@@ -190,7 +190,7 @@ def _plan(
 
 
 def _is_below(key: str, start: str) -> bool:
-    """Whether a key that begins so is a path below; for the root itself, no absolute one is."""
+    """Whether a key with this prefix is a path below; for the root itself, not an absolute one."""
     return bool(start) or not key.startswith("/")
 
 
@@ -213,7 +213,7 @@ def _walk(
             continue
         own = os.path.join(key, printable_path(entry.path[start:]))
         if format_of(entry.name) != "text":
-            # One that add read as a text, with --format text, is such a file still.
+            # A file that add read with --format text remains a text file.
             known = stored.get(own)
             if known is None or known.state is None:
                 continue
@@ -226,9 +226,9 @@ def _walk(
 
 
 def _find_moves(store: Store, plan: _Plan, reader: Reader) -> None:
-    """Take a new file for one that is gone if it has the same content.
+    """Treat a new file as moved if a missing one had the same content.
 
-    Only new files of the size of one that is gone are read for that.
+    Only new files with the size of a missing one are read for that.
     """
     sizes: dict[int, list[StoredFile]] = defaultdict(list)
     for one in plan.removed:
@@ -244,7 +244,7 @@ def _find_moves(store: Store, plan: _Plan, reader: Reader) -> None:
     by_digest: dict[bytes, list[StoredFile]] = defaultdict(list)
     for one in gone:
         by_digest[digests[one.doc_id]].append(one)
-    # Counted when they are read again; those that are moved are not.
+    # Counted when they are read again, which moved ones are not.
     quiet = replace(reader)
     candidates: list[tuple[str, bytes]] = []
     for key in new:
@@ -253,7 +253,7 @@ def _find_moves(store: Store, plan: _Plan, reader: Reader) -> None:
                 plan.found[key].state = item.state
                 candidates.append((key, own))
     moved: dict[str, StoredFile] = {}
-    # Of several with the same content, first those whose name is the same.
+    # Of several with the same content, first those with the same name.
     for by_name in (True, False):
         for key, own in candidates:
             name = os.path.basename(key)
@@ -275,7 +275,7 @@ def _digest(store: Store, item: TextFile) -> bytes:
 
 
 def _digests(store: Store, documents: Sequence[StoredFile]) -> dict[int, bytes]:
-    """The digests of stored documents that are still there, by their numbers."""
+    """The digests of stored documents that still exist, by their numbers."""
     with store.reading():
         there = [one.doc_id for one in store.files_of([one.doc_id for one in documents])]
         _, found = store.sizes(np.array(there, dtype=np.int64))
@@ -284,7 +284,7 @@ def _digests(store: Store, documents: Sequence[StoredFile]) -> dict[int, bytes]:
 
 
 def _items(plan: _Plan, reader: Reader, stale: list[str]) -> Iterator[Item]:
-    """The documents of the files that are read; `stale` gets the keys of stored ones without."""
+    """The documents of the files to read; `stale` gets keys of stored ones without a document."""
     for key in plan.read:
         path = plan.found[key].path
         items = list(reader.file(path, key))
@@ -304,7 +304,7 @@ def _apply(
     """Move documents to other keys, or remove them, unless another process changed them meanwhile.
 
     Returns:
-        How many.
+        The number of documents.
     """
     done = 0
     for start in range(0, len(plans), _AT_ONCE):
@@ -321,7 +321,7 @@ def _apply(
             for one, key in moved:
                 store.set_key(one.doc_id, key)
             if found is not None:
-                # One from before files were noted is read again under its new key.
+                # A document from before file states were stored is read again under its new key.
                 store.set_files([(key, found[key].state) for one, key in moved if one.state])
         done += len(removed) + len(moved)
     return done
@@ -334,7 +334,7 @@ def _forecast(
     stale: list[str],
     on_failure: Callable[[Failure], None],
 ) -> tuple[AddReport, tuple[SyncChange, ...]]:
-    """What would be done with each document, in the order of the keys."""
+    """The planned change of each document, in the order of the keys."""
     changes = [SyncChange("remove", one.key) for one in plan.removed]
     changes += [SyncChange("move", key, one.key) for one, key in plan.moves]
     digests = _digests(store, [plan.known[key] for key in plan.read if key in plan.known])

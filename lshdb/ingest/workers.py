@@ -1,15 +1,15 @@
 """Parsing and signing in worker processes, so that both overlap with reading and with SQLite.
 
-A worker is a Python process that takes a part (lshdb.ingest.parts), signs it and gives it back,
-as pickles through its standard input and output; a thread here waits for it. What no worker has
-begun the writing thread signs itself while it waits. A worker that dies or cannot be started
-costs no more than time: its part is signed here.
+A worker is a Python process that takes a part (lshdb.ingest.parts), signs it and returns it, as
+pickles through its standard input and output; a thread here waits for it. While it waits, the
+writing thread signs parts that no worker has begun. A worker that dies or cannot be started costs
+only time: its part is signed here.
 
 `scripts/bench processes` measures what a worker saves: a third of the time of adding, on two
-processors. Threads alone save nothing, for parsing and SQLite's binding of rows hold the
+processors. Threads alone save nothing, as parsing and SQLite's binding of rows hold the
 interpreter's lock. The processes of multiprocessing are as fast, but they run the user's main
-module again, which a script without a main guard does not survive; they import modules from the
-current directory, which may be a stranger's; and they outlive a parent that is killed.
+module again, which fails for a script without a main guard; they import modules from the current
+directory, which may be a stranger's; and they outlive a killed parent.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _ALONE: Final = 2
 _MAX_WORKERS: Final = 3
 """Processes that one writer to SQLite can keep busy."""
 _ATTEMPTS: Final = 3
-"""Processes of one thread that may fail before it starts no more."""
+"""Failed processes of one thread after which it starts no more."""
 _HOME: Final = str(Path(__file__).resolve().parents[2])
 _PIPE_BYTES: Final = 1 << 20
-"""Of the pipes to a process, where the system has them so long: fewer turns for the same bytes."""
+"""Size of the pipes to a process, where the system allows it: fewer turns for the same bytes."""
 _PROGRAM: Final = """
 import gc, sys
 gc.disable()
@@ -51,26 +51,26 @@ del sys.path[0]
 from lshdb.ingest.workers import main
 main()
 """
-"""Imports this very lshdb, wherever it is, and nothing from the current directory (-P).
+"""Imports this copy of lshdb, and nothing from the current directory (-P).
 
-Without looking for garbage meanwhile: there is none.
+Garbage collection is off: there are no cycles to collect.
 """
 
 
 def default_workers() -> int:
-    """One less than there are processors, and not more than three."""
+    """One less than the processors, and at most three."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
     return min(_MAX_WORKERS, cores - 1)
 
 
 @dataclass(slots=True, eq=False)
 class Pending:
-    """A part that is to be signed.
+    """A part to sign.
 
     Attributes:
-        part: what it was; without its block once a worker has signed that.
-        future: a worker's reply, still a pickle, or None where it has none.
-        signed: the part as it was signed here.
+        part: without its block once a worker has signed that.
+        future: a worker's reply, still a pickle, or None if there is none.
+        signed: the part if it was signed here.
     """
 
     part: Part
@@ -117,7 +117,7 @@ class Workers:
             _end(process)
 
     def submit(self, part: Part) -> Pending:
-        """Have a part signed; it is done at once if that is done here."""
+        """Submit a part for signing; without workers it is signed at once."""
         self._submitted += 1
         pending = Pending(part)
         if not self.count or self._submitted <= _ALONE:
@@ -134,7 +134,7 @@ class Workers:
         return pending
 
     def result(self, pending: Pending) -> SignedPart:
-        """The part, signed; until it is there, what no worker has begun is signed here.
+        """The signed part; while waiting, signs parts here that no worker has begun.
 
         Call this in the order of submission.
         """
@@ -159,10 +159,10 @@ class Workers:
         return sign_part(part, self._settings, self._parser)
 
     def _elsewhere(self, pending: Pending) -> bytes | None:
-        """Have a part signed by this thread's process; its reply, or None where that fails."""
+        """Have a part signed by this thread's process; its reply, or None if that fails."""
         if getattr(self._own, "failed", 0) >= _ATTEMPTS:
             return None
-        # Whatever it is: the part is signed here, and an error is then reported once.
+        # In any case the part is signed here, which then raises its error once.
         try:
             request = _request(pending.part)
         except Exception:
@@ -174,7 +174,7 @@ class Workers:
             _send(cast(BinaryIO, process.stdin), request)
             reply: bytes | None = pickle.load(cast(BinaryIO, process.stdout))
         except Exception:
-            # Most often it has ended; in any case nobody knows what it would say next.
+            # Usually it has ended; if not, its next output is unknown.
             self._own.process = None
             self._own.failed = getattr(self._own, "failed", 0) + 1
             return None
@@ -183,17 +183,17 @@ class Workers:
         return reply
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """A new process; OSError if the system will not start one, or none is wanted any more."""
+        """A new process; OSError if the system does not start one, or none is needed any more."""
         if self._closed:
             raise OSError
         process = subprocess.Popen(
             [sys.executable, "-P", "-c", _PROGRAM, _HOME],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # What fails there is done here, and an error is then reported once.
+            # A part that fails there is signed here, which then raises its error once.
             stderr=subprocess.DEVNULL,
-            # numpy's BLAS, which nothing here uses, would keep a thread of its own spinning.
-            # Arrow's own allocators keep some 30 MB more, and save no time here.
+            # numpy's BLAS, which lshdb does not use, would keep a thread spinning.
+            # Arrow's own allocators keep some 30 MB more and save no time here.
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
             pipesize=_PIPE_BYTES,
             # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
@@ -217,12 +217,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
-            with suppress(OSError):  # what was not sent has nobody to read it
+            with suppress(OSError):  # nobody reads the rest
                 pipe.close()
 
 
 def _request(part: Part) -> bytes:
-    """A part as a worker gets it: without what only this process needs."""
+    """A part for a worker: without data that only this process needs."""
     if isinstance(part.block, Rows) and part.block.source is not None:
         part = replace(part, block=replace(part.block, source=None))
     elif part.block is None:
@@ -233,14 +233,14 @@ def _request(part: Part) -> bytes:
 
 
 def _reply(part: Part, signed: SignedPart, settings: Settings) -> SignedPart:
-    """A signed part as the other process gets it: without what that has."""
+    """A signed part for the parent: without data that it has."""
     if part.block is None and not settings.shingling.of_sets:
         return replace(signed, keys=[], stored=[])
     return signed
 
 
 def _whole(reply: SignedPart, part: Part, settings: Settings) -> SignedPart:
-    """A worker's reply with what it did not need, or did not send back."""
+    """A worker's reply, completed by the data that it did not get or send back."""
     if not part.documents:
         return reply
     stored: Sequence[str] = reply.stored
@@ -251,7 +251,7 @@ def _whole(reply: SignedPart, part: Part, settings: Settings) -> SignedPart:
 
 
 def _send(pipe: BinaryIO, message: bytes | None) -> None:
-    """Write a pickle as one piece, so that all of it can be read before it is taken apart."""
+    """Write a message as one bytes object, which is read as a whole before it is unpickled."""
     pickle.dump(message, pipe, 5)
     pipe.flush()
 
@@ -265,7 +265,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         except EOFError:
             return
         reply = None
-        # Whatever it is: it is signed where it came from, and an error is reported there.
+        # In any case the parent signs the part, and raises the error.
         with suppress(Exception):
             part = pickle.loads(request)
             signed = sign_part(part, settings, parser)
@@ -275,7 +275,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
 
 def main() -> None:
     """Serve the process that started this one."""
-    # There are many objects here and no cycles: looking for those takes some percent of the time.
+    # There are many objects and no cycles: searching for these takes some percent of the time.
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)
     gc.enable()

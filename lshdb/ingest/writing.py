@@ -1,4 +1,4 @@
-"""Writing signed documents, within the transaction that the caller has begun."""
+"""Writing signed documents, within the caller's transaction."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from lshdb.sketching.signing import Signed, sign
 from lshdb.store.store import DocumentValues, KnownDocument, Store
 
 _DELETED: Final = 2_000
-"""Documents deleted in one go: their signatures, and for fingerprints contents, are in memory."""
+"""Documents deleted at once: their signatures, and for fingerprints contents, are in memory."""
 _FINGERPRINTS: Final = 3_000_000
-"""Fingerprints held before they are written in order: 24 bytes each, and 56 more to sort them. The
-more there are, the more rows go to a page at once: 40 in a file of a million documents of 1 KB."""
+"""Fingerprints held before they are sorted and written: 24 bytes each, and 56 more to sort them.
+More of them put more rows into a page at once: 40 in a file of a million documents of 1 KB."""
 
 _DIGITS: Final = 12
 
@@ -30,8 +30,8 @@ class Writer:
     """Writes the parts of a batch.
 
     Attributes:
-        report: what became of the documents so far.
-        signed: how many of them needed a signature; the others were stored, content and all.
+        report: the counts of documents so far.
+        signed: how many needed a signature; the others were stored with the same content.
     """
 
     def __init__(self, store: Store) -> None:
@@ -48,13 +48,13 @@ class Writer:
         self._held = 0
 
     def write(self, part: SignedPart) -> None:
-        """Write documents and signatures; their band rows wait for those of the other parts."""
+        """Write documents and signatures; their band rows are written with those of other parts."""
         self._write(part)
         if part.files:
             self._store.set_files(part.files)
 
     def _write(self, part: SignedPart) -> None:
-        # To try it is quicker than to look first which keys there are.
+        # Trying is faster than first looking up the keys.
         if self._expect_new and part.signed is not None and self._write_new(part):
             return
         self._expect_new = False
@@ -75,7 +75,7 @@ class Writer:
         keys, digests = [part_keys[i] for i in places], [part.digests[i] for i in places]
         old = [known[key].doc_id for key in keys if key in known]
         if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old):
-            self.finish()  # a key that an earlier part has: its band rows are to go again
+            self.finish()  # a key of an earlier part: its band rows must be deleted again
         if old:
             unindex(store, old)
         signed = signatures_of(part, places, store.settings)
@@ -90,7 +90,7 @@ class Writer:
         )
 
     def _write_new(self, part: SignedPart) -> bool:
-        """The same without a look at each document; False if a key is stored already or repeated.
+        """The same for new documents only; False if a key is stored already or repeated.
 
         Nothing is written then.
         """
@@ -108,7 +108,7 @@ class Writer:
     def _update_metadata(
         self, part: SignedPart, latest: Mapping[str, int], known: Mapping[str, KnownDocument]
     ) -> None:
-        """Give stored documents with the same content the metadata that they have now."""
+        """Update the metadata of stored documents with the same content."""
         places = [latest[key] for key in known]
         self._store.set_metadata(
             [
@@ -141,9 +141,9 @@ class Writer:
         signed: Signed,
         known: Mapping[str, KnownDocument],
     ) -> list[int]:
-        """Write n documents with distinct keys; the known ones are no longer in any bucket.
+        """Write n documents with distinct keys; known ones must already be out of all buckets.
 
-        `stored` is None where the database keeps no content.
+        `stored` is None if the database keeps no content.
 
         Returns:
             Their doc_ids.
@@ -173,9 +173,9 @@ class Writer:
         stored: Sequence[str] | None,
         signed: Signed,
     ) -> npt.NDArray[np.int64] | None:
-        """The same for keys that are thought to be new; None, and nothing written, if not all are.
+        """The same for keys that are probably new; None, and nothing written, if not all are.
 
-        `metadata` is empty where there is none.
+        `metadata` is empty if there is none.
 
         Returns:
             Their doc_ids, int64[n].
@@ -199,29 +199,29 @@ class Writer:
             self._held += len(signed.fingerprints)
             if self._held > _FINGERPRINTS:
                 self._write_fingerprints()
-        # Copied, as they would keep all of a message; those of a band next to each other, as that
-        # is how they are wanted.
+        # Copied, as a slice would keep the whole message; the keys of a band lie together, as
+        # they are read by band.
         self._bucket_keys.append(np.array(signed.bucket_keys, order="F"))
 
 
 def numbered(keys: Sequence[str], first: int) -> list[str]:
-    """Keys with their numbers before them, `first` and on, so that none is there twice.
+    """Keys with numbers before them, from `first` on, so that none is repeated.
 
-    The numbers have one width: keys then come in the order of their index.
+    The numbers have one width, so that keys sort by them.
     """
     return [f"{number:0{_DIGITS}d} {key}" for number, key in enumerate(keys, first)]
 
 
 def without_number(key: str) -> str:
-    """A key as it was before it was numbered."""
+    """The key without its number."""
     return key[_DIGITS + 1 :]
 
 
 def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -> Signed:
-    """The signatures of the documents at some places, made now if they were not wanted before.
+    """The signatures of the documents at some places, made now if not made before.
 
-    Their bucket keys and fingerprints are those of `settings`, whatever the index was like when
-    they were signed.
+    Their bucket keys and fingerprints follow `settings`, even if the index has changed since they
+    were signed.
     """
     if part.signed is None or part.signed.run != settings.passages:
         return sign([from_stored(part.stored[i], settings.shingling) for i in places], settings)
@@ -231,7 +231,7 @@ def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -
 
 
 def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int, int]:
-    """How many are added, updated and unchanged, as if they came one by one."""
+    """The counts of added, updated and unchanged, as if they came one by one."""
     now = {key: (document.digest, document.metadata) for key, document in known.items()}
     added = updated = unchanged = 0
     metadata = part.metadata or repeat(None)
@@ -250,8 +250,8 @@ def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int,
 def unindex(store: Store, doc_ids: Sequence[int]) -> None:
     """Delete the signatures, band rows and fingerprints of documents.
 
-    They are found again from the signatures and contents, which are still there. Nor are the
-    documents any longer what was read from a file.
+    They are computed again from the signatures and contents, which are still there. The link of
+    the documents to files is deleted too.
     """
     store.forget_files(doc_ids)
     with_signature, signatures = store.signatures(np.array(doc_ids, dtype=np.int64))

@@ -1,7 +1,7 @@
 """Checking a file, and repairing what can be derived (lshdb.maintenance.findings lists it all).
 
-A check reads one moment of the file and keeps nobody from writing. A repair is one transaction,
-from looking to writing to looking again.
+A check reads one moment of the file and blocks no writer. A repair is one transaction: examine,
+write, examine again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DERIVED: Final[tuple[ProblemKind, ...]] = (
     "signature",
     "signature-missing",
 )
-"""What is derived from a content."""
+"""Kinds of values that are derived from a content."""
 
 
 def check(
@@ -54,24 +54,23 @@ def check(
     on_progress: OnProgress | None = None,
     timeout: float = TIMEOUT,
 ) -> CheckReport:
-    """See whether a file is whole, also one that `open` refuses.
+    """Check whether a file is whole, also one that `open` refuses.
 
-    Looks at what SQLite reports, at tables and settings, and that each document with shingles
-    has a signature, and just the band rows that this makes; with an index of passages, that each
-    text has just the fingerprints that it makes.
+    Runs SQLite's own check, then checks tables and settings, and that each document with shingles
+    has a signature and exactly the band rows that follow from it; with an index of passages, that
+    each text has exactly the fingerprints that follow from it.
 
     Args:
         path: the file.
-        deep: also shingle and sign all contents again, and compare digests, numbers of shingles
+        deep: also shingle and sign all contents again, and compare digests, counts of shingles
             and signatures.
-        repair: repair what can be derived, in one transaction: digests, numbers of shingles and
+        repair: repair what can be derived, in one transaction: digests, counts of shingles and
             signatures from contents; all bands from signatures, if any differs, and all
-            fingerprints from contents; what is missing of tables, indexes and views; signatures
-            without a document are removed. What cannot be derived stays as it is, and in
-            `CheckReport.remaining`. Nothing is done to a file that SQLite finds damaged, or whose
-            triggers and the like would run.
-        on_progress: called with what is being done, how much of it is done, and of how much (0
-            where it is not known).
+            fingerprints from contents; missing tables, indexes and views. Signatures without a
+            document are removed. Other problems stay, and are in `CheckReport.remaining`. A file
+            that SQLite finds damaged, or whose triggers and the like would run, is not changed.
+        on_progress: called with the name of a step, the amount done, and the total (0 if
+            unknown).
         timeout: seconds to wait while another process writes.
 
     Raises:
@@ -111,18 +110,18 @@ def _ignore(_what: str, _done: int, _total: int) -> None:
 def _repair_derived(
     audit: Auditor, settings: Settings, deep: bool, on_progress: OnProgress
 ) -> tuple[Repair, ...]:
-    """Repair what can be, within the auditor's transaction; nothing that is the user's goes.
+    """Repair what can be derived, within the auditor's transaction; no user data is removed.
 
     The file must be repairable (see Examination).
 
     Args:
         audit: of the file, for writing.
         settings: the file's.
-        deep: whether all contents are shingled and signed again, to see whether they are right.
-        on_progress: called with what is done, how much of it, and of how much.
+        deep: whether to shingle and sign all contents again, and compare.
+        on_progress: called with the name of a step, the amount done, and the total.
 
     Returns:
-        What was done.
+        The repairs.
     """
     done: dict[RepairKind, int] = {}
     done["schema-made"] = audit.make_missing()
@@ -130,7 +129,7 @@ def _repair_derived(
     audit.delete_signatures(orphans)
     done["signatures-removed"] = len(orphans)
     done["documents-derived"] = _derive_documents(audit, settings, deep, on_progress)
-    # Another look: the signatures may be others by now, and the table of bands a new one.
+    # Examine again: signatures may have changed, and the table of bands may be new.
     found = Examination(audit, False, on_progress).findings
     if "band-wrong" in found:
         batches = audit.documents(contents=False)
@@ -163,7 +162,7 @@ def _derive_documents(
 
 
 def _derive(audit: Auditor, batch: AuditedDocuments, settings: Settings, deep: bool) -> int:
-    """Derive again what is wrong with documents of a batch and can be; how many."""
+    """Derive wrong values of documents of a batch again, where possible; return how many."""
     faults = faults_of(batch, settings, deep)
     wrong = np.logical_or.reduce([faults[kind] for kind in _DERIVED])
     contents = {

@@ -1,4 +1,4 @@
-"""Looking for what is wrong with a file; lshdb.maintenance.check repairs what can be derived.
+"""Looking for problems in a file; lshdb.maintenance.check repairs what can be derived.
 
 The file is read once, documents with their signatures and then band rows, in constant memory.
 """
@@ -40,7 +40,7 @@ class Findings:
         self._examples: dict[ProblemKind, list[str]] = {}
 
     def add(self, kind: ProblemKind, count: int, examples: Iterable[str]) -> None:
-        """Count some, and remember the first examples."""
+        """Count problems, and remember the first examples."""
         if count:
             self._counts[kind] = self._counts.get(kind, 0) + count
             own = self._examples.setdefault(kind, [])
@@ -63,11 +63,11 @@ class Findings:
 
 
 class BandSums:
-    """Compares the band rows of a file with those that its signatures make, holding neither.
+    """Compares the band rows of a file with those of its signatures, without holding either.
 
     The rows of a band are a set of pairs (bucket key, doc_id). Different sets have equal sums of
-    hashes by chance in 2^-64, and the hashes are drawn at random for each check, so that no file
-    can be made to deceive it.
+    hashes with probability 2^-64, and the hashes are random in each check, so that nobody can make
+    a file that deceives it.
     """
 
     def __init__(self, bands: int) -> None:
@@ -78,7 +78,7 @@ class BandSums:
         self._rows_found = [0] * bands
 
     def expect(self, doc_ids: Integers, keys: Integers) -> None:
-        """Add the rows that signatures make: documents int64[n], bucket keys int64[n, bands]."""
+        """Add the rows of signatures: documents int64[n], bucket keys int64[n, bands]."""
         self._expected += self._hashes(keys, doc_ids[:, np.newaxis]).sum(axis=0)
         self._rows_expected += len(doc_ids)
 
@@ -88,7 +88,7 @@ class BandSums:
         self._rows_found[band] += len(keys)
 
     def differing(self) -> Iterator[tuple[int, str]]:
-        """Each band that is not as expected, and how its rows differ, in words."""
+        """Each band that differs, and how, in words."""
         for band in np.flatnonzero(self._expected != self._found).tolist():
             found = self._rows_found[band]
             same = found == self._rows_expected
@@ -96,11 +96,11 @@ class BandSums:
             yield band, f"{found} rows, {instead}"
 
     def expect_fingerprints(self, found: Fingerprints) -> None:
-        """Add the rows that contents make, as those of one band."""
+        """Add the rows that follow from contents, as one band."""
         self.expect(found.documents, self._positioned(found)[:, np.newaxis])
 
     def find_fingerprints(self, found: Fingerprints) -> None:
-        """Add rows of the file, as those of one band."""
+        """Add rows of the file, as one band."""
         self.find(0, self._positioned(found), found.documents)
 
     def _positioned(self, found: Fingerprints) -> Integers:
@@ -109,7 +109,7 @@ class BandSums:
         return (mixed + found.positions.view(np.uint64)).view(np.int64)
 
     def _hashes(self, keys: Integers, doc_ids: Integers) -> npt.NDArray[np.uint64]:
-        """uint64 of the shape that the arguments have together."""
+        """uint64, in the broadcast shape of the arguments."""
         a, b, c, d, e = self._constants
         x = keys.view(np.uint64) * a ^ (doc_ids.view(np.uint64) * b + c)
         x ^= x >> np.uint64(32)
@@ -121,14 +121,14 @@ class BandSums:
 
 
 class Examination:
-    """One look at a whole file.
+    """One examination of a whole file.
 
     Attributes:
-        findings: what is wrong.
-        repairable: whether the file can be written without harm: it is sound for SQLite, and its
-            schema and settings are lshdb's but for what can be made.
-        settings: those of the file; None if they are not legal.
-        counts: how many documents and band rows were looked at.
+        findings: the problems.
+        repairable: whether the file can be written safely: SQLite finds no damage, and its schema
+            and settings are lshdb's, except parts that can be created.
+        settings: those of the file; None if they are invalid.
+        counts: how many documents and band rows were examined.
     """
 
     def __init__(self, audit: Auditor, deep: bool, on_progress: OnProgress) -> None:
@@ -162,7 +162,7 @@ class Examination:
         self._attempt("decisions", self._decisions)
 
     def _attempt(self, what: str, stage: Callable[[], None]) -> bool:
-        """Run a stage; whether it came to its end."""
+        """Run a stage; return whether it completed."""
         try:
             stage()
         except DamagedFile as error:
@@ -260,7 +260,7 @@ def fingerprints_of(batch: AuditedDocuments, settings: Settings) -> Fingerprints
 
 
 def faults_of(batch: AuditedDocuments, settings: Settings, deep: bool) -> Faults:
-    """What is wrong with documents and their signatures.
+    """The problems of documents and their signatures.
 
     Args:
         batch: n documents, with contents if `deep`, or if they are sets and kept.
@@ -278,7 +278,7 @@ def faults_of(batch: AuditedDocuments, settings: Settings, deep: bool) -> Faults
         "metadata": _bad_metadata(batch.metadata),
         "digest": digests != DIGEST_BYTES,
         "shingles": (shingles < 0) | (shingles > LARGEST),
-        # Neither has a signature of another size a use, nor one of a document without shingles.
+        # A signature of another size is useless, as is one of a document without shingles.
         "signature": (sizes >= 0) & ((sizes != 4 * settings.permutations) | (shingles <= 0)),
         "signature-missing": (sizes < 0) & (shingles > 0),
     }
@@ -296,7 +296,7 @@ def faults_of(batch: AuditedDocuments, settings: Settings, deep: bool) -> Faults
 def readable_contents(batch: AuditedDocuments, settings: Settings) -> dict[int, Content | None]:
     """The documents, by their places in the batch, of contents that were read.
 
-    None is what cannot be read as a document; a set comes as it is to be stored.
+    None for an unreadable content; a set in its stored form.
     """
     contents: dict[int, Content | None] = {}
     for place, stored in enumerate(batch.contents):
@@ -308,7 +308,7 @@ def readable_contents(batch: AuditedDocuments, settings: Settings) -> dict[int, 
                 contents[place] = cleaned(from_stored(text, settings.shingling), settings.shingling)
             else:
                 contents[place] = text
-        # Sets within sets, thousands deep, are no sets of lshdb's either.
+        # Deeply nested sets are not valid sets either.
         except (UnicodeDecodeError, DamagedFile, ContentError, RecursionError):
             contents[place] = None
     return contents
@@ -348,7 +348,7 @@ def whole_signatures(
 
 
 def _can_be(number: int, rows: list[tuple[Any, ...]]) -> bool:
-    """Whether these rows are a decision: they say the same of one document, or of several."""
+    """Whether these rows form one decision, about one document or several."""
     verdict = rows[0][1]
     several = verdict == b"different"
     texts = [value for row in rows for value in (row[1], row[2], *row[4:])]
@@ -372,7 +372,7 @@ def _bad_metadata(stored: Iterable[bytes | None]) -> npt.NDArray[np.bool_]:
 
 
 def _is_object(raw: bytes) -> bool:
-    """Whether stored metadata is read as fields by their names."""
+    """Whether stored metadata is a JSON object."""
     try:
         from_json(raw.decode())
     except (UnicodeDecodeError, DamagedFile):

@@ -1,4 +1,4 @@
-"""What `check` finds in a file, and what `--repair` does about it."""
+"""The problems that `check` finds in a file, and the repairs of `--repair`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 OnProgress: TypeAlias = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and of how much (0: not known)."""
+"""Called with the name of a step, the amount done, and the total (0 if unknown)."""
 ProblemKind: TypeAlias = Literal[
     "damaged",
     "schema",
@@ -59,7 +59,7 @@ PROBLEMS: Final = MappingProxyType[ProblemKind, str](
         "not-checked": "what could not be checked because of other problems",
     }
 )
-"""What each kind of problem is, in words."""
+"""Each kind of problem, in words."""
 REPAIRS: Final = MappingProxyType[RepairKind, str](
     {
         "schema-made": "tables, indexes and views made",
@@ -69,18 +69,18 @@ REPAIRS: Final = MappingProxyType[RepairKind, str](
         "fingerprints-rebuilt": "fingerprints rebuilt from contents",
     }
 )
-"""What each kind of repair is, in words."""
+"""Each kind of repair, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong, of one kind.
+    """The problems of one kind.
 
     Attributes:
         kind: see PROBLEMS.
-        count: how many rows, or things, it is wrong with.
-        examples: some of them: the keys of documents, as they are (so to be escaped where they
-            are shown), or other words that name the place.
+        count: how many rows or other things have it.
+        examples: some of them: the keys of documents, unescaped (so escape them on output), or
+            other words that name the place.
     """
 
     kind: ProblemKind
@@ -90,7 +90,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What was done, of one kind (see REPAIRS), and with how many rows or things."""
+    """The repairs of one kind (see REPAIRS), and the number of rows or things."""
 
     kind: RepairKind
     count: int
@@ -98,15 +98,15 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a check found.
+    """The result of a check.
 
     Attributes:
-        documents: how many documents were looked at.
+        documents: how many documents were examined.
         bands: how many band rows.
         deep: whether contents were shingled and signed again.
-        problems: what was wrong; () for a whole file.
-        repairs: what was done about it.
-        remaining: what is wrong still; without repair, all problems.
+        problems: all that were found; () for a whole file.
+        repairs: what was repaired.
+        remaining: the problems that are left; without repair, all.
     """
 
     documents: int
@@ -118,5 +118,5 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong, or nothing is any more."""
+        """Whether there are no problems, or none are left."""
         return not self.remaining

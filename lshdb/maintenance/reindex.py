@@ -1,12 +1,12 @@
 """Rebuilding the index from the stored signatures, in one transaction: for `reindex` and repair.
 
-Signatures are read once, and their bucket keys kept aside, 20 million in memory and more in a
+Signatures are read once, and their bucket keys kept, up to 20 million in memory and more in a
 temporary file. Then the table of bands is emptied, and filled in the order of its key, a band at a
-time, which takes 30 bytes of memory a document: SQLite appends, instead of visiting a page for each
-row, and takes the pages that the old rows had (`scripts/bench reindex`). SQLite's own sorter, over
-a temporary table, takes 2.8 times the CPU time for a million documents; rows inserted in two parts,
-each sorted alone, a tenth to a third more for two million. Readers see none of it before the end:
-the pages go to the write-ahead log, and the table itself stays as it is.
+time, with 30 bytes of memory per document: SQLite appends, instead of visiting a page per row, and
+uses the pages of the old rows (`scripts/bench reindex`). SQLite's own sorter, over a temporary
+table, takes 2.8 times the CPU time for a million documents; rows inserted in two parts, each sorted
+alone, a tenth to a third more for two million. Readers see nothing of it before the end: the pages
+go to the write-ahead log, and the table itself stays as it is.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from lshdb.tuning.resolve import reindexed
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
 _LANES: Final = 1 << 21
-"""Lanes of the signatures that are read at once."""
+"""Lanes of the signatures read at once."""
 _DOCUMENTS: Final = 10_000
-"""Documents that are read at once, if lanes are few."""
+"""Documents read at once, if lanes are few."""
 _HELD: Final = 160_000_000
-"""Bytes of bucket keys in memory: those of a million documents in 20 bands need no file yet."""
+"""Bytes of bucket keys in memory: a million documents in 20 bands need no file."""
 _ROWS: Final = 50_000
-"""Band rows that are inserted at once."""
+"""Band rows inserted at once."""
 _NONE: Final = np.empty(0, dtype=np.int64)
 _FINGERPRINTS: Final = 4_000_000
-"""Fingerprints held before they are written, in order: 24 bytes each, and as much to sort them."""
+"""Fingerprints held before they are sorted and written: 24 bytes each, and 24 more to sort them."""
 
 
 def reindex(
@@ -50,7 +50,7 @@ def reindex(
 ) -> Reindexed:
     """Rebuild the index; see Database.reindex."""
     with store.reading():
-        reindexed(request, store.settings)  # refuses what cannot be, without waiting for writers
+        reindexed(request, store.settings)  # refuses invalid settings without waiting for writers
     rows = 0
     with store.rebuilding():
         before = store.settings
@@ -59,7 +59,7 @@ def reindex(
         documents = everything - empty
         if after != before:
             store.set_index(after)
-        # A cascade has the band rows of its lowest level, whatever is above it.
+        # The band rows of a cascade are those of its lowest level.
         shape, old = after.construction, before.construction
         if (shape.bands, shape.rows) != (old.bands, old.rows):
             total = documents * (1 + shape.bands)
@@ -96,8 +96,8 @@ def rebuild_fingerprints(
     """Replace all fingerprints, within the caller's transaction.
 
     Args:
-        table: of the file that is rebuilt.
-        settings: what its index is to be.
+        table: of the file.
+        settings: of the new index.
         found: those of all documents, by their ids, some documents at a time.
 
     Returns:
@@ -127,8 +127,8 @@ def rebuild_bands(
     """Replace all band rows, within the caller's transaction.
 
     Args:
-        table: of the file that is rebuilt.
-        settings: what its index is to be.
+        table: of the file.
+        settings: of the new index.
         signatures: of all documents that have one, some at a time and in the order of their ids:
             int64[n], uint32[n, k].
         on_step: called with the number of documents that were read and rows that were written.
@@ -156,7 +156,7 @@ def rebuild_bands(
                 with _named():
                     file.seek(8 * (bands * start + band * (end - start)))
                     keys[start:end] = np.frombuffer(file.read(8 * (end - start)), dtype=np.int64)
-            # Documents are in the order of their ids, and a stable sort leaves them so in a bucket.
+            # Documents are in the order of their ids; a stable sort keeps it in each bucket.
             order = np.argsort(keys, kind="stable")
             for start in range(0, len(order), _ROWS):
                 part = order[start : start + _ROWS]
@@ -168,7 +168,7 @@ def rebuild_bands(
 
 @contextmanager
 def _named() -> Iterator[None]:
-    """Say of an error that it is one of a temporary file, and what to do."""
+    """Say that an error is about a temporary file, and what to do."""
     try:
         yield
     except OSError as error:

@@ -34,7 +34,7 @@ def most_similar(
         documents: key and content, checked.
         reference: the same.
         settings: of both.
-        threshold: the least similarity; None for that of the settings.
+        threshold: the minimum similarity; None for that of the settings.
         limit: in a bucket of more documents, those of both collections counted, the first of the
             reference only is compared with; None for no limit.
         counts: what the limit cuts is added to these; of the reference nothing else is counted.

@@ -56,7 +56,7 @@ def pairs(
         key: the column of keys, as for `signatures`; they must be distinct.
         text: the column of texts.
         set: the column of sets.
-        threshold: the least similarity; None for that of the settings.
+        threshold: the minimum similarity; None for that of the settings.
         estimate: tell estimates though there are contents.
         limit: as for `candidate_pairs`.
         counts: what is left out is added to these.

@@ -1,7 +1,7 @@
-"""What check and its repair read and write of a file that may be damaged.
+"""Reading and writing a file that may be damaged, for check and its repair.
 
-Nothing is taken for granted: texts come as bytes, tables may be missing, and whatever SQLite
-itself cannot read raises DamagedFile. All is of one moment, in one transaction.
+Nothing is assumed: texts come as bytes, tables may be missing, and what SQLite itself cannot read
+raises DamagedFile. Everything is from one moment, in one transaction.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from lshdb.store.store import insert_fingerprints, insert_rows
 _ROWS_AT_ONCE: Final = 1 << 16
 _DOCUMENTS_AT_ONCE: Final = 4_000
 _BYTES_AT_ONCE: Final = 8_000_000
-"""Of signatures and contents read in one go."""
+"""Bytes of signatures and contents read at once."""
 _FIRST_ID: Final = -(1 << 63)
 _COMPLAINTS: Final = 100
-"""Maximum number of messages of SQLite's own check; its default."""
+"""Maximum number of messages of SQLite's own check, as by its default."""
 
 Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class AuditedDocuments:
-    """n documents as they are stored, in the order of their numbers.
+    """n documents as stored, in the order of their numbers.
 
     Attributes:
         doc_ids: int64[n].
         keys: UTF-8, if all is well.
         shingles: int64[n].
         digests: of 16 bytes, if all is well.
-        signatures: None where there is none.
+        signatures: None if there is none.
         filled: bool[n], whether content is stored.
-        contents: the stored contents, UTF-8 if all is well; None where there is none, and for all
-            unless they were asked for.
-        metadata: as stored, UTF-8 if all is well; None where there is none.
+        contents: the stored contents, UTF-8 if all is well; None if there is none, or if they were
+            not requested.
+        metadata: as stored, UTF-8 if all is well; None if there is none.
     """
 
     doc_ids: Integers
@@ -64,7 +64,7 @@ class AuditedDocuments:
 class Auditor:
     """A connection that checks a file. Use as a context manager: one transaction.
 
-    What was written is in the file only after `commit`.
+    Changes are in the file only after `commit`.
 
     Raises:
         StoreError: the file cannot be opened, is not lshdb's, or is damaged in its first page.
@@ -99,16 +99,16 @@ class Auditor:
         self._connection.close()  # rolls back what was not committed
 
     def commit(self) -> None:
-        """Make what was written last."""
+        """Commit the changes."""
         with translated_errors(self.path):
             self._connection.execute("COMMIT")
 
     # reading
 
     def problems(self) -> list[str]:
-        """What SQLite's own check finds; constraints are left to lshdb, which knows their sense."""
+        """The problems that SQLite's own check finds; lshdb checks constraints itself."""
         with translated_errors(self.path):
-            # Else the file's own expressions would run.
+            # Otherwise the file's own expressions would run.
             self._connection.execute("PRAGMA ignore_check_constraints = ON")
             rows = self._connection.execute(f"PRAGMA integrity_check({_COMPLAINTS})").fetchall()
             self._connection.execute("PRAGMA ignore_check_constraints = OFF")
@@ -121,13 +121,13 @@ class Auditor:
             return list(schema.faults(self._connection, range(self.version, self.version + 1)))
 
     def broken_references(self) -> Iterator[tuple[str, int]]:
-        """Rows that refer to others that are not there: table and rowid."""
+        """Rows that refer to missing rows: table and rowid."""
         with translated_errors(self.path):
             for row in self._connection.execute("PRAGMA foreign_key_check"):
                 yield _decoded(row[0]), 0 if row[1] is None else int(row[1])
 
     def settings(self) -> Settings:
-        """The settings; DamagedFile if there is not one row of them, and a legal one."""
+        """The settings; DamagedFile unless there is exactly one valid row."""
         with translated_errors(self.path):
             rows = self._connection.execute(sql.ALL_SETTINGS).fetchmany(2)
         if len(rows) != 1:
@@ -139,7 +139,7 @@ class Auditor:
         return settings_of(values, self.path)
 
     def counts(self) -> tuple[int, int]:
-        """How many documents and band rows there are."""
+        """The number of documents and of band rows."""
         with translated_errors(self.path):
             (documents,) = self._connection.execute(sql.COUNT_DOCUMENTS).fetchone()
             (bands,) = self._connection.execute(sql.COUNT_BANDS).fetchone()
@@ -195,7 +195,7 @@ class Auditor:
                 yield Fingerprints(table[:, 0], table[:, 1], table[:, 2])
 
     def decisions(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of decisions in order, as DecisionRow without the last; texts are bytes."""
+        """The rows of decisions in order: DecisionRow without its last field; texts are bytes."""
         with translated_errors(self.path):
             for row in self._connection.execute(sql.DECISIONS):
                 yield row[:-1]
@@ -203,7 +203,7 @@ class Auditor:
     # writing
 
     def make_missing(self) -> int:
-        """Make tables, indexes and views that are missing; how many."""
+        """Create missing tables, indexes and views; return how many."""
         with translated_errors(self.path):
             return schema.make_missing(self._connection, self.version)
 
@@ -215,7 +215,7 @@ class Auditor:
         shingles: Integers,
         signatures: npt.NDArray[np.uint32],
     ) -> None:
-        """Write what is derived of the contents of n documents; signatures uint32[n, k]."""
+        """Write the values derived from the contents of n documents; signatures uint32[n, k]."""
         values = zip(doc_ids.tolist(), shingles.tolist(), digests, stored, strict=True)
         self._run_many(sql.UPDATE_DERIVED, values)
         self.delete_signatures(doc_ids.tolist())
@@ -225,7 +225,7 @@ class Auditor:
         self._run_many(sql.INSERT_SIGNATURE, rows)
 
     def delete_signatures(self, doc_ids: Sequence[int]) -> None:
-        """Delete the signatures of documents, which may not be there."""
+        """Delete the signatures of documents, if they exist."""
         self._run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))
 
     def clear_fingerprints(self) -> None:

@@ -17,7 +17,7 @@ from lshdb.store.partial_files import PartialFile
 _PAGES_AT_ONCE: Final = 512
 """Between two reports of progress: 8 MB."""
 _BESIDE: Final = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a file that is in use, or was when its process died."""
+"""Files that SQLite keeps beside one that is in use, or was when its process died."""
 
 
 def back_up(
@@ -30,22 +30,22 @@ def back_up(
 ) -> None:
     """Copy a database file, as it is at this moment; others may write meanwhile.
 
-    The copy is made beside the target, as NAME.N.partial, and takes its name when it is on the
+    The copy is written beside the target, as NAME.N.partial, and takes its name when it is on the
     disk.
 
     Raises:
         UsageError: the target is the database itself.
-        StoreError: the target is there and `replace` is false, or it is in use, or it is no
+        StoreError: the target exists and `replace` is false, or it is in use, or it is not a
             file, or reading or writing failed; the target is as before.
     """
     shown = target
-    # A link stays one, and the file that it leads to is replaced.
+    # A link stays, and the file that it leads to is replaced.
     target = Path(os.path.realpath(target))
     _check_target(path, target, shown, replace)
     connection = connect(path, "read", timeout)
     try:
         with translated_errors(path):
-            # The copy is of this moment. Without, it would begin again whenever others write.
+            # The copy is of this moment. Otherwise it would begin again whenever others write.
             connection.execute("BEGIN")
             connection.execute("SELECT count(*) FROM sqlite_schema")
         with _named(shown):
@@ -78,7 +78,7 @@ def _check_target(path: Path, target: Path, shown: Path, replace: bool) -> None:
             raise StoreError(f"{shown} is not a file: name a file to create")
         if not replace:
             raise StoreError(f"{shown} already exists; --force replaces it")
-    # A new file would be read and written with the old one's log.
+    # SQLite would use the old file's log with the new file.
     for end in _BESIDE:
         beside = target.with_name(target.name + end)
         if os.path.exists(beside):
@@ -107,7 +107,7 @@ def _copy(
 
 @contextmanager
 def _named(shown: Path) -> Iterator[None]:
-    """Report the system's errors by the name that the user gave."""
+    """Report errors of the system with the name that the user gave."""
     try:
         yield
     except FileExistsError as error:

@@ -1,9 +1,9 @@
 """A user's condition on documents: one SQL expression, evaluated for some of them.
 
-The expression goes into a statement of lshdb's, so it must not end where lshdb's parenthesis
-does not: what SQLite would read as the end of it, or of the statement, is refused before. What is
-left can be wrong, and can be slow, but it is one expression. It runs where `lshdb sql` runs, on a
-connection that can do nothing but read, and in the transaction of the query that it belongs to.
+The expression goes between parentheses into a statement of lshdb's, so it must not close them or
+end the statement: such text is refused first. The rest can be wrong or slow, but it is one
+expression. It runs like `lshdb sql`, on a connection that can only read, and in the transaction of
+the query that it belongs to.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import WRONG, explained
 from lshdb.store.rows import Parameters
 
-# The one statement with a user's text in it. In a subquery, json_each has no columns that the text
-# could name by mistake; candidates come from a function, for all parameters are the user's.
+# The only statement with a user's text in it. In a subquery, json_each has no columns that the text
+# could name by mistake; candidates come from a function, as all parameters are the user's.
 _MATCHING: Final = """
     SELECT doc_id FROM documents
     WHERE doc_id IN (SELECT value FROM json_each(lshdb_candidates())) AND (
@@ -37,14 +37,14 @@ _TOKEN: Final = re.compile(
     | (?P<quote>['"`\[]) | (?P<comment>--|/\*) | (?P<other>[();\0])""",
     re.VERBOSE,
 )
-"""What an expression could end with, as SQLite's tokenizer sees it, and what hides that.
+"""Tokens that could end an expression, as SQLite's tokenizer sees them, and tokens that hide these.
 
-A variable may have anything in parentheses directly behind its name, as in Tcl.
+A variable may have anything in parentheses directly after its name, as in Tcl.
 """
 
 
 class Condition:
-    """Says of which documents an expression is true."""
+    """Finds the documents that match an expression."""
 
     def __init__(
         self, connection: Connection, path: Path, expression: str, parameters: Parameters
@@ -52,7 +52,7 @@ class Condition:
         """Prepare to evaluate it on a sealed connection.
 
         Raises:
-            QueryError: it is not one expression, or would do anything but read.
+            QueryError: it is not one expression, or would do more than read.
         """
         check_expression(expression)
         self._path = path
@@ -64,9 +64,9 @@ class Condition:
         self.matching(np.empty(0, dtype=np.int64))
 
     def matching(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Of which of the documents int64[n] it is true, bool[n]; QueryError if it fails."""
+        """Which of the documents int64[n] match, bool[n]; QueryError if it fails."""
         true = [np.empty(0, dtype=np.int64)]
-        # Once at least: that shows what is wrong with it.
+        # At least once: that shows errors in it.
         for start in range(0, max(1, len(doc_ids)), _AT_ONCE):
             self._candidates = json.dumps(doc_ids[start : start + _AT_ONCE].tolist())
             rows = self._rows()
@@ -90,8 +90,8 @@ def check_expression(text: str) -> None:
     """QueryError for a text that would end lshdb's own parenthesis, or its statement.
 
     Raises:
-        QueryError: it is blank, has a semicolon, comment or NUL outside of quotes, a quote that
-            does not end, or a parenthesis without the other.
+        QueryError: it is blank, has a semicolon, comment or NUL outside of quotes, an open quote,
+            or parentheses that do not match.
     """
     if not text.strip():
         raise QueryError("where: an expression is needed, such as key = 'a'")

@@ -1,4 +1,4 @@
-"""Opening the file, what it must be, transactions, and SQLite's errors as lshdb's own."""
+"""Opening and checking the file, transactions, and SQLite's errors as lshdb's own."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from lshdb.store.schema import check_contents, schema_statements, seal
 _PAUSE: Final = 0.005
 """Maximum seconds between two attempts to begin."""
 _LONG: Final = 0.25
-"""Seconds from which on a transaction is long: the next does not follow at once."""
+"""Seconds that make a transaction long: the next one does not follow at once."""
 
 
 def begin_writing(connection: Connection) -> None:
-    """Begin a write transaction when no other one is under way, so that each writer gets its turn.
+    """Begin a write transaction when no other one is active, so that each writer gets its turn.
 
-    SQLite's own waiting looks ten times a second whether the file is free. Between the batches of
+    SQLite's own waiting checks ten times a second whether the file is free. Between the batches of
     another writer it is free for some milliseconds: with several writers of large batches one may
-    wait for minutes. Here a writer looks every few milliseconds, and one that had to wait itself,
-    or has written for long, leaves the others as much time after its own transaction. A single
-    writer pays next to nothing.
+    wait for minutes. Here a writer checks every few milliseconds, and one that had to wait, or has
+    written for long, leaves the others as much time after its own transaction. A single writer
+    pays almost nothing.
 
     Raises:
         sqlite3.OperationalError: SQLITE_BUSY, after the connection's timeout.
@@ -74,15 +74,15 @@ TIMEOUT: Final = 30.0
 _PAGE_SIZE: Final = 16384
 CACHE_KIB: Final = 8192
 _CHECKPOINT_PAGES: Final = 1000
-"""Pages of log from which on a COMMIT copies them into the file, as by SQLite's default."""
+"""Pages of log after which a COMMIT copies them into the file, as by SQLite's default."""
 _LONGEST_LOG: Final = 256 << 20
-"""Bytes of log from which on a writer waits for those who read it, to empty it."""
+"""Bytes of log after which a writer waits for its readers, to empty it."""
 _PATIENCE: Final = 1.0
-"""Seconds that it waits."""
+"""Seconds of that wait."""
 _LOG_BYTES: Final = 64 << 20
-"""What a log keeps of its size when it begins again: a long one is cut to this."""
+"""Bytes to which a long log is cut when it begins again."""
 _MIN_FREE_BYTES: Final = 1 << 20
-"""Bytes free on a disk below which it is the reason for errors of reading and writing."""
+"""Free bytes below which a full disk is the reason for errors of reading and writing."""
 _ADVICE: Final = {
     sqlite3.SQLITE_FULL: "the disk is full; nothing of the last batch was written",
     sqlite3.SQLITE_IOERR: "reading or writing it failed; nothing of the last batch was written",
@@ -94,20 +94,20 @@ _ADVICE: Final = {
 def connect(
     path: Path, mode: Mode, timeout: float, *, sealed: bool = False, whole: bool = True
 ) -> Connection:
-    """Open the file and see that it is lshdb's, or (mode `create`) new and still without tables.
+    """Open the file and check that it is lshdb's, or (mode `create`) new and without tables.
 
-    A file of an older format is brought up to date, in mode `read` for this connection only.
+    A file of an older format is migrated, in mode `read` for this connection only.
 
-    `sealed` opens it read-only for SQLite itself, below anything that SQL can reach; such a
-    connection belongs beside another that outlives it, and removes the -wal and -shm at its end.
-    Where tables may be missing, because that is what is to be found out, `whole` is false.
+    `sealed` opens it read-only for SQLite itself, which no SQL can change; such a connection needs
+    another one that outlives it and removes the -wal and -shm at its end.
+    `whole` is false for a check, where tables may be missing.
 
     Raises:
         UsageError: the process that forked this one had the file open.
         StoreError: and its kinds; the file is as it was.
     """
-    # Not "ro" for every mode `read`: the last to close the file removes the -wal and -shm beside
-    # it, and a connection that cannot write leaves them. Without permission, "rw" reads too.
+    # Not "ro" for every mode `read`: the last connection to close removes the -wal and -shm, but
+    # one that cannot write leaves them. Without permission to write, "rw" reads too.
     flags = "ro" if sealed else "rwc" if mode == "create" else "rw"
     check_may_open(path)
     with translated_errors(path):
@@ -125,7 +125,7 @@ def connect(
                 f"{path} has changes in {path.name}-wal, which cannot be read without permission "
                 "to write the directory: ask someone who has it to open the file once"
             )
-        # SQLite cannot make its -shm. As nobody has the file open, it may be read without locks.
+        # SQLite cannot make its -shm. As nobody has the file open, it can be read without locks.
         return _opened(path, "ro&immutable=1", mode, timeout, whole)
 
 
@@ -150,7 +150,7 @@ def _opened(path: Path, flags: str, mode: Mode, timeout: float, whole: bool) -> 
 
 
 def directory_is_read_only(path: Path) -> bool:
-    """Whether the file may be read, and nothing may be written beside it."""
+    """Whether the file can be read, but nothing can be written beside it."""
     may_read = os.path.isfile(path) and os.access(path, os.R_OK)
     return may_read and not os.access(path.absolute().parent, os.W_OK)
 
@@ -160,7 +160,7 @@ def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, w
     connection.execute("PRAGMA foreign_keys = ON")
     # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    # Takes effect only where the file has no page yet.
+    # Takes effect only if the file has no page yet.
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
     version = newest_format()
     if not is_new(connection):
@@ -185,7 +185,7 @@ def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, w
 
 
 def _use_wal(connection: sqlite3.Connection, timeout: float) -> None:
-    """Switch to WAL; SQLite itself does not wait here for others that are making the same file."""
+    """Switch to WAL; here SQLite does not itself wait for others that create the same file."""
     deadline = time.monotonic() + timeout
     while True:
         try:
@@ -219,7 +219,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> int:
-    """The format of the file, which this lshdb reads."""
+    """The format of the file; raises if this lshdb cannot read it."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
     version = _pragma(connection, "user_version")
@@ -245,14 +245,14 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int:
 def transaction(
     connection: Connection, kind: Literal["read", "write"], owner: FrameType | None = None
 ) -> Iterator[None]:
-    """All or nothing: commit at the end, roll back on any error, also one of COMMIT itself.
+    """All or nothing: commit at the end, roll back on any error, even one of COMMIT itself.
 
-    A read transaction sees one state of the file throughout, whatever others write meanwhile.
-    Within a write transaction of the same connection (a stream of documents that asks the
-    database it goes to) it is part of that.
+    A read transaction sees one state of the file, whatever others write meanwhile. Within a write
+    transaction of the same connection (a stream of documents that queries the database it goes to)
+    it is part of that.
 
-    Two interrupts in a row may end this function before it rolls back. The connection does so
-    then, when it is used again and `owner`, the function whose transaction it is, has ended.
+    Two interrupts in a row may end this function before it rolls back. The connection then does so
+    when it is used again and `owner`, the function whose transaction it is, has ended.
     """
     connection.check_owner()
     connection.end_abandoned()
@@ -281,16 +281,16 @@ def transaction(
         _bound_log(connection)
         now = time.monotonic()
         connection.wrote = now, now - begun
-        connection.check_file()  # or what was written may have gone where nobody finds it
+        connection.check_file()  # or the changes may have gone to a file without a name
     else:
         connection.check_unchanged()
 
 
 def _bound_log(connection: Connection) -> None:
-    """Empty a log that others always read, so that it would grow for as long as they do.
+    """Empty a log that always has readers, as it would otherwise grow for ever.
 
-    This waits until nobody reads it; who begins to read now reads the file. Where somebody goes on
-    for long, it is tried again when the log is twice as long.
+    This waits until the present readers have finished; new ones read the file. If one goes on for
+    long, the next attempt is when the log is twice as long.
     """
     try:
         size = os.stat(f"{connection.path}-wal").st_size
@@ -301,14 +301,14 @@ def _bound_log(connection: Connection) -> None:
 
 
 def empty_log(connection: Connection, patience: float) -> bool:
-    """Copy the log into the file and give its room back.
+    """Copy the log into the file and free its space.
 
     Returns:
         Whether that was possible: not if others read it for longer than `patience` seconds, nor on
-        a disk that is too full for the copy. All is safe in the log then, which COMMIT has synced.
+        a disk that is too full for the copy. All data is then safe in the log, which COMMIT synced.
 
     Raises:
-        StoreError: copying failed for another reason; all is safe in the log.
+        StoreError: copying failed for another reason; all data is safe in the log.
     """
     with connection.waiting(patience):
         try:
@@ -331,20 +331,20 @@ def translated_errors(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _translate(error, path) from error
     except UnicodeDecodeError as error:
-        # Of a value, or of SQLite's message about it.
+        # About a value, or SQLite's message about it.
         raise DamagedFile(f"{path} is damaged: a text is not UTF-8") from error
 
 
 def _translate(error: sqlite3.Error, path: Path) -> Exception:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None and isinstance(error, sqlite3.OperationalError):
-        # The sqlite3 module's own complaint of a text; its message has all of the text.
+        # The sqlite3 module's own error about a text; its message has the whole text.
         return DamagedFile(f"{path} has a text that is not UTF-8; restore it from a copy")
     if code is None:
-        # The sqlite3 module's own complaint, about how it is called.
+        # The sqlite3 module's own error about how it is called.
         return UsageError(f"{path}: {error}")
     primary = code & 0xFF
-    # SQLITE_PROTOCOL: for ten seconds others were always quicker in beginning to read.
+    # SQLITE_PROTOCOL: for ten seconds others always began to read first.
     if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL):
         return Busy(f"{path} is locked by another process; try again when it has finished")
     if primary == sqlite3.SQLITE_NOTADB:
@@ -384,7 +384,7 @@ def _why_not_opened(path: Path) -> str:
 
 
 def _why_missing(path: Path) -> str:
-    """What there is where a file is missing: another of nearly its name, no directory, nothing."""
+    """Why a file is missing: no directory, or perhaps a similar name is meant."""
     import difflib
 
     try:

@@ -17,17 +17,17 @@ from lshdb.store.connection import APPLICATION_ID, translated_errors
 from lshdb.store.migrations import newest_format
 
 LONGEST: Final = 4_000_000
-"""Characters of the longest content that lsh_shingles takes; the result is many times as long."""
+"""Maximum characters of a content for lsh_shingles; the result is many times as long."""
 
 
 def register_functions(connection: sqlite3.Connection) -> None:
-    """Make lshdb's SQL functions known to an sqlite3 connection to an lshdb file.
+    """Register lshdb's SQL functions on an sqlite3 connection to an lshdb file.
 
     lsh_similarity(signature, signature): the estimate of the Jaccard similarity, the share of
-    lanes that agree. NULL unless both are BLOBs of the database's length of signatures.
+    lanes that agree. NULL unless both are BLOBs with the length of the database's signatures.
 
-    lsh_shingles(content): the distinct shingles of a text (of a set: of the JSON array, its
-    elements) as the database defines them, a JSON array. NULL if it is no text, or no array of
+    lsh_shingles(content): the distinct shingles of a text (or the elements of a set's JSON array)
+    as the database defines them, as a JSON array. NULL if it is not a text, or not an array of
     strings and integers, or has more than 4,000,000 characters.
 
     Both are deterministic, and read nothing when they are called.
@@ -67,7 +67,7 @@ def register_functions(connection: sqlite3.Connection) -> None:
 
 
 def is_lshdb(connection: sqlite3.Connection) -> bool:
-    """Whether the main database of a connection bears the mark of lshdb; sqlite3.Error as usual."""
+    """Whether the main database of a connection is lshdb's; sqlite3.Error as usual."""
     (mark,) = _row(connection, sql.MAIN_APPLICATION_ID)
     return mark == APPLICATION_ID
 
@@ -86,7 +86,7 @@ def _settings(connection: sqlite3.Connection, path: Path) -> tuple[object, int]:
 
 
 def _row(connection: sqlite3.Connection, statement: str) -> tuple[object, ...]:
-    """The first row, or none; whatever row_factory the connection's owner has set."""
+    """The first row, or none, with any row_factory that the connection's owner has set."""
     cursor = connection.cursor()
     cursor.row_factory = None
     row: tuple[object, ...] | None = cursor.execute(statement).fetchone()

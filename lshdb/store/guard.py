@@ -1,8 +1,8 @@
 """A connection that refuses to be used where documents could be lost.
 
-SQLite itself does not notice that its file, or the log beside it, was deleted or replaced: it
-writes on to what no longer has a name. Nor does it notice a fork: its locks are those of the
-process that opened the file, and a child that believes to hold them has none.
+SQLite itself does not notice that its file, or the log beside it, was deleted or replaced: it goes
+on writing to a file without a name. Nor does it notice a fork: its locks belong to the process that
+opened the file, and a child only seems to hold them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Connection(sqlite3.Connection):
         timeout: seconds to wait for other writers.
         waited: whether the last write transaction had to wait for another.
         log_limit: bytes of log up to which emptying it is not tried again.
-        wrote: when the last one ended (time.monotonic), and how many seconds it took.
+        wrote: when the last write transaction ended (time.monotonic), and its seconds.
         closed: whether it is closed, or being closed.
         owner: the function whose transaction it is, if it is one of `connection.transaction`.
     """
@@ -59,9 +59,9 @@ class Connection(sqlite3.Connection):
         _open.add(self)
 
     def watch(self, path: Path, *, immutable: bool) -> None:
-        """Remember which files are open; they have been read once.
+        """Remember which files are open, after a first read.
 
-        `immutable`: that SQLite takes no locks, so that the file must not change at all.
+        `immutable`: SQLite takes no locks, so the file must not change at all.
         """
         self.path = path
         status = os.stat(path)
@@ -70,7 +70,7 @@ class Connection(sqlite3.Connection):
         if immutable:
             self._version = status.st_size, status.st_mtime_ns
         else:
-            # In another journal mode they are not there: SQLite then takes plain locks.
+            # In another journal mode they do not exist: SQLite then takes plain locks.
             names = (f"{path}-wal", f"{path}-shm")
             watched += [(name, found) for name in names if (found := _identity(name)) is not None]
         self._watched = tuple(watched)
@@ -87,7 +87,7 @@ class Connection(sqlite3.Connection):
             )
 
     def check_file(self) -> None:
-        """StoreError if what is open is no longer what has the name."""
+        """StoreError if the name now belongs to another file than the open one."""
         for name, identity in self._watched:
             try:
                 status = os.stat(name)
@@ -127,7 +127,7 @@ class Connection(sqlite3.Connection):
 
     @contextmanager
     def waiting(self, seconds: float) -> Iterator[None]:
-        """Have SQLite itself wait for locks for so long; after that as long as usual."""
+        """Let SQLite itself wait this long for locks; afterwards as long as usual."""
         super().execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
         try:
             yield
@@ -135,7 +135,7 @@ class Connection(sqlite3.Connection):
             super().execute(f"PRAGMA busy_timeout = {int(self.timeout * 1000)}")
 
     def check(self) -> None:
-        """All checks."""
+        """Run all checks."""
         self.check_owner()
         self.end_abandoned()
         if not self.in_transaction:
@@ -157,7 +157,7 @@ class Connection(sqlite3.Connection):
             return
         self.check_owner()
         if self._log_was_replaced():
-            # The last to close copies the log into the file, and deletes it by its name.
+            # The last connection to close copies the log into the file, and deletes it by its name.
             _abandon([self])
             self.closed = True
         else:
@@ -169,9 +169,9 @@ class Connection(sqlite3.Connection):
         _open.discard(self)
 
     def _empty_log(self) -> None:
-        """Copy the log into the file, wherever it is now.
+        """Copy the log into the open file, wherever it is now.
 
-        SQLite would leave the log, and apply it to the file that has the name now.
+        SQLite would leave the log, and apply it to the file that now has the name.
         """
         with suppress(sqlite3.Error):
             super().execute("PRAGMA busy_timeout = 0")
@@ -191,8 +191,8 @@ _abandoned: Final[list[Connection]] = []
 def is_open(path: str) -> bool:
     """Whether this process has the file open as a database.
 
-    Then it must not be opened by other means: closing it would take SQLite's locks away, which
-    belong to the process.
+    Then nothing else may open it: closing it would release SQLite's locks, which belong to the
+    process.
     """
     return (found := _identity(path)) is not None and any(
         connection.identity == found for connection in list(_open)
@@ -200,20 +200,20 @@ def is_open(path: str) -> bool:
 
 
 def open_inodes() -> set[int]:
-    """The inodes of the files that are open so: what is not among them is not open.
+    """The inodes of the open database files.
 
-    A directory's entries have their inodes, so that walking one takes no look at each file.
+    A directory's entries have their inodes, so that a walk need not look at each file.
     """
     return {one.identity[1] for one in list(_open) if one.identity is not None}
 
 
 def check_may_open(path: Path) -> None:
-    """An error if SQLite in this process still has the file in a state that is not its own.
+    """Raise an error if this process still has the file open in an unsafe state.
 
     Raises:
-        UsageError: the process that forked this one had it open. SQLite here believes to have
-            the locks of then, and would take none.
-        StoreError: it is open, and it or its log were replaced.
+        UsageError: the process that forked this one had it open. SQLite here would think that it
+            still has those locks, and take none.
+        StoreError: it is open, and it or its log was replaced.
     """
     if not _open and not _abandoned:
         return
@@ -232,7 +232,7 @@ def check_may_open(path: Path) -> None:
             try:
                 connection.check_file()
             except StoreError:
-                # Another thread may be closing it, and the last to close deletes the log.
+                # Another thread may be closing it, and the last one to close deletes the log.
                 if not connection.closed:
                     raise
 
@@ -270,24 +270,24 @@ def _replaced(name: str, path: Path) -> str:
 
 
 def _abandon(connections: Iterable[Connection]) -> None:
-    """Never close them, not even when the interpreter ends."""
+    """Never close them, not even at the interpreter's end."""
     if not _abandoned:
         atexit.register(_keep_abandoned)
     _abandoned.extend(connections)
 
 
 def _keep_abandoned() -> None:
-    # A list that holds itself, and that the collector never looks at, is never freed.
+    # A list that holds itself, and that the garbage collector does not track, is never freed.
     kept: list[object] = [*_abandoned]
     kept.append(kept)
     gc.freeze()
 
 
 def _after_fork() -> None:
-    """In the child: what is inherited stays as it is.
+    """In the child: leave inherited connections as they are.
 
-    Closing would tell the parent's other connections, through the memory that they share, that
-    this one is gone, and may delete the log under them.
+    Closing one would release it in the memory shared with the parent's other connections, and may
+    delete the log under them.
     """
     _abandon(list(_open))
     _open.clear()

@@ -1,6 +1,6 @@
 """Reading documents, signatures and bands.
 
-A join is read as a stream, for minutes where there are many pairs. It has a reader of its own
+A join is read as a stream, for minutes if there are many pairs. It has its own reader
 (`StoreReader.beside`), so that the caller may write meanwhile.
 """
 
@@ -31,23 +31,23 @@ from lshdb.store.rows import Parameters, SettingsRow, SqlValue, blob, integer, i
 
 _T = TypeVar("_T")
 _NEIGHBOURS: Final = 5
-"""Keys before and behind an unknown one that may be meant."""
+"""Keys before and after an unknown one that may be meant."""
 _SEARCHING: Final = 0.025
-"""Seconds in which such keys are looked for: enough for some 100,000, and nobody waits for it."""
+"""Seconds to look for such keys: enough for some 100,000, and nobody notices the wait."""
 _MAX_CONTAINING: Final = 1_000
-"""Keys that are found so: weighing them takes some milliseconds."""
+"""Maximum number of such keys: ranking them takes some milliseconds."""
 _LONGEST: Final = 200
-"""Characters of a key that an error names beside the unknown one."""
+"""Characters of each similar key in the error for an unknown one."""
 _AT_ONCE: Final = 10_000
-"""Documents or buckets asked for by one statement, whose JSON then has some 100 KB; and signatures
-in memory where all are wanted, 5 MB of 128 lanes."""
+"""Documents or buckets per statement, whose JSON then has some 100 KB; and signatures in memory
+when all are read, 5 MB of 128 lanes."""
 _ROWS_AT_ONCE: Final = 50_000
 """Band rows of a join in memory as Python's objects: some 10 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """A document as stored; the signature is None where it has no shingles."""
+    """A document as stored; the signature is None if it has no shingles."""
 
     doc_id: int
     key: str
@@ -59,7 +59,7 @@ class DocumentRow:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRow:
-    """What was decided of one document; `present` is the digest that it has now, if it is there."""
+    """A decision about one document; `present` is its digest now, if it exists."""
 
     decision: int
     verdict: str
@@ -73,7 +73,7 @@ class DecisionRow:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A document, and the state of the file that it was read from; None if it is of no file."""
+    """A document, and the state of the file that it was read from, or None."""
 
     doc_id: int
     key: str
@@ -81,7 +81,7 @@ class StoredFile:
 
 
 class StoreReader:
-    """What is read of an open database file, its values typed and its errors lshdb's."""
+    """Reads an open database file; values are typed, and errors are lshdb's."""
 
     def __init__(self, path: Path, connection: Connection, timeout: float) -> None:
         self.path = path
@@ -94,7 +94,7 @@ class StoreReader:
 
     @contextmanager
     def beside(self) -> Iterator[StoreReader]:
-        """A reader of the same file on a connection of its own: all that it reads is of one moment.
+        """A reader of the same file on its own connection: all that it reads is of one moment.
 
         Its settings are those of the index that it reads: another process may have reindexed it.
         """
@@ -113,20 +113,20 @@ class StoreReader:
     ) -> Iterator[tuple[StoreReader, Condition]]:
         """A user's condition on documents, and a reader of the same file at the same moment.
 
-        Both use one connection that can do nothing but read, and one transaction of it.
+        Both use one connection that can only read, and one transaction of it.
         """
         self._connection.check()
         connection = sealed_connection(self.path, self._timeout, one_moment=True)
         try:
             condition = Condition(connection, self.path, expression, parameters)
-            connection.text_factory = str  # what is no UTF-8 is damage again
+            connection.text_factory = str  # from here on, text that is not UTF-8 is damage
             yield StoreReader(self.path, connection, self._timeout), condition
         finally:
             connection.close()
 
     @property
     def settings(self) -> Settings:
-        """Those of the open transaction, or the last one: another process may reindex the file."""
+        """The settings in the open transaction, or the last one: another process may reindex."""
         return self._settings.settings
 
     def members_by_band(
@@ -135,8 +135,8 @@ class StoreReader:
         """The documents in the buckets int64[b], one of each band, or the first `most` of them.
 
         Returns:
-            int64[n], the numbers of their bands, and int64[n], doc_ids; a document comes once for
-            each of the buckets.
+            int64[n], the numbers of their bands, and int64[n], doc_ids; a document comes once per
+            bucket.
         """
         limit = -1 if most is None else most
         keys = json.dumps(bucket_keys.tolist())
@@ -152,7 +152,7 @@ class StoreReader:
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The documents in some buckets int64[n] of a band, or the first `most` rows of these.
 
-        Of buckets in the order of their keys, pages are visited in order; this takes 60% of the
+        With buckets in the order of their keys, pages are read in order; this takes 60% of the
         time of `first_of_buckets`.
 
         Returns:
@@ -171,7 +171,7 @@ class StoreReader:
     def first_of_buckets(
         self, band_no: int, bucket_keys: npt.NDArray[np.int64], most: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The first documents of some buckets int64[n] of a band, at most so many of each.
+        """The first documents of some buckets int64[n] of a band, at most `most` of each.
 
         Returns:
             int64[r], the places of the buckets, and int64[r], doc_ids; ordered by both.
@@ -188,7 +188,7 @@ class StoreReader:
     def documents_of_fingerprints(
         self, values: npt.NDArray[np.int64], most: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The first documents that have some fingerprints int64[n], at most so many of each.
+        """The first documents that have some fingerprints int64[n], at most `most` of each.
 
         Returns:
             int64[r], the places of the fingerprints, and int64[r], doc_ids; ordered by both.
@@ -207,7 +207,7 @@ class StoreReader:
         return self._run(lambda: integers(self._connection.execute(statement, parameters)))
 
     def document(self, key: str) -> DocumentRow | None:
-        """The document of a key, None where there is none."""
+        """The document of a key, None if there is none."""
         try:
             rows = self._rows(sql.DOCUMENT_OF_KEY, key)
         except UnicodeEncodeError:  # a lone surrogate, which no stored key has
@@ -215,7 +215,7 @@ class StoreReader:
         return self._document(rows[0]) if rows else None
 
     def contents(self, doc_ids: npt.NDArray[np.int64]) -> Iterator[str]:
-        """The stored contents of these documents, in this order, read as they are taken."""
+        """The stored contents of these documents, in this order, read lazily."""
         found = 0
         for wanted in _parts(doc_ids):
             with translated_errors(self.path):
@@ -241,13 +241,13 @@ class StoreReader:
     def files_below(self, directory: str) -> list[StoredFile]:
         """The documents whose keys begin with this text, in the order of their keys.
 
-        It ends with a slash, or is empty: then it stands for all keys.
+        It ends with a slash, or is empty for all keys.
         """
         end = directory[:-1] + chr(ord("/") + 1) if directory else "\U0010ffff"
         return list(map(_stored_file, self._rows(sql.FILES_BELOW, directory, end)))
 
     def files_of(self, doc_ids: Sequence[int]) -> list[StoredFile]:
-        """Those of these documents that are there."""
+        """Those of these documents that exist."""
         return list(map(_stored_file, self._rows(sql.FILES_OF, json.dumps(list(doc_ids)))))
 
     def lengths(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -265,7 +265,7 @@ class StoreReader:
         return [text(key) for rows in self._rows_of(sql.KEYS_OF, doc_ids) for (key,) in rows]
 
     def metadata_of(self, doc_ids: npt.NDArray[np.int64]) -> Iterator[str | None]:
-        """The stored metadata of these documents, in this order, read as they are taken."""
+        """The stored metadata of these documents, in this order, read lazily."""
         found = 0
         for wanted in _parts(doc_ids):
             with translated_errors(self.path):
@@ -295,7 +295,7 @@ class StoreReader:
     def signatures(
         self, doc_ids: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-        """The signatures uint32[n, k] of those of the documents that have one, and their ids."""
+        """The ids of those documents that have a signature, and the signatures uint32[n, k]."""
         rows = self._rows(sql.SIGNATURES, json.dumps(doc_ids.tolist()))
         return self._signature_matrix(rows)
 
@@ -310,7 +310,7 @@ class StoreReader:
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         """The rows of the buckets of a band with two documents or more, some thousands at a time.
 
-        Buckets come one after the other, in each the documents in the order of addition.
+        Buckets come one after another, the documents of each in the order of addition.
 
         Yields:
             int64[n], how many documents the bucket of each row has, and int64[n], their doc_ids.
@@ -320,7 +320,7 @@ class StoreReader:
     def shared_fingerprints(
         self, most: int
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """The same of all fingerprints that two to `most` documents have."""
+        """The same for all fingerprints that two to `most` documents have."""
         return self._sized_rows(sql.SHARED_FINGERPRINTS, most)
 
     def common_fingerprints(self, most: int) -> npt.NDArray[np.int64]:
@@ -346,7 +346,7 @@ class StoreReader:
         while rows := self._rows(sql.SIGNATURES_AFTER, last, most or _AT_ONCE):
             doc_ids, signatures = self._signature_matrix(rows)
             if (np.diff(doc_ids, prepend=last) <= 0).any():
-                # In a damaged table it would go on and on.
+                # In a damaged table it would never end.
                 raise DamagedFile(
                     f"{self.path} is damaged: signatures are not in order; restore it from a copy"
                 )
@@ -354,7 +354,7 @@ class StoreReader:
             yield doc_ids, signatures
 
     def bucket_sizes(self, bucket_keys: npt.NDArray[np.int64]) -> list[Bucket]:
-        """The buckets int64[b], one of each band, with their numbers of documents."""
+        """The buckets int64[b], one per band, with their numbers of documents."""
         rows = self._rows(sql.BUCKETS_OF_DOCUMENT, json.dumps(bucket_keys.tolist()))
         return [Bucket(*map(integer, row)) for row in rows]
 
@@ -367,7 +367,7 @@ class StoreReader:
         return {integer(size): integer(n) for size, n in self._rows(sql.BUCKETS_OF_SIZE)}
 
     def data_version(self) -> int:
-        """A number that is another one after other connections have changed the file."""
+        """A number that changes when other connections change the file."""
         return integer(self._rows(sql.DATA_VERSION)[0][0])
 
     def count(self) -> tuple[int, int]:
@@ -385,7 +385,7 @@ class StoreReader:
         while rows := self._rows(sql.KEYS_AFTER, last, _AT_ONCE):
             doc_ids = integers(row[:1] for row in rows)
             if (np.diff(doc_ids, prepend=last) <= 0).any():
-                # In a damaged table it would go on and on.
+                # In a damaged table it would never end.
                 raise DamagedFile(
                     f"{self.path} is damaged: documents are not in order; restore it from a copy"
                 )
@@ -393,18 +393,18 @@ class StoreReader:
             yield doc_ids, [text(key) for _, key in rows]
 
     def keys_from(self, first: str, most: int) -> list[str]:
-        """At most so many keys from this text on, in the order of their UTF-8 bytes."""
+        """Up to `most` keys from this text on, in the order of their UTF-8 bytes."""
         return [text(key) for (key,) in self._rows(sql.KEYS_FROM, first, most)]
 
     def not_found(self, key: str) -> KeyNotFound:
-        """The error for a key that is not there; it names up to three keys that may be meant.
+        """The error for a missing key; it names up to three keys that may be meant.
 
-        They contain the key, or have half of its characters in common with it at their ends. They
-        are looked for among its neighbours in the index, and by a short scan of the index.
+        They contain the key, or share half of its characters at their ends. They are searched
+        among its neighbours in the index, and by a short scan of the index.
         """
         wanted = key.encode(errors="ignore").decode().removeprefix("./")
         found = {text(one) for (one,) in self._rows(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
-        # Of a path also what is behind its first directories, and in the end its last name.
+        # For a path, also its parts without the first directories, down to its last name.
         parts = wanted.split("/", maxsplit=_NEIGHBOURS)
         for place in range(len(parts)):
             found.update(self.keys_from("/".join(parts[place:]), _NEIGHBOURS))
@@ -420,7 +420,7 @@ class StoreReader:
     def _keys_containing(self, part: str, seconds: float = _SEARCHING) -> Iterator[str]:
         """Keys that contain a text in lower case: as many as are found in some seconds."""
         end = time.monotonic() + seconds
-        # True ends the statement; asked every 1,000 steps of SQLite's, some 50 us.
+        # True ends the statement; called every 1,000 steps of SQLite's, some 50 us.
         self._connection.set_progress_handler(lambda: time.monotonic() > end, 1_000)
         try:
             for (key,) in self._connection.execute(sql.KEYS_CONTAINING, (part, _MAX_CONTAINING)):
@@ -432,7 +432,7 @@ class StoreReader:
             self._connection.set_progress_handler(None, 0)
 
     def decisions(self) -> list[DecisionRow]:
-        """All that was decided, decision by decision, in each by key."""
+        """All decisions in order, the rows of each by key."""
         return [
             DecisionRow(
                 integer(number),
@@ -450,22 +450,22 @@ class StoreReader:
         ]
 
     def decided(self) -> npt.NDArray[np.int64]:
-        """What was decided of documents that still have the content that they had then.
+        """The decisions about documents that still have the same content.
 
         Returns:
-            int64[n, 3], the earliest first: the number of the decision, its verdict (0
-            keep, 1 drop, 2 different) and a doc_id.
+            int64[n, 3], the earliest first: the number of the decision, its verdict (0 keep, 1
+            drop, 2 different) and a doc_id.
         """
         return self._integers(sql.DECIDED).reshape(-1, 3)
 
     def different_from(
         self, keys: Sequence[str]
     ) -> list[tuple[tuple[str, bytes], tuple[str, bytes], int]]:
-        """Which documents those of some keys were marked different from.
+        """The documents that those of some keys were marked different from.
 
         Returns:
             For each pair the key and digest of the one and of the other, and the doc_id of the
-            other, 0 where it is not stored with this digest.
+            other, 0 if it is not stored with this digest.
         """
         return [
             ((text(key), blob(digest)), (text(its_key), blob(its_digest)), integer(doc_id))
@@ -484,10 +484,10 @@ class StoreReader:
     ) -> tuple[list[tuple[str, str]], int | None]:
         """Documents whose contents have all of some words, whatever their case, in order.
 
-        A scan from behind the doc_id `after` on, until there are so many or the time is over.
+        A scan after the doc_id `after`, until `most` are found or the time is over.
 
         Returns:
-            Keys and contents, and the doc_id behind which to go on; None at the end.
+            Keys and contents, and the doc_id after which to go on; None at the end.
         """
         wanted = [word.casefold() for word in words]
         found: list[tuple[str, str]] = []
@@ -509,7 +509,7 @@ class StoreReader:
         return file_size(self.path)
 
     def free_bytes(self) -> int:
-        """How much of the file is free for what is written next."""
+        """How many bytes of the file are free for later writes."""
         ((pages,),) = self._rows(sql.FREE_PAGES)
         ((size,),) = self._rows(sql.PAGE_SIZE)
         return integer(pages) * integer(size)
@@ -547,7 +547,7 @@ class StoreReader:
         return doc_ids, matrix.astype(np.uint32, copy=False)
 
     def _counts(self, rows: Iterable[tuple[SqlValue, ...]]) -> npt.NDArray[np.int64]:
-        """Numbers of shingles or characters of documents, one of each row: int64[n]."""
+        """Counts of shingles or characters of documents, one per row: int64[n]."""
         counts = integers(rows)
         if len(counts) and (counts.min() < 0 or counts.max() > LARGEST):
             strange = int(counts[(counts < 0) | (counts > LARGEST)][0])
@@ -560,7 +560,7 @@ class StoreReader:
     def _joined(
         self, values: list[SqlValue], width: int, what: str, doc_ids: npt.NDArray[np.int64]
     ) -> bytearray:
-        """The BLOBs of documents, which must all have this width, one after the other."""
+        """The BLOBs of documents, joined; all must have this width."""
         blobs = list(map(blob, values))
         for doc_id, one in zip(doc_ids.tolist(), blobs, strict=True):
             if len(one) != width:
@@ -581,7 +581,7 @@ class StoreReader:
 
 
 def _likeness(wanted: str, key: str) -> int:
-    """How many characters a key has in common with a wanted one, at both ends or in one piece."""
+    """How many characters a key shares with a wanted one, at both ends or in one piece."""
     one, other = wanted.lower(), key.lower()
     if one in other:
         return len(one)
@@ -590,7 +590,7 @@ def _likeness(wanted: str, key: str) -> int:
 
 
 def _equal(one: str, other: str) -> int:
-    """How many characters are equal from the beginning on."""
+    """How many characters are equal from the start."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

@@ -1,12 +1,12 @@
 """The formats of the file, and the steps from each to the next.
 
-A file of an older format is brought up to date when it is opened for writing, in one transaction:
-it is of the old format or of the new one, whatever happens. Opened for reading it stays as it is,
-and is read as if it were of the newest.
+A file of an older format is migrated when it is opened for writing, in one transaction: whatever
+happens, it has the old format or the new one. Opened for reading it stays as it is, and is read as
+if it had the newest.
 
 A new format takes one more Step at the end of STEPS, the new tables in schema.sql, and a golden
-file of its own (tests/make_golden.py); those of the older formats stay, and must give the same
-answers ever after.
+file of its own (tests/make_golden.py); those of older formats stay, and must always give the same
+answers.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class Step:
     """From one format to the next; all is static SQL.
 
     Attributes:
-        statements: what makes a file of the older format one of the newer, such as
+        statements: turn a file of the older format into the newer, such as
             `ALTER TABLE documents ADD COLUMN ...`.
-        undo: what makes the newer tables, without rows, the older ones: from schema.sql it gives
-            the tables that an older file shall have.
-        reading: what lets statements for the newest format read a file of the older one, which
-            stays as it is: temporary views, such as `CREATE TEMP VIEW documents AS SELECT *, NULL
-            AS ... FROM main.documents`, which go before the table of their name. They lead to
-            the newest format, so a later step may have to change them.
+        undo: turn the newer tables, without rows, into the older ones: from schema.sql they make
+            the tables that an older file must have.
+        reading: let statements for the newest format read a file of the older one, which stays as
+            it is: temporary views, such as `CREATE TEMP VIEW documents AS SELECT *, NULL
+            AS ... FROM main.documents`, which hide the table of that name. They lead to the
+            newest format, so a later step may have to change them.
     """
 
     statements: Iterable[str]
@@ -48,7 +48,7 @@ _FORMAT_3_EMPTY: Final = (
 )
 
 _METADATA: Final = Step(
-    # At the end, behind the content: where schema.sql has it, all rows would be written again.
+    # At the end, after the content: at its place in schema.sql, all rows would be written again.
     statements=("ALTER TABLE documents ADD COLUMN metadata TEXT",),
     undo=("ALTER TABLE documents DROP COLUMN metadata",),
     reading=(
@@ -103,7 +103,7 @@ def newest_format() -> int:
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring a file of an older format up to date, within the caller's transaction."""
+    """Migrate a file of an older format, within the caller's transaction."""
     if version >= newest_format():  # another process was first, perhaps one of a newer lshdb
         return
     redo_steps(connection, version, newest_format())
@@ -111,21 +111,21 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
 
 
 def redo_steps(connection: sqlite3.Connection, old: int, new: int) -> None:
-    """Make tables of an older format those of a newer one."""
+    """Turn tables of an older format into those of a newer one."""
     for step in STEPS[old - 1 : new - 1]:
         for statement in step.statements:
             connection.execute(statement)
 
 
 def make_readable(connection: sqlite3.Connection, version: int) -> None:
-    """Let a connection read a file of an older format as one of the newest."""
+    """Let a connection read a file of an older format like one of the newest."""
     if version < newest_format():
         for statement in STEPS[version - 1].reading:
             connection.execute(statement)
 
 
 def undo_steps(connection: sqlite3.Connection, version: int) -> None:
-    """Make tables of the newest format, without rows, those of an older one."""
+    """Turn tables of the newest format, without rows, into those of an older one."""
     for step in reversed(STEPS[version - 1 :]):
         for statement in step.undo:
             connection.execute(statement)

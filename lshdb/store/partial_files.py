@@ -1,7 +1,7 @@
-"""Files that take their names when they are complete, and what killed commands leave of them.
+"""Files that take their names when they are complete, and partial files of killed commands.
 
-A run keeps a lock on what it will delete or rename, and the system takes the lock away when the
-run ends in whatever way. So what is not locked is left over, also where a process has its number.
+A run locks the files that it will delete or rename, and the system releases the lock when the run
+ends in any way. So an unlocked one is left over, even if another process has its number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ except ImportError:  # Windows: nothing is locked, nothing cleared away
     fcntl = None  # type: ignore[assignment]
 
 PARTIAL: Final = ".partial"
-"""How a file is named, after its name and a number, until it is complete."""
+"""The suffix of a file, after its name and a number, until it is complete."""
 _PREFIX: Final = ".lshdb-dedup-"
 _BUFFER: Final = 1 << 20
 
@@ -33,13 +33,13 @@ class PartialFile:
     It is locked until it is closed: others see that it is in use.
 
     Attributes:
-        target: the name to be. Where that is a link, it stays one, and leads to the new file.
+        target: the final name. A link stays, and leads to the new file.
         path: the name until then.
         file: for writing.
     """
 
     def __init__(self, target: str | Path, *, private: bool = False) -> None:
-        """Make the file; with `private`, nobody but its owner may read it yet."""
+        """Make the file; with `private`, only its owner may read it yet."""
         self.target = os.path.realpath(target)
         self.path = f"{self.target}.{os.getpid()}{PARTIAL}"
         mode = 0o600 if private else 0o666
@@ -49,14 +49,14 @@ class PartialFile:
         _lock(self.file)
 
     def take_name(self, *, replace: bool = True, sync: bool = False) -> None:
-        """Name the file, which nothing is written to any more, as it is to be.
+        """Give the completed file its final name.
 
         Args:
-            replace: whether it replaces another of that name, and is as readable as that was.
-            sync: whether it is then on the disk, also after a power cut.
+            replace: whether to replace another of that name, with the same permissions.
+            sync: whether it survives a power cut from then on.
 
         Raises:
-            FileExistsError: there is another, and it is not to be replaced.
+            FileExistsError: there is another, and `replace` is false.
         """
         if os.path.exists(self.target):
             os.chmod(self.path, stat.S_IMODE(os.stat(self.target).st_mode))
@@ -79,17 +79,17 @@ class PartialFile:
 
 @contextlib.contextmanager
 def temporary_directory(beside: Path | None) -> Iterator[Path]:
-    """A directory that is deleted at the end, and those of killed runs in the same place now.
+    """A directory that is deleted at the end; first deletes those of killed runs there.
 
     Args:
-        beside: the directory that it is made in; None for the system's own.
+        beside: the directory to make it in; None for the system's.
     """
     place = Path(tempfile.gettempdir()) if beside is None else beside
     _clear(place)
     while True:
         path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
         handle = _locked(path)
-        # Between the two another run may have thought it left over.
+        # Before the lock, another run may have deleted it as left over.
         if path.is_dir():
             break
     try:
@@ -119,7 +119,7 @@ def left_over(target: str) -> list[str]:
 
 
 def _link(path: str, target: str) -> None:
-    """Give the file a second name, which nothing may have; the first is taken away later."""
+    """Give the file a second, unused name; the first is removed later."""
     try:
         os.link(path, target)
     except FileExistsError:
@@ -139,7 +139,7 @@ def _sync(path: str) -> None:
 
 
 def _clear(place: Path) -> None:
-    """Delete the directories of killed runs: their databases were of no use but to them."""
+    """Delete the directories of killed runs, whose databases nobody else can use."""
     for path in place.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             own = not hasattr(os, "geteuid") or path.lstat().st_uid == os.geteuid()

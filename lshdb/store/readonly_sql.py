@@ -1,4 +1,4 @@
-"""A user's own SQL, on a connection of its own that can do nothing but read."""
+"""A user's own SQL, on a separate connection that can only read."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ _WITH_ARGUMENT: Final = {
 
 _FORBIDDEN_FUNCTIONS: Final = {
     "load_extension",
-    # Tells addresses of the process, and takes some to be called.
+    # Reveals addresses of the process, and calls given ones.
     "fts3_tokenizer",
-    # Of the shell, of extensions: they reach files, or take apart what a file may have forged.
+    # Of the shell or extensions: they reach files, or parse data that a file may have forged.
     "edit",
     "fsdir",
     "optimize",
@@ -77,7 +77,7 @@ _LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 _LARGEST: Final = 16 << 20
-"""Bytes of a value that any SQL may make; in larger files, more: whatever the file may hold."""
+"""Bytes of a value that SQL may make; in a larger file, up to what it can hold."""
 
 
 def _authorize(
@@ -88,7 +88,7 @@ def _authorize(
         reading = name in _READING_PRAGMAS and (second is None or name in _WITH_ARGUMENT)
         return sqlite3.SQLITE_OK if reading else sqlite3.SQLITE_DENY
     if action == sqlite3.SQLITE_UPDATE and first in _SCHEMA_TABLES:
-        # What using json_each as a table asks for; IGNORE makes sure that it is nothing more.
+        # Needed to use json_each as a table; IGNORE allows nothing more.
         return sqlite3.SQLITE_IGNORE
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN_FUNCTIONS:
         return sqlite3.SQLITE_DENY
@@ -96,7 +96,7 @@ def _authorize(
 
 
 def sealed_connection(path: Path, timeout: float, *, one_moment: bool = False) -> Connection:
-    """A connection for SQL that a user wrote: whatever it says, it can only read.
+    """A connection for a user's SQL, which can only read.
 
     With `one_moment` it is in a transaction, and sees one state of the file until it is closed.
     """
@@ -109,7 +109,7 @@ def sealed_connection(path: Path, timeout: float, *, one_moment: bool = False) -
             connection.set_authorizer(_authorize)
             for limit, value in _LIMITS.items():
                 connection.setlimit(limit, value)
-            # As hexadecimal a value takes twice its bytes.
+            # In hexadecimal a value has twice its bytes.
             bytes_ = max(_LARGEST, 2 * file_size(path))
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(bytes_, 1_000_000_000))
             connection.text_factory = _text
@@ -126,7 +126,7 @@ WRONG: Final = (
     UnicodeEncodeError,
     OverflowError,
 )
-"""What Python itself says of SQL and of values for its parameters."""
+"""Python's own errors about SQL and values for its parameters."""
 
 
 def run_readonly(
@@ -135,7 +135,7 @@ def run_readonly(
     """Run one SELECT (or EXPLAIN, WITH, reading PRAGMA): column names and an iterator of rows.
 
     Raises:
-        QueryError: wrong SQL or parameters, more than one statement, or anything but reading.
+        QueryError: wrong SQL or parameters, several statements, or one that does not only read.
     """
     connection = sealed_connection(path, timeout)
     try:
@@ -167,7 +167,7 @@ def _rows(
 
 
 def explained(error: sqlite3.Error, path: Path) -> Exception:
-    """What to raise for an error of a user's SQL; the file may be at fault instead."""
+    """The error to raise for an error of a user's SQL, which may also be the file's fault."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY):
         return QueryError(

@@ -1,7 +1,7 @@
-"""What SQLite gives, as the type that it must have.
+"""Values of SQLite, checked for their types.
 
-A file that is damaged where SQLite cannot see it gives values of another type, or of none: NumPy
-would make numbers of some of them, and Python the word None. They are refused here.
+A file with damage that SQLite cannot see gives values of another type, or NULL: NumPy would turn
+some of them into numbers, and Python into the word None. They are refused here.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def text(value: SqlValue) -> str:
 
 
 def integers(rows: Iterable[tuple[SqlValue, ...]]) -> npt.NDArray[np.int64]:
-    """The values of rows, one row after the other, int64[any], all of which must be integers."""
+    """The values of rows, row by row, int64[any]; all must be integers."""
     try:
-        # Nearly as fast as np.fromiter, which would cut decimal numbers down to integers.
+        # Nearly as fast as np.fromiter, which would cut floats to integers.
         values = array("q", cast(Iterable[int], chain.from_iterable(rows)))
     except TypeError as error:
         raise DamagedFile(f"expected integers in the file: {error}; restore a copy") from error
@@ -65,9 +65,9 @@ def _other(expected: str, value: SqlValue) -> DamagedFile:
 class SettingsRow:
     """The settings as a connection saw them last.
 
-    Another process may reindex the file while it is open here. What is read of the index, and
-    what is written, must fit the settings of the same moment: `refresh` at the start of each
-    transaction. It takes 4 us, a hundredth of a query.
+    Another process may reindex the file while it is open here. Reads and writes of the index must
+    fit the settings of the same moment: call `refresh` at the start of each transaction. It takes
+    4 us, a hundredth of a query.
 
     Attributes:
         settings: typed and checked.
@@ -82,10 +82,10 @@ class SettingsRow:
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the row, and if it is another one than before, what it says.
+        """Read the row, and if it has changed, the settings in it.
 
         Raises:
-            DamagedFile: the settings are not legal.
+            DamagedFile: the settings are invalid.
             sqlite3.Error: to be translated by the caller.
         """
         values = self._connection.execute(sql.SELECT_SETTINGS).fetchone()
@@ -95,7 +95,7 @@ class SettingsRow:
 
 
 def settings_of(values: Any, path: Path) -> Settings:
-    """The settings that a row says; DamagedFile if it is none, or says what is not legal."""
+    """The settings of a row; DamagedFile if it is missing or invalid."""
     try:
         threshold, recall, shingle, permutations, construction, sketch, seed, content, passages = (
             values
@@ -132,7 +132,7 @@ def insert_settings(connection: sqlite3.Connection, settings: Settings) -> None:
 
 
 def update_index_settings(connection: sqlite3.Connection, settings: Settings) -> None:
-    """Write what describes the index, within the caller's transaction; the rest stays."""
+    """Write the settings of the index, within the caller's transaction; the others stay."""
     values = (
         settings.threshold,
         settings.recall,

@@ -1,11 +1,11 @@
-"""Whether the tables of a file are lshdb's own, so that nothing that is written in the file is run.
+"""Whether the tables of a file are lshdb's own, so that no code in the file is run.
 
 SQLite lets a file carry code: triggers, views, CHECK constraints, generated columns, indexes on
-expressions, virtual tables. lshdb opens only files whose tables, views and index of lshdb's names
-are those of schema.sql, word for word, and refuses what would be run when these are read or
+expressions, virtual tables. lshdb opens only files whose tables, views and index with lshdb's names
+are those of schema.sql, word for word, and refuses code that would run when these are read or
 written: triggers on them, foreign keys that act when their rows change, indexes on more than
-plain columns. Other tables, views and indexes are their owner's; no statement of lshdb's touches
-them. The limits of the connection hold beside this check.
+plain columns. Other tables, views and indexes belong to the user; no statement of lshdb's touches
+them. The connection has its own limits besides this check.
 
 `check` reports the same faults, and its repair makes what is missing.
 """
@@ -26,7 +26,7 @@ from lshdb.store.guard import has_log
 from lshdb.store.migrations import newest_format, undo_steps
 
 _LARGEST: Final = 1_000_000
-"""Bytes of the settings, and of a table's definition; SQLite is not even asked for larger ones."""
+"""Maximum bytes of the settings, and of a table's definition; larger ones are never read."""
 _ADVICE: Final = "do not trust it, or restore it from a copy"
 
 Tokens: TypeAlias = tuple[str, ...]
@@ -39,12 +39,12 @@ Schema: TypeAlias = dict[str, tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something of the schema that is not as it should be.
+    """A difference of a file's schema from the expected one.
 
     Attributes:
         what: `table bands is missing`.
-        creatable: whether `make_missing` makes it; else it is in the way of any repair.
-        refusal: what follows the file's name in the message that refuses it; None if it is opened.
+        creatable: whether `make_missing` makes it; otherwise no repair is possible.
+        refusal: the message that refuses the file, after its name; None if it is opened.
         unsafe: whether it is code that would be run.
     """
 
@@ -66,17 +66,17 @@ def schema_statements() -> Iterator[str]:
 
 
 def seal(connection: sqlite3.Connection) -> None:
-    """Run nothing of what the file may hold beside data, and trust no page of it."""
+    """Run no code of the file, and trust no page of it."""
     # Functions with side effects are not run from views, constraints and indexes.
     connection.execute("PRAGMA trusted_schema = OFF")
-    # A cell that ends outside of its page is found when the page is read.
+    # Finds cells that end outside of their page when the page is read.
     connection.execute("PRAGMA cell_size_check = ON")
-    # No trigger runs, and no foreign key that acts: lshdb has none.
+    # No trigger runs, and no foreign key acts: lshdb has none.
     connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
 
 
 def check_contents(connection: sqlite3.Connection, path: Path, version: int) -> None:
-    """See that a file of lshdb's has its tables, and nothing that would be run with them.
+    """Check that a file has lshdb's tables, and no code that would run with them.
 
     Args:
         connection: to the file.
@@ -84,13 +84,13 @@ def check_contents(connection: sqlite3.Connection, path: Path, version: int) -> 
         version: its format, which another process may raise at any moment.
 
     Raises:
-        DamagedFile: a table or view is missing, or another than that of schema.sql.
-        UnsafeFile: the file has code of its own where lshdb would run it.
+        DamagedFile: a table or view is missing, or differs from that of schema.sql.
+        UnsafeFile: the file has code that lshdb would run.
         sqlite3.Error: to be translated by the caller.
     """
     (page_size,) = connection.execute("PRAGMA page_size").fetchone()
     if path.stat().st_size % page_size and not has_log(path):
-        # SQLite takes the rest of a page for zeros.
+        # SQLite reads the rest of a page as zeros.
         raise DamagedFile(f"{path} is damaged: it is cut short; restore it from a copy")
     before = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
     try:
@@ -110,7 +110,7 @@ def faults(connection: sqlite3.Connection, versions: range) -> Iterator[Fault]:
 
     Args:
         connection: to the file.
-        versions: the formats that it may have. All of the first must be there.
+        versions: the formats that it may have. All tables of the first must exist.
     """
     own = _expected(versions[0])
     missing = dict(own)
@@ -135,12 +135,12 @@ def faults(connection: sqlite3.Connection, versions: range) -> Iterator[Fault]:
             yield Fault(danger, False, f": {danger}: drop it, or do not trust it", True)
     for name, (kind, _) in missing.items():
         refusal = None if kind == "index" else f" lacks {name}: restore it from a copy"
-        # What only documents and settings say cannot be found out again.
+        # Documents and settings cannot be derived from anything else.
         yield Fault(f"{kind} {name} is missing", name not in ("documents", "settings"), refusal)
 
 
 def make_missing(connection: sqlite3.Connection, version: int) -> int:
-    """Make the tables, indexes and views that are missing, and the views that differ.
+    """Create missing tables, indexes and views, and views that differ.
 
     Within the caller's transaction, for a file whose `faults` are all creatable.
 
@@ -160,7 +160,7 @@ def make_missing(connection: sqlite3.Connection, version: int) -> int:
 
 
 def _present(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
-    """Type, name and definition of what is in the file, but for indexes of constraints."""
+    """Type, name and definition of the file's objects, except indexes of constraints."""
     rows = connection.execute(sql.SCHEMA).fetchall()
     return [
         (_text(kind), _text(name), _text(made)) for kind, name, made in rows if made is not None
@@ -183,7 +183,7 @@ def _expected(version: int) -> Schema:
 def _danger(
     connection: sqlite3.Connection, kind: str, name: str, tokens: Tokens, own: Schema
 ) -> str | None:
-    """What of a table, index, view or trigger that is not lshdb's would be run; None if nothing."""
+    """The code of a foreign table, index, view or trigger that would run; None if there is none."""
     tables = {one for one, (of, _) in own.items() if of == "table"}
     if kind == "trigger" and _on(tokens) in own:
         return f"{name!r} is a trigger on {_on(tokens)}"
@@ -195,8 +195,8 @@ def _danger(
 
 
 def _tokens(text: str) -> Tokens:
-    """The words and signs of SQL. Quoted names stay quoted, and so are no keywords."""
-    # Not compiled where all definitions are known: that takes longer than opening a file.
+    """The words and signs of SQL. Quoted names stay quoted, so that they are not keywords."""
+    # Not compiled if all definitions are known: that takes longer than opening a file.
     found = re.findall(
         r"""--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|\w+|\S""",
         text,
@@ -217,7 +217,7 @@ def _key(name: str) -> str:
 
 
 def _after(tokens: Tokens, word: str) -> str:
-    """The name that follows a keyword; empty where there is none."""
+    """The name after a keyword; empty if there is none."""
     at = tokens.index(word) + 1 if word in tokens else len(tokens)
     if tokens[at : at + 3] == ("if", "not", "exists"):
         at += 3
@@ -230,7 +230,7 @@ def _on(tokens: Tokens) -> str:
 
 
 def _form(tokens: Tokens) -> Form:
-    """What two definitions of the same have in common."""
+    """The form that two equal definitions have in common."""
     outside: list[str] = []
     items: list[list[str]] = [[]]
     depth = 0
@@ -249,14 +249,14 @@ def _form(tokens: Tokens) -> Form:
 
 
 def _is_plain(tokens: Tokens) -> bool:
-    """Whether an index is of columns alone: no expression, no condition, no collation."""
+    """Whether an index is on plain columns: no expression, no condition, no collation."""
     at = tokens.index("on") + 2
     inside = tokens[at + 1 : -1]
     return tokens[at] == "(" and tokens[-1] == ")" and not {"(", ")", "collate"} & set(inside)
 
 
 def _acts(connection: sqlite3.Connection, name: str, tables: set[str]) -> bool:
-    """Whether a table has a foreign key to one of lshdb's that does more than to check."""
+    """Whether a table has a foreign key to one of lshdb's that does more than check."""
     # As BLOBs: the connection of a check gives texts as bytes.
     keys = connection.execute(
         'SELECT CAST("table" AS BLOB), on_update = ?1 AND on_delete = ?1 '

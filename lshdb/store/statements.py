@@ -43,7 +43,7 @@ SET_FILE: Final = """
     INSERT OR REPLACE INTO files (doc_id, size, mtime_ns)
     SELECT doc_id, ?2, ?3 FROM documents WHERE key = ?1"""
 DELETE_FILE: Final = "DELETE FROM files WHERE doc_id = ?"
-# From the index of keys alone: the rows of documents are not read.
+# From the index of keys only: the rows of documents are not read.
 FILES_BELOW: Final = """
     SELECT d.doc_id, d.key, f.doc_id IS NOT NULL, f.size, f.mtime_ns
     FROM documents AS d LEFT JOIN files AS f USING (doc_id)
@@ -59,12 +59,12 @@ DELETE_SIGNATURE: Final = "DELETE FROM signatures WHERE doc_id = ?"
 INSERT_BAND: Final = "INSERT OR FAIL INTO bands (band_no, bucket_key, doc_id) VALUES (?1, ?2, ?3)"
 BANDS_AT_ONCE: Final = 200
 # OR FAIL, as an error ends the transaction anyway: with the usual OR ABORT SQLite keeps a copy of
-# every page that a statement of many rows touches, to undo that statement alone.
+# every page that a statement of many rows touches, to undo only that statement.
 INSERT_BANDS: Final = "INSERT OR FAIL INTO bands (band_no, bucket_key, doc_id) VALUES " + ", ".join(
     f"(?1, ?{place}, ?{place + 1})" for place in range(2, 2 + 2 * BANDS_AT_ONCE, 2)
 )
 """Rows of one band, three times as fast as one by one."""
-# Without WHERE: SQLite frees whole pages, without a look at their rows.
+# Without WHERE: SQLite frees whole pages, without reading their rows.
 DELETE_BANDS: Final = "DELETE FROM bands"
 DELETE_BAND: Final = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"
 INSERT_FINGERPRINT: Final = "INSERT OR FAIL INTO fingerprints VALUES (?, ?, ?)"
@@ -75,7 +75,7 @@ INSERT_FINGERPRINTS: Final = "INSERT OR FAIL INTO fingerprints VALUES " + ", ".j
 DELETE_FINGERPRINT: Final = """
     DELETE FROM fingerprints WHERE fingerprint = ? AND doc_id = ? AND position = ?"""
 DELETE_FINGERPRINTS: Final = "DELETE FROM fingerprints"
-# As FIRST_OF_BUCKETS.
+# Like FIRST_OF_BUCKETS.
 FIRST_OF_FINGERPRINTS: Final = """
     SELECT wanted.key, f.doc_id
     FROM json_each(?1) AS wanted
@@ -151,14 +151,14 @@ KEYS_AFTER: Final = """
     SELECT doc_id, key FROM documents WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
 KEYS_FROM: Final = "SELECT key FROM documents WHERE key >= ? ORDER BY key LIMIT ?"
 KEYS_BEFORE: Final = "SELECT key FROM documents WHERE key < ? ORDER BY key DESC LIMIT ?"
-# Of a very long document the first million characters.
+# For a very long document the first million characters.
 DOCUMENTS_AFTER: Final = """
     SELECT doc_id, key, substr(content, 1, 1000000) FROM documents
     WHERE doc_id > ? ORDER BY doc_id"""
 KEYS_CONTAINING: Final = "SELECT key FROM documents WHERE instr(lower(key), ?) LIMIT ?"
 
-# A band is walked once in the order of its key, and shared buckets are looked up at once: 3.2 s for
-# 16 bands of a million rows. group_concat takes 5.0 s; reading all rows, which takes no SQL, 7 s.
+# Walks a band once in the order of its key, and looks up shared buckets at once: 3.2 s for 16 bands
+# of a million rows. group_concat takes 5.0 s; reading all rows, without such SQL, 7 s.
 SHARED_BUCKETS: Final = """
     SELECT shared.documents, b.doc_id
     FROM (SELECT bucket_key, count(*) AS documents FROM bands WHERE band_no = ?1
@@ -171,12 +171,12 @@ LENGTHS: Final = """
     SELECT coalesce(length(d.content), d.shingles)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 
-# What was decided of documents, with the digests that they have now: NULL where there is none.
+# Decisions about documents, with their digests now: NULL if there is none.
 DECISIONS: Final = """
     SELECT x.decision, x.verdict, x.key, x.digest, x.note, x.who, x.decided, d.digest
     FROM decisions AS x LEFT JOIN documents AS d ON d.key = x.key
     ORDER BY x.decision, x.key"""
-# Of documents as they are now; the verdict as a number, for the result to be one array.
+# For unchanged documents; the verdict as a number, so that the result is one array.
 DECIDED: Final = """
     SELECT x.decision, CASE x.verdict WHEN 'keep' THEN 0 WHEN 'drop' THEN 1 ELSE 2 END, d.doc_id
     FROM decisions AS x CROSS JOIN documents AS d ON d.key = x.key AND d.digest = x.digest

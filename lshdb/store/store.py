@@ -44,13 +44,13 @@ from lshdb.store.rows import (
 _T = TypeVar("_T")
 
 _MAX_IDS: Final = 1 << 62
-"""No file has had so many documents."""
+"""No file ever has this many documents."""
 _WRITING_CACHE_KIB: Final = 32768
 
 
 @dataclass(frozen=True, slots=True)
 class KnownDocument:
-    """What shows whether a document given again has changed."""
+    """The values that show whether a document given again has changed."""
 
     doc_id: int
     digest: bytes
@@ -58,10 +58,10 @@ class KnownDocument:
 
 
 DocumentValues: TypeAlias = tuple[int, str, int, bytes | bytearray, str | None, str | None]
-"""What is written of a document: doc_id, key, shingles, digest, metadata, content.
+"""The columns of a document: doc_id, key, shingles, digest, metadata, content.
 
-The sqlite3 module looks for an adapter of bytes, and of None, but not of a bytearray: of many rows
-that takes as long as what else it does with them.
+The sqlite3 module looks for an adapter of bytes, and of None, but not of a bytearray: for many rows
+that doubles its time.
 """
 
 
@@ -84,8 +84,8 @@ class Store(StoreReader):
     ) -> Store:
         """Open the file; mode `create` makes it with the settings `wanted()` where there is none.
 
-        A process that makes the same file at the same moment wins or loses whole: the loser
-        opens what the winner made. `sealed` is for mode `read`, see `connect`.
+        If two processes make the same file at the same moment, one opens the file that the other
+        made. `sealed` is for mode `read`, see `connect`.
         """
         connection = connect(path, mode, timeout, sealed=sealed)
         try:
@@ -124,17 +124,17 @@ class Store(StoreReader):
     def reading(self) -> AbstractContextManager[None]:
         """A transaction in which everything read is of one moment.
 
-        It ends with the function that enters it, at the latest.
+        It ends at the latest with the function that enters it.
         """
         return self._transaction("read")
 
     @contextmanager
     def many_batches(self) -> Iterator[None]:
-        """A larger page cache, for one that writes many batches.
+        """A larger page cache, for a writer of many batches.
 
-        Their band rows touch pages throughout the table, and in a small cache none of them would
-        be there for the next batch: a tenth of the time of adding 600,000 documents of 1 KB. Twice
-        as much saves no more.
+        Their band rows touch pages all over the table, and a small cache would keep none of them
+        for the next batch: a tenth of the time of adding 600,000 documents of 1 KB. A cache twice
+        as large saves no more.
         """
         self._connection.execute(f"PRAGMA cache_size = -{_WRITING_CACHE_KIB}")
         try:
@@ -144,10 +144,10 @@ class Store(StoreReader):
                 self._connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
 
     def shrink_log(self) -> None:
-        """Copy the log into the file and give its room back, as far as no reader needs it.
+        """Copy the log into the file and free its space, as far as no reader needs it.
 
         Raises:
-            StoreError: copying failed; all is safe in the log.
+            StoreError: copying failed; all data is safe in the log.
         """
         empty_log(self._connection, 0.0)
 
@@ -156,7 +156,7 @@ class Store(StoreReader):
         return self._transaction("write")
 
     def rebuilding(self) -> AbstractContextManager[None]:
-        """A transaction that rebuilds the index; nothing is found in it before it is done."""
+        """A transaction that rebuilds the index, which is not searched before the end."""
         return self._transaction("rebuild")
 
     @contextmanager
@@ -181,7 +181,7 @@ class Store(StoreReader):
     # writing; the caller holds a transaction
 
     def last_doc_id(self) -> int:
-        """The largest doc_id in use, 0 where there is none."""
+        """The largest doc_id in use, 0 if there is none."""
         last = integer(self._rows(sql.LAST_DOC_ID)[0][0])
         if last > _MAX_IDS:
             raise DamagedFile(
@@ -200,7 +200,7 @@ class Store(StoreReader):
         }
 
     def insert(self, documents: Iterable[DocumentValues]) -> None:
-        """Insert rows of documents; their signatures and bands are added apart."""
+        """Insert rows of documents, without their signatures and bands."""
         self._run_many(sql.INSERT_DOCUMENT, documents)
 
     def insert_new(
@@ -212,18 +212,18 @@ class Store(StoreReader):
         stored: Sequence[str] | None,
         metadata: Sequence[str | None],
     ) -> bool:
-        """Insert rows of n documents whose keys are thought to be new.
+        """Insert rows of n documents whose keys are probably new.
 
         Args:
             doc_ids: int64[n], which follow the last one in use.
             keys: of the documents.
             shingles: int64[n], how many each has.
             digests: 16 bytes each.
-            stored: their stored forms; None where no content is kept.
-            metadata: as stored; empty where there is none.
+            stored: their stored forms; None if no content is kept.
+            metadata: as stored; empty if there is none.
 
         Returns:
-            False if a key is there already, or twice among these; then none is inserted.
+            False if a key exists already, or is repeated; then none is inserted.
         """
         columns: list[Iterable[SqlValue | bytearray]] = [doc_ids.tolist(), keys]
         columns += [shingles.tolist(), map(bytearray, digests)]  # see DocumentValues
@@ -244,7 +244,7 @@ class Store(StoreReader):
         return self._run(insert)
 
     def update(self, documents: Iterable[DocumentValues]) -> None:
-        """Set new values of stored documents; their old signatures and bands are gone already."""
+        """Update stored documents, whose old signatures and bands are already deleted."""
         self._run_many(sql.UPDATE_DOCUMENT, documents)
 
     def set_metadata(self, documents: Sequence[tuple[int, str | None]]) -> None:
@@ -257,23 +257,23 @@ class Store(StoreReader):
         self._run_many(sql.SET_FILE, ((key, one.size, one.mtime_ns) for key, one in files))
 
     def forget_files(self, doc_ids: Iterable[int]) -> None:
-        """Note that documents are no longer what was read from a file."""
+        """Forget that documents were read from files."""
         self._run_many(sql.DELETE_FILE, [(doc_id,) for doc_id in doc_ids])
 
     def set_key(self, doc_id: int, key: str) -> None:
-        """Give a stored document another key, which no other has."""
+        """Give a stored document another, unused key."""
         self._run_many(sql.SET_KEY, [(doc_id, key)])
 
     def delete(self, doc_ids: Sequence[int]) -> None:
-        """Delete rows of documents; their signatures and bands are gone already."""
+        """Delete rows of documents, whose signatures and bands are already deleted."""
         self._run_many(sql.DELETE_DOCUMENT, [(doc_id,) for doc_id in doc_ids])
 
     def last_decision(self) -> int:
-        """The largest number of a decision, 0 where there is none."""
+        """The largest number of a decision, 0 if there is none."""
         return integer(self._rows(sql.LAST_DECISION)[0][0])
 
     def insert_decisions(self, rows: Iterable[Sequence[SqlValue]]) -> None:
-        """Insert rows of decisions: their columns but for the digest that a document has now."""
+        """Insert rows of decisions: their columns except the present digest."""
         self._run_many(sql.INSERT_DECISION, rows)
 
     def delete_decision(self, decision: int) -> None:
@@ -296,7 +296,7 @@ class Store(StoreReader):
         """Insert the band rows of documents int64[n].
 
         Their keys int64[n, b] are in pieces of some documents each, for a large batch best in
-        Fortran's order: a key picked out of a row is in a cache line of its own.
+        Fortran order: in C order each key of a band is in another cache line.
         """
         for band in range(bucket_keys[0].shape[1]):
             keys = np.concatenate([piece[:, band] for piece in bucket_keys])
@@ -319,11 +319,11 @@ class Store(StoreReader):
         self._run_many(sql.DELETE_FINGERPRINT, rows.tolist())
 
     def clear_fingerprints(self) -> None:
-        """Delete all fingerprints; their pages are free for what is inserted next."""
+        """Delete all fingerprints; their pages are free for new rows."""
         self._run(lambda: self._connection.execute(sql.DELETE_FINGERPRINTS))
 
     def clear_bands(self) -> None:
-        """Delete all band rows; their pages are free for what is inserted next."""
+        """Delete all band rows; their pages are free for new rows."""
         self._run(lambda: self._connection.execute(sql.DELETE_BANDS))
 
     def set_index(self, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""Documents that wait for their turn in a temporary file, and what is decided of them.
+"""Documents that wait for their turn in a temporary file, and the decisions about them.
 
 In a file, not in memory: there may be any number of them.
 """
@@ -15,7 +15,7 @@ from lshdb.model import Skipped
 from lshdb.store.connection import CACHE_KIB, translated_errors
 
 Order: TypeAlias = Literal["first", "longest", "last"]
-"""Which of similar documents is decided on first, and so kept."""
+"""Which of similar documents comes first, and so is kept."""
 
 _TABLES: Final = """
 CREATE TABLE documents (
@@ -45,7 +45,7 @@ ORDER BY documents.number
 
 
 class Waiting:
-    """Numbered documents in a new file, which nobody else opens and no crash needs to spare."""
+    """Numbered documents in a new, private file, which need not survive a crash."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -66,13 +66,13 @@ class Waiting:
             yield from self._connection.execute(_IN_ORDER[order])
 
     def drop(self, dropped: Iterable[tuple[int, int, float, bool, bool]]) -> None:
-        """Note what is dropped: its number, that of the kept one, similarity, exact, identical."""
+        """Record dropped documents: number, that of the kept one, similarity, exact, identical."""
         self._write(_DROP, dropped)
 
     def decisions(self, first: int, end: int) -> list[tuple[int, str, Skipped | None]]:
         """The documents numbered from `first` to below `end`, in order, as number and key.
 
-        With each the kept one that it is dropped for, or None.
+        Each comes with the kept one that it is dropped for, or None.
         """
         with self._errors():
             rows = self._connection.execute(_DECISIONS, (first, end)).fetchall()
