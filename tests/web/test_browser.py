@@ -313,7 +313,8 @@ def test_the_whole_way_of_a_review(
     scheme: Literal["light", "dark"],
     width: int,
 ) -> None:
-    """Open, filter, compare, decide, undo, export, remove: by buttons, or by keys."""
+    """Open, filter, compare, decide, undo, export, remove: by the keys of the script, or by Enter
+    on buttons and links."""
     with browser.new_context(
         java_script_enabled=scripts, color_scheme=scheme, viewport={"width": width, "height": 900}
     ) as context:
@@ -332,20 +333,20 @@ def test_the_whole_way_of_a_review(
                 if scripts:
                     page.keyboard.press(key)
                 else:
-                    page.get_by_role("button", name=button).first.click()
+                    page.get_by_role("button", name=button).first.press("Enter")
 
         eventually(reviewed, "clusters")
         tab.go("")
-        page.get_by_role("link", name="Clusters").first.click()
+        page.get_by_role("link", name="Clusters").first.press("Enter")
         look()
-        page.get_by_text("Filter and sort").click()
+        page.get_by_text("Filter and sort").press("Enter")
         page.get_by_label("Part of a key").fill("src/")
         page.get_by_label("Show", exact=True).select_option("undecided")
-        page.get_by_role("button", name="Apply").click()
+        page.get_by_label("Part of a key").press("Enter")
         assert page.get_by_text("2 of them are like that.").is_visible()
-        page.locator(".clusters h2 a").first.click()
+        page.locator(".clusters h2 a").first.press("Enter")
         look()
-        page.get_by_role("link", name="Compare").first.click()
+        page.get_by_role("link", name="Compare").first.press("Enter")
         assert tab.heading() == "src/a/0 and src/a/1"
         look()
         page.go_back()
@@ -366,7 +367,7 @@ def test_the_whole_way_of_a_review(
             press("", "d")
         else:
             with page.expect_navigation():
-                page.get_by_role("button", name="Drop").nth(1).click()
+                page.get_by_role("button", name="Drop").nth(1).press("Enter")
         exported = reviewed.get("clusters", format="csv", decided="yes").text
         assert exported.count(",drop\n") == 3
         tab.go("decisions")
