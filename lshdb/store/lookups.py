@@ -7,9 +7,10 @@ A join is read as a stream, for minutes if there are many pairs. It has its own 
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, takewhile
@@ -34,6 +35,12 @@ _NEIGHBOURS: Final = 5
 """Keys before and after an unknown one that may be meant."""
 _SEARCHING: Final = 0.025
 """Seconds to look for such keys: enough for some 100,000, and nobody notices the wait."""
+_FTS5_TABLE: Final = re.compile(
+    r"""\s*CREATE\s+VIRTUAL\s+TABLE\s+["'`\[]?documents_fts["'`\]]?\s+USING\s+fts5\b""",
+    re.IGNORECASE,
+)
+_PLAIN_TABLE: Final = re.compile(r"CREATE TABLE ", re.IGNORECASE)
+_OF_DOCUMENTS: Final = re.compile(r"""\bcontent\s*=\s*["']?documents["']?\s*[,)]""", re.IGNORECASE)
 _MAX_CONTAINING: Final = 1_000
 """Maximum number of such keys: ranking them takes some milliseconds."""
 _LONGEST: Final = 200
@@ -78,6 +85,21 @@ class StoredFile:
     doc_id: int
     key: str
     state: FileState | None
+
+
+@dataclass(frozen=True, slots=True)
+class TextHits:
+    """What a full-text index has of some words.
+
+    Attributes:
+        found: doc_id, key and content of each document, ascending.
+        newest: the last doc_id that the index has.
+        usable: whether it could be read.
+    """
+
+    found: list[tuple[int, str, str]]
+    newest: int
+    usable: bool
 
 
 class StoreReader:
@@ -479,6 +501,44 @@ class StoreReader:
         with translated_errors(self.path):
             return list(islice(self._keys_containing(part.lower(), seconds), most))
 
+    def documents_in_text_index(
+        self, words: Sequence[str], after: int, most: int, seconds: float
+    ) -> TextHits | None:
+        """Documents that a full-text index has with all of some words, or words that begin so.
+
+        The index is the user's: an FTS5 table `documents_fts` with content='documents'. It is as
+        the user last rebuilt it. None where there is none.
+
+        Args:
+            words: what is looked for.
+            after: a doc_id, from behind which hits are found.
+            most: how many are found.
+            seconds: after which the search ends, and the index is not usable.
+        """
+        with translated_errors(self.path):
+            tables = self._connection.execute(sql.TEXT_INDEX_TABLES).fetchall()
+        definitions = {text(name): (text(kind), text(made)) for name, kind, made in tables}
+        if "documents_fts" not in definitions:
+            return None
+        if not _is_text_index(definitions):
+            return TextHits([], 0, usable=False)
+        # A phrase is taken as it is, whatever is in it; SQLite's language of queries ends at NUL.
+        phrases = (word.replace("\0", "").replace('"', '""') for word in words)
+        asked = " ".join(f'"{phrase}"*' for phrase in phrases)
+        end = time.monotonic() + seconds
+        self._connection.set_progress_handler(lambda: time.monotonic() > end, 10_000)
+        try:
+            ((newest,),) = self._connection.execute(sql.TEXT_INDEX_NEWEST).fetchall()
+            rows = self._connection.execute(sql.TEXT_INDEX_HITS, (asked, after, most)).fetchall()
+            hits = [(integer(doc_id), text(key), content) for doc_id, key, content in rows]
+        except sqlite3.DatabaseError:
+            # It is damaged, of another form, or too slow; whether the documents are is found then.
+            return TextHits([], 0, usable=False)
+        finally:
+            self._connection.set_progress_handler(None, 0)
+        found = [(doc_id, key, text(content)) for doc_id, key, content in hits if content]
+        return TextHits(found, newest if isinstance(newest, int) else 0, usable=True)
+
     def documents_with(
         self, words: Sequence[str], after: int, most: int, seconds: float
     ) -> tuple[list[tuple[str, str]], int | None]:
@@ -578,6 +638,21 @@ class StoreReader:
 
     def _rows(self, statement: str, *parameters: SqlValue) -> list[tuple[SqlValue, ...]]:
         return self._run(lambda: self._connection.execute(statement, parameters).fetchall())
+
+
+def _is_text_index(definitions: Mapping[str, tuple[str, str]]) -> bool:
+    """Whether some tables, each with its type and definition, are an FTS5 index of documents.
+
+    In a file of somebody else any of them may be a view or another kind of table, with code.
+    """
+    _, made = definitions["documents_fts"]
+    others = [each for name, each in definitions.items() if name != "documents_fts"]
+    return (
+        len(others) == 4
+        and all(kind == "table" and _PLAIN_TABLE.match(own) for kind, own in others)
+        and _FTS5_TABLE.match(made) is not None
+        and _OF_DOCUMENTS.search(made) is not None
+    )
 
 
 def _likeness(wanted: str, key: str) -> int:

@@ -5,7 +5,8 @@ expressions, virtual tables. lshdb opens only files whose tables, views and inde
 are those of schema.sql, word for word, and refuses code that would run when these are read or
 written: triggers on them, foreign keys that act when their rows change, indexes on more than
 plain columns. Other tables, views and indexes belong to the user; no statement of lshdb's touches
-them. The connection has its own limits besides this check.
+them, except a full-text index (StoreReader.documents_in_text_index). The connection has its own
+limits besides this check.
 
 `check` reports the same faults, and its repair makes what is missing.
 """

@@ -155,6 +155,17 @@ KEYS_BEFORE: Final = "SELECT key FROM documents WHERE key < ? ORDER BY key DESC 
 DOCUMENTS_AFTER: Final = """
     SELECT doc_id, key, substr(content, 1, 1000000) FROM documents
     WHERE doc_id > ? ORDER BY doc_id"""
+# A full-text index that the user made: what there is of its names, and what it has.
+TEXT_INDEX_TABLES: Final = """
+    SELECT name, type, sql FROM sqlite_schema
+    WHERE name IN ('documents_fts', 'documents_fts_data', 'documents_fts_idx',
+        'documents_fts_docsize', 'documents_fts_config') AND length(sql) < 10000"""
+TEXT_INDEX_NEWEST: Final = "SELECT max(id) FROM documents_fts_docsize"
+TEXT_INDEX_HITS: Final = """
+    SELECT d.doc_id, d.key, substr(d.content, 1, 1000000)
+    FROM documents_fts CROSS JOIN documents AS d ON d.doc_id = documents_fts.rowid
+    WHERE documents_fts MATCH ? AND documents_fts.rowid > ?
+    ORDER BY documents_fts.rowid LIMIT ?"""
 KEYS_CONTAINING: Final = "SELECT key FROM documents WHERE instr(lower(key), ?) LIMIT ?"
 
 # Walks a band once in the order of its key, and looks up shared buckets at once: 3.2 s for 16 bands

@@ -72,6 +72,8 @@ _FOUND: Final = 30
 """Keys, and documents by their contents, that a search shows."""
 _LOOKING: Final = 0.07
 """Seconds for each of them: nobody waits for more."""
+_INDEX_SECONDS: Final = 1.0
+"""Seconds for a full-text index, which takes a hundredth of that, but of a file on a slow disk."""
 _MAX_WORDS: Final = 10
 _DROPPED: Final = 500
 """Documents to be dropped that a page lists."""
@@ -293,19 +295,45 @@ def find(visit: Visit) -> Page:
     if asked in visit.database:
         return Page("find", "", redirect=("document", {"key": asked}))
     context: dict[str, Any] = {"q": asked, "keys": [], "hits": [], "further": None, "after": 0}
+    context |= {"indexed": 0, "index": "", "scan": "yes" if "scan" in visit.arguments else None}
     if words:
         after = visit.arguments.get("after")
         context["after"] = last = 0 if after is None else _natural(after, "after")
         if after is None:
             context["keys"] = visit.store.keys_containing(asked, _FOUND, _LOOKING)
-        contents = visit.database.settings.content
-        hits, context["further"] = (
-            visit.store.documents_with(words, last, _FOUND, _LOOKING) if contents else ([], None)
-        )
-        context["hits"] = [(key, snippet(content, words)) for key, content in hits]
+        if visit.database.settings.content:
+            hits = _found_by_index(visit, context, words, last)
+            if len(hits) < _FOUND:
+                # What the index does not have, or all.
+                last = max(last, context["indexed"])
+                more, context["further"] = visit.store.documents_with(
+                    words, last, _FOUND - len(hits), _LOOKING
+                )
+                hits += more
+            context["hits"] = [(key, snippet(content, words)) for key, content in hits]
     context["contents"] = visit.database.settings.content
     context["most"] = _FOUND
     return Page("find", f"Find in {visit.name}", context)
+
+
+def _found_by_index(
+    visit: Visit, context: dict[str, Any], words: list[str], last: int
+) -> list[tuple[str, str]]:
+    """Keys and contents that the user's full-text index has, if there is one."""
+    if context["scan"]:
+        return []
+    index = visit.store.documents_in_text_index(words, last, _FOUND, _INDEX_SECONDS)
+    if index is None:
+        return []
+    if index.usable and not index.found and not last:
+        # Parts of words may be there, and more than a damaged index says.
+        context["scan"] = "yes"
+        return []
+    context["index"] = "used" if index.usable else "unusable"
+    context["indexed"] = index.newest
+    if len(index.found) == _FOUND:
+        context["further"] = index.found[-1][0]
+    return [(key, content) for _, key, content in index.found]
 
 
 # two documents
