@@ -5,16 +5,16 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     query       documents similar to one: candidates, estimates, verification, ranking
     many        the same for thousands of documents at once, as a join
     buckets     the candidates of one query, from the buckets it shares
-    passages    which runs of words a text shares with stored ones
+    passages    the runs of words that a text shares with stored ones
     passage_pairs  all pairs of documents that share a run of words
-    passage_texts  the windows of texts, the runs that two texts share, where these are
+    passage_texts  the windows of texts, and the runs that two texts share, with their places
     compare     why two documents are alike, or not
     differences two texts line by line and word by word, aligned
     pairs       all similar pairs, and clusters of them
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
-    decisions   what reviewers decided of documents, and which pairs they marked different
-    limits      what is not compared in large buckets and texts: numbers, reasons, messages
+    decisions   the decisions of reviewers about documents, and pairs marked different
+    limits      the limits on comparing large buckets and texts: numbers, reasons, messages
 
 Doors: buckets, compare, decisions, differences, limits, many, pairs, passage_pairs, passage_texts,
 passages, query, similarity.

@@ -1,8 +1,8 @@
 """The candidates of a query: the stored documents that its signature is compared with.
 
-A bucket may hold 100,000 documents: copies of one, or documents under one heading. Where only the
-best matches are wanted, only the first of such a bucket are read, and of these only the most
-promising are compared. What else the query shares a bucket with is never left out.
+A bucket may hold 100,000 documents: copies of one, or documents under one heading. If only the best
+matches are wanted, only the first documents of such a bucket are read, and only the most promising
+of these are compared. Documents in smaller buckets are never left out.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _AT_ONCE: Final = 10_000
 
 DocIds = npt.NDArray[np.int64]
 Keep: TypeAlias = Callable[[DocIds], npt.NDArray[np.bool_]]
-"""Which of some documents, int64[n], may be candidates, bool[n]."""
+"""Returns which of some documents, int64[n], may be candidates, bool[n]."""
 Signature = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Documents to be ranked, in the order of their ids.
+    """Documents to rank, in the order of their ids.
 
     Attributes:
         doc_ids: int64[c].
         bands: int64[c], in how many bands each shares a bucket with the query.
         estimates: float64[c], of its Jaccard similarity.
-        cut: how many buckets were larger than what was read of them.
+        cut: how many buckets were read in part.
         read: how many documents of each of those were read.
     """
 
@@ -68,7 +68,7 @@ def candidate_ids(store: StoreReader, signature: Signature) -> tuple[DocIds, npt
 def all_in_buckets(
     store: StoreReader, signature: Signature, keep: Keep | None = None
 ) -> Candidates:
-    """All candidates: documents that share a bucket, in a cascade those that make it true."""
+    """All candidates: documents that share a bucket, or enough of them for a cascade."""
     found, bands = candidate_ids(store, signature)
     if keep is not None:
         kept = keep(found)
@@ -77,12 +77,12 @@ def all_in_buckets(
 
 
 def best_in_buckets(store: StoreReader, signature: Signature, top: int) -> Candidates:
-    """The candidates, but of buckets that are too large only some.
+    """The candidates, but only some from buckets that are too large.
 
-    Of a bucket of more than QUERY_FIRST (or `top`) documents those added first are read. Of
-    the documents in no smaller bucket, those that are in most of the larger ones are compared by
-    signature, and the QUERY_BEST (or `top`) by estimate are kept. Documents equal to the
-    query are all in the same buckets, so of these the first `top` are always kept.
+    From a bucket of more than QUERY_FIRST (or `top`) documents, those added first are read. Of
+    documents in no smaller bucket, those in most of the larger ones are compared by signature, and
+    the best QUERY_BEST (or `top`) by estimate are kept. Documents equal to the query are all in
+    the same buckets, so the first `top` of these are always kept.
     """
     keys, construction = buckets_of(store, signature), store.settings.construction
     most = max(QUERY_FIRST, top)
@@ -94,7 +94,7 @@ def best_in_buckets(store: StoreReader, signature: Signature, top: int) -> Candi
     large = np.array([len(own) > most for own in members])
     rows = np.concatenate([own[:most] for own in members])
     listed, shared = np.unique(rows, return_counts=True)
-    # Of a large bucket not all members are known: any document may be in it.
+    # Not all members of a large bucket are known: any document may be in it.
     possible = shared + large.sum() >= construction.least_bands
     listed, shared = listed[possible], shared[possible]
     small = [own for own in members if len(own) <= most]
@@ -134,7 +134,7 @@ def all_documents(store: StoreReader, signature: Signature, keep: Keep | None = 
 def with_others(
     store: StoreReader, signature: Signature, found: Candidates, ids: DocIds
 ) -> Candidates:
-    """Candidates, and other documents int64[n] that have a signature, found in another way."""
+    """Candidates, and other documents int64[n] with a signature, found in another way."""
     ids = np.setdiff1d(ids, found.doc_ids)
     own = buckets_of(store, signature)
     bands, estimated = [found.bands], [found.estimates]

@@ -1,10 +1,10 @@
-"""Candidate pairs of a self-join: documents that share a bucket, each pair once.
+"""Candidate pairs of a self-join: pairs of documents that share a bucket, each once.
 
-`SharedBuckets` gives the pairs of buckets, `thinned` fewer of them where buckets are large.
+`SharedBuckets` gives the pairs of buckets, `thinned` fewer of them if buckets are large.
 
-Documents are named by their numbers: a document's place, from 0, among all that share a bucket
-with another. Pairs come in that order, in chunks, as they are asked for: one bucket may hold all
-documents, and its pairs are then more than anyone can keep.
+Documents have numbers: a document's place, from 0, among all that share a bucket with another.
+Pairs come in that order, in chunks, on demand: one bucket may hold all documents, and then has too
+many pairs to hold in memory.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from lshdb.search.similarity import Exact, Numbers, runs
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _CHUNK: Final = 1 << 20
-"""Candidates in a chunk, a pair counted once for each bucket that has both."""
+"""Candidates in a chunk, where a pair counts once per bucket that has both."""
 _FIRST_CHUNK: Final = 1 << 14
-"""The same for the first chunk; each is twice as large as the one before."""
+"""The same for the first chunk; each chunk is twice as large as the one before."""
 _32: Final = 32
 _LOW: Final = (1 << _32) - 1
 
@@ -36,7 +36,7 @@ _ROUNDING: Final = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class SharedBuckets:
-    """B buckets of at least two documents each, one after the other, R members in all.
+    """B buckets of at least two documents each, one after another, R members in all.
 
     Attributes:
         members: int32[R], numbers of documents, ascending in each bucket.
@@ -60,7 +60,7 @@ class SharedBuckets:
         sizes, ids = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
         for some_sizes, some_ids in rows:
             sizes.append(some_sizes.astype(np.int32))
-            ids.append(some_ids.copy())  # a part of a table would keep all of it in memory
+            ids.append(some_ids.copy())  # a slice would keep the whole array in memory
         flat = np.concatenate(ids)
         ids.clear()
         documents = np.unique(flat)
@@ -76,7 +76,7 @@ class SharedBuckets:
         return np.diff(self.offsets)
 
     def only(self, documents: Mask) -> SharedBuckets:
-        """The buckets with only these documents, bool[m]; those with fewer than two go."""
+        """The buckets with only these documents, bool[m], without those of fewer than two."""
         kept = documents[self.members]
         return self.of_rows(kept)
 
@@ -105,7 +105,7 @@ class SharedBuckets:
         return SharedBuckets((keys & _LOW).astype(np.int32), self.offsets)
 
     def of_rows(self, rows: Mask) -> SharedBuckets:
-        """The buckets with only some of their members, bool[R]; those of fewer than two go."""
+        """The buckets with some of their members, bool[R]; those of fewer than two are left out."""
         if not len(self.members):
             return self
         sizes = np.add.reduceat(rows, self.offsets[:-1], dtype=np.int64)
@@ -121,14 +121,14 @@ class SharedBuckets:
     ) -> Iterator[tuple[Numbers, Numbers]]:
         """The candidate pairs among m documents, in order, in chunks.
 
-        A pair is in one chunk, once, however many buckets have both. Without a limit the pairs
-        are all; with one they are those that it allows in one bucket at least.
+        A pair comes once, however many buckets have both. Without a limit all pairs come, with one
+        those that it allows in at least one bucket.
 
         Args:
             documents: m.
-            limit: how many pairs of a bucket are wanted.
-            waiting: bool[m], which documents still want to be compared; the caller may change it
-                from chunk to chunk.
+            limit: on the pairs of a bucket.
+            waiting: bool[m], which documents still have to be compared; the caller may change
+                it from chunk to chunk.
             shared: in how many buckets a pair must be; more than 1 only without a limit.
 
         Yields:
@@ -164,7 +164,7 @@ class SharedBuckets:
     def _pairs_of_some(
         self, rows: Numbers, later: npt.NDArray[np.int64], waiting: Mask | None, shared: int
     ) -> tuple[Numbers, Numbers]:
-        """The pairs of the members at some places with so many that follow them."""
+        """The pairs of the members at some places with a number of members after each."""
         ends = np.cumsum(later)
         at = np.repeat(rows + 1 - ends + later, later)
         at += np.arange(len(at))
@@ -184,7 +184,7 @@ class SharedBuckets:
         documents: int,
         shared: int,
     ) -> Iterator[tuple[Numbers, Numbers]]:
-        """The same for one document whose candidates would make too large a chunk."""
+        """The same for one document that has too many candidates for a chunk."""
         seen = np.zeros(documents, dtype=np.uint16)
         for row, count in zip(rows.tolist(), later.tolist(), strict=True):
             seen[self.members[row + 1 : row + 1 + count]] += 1
@@ -201,12 +201,12 @@ class SharedBuckets:
         Args:
             limit: the limit.
             labels: int64[m], of the documents.
-            asking: bool[m]; only pairs count whose first document is one of these.
+            asking: bool[m]; only pairs whose first document is one of these count.
         """
         cut = 0
         for bucket in np.flatnonzero(self.sizes > limit.whole).tolist():
             members = self.members[self.offsets[bucket] + limit.first : self.offsets[bucket + 1]]
-            # Document i is not compared with any from i + others + 1 on; those have one label
+            # Document i is not compared with those from i + others + 1 on, which have one label
             # from the last change of labels on.
             own, free = labels[members], asking[members]
             changes = np.flatnonzero(own[1:] != own[:-1])
@@ -218,11 +218,11 @@ class SharedBuckets:
 
 
 def _offsets(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Where buckets begin and end, from rows that each have the size of their bucket."""
+    """Where buckets begin and end, from the size of its bucket in each row."""
     row = np.arange(len(sizes))
     changed = np.ones(len(sizes), dtype=np.bool_)
     changed[1:] = sizes[1:] != sizes[:-1]
-    # Among buckets of one size, each begins so many rows after the one before.
+    # Among buckets of one size, each begins that many rows after the one before.
     since = row - np.maximum.accumulate(np.where(changed, row, 0))
     begins = np.flatnonzero(since % np.maximum(sizes, 1) == 0)
     return np.append(begins, len(sizes))
@@ -235,7 +235,7 @@ def _bounds(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _distinct(keys: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.int64]:
-    """The distinct keys that come at least so many times, sorted."""
+    """The distinct keys that occur at least a number of times, sorted."""
     keys = np.sort(keys)
     new = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=new[1:])
@@ -251,27 +251,27 @@ def _distinct(keys: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.int64]:
 def thinned(
     buckets: SharedBuckets, exact: Exact, labels: Numbers, threshold: float, whole: int
 ) -> SharedBuckets | None:
-    """Buckets that have all pairs of the given ones with at least a similarity.
+    """Buckets that have all pairs of the given ones with a minimum similarity.
 
-    They may have pairs that no given bucket has, and few of the others. A bucket that many
-    documents share by a common part (a header, a licence) has a pair for every two of them, of
-    which next to none is similar. There, documents are paired by the shingles that few of them
-    have, by the reasoning of prefix filters (Chaudhuri, Ganti, Kaushik, ICDE 2006; Bayardo, Ma,
-    Srikant, WWW 2007). Order all shingles by how many documents of hot buckets have them. Two sets
-    A and B of Jaccard similarity t or more share at least t / (1 + t) (|A| + |B|) shingles; were
-    none of these among the first |A| - that + 1 of A, too few would be left. So both have a shingle
-    in common among their first ones. Only where one of the first has more than RARE holders, a
-    document is still paired by its buckets.
+    They may have pairs that no given bucket has, and few other pairs. A bucket that many documents
+    share by a common part (a header, a licence) has a pair for every two of them, of which almost
+    none is similar. There, documents are paired by the shingles that few of them have, as in
+    prefix filters (Chaudhuri, Ganti, Kaushik, ICDE 2006; Bayardo, Ma, Srikant, WWW 2007). Order
+    all shingles by how many documents of hot buckets have them. Two sets A and B of Jaccard
+    similarity t or more share at least t / (1 + t) (|A| + |B|) shingles; if none of these were
+    among the first |A| - that + 1 of A, too few would be left. So both have a shingle in common
+    among their first ones. If one of the first has more than RARE holders, a document is still
+    paired by its buckets.
 
     Args:
         buckets: the given ones.
         exact: reads documents.
         labels: int64[m]; buckets whose documents all have one label stay as they are.
         threshold: the similarity.
-        whole: buckets of at most so many documents stay as they are.
+        whole: buckets of up to this many documents stay as they are.
 
     Returns:
-        None where there is nothing to gain.
+        None if there is nothing to gain.
     """
     hot = (buckets.sizes > whole) & buckets.have_several(labels)
     if not hot.any():
@@ -289,7 +289,7 @@ def thinned(
         shared = threshold / (1 + threshold) * (sizes + np.maximum(least, threshold * sizes))
         length = sizes + 1 - np.ceil(shared - _ROUNDING).astype(np.int64)
         of_set = np.repeat(np.arange(len(some)), sizes)
-        # Hashes are sorted, so that those with equal counts stay in an order that is everyone's.
+        # Hashes are sorted, so that those with equal counts have the same order in all documents.
         order = np.argsort(of_set << 32 | count, kind="stable")
         inside = np.arange(len(order)) - sets.offsets[of_set] < length[of_set]
         first, holder = order[inside], some[of_set[inside]]
@@ -312,7 +312,7 @@ def _pairs(sizes: npt.NDArray[np.int64]) -> int:
 
 
 def _count(exact: Exact, documents: Numbers) -> npt.NDArray[np.uint32]:
-    """How many of the documents have a shingle, or another one of the same slot."""
+    """How many of the documents have a shingle, or another one in the same slot."""
     counts = np.zeros(1 << _SLOT_BITS, dtype=np.uint32)
     for _, sets in exact.sets(documents):
         np.add.at(counts, _slots(sets.hashes), np.uint32(1))
@@ -324,7 +324,7 @@ def _slots(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
 
 
 def _buckets(hashes: npt.NDArray[np.uint64], holders: npt.NDArray[np.int32]) -> SharedBuckets:
-    """A bucket for each hash that two documents or more hold."""
+    """A bucket for each hash that at least two documents hold."""
     order = np.lexsort((holders, hashes))
     hashes, holders = hashes[order], holders[order]
     number = np.zeros(len(hashes), dtype=np.int64)

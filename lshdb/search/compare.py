@@ -1,4 +1,4 @@
-"""Why two documents are alike, or not: what exact comparison, signatures and buckets show."""
+"""Why two documents are similar, or not, by exact comparison, signatures and buckets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lshdb.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One of the two documents; the signature is None where it has no shingles."""
+    """One of the two documents; the signature is None if it has no shingles."""
 
     key: str
     digest: bytes
@@ -97,7 +97,7 @@ def _side(store: Store, given: str | Document) -> _Side:
 
 
 def _sizes(store: Store, one: _Side, other: _Side) -> tuple[int, int, int] | None:
-    """How many distinct shingles each has, and how many both; None where it is not known."""
+    """How many distinct shingles each has, and both share; None if unknown."""
     if one.content is None or other.content is None:
         return None
     shingling, seed = store.settings.shingling, store.settings.seed
@@ -132,7 +132,7 @@ def _passages(
     settings = store.settings
     own, other = (Located.of(text[:TEXT_CHARACTERS], settings) for text in (a, b))
     runs = runs_between(_hashes(settings, a), _hashes(settings, b))
-    # A text of fewer words is a shingle, too, and only one of the same words equals it.
+    # A shorter text is one shingle, which only a text of the same words equals.
     size = min(settings.shingling.size, len(own.starts))
     found = zip(passages_at(own, other, bridged(runs, size, 0)), runs, strict=True)
     return tuple(
@@ -142,9 +142,9 @@ def _passages(
 
 
 def _hashes(settings: Settings, text: str) -> Hashes:
-    """The shingles of a text in its order, those of the end of a very long one left out."""
+    """The shingles of a text in its order, without those at the end of a very long one."""
     hashes = shingle([text[:TEXT_CHARACTERS]], settings.shingling, settings.seed).hashes
     if len(text) <= TEXT_CHARACTERS:
         return hashes
-    # Of a word that is cut in two the text has no shingle.
+    # The text has no shingle of a word that is cut in two.
     return hashes[: max(len(hashes) - settings.shingling.size, 0)]

@@ -1,4 +1,4 @@
-"""What was decided of documents: all decisions, those that hold by key, and those for a join."""
+"""Decisions about documents: all of them, those that hold by key, and those for a join."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DIFFERENT: Final = 2
 
 
 def read_decisions(reader: StoreReader) -> list[Decision]:
-    """All decisions, in the order in which they were written, and whether they hold."""
+    """All decisions, in the order in which they were stored, and whether they hold."""
     rows = reader.decisions()
     by_time = sorted(rows, key=lambda row: (row.decided, row.decision))
     last = {(row.key, row.digest): row.decision for row in by_time if row.verdict != "different"}
@@ -69,11 +69,11 @@ class Verdicts:
         return a != b and one is not None and other is not None and not one.isdisjoint(other)
 
     def of_pair(self, a: str, b: str) -> bool:
-        """Whether there is nothing to decide of a pair any more."""
+        """Whether nothing is left to decide about a pair."""
         return self.apart(a, b) or (a in self.of_key and b in self.of_key)
 
     def of_cluster(self, one: Cluster) -> bool:
-        """Whether there is nothing to decide of a cluster any more.
+        """Whether nothing is left to decide about a cluster.
 
         Each member is kept or dropped, or marked different from all members that are not dropped.
         """
@@ -84,21 +84,21 @@ class Verdicts:
         return all(self.apart(key, other) for key in open_ for other in left if other != key)
 
     def decided(self) -> set[str]:
-        """All documents of which something is decided."""
+        """All documents with a decision."""
         return self.of_key.keys() | self._groups.keys()
 
 
 class Decided:
-    """What was decided of some documents, which go by their places.
+    """The decisions about some documents, by their places.
 
     Attributes:
-        keep: bool[m], those to be kept.
-        drop: bool[m], those to be dropped.
-        different: int64[k], the places of those that are no duplicates of others.
+        keep: bool[m], those to keep.
+        drop: bool[m], those to drop.
+        different: int64[k], the places of those that are marked different from others.
     """
 
     def __init__(self, doc_ids: Numbers, rows: Numbers) -> None:
-        """Take what is of the documents int64[m], ascending, from rows as of StoreReader.decided.
+        """Take the rows about the documents int64[m], ascending, from StoreReader.decided.
 
         A later row about keeping or dropping overrules an earlier one.
         """
@@ -131,7 +131,7 @@ class Decided:
         return found
 
     def verdicts(self, members: Numbers, kept: int) -> tuple[Verdict | None, ...]:
-        """What was decided of the members int64[n] of a cluster whose kept one is `kept`."""
+        """The decisions about the members int64[n] of a cluster whose kept one is `kept`."""
         if not self._any:
             return (None,) * len(members)
         verdicts: Sequence[Verdict | None] = (None, "keep", "drop", "different")

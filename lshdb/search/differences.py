@@ -1,11 +1,11 @@
-"""How two texts differ: their lines side by side, and in lines that changed the words.
+"""How two texts differ: their lines side by side, and the words of changed lines.
 
-Lines are aligned by those that both have just once (patience diff, by Bram Cohen), between these
-by the longest common subsequence. Long lines are cut at ends of sentences, so that prose is aligned
-too. Lines without an equal are paired with the one that shares most of its words.
+Lines are aligned by those that both texts have exactly once (patience diff, by Bram Cohen), and
+between these by the longest common subsequence. Long lines are cut at the ends of sentences, so
+that prose is aligned too. A line without an equal one is paired with that which shares most words.
 
-The time is bounded for all texts: an alignment takes one operation on a large integer for each
-line or word, whatever they are, and so many pairs of lines are compared by their words.
+The time is bounded for all texts: an alignment takes one operation on a large integer per line or
+word, and the number of pairs of lines that are compared by words is limited.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from math import isqrt
 from typing import Final, Literal, TypeAlias
 
 _LONG: Final = 300
-"""Characters from which on a line is cut at the ends of its sentences."""
+"""A line of more characters is cut at the ends of its sentences."""
 _LONGEST: Final = 600
-"""Characters from which on a sentence is cut between words."""
+"""A sentence of more characters is cut between words."""
 _CUT: Final = 32
-"""Such a sentence is cut behind one word of so many, by their hashes: so both texts are cut at the
-same words, whatever stands before."""
+"""Such a sentence is cut after one word in this many, by their hashes, so that both texts are cut
+at the same words, whatever comes before."""
 _CELLS: Final = 10_000_000
-"""Pairs of lines that are aligned in one go, a bit each; longer ranges are cut in parts."""
+"""Pairs of lines aligned at once, a bit each; longer ranges are cut into parts."""
 _PAIRED: Final = 100_000
-"""Pairs of lines of two texts that are compared by their words, a tenth of a second in all; and in
-one go a quarter of them, for two texts have more than one place to be compared at."""
+"""Pairs of lines of two texts that are compared by words, a tenth of a second in all; and at once a
+quarter of them, as two texts differ in several places."""
 _MIN_ALIKE: Final = 0.3
-"""The share of words from which on two lines are shown as one that changed."""
+"""Minimum share of equal words to show two lines as one changed line."""
 _MIN_MOVED: Final = 12
-"""Characters of what is shown as moved."""
+"""Minimum characters of text that is shown as moved."""
 _MAX_TOKENS: Final = 2_000
-"""Words of a line that are compared one by one."""
+"""Maximum words of a line that are compared one by one."""
 
 _SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+")
 _WORD: Final = re.compile(r"\S+\s*")
@@ -54,7 +54,7 @@ class Segment:
 
     Attributes:
         start, end: where it is in the text, without its newline.
-        line: the number of the line that begins here, from 1; 0 where none does.
+        line: the number of the line that begins here, from 1; 0 if none does.
     """
 
     start: int
@@ -64,7 +64,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Segments that stand side by side: their places in the two texts, None where there is none."""
+    """Segments side by side: their places in the two texts, None for no segment."""
 
     a: int | None
     b: int | None
@@ -75,7 +75,7 @@ class Row:
 class Piece:
     """A part of a segment: the `same` in both, `changed`, or `moved`.
 
-    What moved is of a segment without its like, and stands elsewhere in the other text.
+    Moved text is in a segment that has no pair, and is elsewhere in the other text.
     """
 
     text: str
@@ -90,7 +90,7 @@ class Differences:
         a_text, b_text: the texts.
         a, b: their segments.
         rows: all of them, in order.
-        blanks: whether other blanks are a difference.
+        blanks: whether different blanks count as a difference.
     """
 
     a_text: str
@@ -107,8 +107,8 @@ class Differences:
 
         Args:
             row: one of the rows.
-            a_moved: passages that both texts have, wherever they stand: start and end of each in
-                A, ascending and apart.
+            a_moved: passages that both texts have, in any place: start and end of each in A,
+                ascending and not overlapping.
             b_moved: the same in B.
         """
         one = None if row.a is None else self.a[row.a]
@@ -131,8 +131,8 @@ class Differences:
 def differences(a: str, b: str, *, blanks: bool = True) -> Differences:
     r"""Align two texts.
 
-    Without `blanks`, lines are the same that differ only in blanks. Those at their ends are never
-    a difference.
+    Without `blanks`, lines that differ only in blanks are equal. Blanks at the ends of lines never
+    count.
 
     >>> found = differences("one\ntwo\nthree", "one\nthree\nfour")
     >>> [(row.a, row.b, row.same) for row in found.rows]
@@ -160,7 +160,7 @@ def differences(a: str, b: str, *, blanks: bool = True) -> Differences:
 
 
 def near_differences(rows: Sequence[Row], beside: int) -> list[int]:
-    """The places of the rows that differ, and of so many beside each of them."""
+    """The places of the rows that differ, and of some rows around each."""
     near: set[int] = set()
     for place, row in enumerate(rows):
         if not row.same:
@@ -173,7 +173,7 @@ def _bare(line: str, *, blanks: bool) -> str:
 
 
 def same_words(a: str, b: str) -> bool:
-    """Whether two texts have the same words in the same order, but for case and punctuation."""
+    """Whether two texts have the same words in order, apart from case and punctuation."""
     return _WORDS.findall(a.casefold()) == _WORDS.findall(b.casefold())
 
 
@@ -190,7 +190,7 @@ def segments(text: str) -> Iterator[Segment]:
 
 
 def _lengths(line: str) -> Iterator[int]:
-    """How long the segments of a line are."""
+    """The lengths of the segments of a line."""
     if len(line) <= _LONG:
         yield len(line)
         return
@@ -246,14 +246,14 @@ def _aligned(a: list[str], b: list[str]) -> list[tuple[int, int]]:
 
 
 def _anchors(a: list[str], b: list[str], one: Span, other: Span) -> list[tuple[int, int]]:
-    """Segments that both ranges have just once, as many as are in the same order."""
+    """Segments that both ranges have exactly once, as many as are in the same order."""
     places = {}
     counts, other_counts = Counter(a[slice(*one)]), Counter(b[slice(*other)])
     for j in range(*other):
         if other_counts[b[j]] == 1 == counts.get(b[j]):
             places[b[j]] = j
     pairs = [(i, places[a[i]]) for i in range(*one) if a[i] in places and a[i]]
-    # The longest ascending subsequence, by piles: each is under the last one of the pile before.
+    # The longest ascending subsequence, by patience sorting.
     tops: list[int] = []
     last: list[int] = []
     before: list[int] = []
@@ -306,7 +306,7 @@ def _longest_common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[
 
 
 def _gap(one: Span, other: Span, pairs: list[tuple[int, int]]) -> Iterator[Row]:
-    """Rows of segments without an equal, some of them in pairs."""
+    """Rows of segments without an equal one, some in pairs."""
     (i, high), (j, other_high) = one, other
     for paired_i, paired_j in [*pairs, (high, other_high)]:
         yield from (Row(place, None, same=False) for place in range(i, paired_i))
@@ -317,7 +317,7 @@ def _gap(one: Span, other: Span, pairs: list[tuple[int, int]]) -> Iterator[Row]:
 
 
 def _paired(a: list[str], b: list[str], one: Span, other: Span) -> list[tuple[int, int]]:
-    """Pairs of segments, ascending in both, that share most words in all."""
+    """Pairs of segments, ascending in both, that together share most words."""
     bits: dict[tuple[str, int], int] = {}
     left = [_words_as_bits(text, bits) for text in a[slice(*one)]]
     right = [_words_as_bits(text, bits) for text in b[slice(*other)]]
@@ -346,10 +346,10 @@ def _paired(a: list[str], b: list[str], one: Span, other: Span) -> list[tuple[in
 
 
 def _words_as_bits(text: str, bits: dict[tuple[str, int], int]) -> tuple[int, int]:
-    """The words and signs of a text, a bit for each, and how many they are.
+    """The words and signs of a text, a bit for each, and their number.
 
-    The second of two equal words has a bit of its own, so that what two texts share is what both
-    have as often.
+    The second of two equal words has its own bit, so that two texts share a word as often as both
+    have it.
     """
     counts: Counter[str] = Counter()
     found = 0
@@ -360,7 +360,7 @@ def _words_as_bits(text: str, bits: dict[tuple[str, int], int]) -> tuple[int, in
 
 
 def word_differences(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
-    """Two lines in pieces: which words of each are not in the other at their place.
+    """Two lines in pieces: the words of each that are not in the other at the same place.
 
     >>> word_differences("a red fox", "a blue fox")[1]
     ... # doctest: +NORMALIZE_WHITESPACE
@@ -379,11 +379,11 @@ def word_differences(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
 def _meaningful(
     a: list[str], b: list[str], pairs: list[tuple[int, int]]
 ) -> Iterator[tuple[int, int, int]]:
-    """Runs of equal words that say something: not a comma between two words that changed.
+    """Runs of equal words that matter: not a comma between two changed words.
 
-    What is shorter than the changes before and behind it is left out, much as by the semantic
-    cleanup of diff-match-patch (N. Fraser); but not where one text has only more than the other. A
-    run is its places in the two lines and its number of words.
+    A run that is shorter than the changes before and after it is left out, as in the semantic
+    cleanup of diff-match-patch (N. Fraser), unless one text only has more than the other. A run is
+    its places in the two lines and its number of words.
     """
     runs: list[tuple[int, int, int]] = []
     for i, j in pairs:
@@ -403,7 +403,7 @@ def _meaningful(
 
 
 def _signs(tokens: Sequence[str]) -> int:
-    """How many characters some tokens have that are not blank."""
+    """The number of non-blank characters of some tokens."""
     return sum(len(token) for token in tokens if not token.isspace())
 
 
@@ -420,7 +420,7 @@ def _joined(tokens: list[str], kinds: list[str]) -> list[Piece]:
 
 
 def _with_moved(text: str, start: int, moved: Sequence[Span]) -> Iterator[Piece]:
-    """A segment without its like, in pieces: what stands elsewhere in the other text, and not."""
+    """A segment without a pair, in pieces: text that is elsewhere in the other one, or nowhere."""
     done, end = start, start + len(text)
     for low, high in moved[bisect_right(moved, start, key=lambda span: span[1]) :]:
         if low >= end:

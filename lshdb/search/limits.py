@@ -1,15 +1,15 @@
-"""Every limit on what is compared: its number, the reason for it, and what is said when it cuts.
+"""Every limit on comparisons: its number, the reason for it, and its warning.
 
 A bucket may hold a large part of a collection: copies of one document, or documents under one
-header. Comparing all of its pairs takes time with the square of its size. What a limit leaves out
-is a `Cut`, which `lshdb.errors.warn_of_limit` hands to the caller.
+header. The time to compare all of its pairs grows with the square of its size. A `Cut` describes
+what a limit leaves out; `lshdb.errors.warn_of_limit` passes it to the caller.
 
-| what | compares of a bucket | and where that may change the result |
+| what | compares of a bucket | and if that may change the result |
 |---|---|---|
 | `pairs` | all, or by rare shingles all that can be similar (see candidates.thinned) | |
-| `clusters` | likewise by rare shingles; else what CLUSTERS allows | warns |
+| `clusters` | the same by rare shingles; else as CLUSTERS allows | warns |
 | `query` | all | |
-| `query` with `top` | the first QUERY_FIRST, of these the best QUERY_BEST by estimate | warns |
+| `query` with `top` | the best QUERY_BEST of the first QUERY_FIRST, by estimate | warns |
 | `dedup`, `add` | the first LISTED that are kept | warns |
 | Spark | all pairs of SPARK_WHOLE documents; in larger buckets those with the first | counts |
 | `tune` | the first SAMPLE_ROWS rows of a document's buckets | warns |
@@ -25,12 +25,12 @@ from lshdb.errors import Cut
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """With how many that follow it in a bucket a document is compared.
+    """With how many later documents of a bucket a document is compared.
 
     Attributes:
-        whole: in buckets of at most so many documents, with all.
-        first: in larger ones, the first so many documents are compared with all that follow.
-        others: each of the others with so many.
+        whole: in buckets of up to this many documents, with all.
+        first: in larger ones, this many first documents are compared with all later ones.
+        others: each other document with this many.
     """
 
     whole: int
@@ -39,39 +39,39 @@ class Limit:
 
 
 QUERY_FIRST: Final = 2_000
-"""Documents of a bucket that a query with `top` reads: with 16 bands 32,000 rows, some 10 ms."""
+"""Documents of a bucket that a query with `top` reads: in 16 bands 32,000 rows, some 10 ms."""
 QUERY_BEST: Final = 500
-"""Documents that only larger buckets have and that are ranked further: reading and shingling so
-many of 3 KB takes 10 ms too."""
+"""Documents from larger buckets only that are ranked further: reading and shingling this many of
+3 KB takes 10 ms too."""
 CLUSTERS: Final = Limit(whole=2_000, first=64, others=512)
 """A bucket of 2,000 has two million pairs, which take a tenth of a second to bound by parities.
-Of larger ones, the first 64 find the large families, 512 neighbours those added together; the work
+In larger ones, the first 64 find large families, and 512 neighbours those added together; the work
 is then linear in the number of documents."""
 RARE: Final = 32
-"""Documents that share a shingle by which documents are paired: at most 496 pairs a shingle."""
+"""Documents that share a shingle used for pairing: at most 496 pairs per shingle."""
 RARE_ROWS: Final = 16_000_000
-"""Rare shingles of documents in memory, 12 bytes each; where there are more, buckets stay."""
+"""Rare shingles of documents in memory, 12 bytes each; with more, buckets stay."""
 LISTED: Final = 128
-"""Kept documents of a bucket that `dedup` compares with: with 16 bands at most 2,048 comparisons
-a document, which take as long as reading and shingling a dozen documents."""
+"""Kept documents of a bucket that `dedup` compares: with 16 bands at most 2,048 comparisons per
+document, which take as long as reading and shingling a dozen documents."""
 SPARK_WHOLE: Final = 2_000
-"""As for CLUSTERS; a row on Spark lists the keys of so many documents of its bucket."""
+"""As for CLUSTERS; a row on Spark lists the keys of this many documents of its bucket."""
 SAMPLE_ROWS: Final = 5_000
 """Rows of buckets that `tune` reads for each document of its sample: two million in all."""
 COMMON: Final = 100
-"""Documents from which on a run of words is common: a licence, not a source. A fingerprint in so
-many gives at most 4,950 pairs."""
+"""A run of words in more documents is common: a licence, not a source. A fingerprint in this many
+documents gives at most 4,950 pairs."""
 COMMON_SAMPLE: Final = 4
-"""First documents of a fingerprint in too many of which is asked which run around it they share."""
+"""First documents of a too common fingerprint that show which run around it they share."""
 COMMON_AGREEING: Final = 2
-"""How many of these share a common run: one may be the text that is asked about."""
+"""How many of these must share a common run: one may be the text of the query."""
 COMPARED_UNITS: Final = 6_000_000
-"""Words of stored documents whose passages are in memory: 30 bytes each. For `char` shingles these
-are characters, of 20 bytes."""
+"""Words of stored documents in memory for passages: 30 bytes each. For `char` shingles these are
+characters, of 20 bytes."""
 TEXT_CHARACTERS: Final = 4_000_000
-"""Characters of a text in which passages are looked for; they take 100 bytes a character."""
+"""Characters of a text that are searched for passages; each takes 100 bytes."""
 PASSAGES: Final = 10_000
-"""Shared passages of two texts: more than anyone reads, and some 20 us each to find."""
+"""Shared passages of two texts: more than anyone reads, some 20 us each to find."""
 
 
 def query_cut(buckets: int, read: int) -> Cut:
@@ -150,11 +150,11 @@ def sample_cut(documents: int, sample: int) -> Cut:
 
 
 def text_cut(characters: int, limit: int) -> Cut:
-    """These characters of a text come after those in which passages are looked for."""
+    """These characters of a text come after those that are searched for passages."""
     return Cut(
         "compare",
         characters,
-        f"passages are looked for in the first {limit:,} characters of each text only",
+        f"only the first {limit:,} characters of each text are searched for passages",
     )
 
 

@@ -1,11 +1,11 @@
-"""Many queries at once: what `query.answer` finds for each alone, at a fraction of its time.
+"""Many queries at once: the results of `query.answer` for each, in a fraction of its time.
 
 The buckets of some thousand documents are looked up band by band, in the order of their keys, so
-that a page of the table is read once for all of them; signatures, contents and keys of what is
-found are read once each. `scripts/bench many` shows what that saves.
+that a page of the table is read once for all of them; signatures, contents and keys of candidates
+are read once each. `scripts/bench many` shows what that saves.
 
-What touches large buckets is left to the single query, which has limits for them, unless a limit is
-given here; so is what asks for all documents.
+Queries that touch large buckets are answered one by one, with the limits of single queries, unless
+a limit is given here; so are those that compare with all documents.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from lshdb.store.lookups import StoreReader
 Mask = npt.NDArray[np.bool_]
 
 _ROWS: Final = 1 << 20
-"""Band rows of what is looked up at once: they and the pairs made of them take some 100 MB."""
+"""Band rows that are looked up at once: they and their pairs take some 100 MB."""
 _LARGE: Final = 128
-"""Where there are more, queries that share a bucket with more documents are asked alone; so many
-rows of each bucket of 16,000 queries take 50 MB."""
+"""Queries that share a bucket with more documents are answered alone; this many rows for each
+bucket of 16,000 queries take 50 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Asked:
     Attributes:
         stored: their stored forms.
         digests: of these, 16 bytes each.
-        signed: their signatures, with the bucket keys of the file that is asked.
+        signed: their signatures, with the bucket keys of the queried file.
     """
 
     stored: Sequence[str]
@@ -62,7 +62,7 @@ class Asked:
     signed: Signed
 
     def part(self, first: int, last: int) -> Asked:
-        """Those from a place to another."""
+        """The documents between two places."""
         places = np.arange(first, last)
         return Asked(self.stored[first:last], self.digests[first:last], self.signed.take(places))
 
@@ -76,8 +76,8 @@ class _Pairs:
         other: int64[c], the places of the documents among `doc_ids`.
         doc_ids: int64[m], the documents, ascending.
         bands: int64[c], in how many bands each pair shares a bucket.
-        alone: bool[n], which queries are to be asked alone; they have no pairs here.
-        cut: bool[n], of which queries not all documents of a bucket are here.
+        alone: bool[n], which queries are answered alone; they have no pairs here.
+        cut: bool[n], for which queries some documents of a bucket are missing.
     """
 
     one: Numbers
@@ -90,13 +90,13 @@ class _Pairs:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The matches of n queries: the columns of a Match, and where those of each query begin.
+    """The matches of n queries: the columns of Match, and where those of each query begin.
 
     Attributes:
         columns: m values each.
         begins: n + 1 places.
-        alone: which queries are to be asked alone.
-        cut: of which queries not all documents of a bucket were compared.
+        alone: which queries are answered alone.
+        cut: for which queries some documents of a bucket were not compared.
     """
 
     columns: tuple[Sequence[object], ...]
@@ -121,8 +121,8 @@ def answers(
         asked: the documents.
         keep: the condition of the query, if it has one.
         on_cut: called with what a limit left out of one answer.
-        listed: compare with the first so many documents of each bucket only, as dedup does, so
-            that what touches large buckets is looked up with the others. Else as a single query.
+        listed: compare with only this many first documents of each bucket, as dedup does, so that
+            queries with large buckets are looked up with the others. Otherwise as single queries.
     """
     count = len(asked.stored)
     alone = query.exhaustive or finds_runs(store.settings, query)
@@ -151,9 +151,9 @@ def answers(
 def _candidates(
     store: StoreReader, asked: Asked, keep: Keep | None, listed: int | None
 ) -> _Pairs | None:
-    """The candidates of all queries; None if their buckets have too many rows for one go."""
+    """The candidates of all queries; None if their buckets have too many rows at once."""
     keys, count = asked.signed.bucket_keys, len(asked.stored)
-    # An empty document is in no bucket; its signature is that of other empty ones.
+    # An empty document is in no bucket; all empty ones have the same signature.
     wanted = np.flatnonzero(asked.signed.shingles)
     alone, cut = np.zeros((2, count), dtype=np.bool_)
     rows = _rows(store, keys, wanted)
@@ -199,7 +199,7 @@ def _rows(
         store: the database.
         keys: int64[n, b], the bucket keys of all queries.
         wanted: int64[w], the places.
-        first: so many rows of each bucket; None for all.
+        first: rows to read of each bucket; None for all.
 
     Returns:
         int64[r] each: the places of the queries, the bands, the doc_ids, the ranks of these in
@@ -266,7 +266,7 @@ def _found(
         given = 0 if size is None else size
         possible = can_match(estimated, threshold, settings.permutations, given, of_other)
         if query.top is not None and listed is None:
-            # What a single query compares first; it may leave out some of the others.
+            # A single query compares these first, and may leave out some of the others.
             most = max(VERIFIED_FIRST, 2 * query.top)
             alone = alone | (np.bincount(one[possible], minlength=count) > most)
             possible &= ~alone[one]
@@ -321,7 +321,7 @@ def _distinct(verified: Exact, one: Numbers) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """Where n queries (numbers below n) and m stored documents are read from, by their numbers."""
+    """Reads n queries (numbers below n) and m stored documents, by their numbers."""
 
     store: StoreReader
     asked: Asked

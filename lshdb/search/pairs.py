@@ -1,4 +1,4 @@
-"""All similar pairs of a database, and the clusters that they make."""
+"""All similar pairs of a database, and their clusters."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ from lshdb.store.store import Store
 Scored: TypeAlias = tuple[Numbers, Numbers, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
 OnProgress: TypeAlias = Callable[[str, int, int], object]
-"""Called with what is counted, how many of them are done, and of how many."""
+"""Called with the name of a step, the amount done, and the total."""
 _COMPARED: Final = "documents compared"
 _STAR: Final = Limit(whole=0, first=1, others=0)
 _ROWS: Final = 10_000
-"""Pairs, or members of clusters, made into objects in one go: some MB."""
+"""Pairs, or members of clusters, turned into objects at once: some MB."""
 _CANDIDATES: Final = 1 << 20
-"""Candidates of one document compared in one go: some 10 MB."""
+"""Candidates of one document compared at once: some 10 MB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What `Database.pairs` or `Database.clusters` was asked; illegal ones raise UsageError.
+    """The arguments of `Database.pairs` or `Database.clusters`; invalid ones raise UsageError.
 
-    The threshold None is that of the database, as it is when the join begins.
+    The threshold None is the database's own when the join begins.
     """
 
     threshold: float | None
@@ -83,15 +83,15 @@ class Request:
 
 
 class _Join:
-    """One reading of the documents that share buckets, or of those that a condition leaves.
+    """One reading of the documents that share buckets, or of those that match a condition.
 
     Attributes:
         settings: those of the index that is read.
         doc_ids: int64[m], ascending; a document's number is its place here.
         same: int64[m], for each document the first one with the same content.
-        merged: int64[m], the same, but for documents that are marked different from others: they
-            stand for themselves alone.
-        decided: what was decided of the documents.
+        merged: int64[m], the same, except that documents marked different from others stand only
+            for themselves.
+        decided: the decisions about the documents.
         buckets: all buckets of two documents or more.
         scorer: computes similarities, exact or not.
         estimates: computes estimates.
@@ -107,7 +107,7 @@ class _Join:
         own: DocumentRow | None = None,
         on_progress: OnProgress | None = None,
     ) -> None:
-        """Read the buckets, with `own` only those that this document is in."""
+        """Read the buckets, with `own` only those of this document."""
         self._reader = reader
         self._on_progress = on_progress
         self._fields = request.fields
@@ -142,14 +142,14 @@ class _Join:
         return len(self.doc_ids)
 
     def _shared_buckets(self) -> Iterator[tuple[Numbers, Numbers]]:
-        """The rows of all buckets of two documents or more, as StoreReader.shared_buckets."""
+        """The rows of all buckets of two or more documents, as StoreReader.shared_buckets."""
         bands = self.settings.construction.bands
         for band in range(bands):
             self.report("bands of the index read", band, bands)
             yield from self._reader.shared_buckets(band)
 
     def report(self, what: str, done: int, total: int) -> None:
-        """Report how far the join is, if the caller wants to know."""
+        """Report the progress of the join, if the caller wants it."""
         if self._on_progress is not None:
             self._on_progress(what, done, total)
 
@@ -175,7 +175,7 @@ class _Join:
         return one, other, scores
 
     def identical(self, one: Numbers, other: Numbers) -> npt.NDArray[np.bool_]:
-        """Whether pairs int64[c] have the same content, bool[c]; of foreign signatures unknown."""
+        """Whether pairs int64[c] have the same content, bool[c]; unknown for foreign signatures."""
         same: npt.NDArray[np.bool_] = self.same[one] == self.same[other]
         return same & (not self.settings.shingling.foreign)
 
@@ -186,7 +186,7 @@ class _Join:
         return [keys[i] for i in place.tolist()]
 
     def metadata(self, documents: Numbers) -> list[dict[str, Any]] | None:
-        """The fields of documents, int64[n], that were asked for; None if none were."""
+        """The requested fields of documents, int64[n]; None if there are none."""
         if not self._fields:
             return None
         some, place = np.unique(documents, return_inverse=True)
@@ -200,7 +200,7 @@ class _Join:
         return place if place < len(self) and self.doc_ids[place] == doc_id else None
 
     def order(self, keep: Keep) -> Numbers:
-        """int64[m]: the documents, those to be kept rather than others first."""
+        """int64[m]: the documents, in the order of preference to keep."""
         order = self._order(keep)
         rank = np.where(self.decided.keep, 0, np.where(self.decided.drop, 2, 1))
         return order[np.argsort(rank[order], kind="stable")]
@@ -209,7 +209,7 @@ class _Join:
         if keep == "last":
             return np.arange(len(self))[::-1].copy()
         if keep == "longest":
-            # The elements of a set, not the characters of its JSON.
+            # The number of elements of a set, not the characters of its JSON.
             of_sets = self.settings.shingling.of_sets
             lengths = self._shingles if of_sets else self._reader.lengths(self.doc_ids)
             return np.argsort(-lengths, kind="stable")
@@ -217,7 +217,7 @@ class _Join:
 
 
 def _without(same: Numbers, documents: Numbers) -> Numbers:
-    """First documents of equal ones, int64[m], where some int64[k] are equal to no other."""
+    """First documents of equal ones, int64[m], where some int64[k] count as equal to none."""
     if not len(documents):
         return same
     merged = same.copy()
@@ -239,7 +239,7 @@ class PairBlock:
         estimates: float64[n].
         exact: whether similarities are exact.
         identical: bool[n], whether the two have the same content.
-        a_metadata, b_metadata: the fields that were asked for, n each; None if none were.
+        a_metadata, b_metadata: the requested fields, n each; None if there are none.
     """
 
     a: list[str]
@@ -259,7 +259,7 @@ class PairBlock:
 
 
 def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
-    """All pairs of candidates that are similar, in the order of addition, or the best first."""
+    """All similar pairs of candidates, in the order of addition, or the best first."""
     for block in pair_blocks(store, request):
         a_metadata, b_metadata = block.a_metadata or repeat(None), block.b_metadata or repeat(None)
         for row, one, other in zip(block.rows(), a_metadata, b_metadata, strict=False):
@@ -296,7 +296,7 @@ def _reading(store: Store, request: Request) -> Iterator[tuple[StoreReader, Cond
 
 
 def _buckets_with(reader: StoreReader, document: DocumentRow) -> Iterator[tuple[Numbers, Numbers]]:
-    """The rows of the buckets of two documents or more that one is in.
+    """The rows of the buckets of one document that have another one too.
 
     Yields:
         As StoreReader.shared_buckets.
@@ -311,7 +311,7 @@ def _buckets_with(reader: StoreReader, document: DocumentRow) -> Iterator[tuple[
 def _candidates(join: _Join) -> Iterator[tuple[Numbers, Numbers]]:
     """All candidate pairs, in the order of addition."""
     buckets = join.thin(join.buckets, join.same, join.threshold)
-    # Buckets that were thinned have not all that a pair shares.
+    # Thinned buckets are not all that a pair shares.
     shared = 1 if join.thinned else join.settings.construction.least_bands
     for one, other in buckets.pairs(len(join), shared=shared):
         join.report(_COMPARED, int(one[0]), len(join))
@@ -319,7 +319,7 @@ def _candidates(join: _Join) -> Iterator[tuple[Numbers, Numbers]]:
 
 
 def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[Numbers, Numbers]]:
-    """The candidate pairs with one document, of a join of its buckets, in the same order."""
+    """The candidate pairs with one document, from its buckets, in the same order."""
     place = join.place(doc_id)
     if place is None:
         return
@@ -334,8 +334,8 @@ def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[Numbers, Number
 def _best(join: _Join, candidates: Iterator[tuple[Numbers, Numbers]], top: int) -> Scored:
     """The `top` most similar of candidate pairs, best first; of equal ones those added first.
 
-    No more than these and a chunk of candidates are in memory. What the last of them has is asked
-    of all that follow: most are then ruled out before they are compared.
+    Only these and a chunk of candidates are in memory. All later pairs must have the similarity of
+    the last of them: most are ruled out before they are compared.
     """
     a = b = np.zeros(0, dtype=np.int64)
     scores, least = np.zeros(0), join.threshold
@@ -369,9 +369,9 @@ def _block(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64])
 def all_clusters(
     store: Store, request: Request, on_progress: OnProgress | None = None
 ) -> Iterator[Cluster]:
-    """The clusters of two documents or more, in the order of their first ones, or the best first.
+    """The clusters of two or more documents, in the order of their first ones, or the best first.
 
-    Their numbers are those that they have among all, whatever is chosen of them.
+    Their numbers are those among all clusters, whichever are chosen.
     """
     with _reading(store, request) as (reader, condition):
         own = None if request.key is None else row_of_key(reader, request.key).doc_id
@@ -380,7 +380,7 @@ def all_clusters(
         find = _stars if request.star else _components
         keeper, scores = find(join, order, join.threshold)
         size = np.bincount(keeper, minlength=len(join))[keeper]
-        # Clusters in the order of their first members, in each the members in theirs.
+        # Clusters in the order of their first members; members in the order of addition.
         first = np.full(len(join), len(join))
         np.minimum.at(first, keeper, np.arange(len(join)))
         members = np.flatnonzero(size > 1)
@@ -397,7 +397,7 @@ def all_clusters(
 
 
 class _Clusters:
-    """C clusters of n members, one after the other.
+    """C clusters of n members, one after another.
 
     Attributes:
         members, keepers: int64[n], documents, and the kept one of the cluster of each.
@@ -414,7 +414,7 @@ class _Clusters:
         self.mean = sums / (self.ends - self.begins - 1)
 
     def of_size(self, least: int | None, most: int | None) -> npt.NDArray[np.bool_]:
-        """Which of the clusters have so many members, bool[C]."""
+        """Which of the clusters have a number of members within the limits, bool[C]."""
         sizes = self.ends - self.begins
         chosen: npt.NDArray[np.bool_] = sizes >= (least or 0)
         return chosen if most is None else chosen & (sizes <= most)
@@ -459,10 +459,10 @@ def _cluster_objects(join: _Join, found: _Clusters, numbers: Numbers) -> Iterato
 def _components(
     join: _Join, order: Numbers, threshold: float
 ) -> tuple[Numbers, npt.NDArray[np.float64]]:
-    """Connected components: for each document the one kept, and the similarity to it.
+    """Connected components: for each document the kept one, and the similarity to it.
 
     Equal documents count as one. The members of a bucket are first compared with its first one,
-    which is all that most buckets need; then with others, as long as they are not connected.
+    which is enough for most buckets; then with others, as long as they are not connected.
     """
     components = Components(len(join))
     buckets = join.buckets.only(join.merged == np.arange(len(join)))
@@ -478,7 +478,7 @@ def _components(
             buckets = join.thin(buckets, components.labels, threshold)
     _warn(buckets, components.labels, np.ones(len(join), dtype=np.bool_))
     label = components.labels[join.merged]
-    # The first of each component in the order wanted.
+    # The first of each component in the order of preference.
     keeper = np.empty(len(join), dtype=np.int64)
     keeper[label[order[::-1]]] = order[::-1]
     keeper = keeper[label]
@@ -495,16 +495,16 @@ def _components(
 def _stars(
     join: _Join, order: Numbers, threshold: float
 ) -> tuple[Numbers, npt.NDArray[np.float64]]:
-    """Stars: documents in an order each take those that are similar, unless they are taken.
+    """Stars: in order, each document takes the similar ones that are not taken yet.
 
-    Documents are renumbered by their place in the order; of equal ones, the first stands for all.
+    Documents are renumbered by their place in the order; the first of equal ones stands for all.
     """
     count = len(join)
     number = np.empty(count, dtype=np.int64)
     number[order] = np.arange(count)
     first = np.full(count, count)
     np.minimum.at(first, join.merged, number)
-    own = first[join.merged]  # the number that stands for each document
+    own = first[join.merged]  # the number of each document
     buckets = join.thin(join.buckets.only(own == number), join.merged, threshold)
     buckets = buckets.renumbered(number)
     taken = np.full(count, -1)
@@ -529,8 +529,8 @@ class Components:
     """A partition of the numbers 0 to n - 1 that grows coarser with every edge.
 
     All edges of a batch are hooked at once, the larger root to the smaller, and paths are then
-    halved until all point to their root (Shiloach, Vishkin, 1982): a few rounds over arrays,
-    however long a chain is.
+    halved until all point to their root (Shiloach, Vishkin, 1982): a few rounds over arrays, even
+    for long chains.
 
     >>> components = Components(4)
     >>> components.join(np.array([3, 1]), np.array([1, 2]))
@@ -543,7 +543,7 @@ class Components:
 
     @property
     def labels(self) -> npt.NDArray[np.int64]:
-        """int64[n]: the least number of each one's component."""
+        """int64[n]: the smallest number of each one's component."""
         return self._root
 
     def join(self, one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> None:
@@ -574,14 +574,14 @@ def take_greedily(
     taken: npt.NDArray[np.int64],
     similarities: npt.NDArray[np.float64],
 ) -> None:
-    """Let documents take those that are similar to them, unless they are taken themselves.
+    """Let documents take those that are similar to them, unless they were taken themselves.
 
     Args:
         one: int64[c], ascending.
         other: int64[c]: other[i] is similar to one[i], and larger. All pairs of a smaller one are
             here or were given before.
         similarity: float64[c], of these pairs.
-        taken: int64[n], by which document each is taken, -1 by none yet; changed in place.
+        taken: int64[n], the document that took each, -1 for none yet; changed in place.
         similarities: float64[n], the similarity to that document; changed in place.
     """
     begins, ends = runs(one)

@@ -37,7 +37,7 @@ from lshdb.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class PairsQuery:
-    """What `Database.passage_pairs` was asked; see there. Illegal ones raise UsageError."""
+    """The arguments of `Database.passage_pairs`; see there. Invalid ones raise UsageError."""
 
     least: int | None = None
     top: int | None = None
@@ -50,7 +50,7 @@ class PairsQuery:
 
 
 def check_limits(top: int | None, gap: int, common: int) -> None:
-    """Refuse by a UsageError what no query for passages can be asked."""
+    """UsageError for arguments that no query for passages can have."""
     if top is not None and top < 1:
         raise UsageError(f"top {top} is below 1")
     if gap < 0:
@@ -68,7 +68,7 @@ class PairText:
         text: its content.
         windows: uint64[n].
         counts: bool[n], which windows count.
-        located: where its units are, when that was asked.
+        located: where its units are, once requested.
     """
 
     key: str
@@ -78,18 +78,17 @@ class PairText:
     located: Located | None = None
 
     def place(self, settings: Settings) -> Located:
-        """Where its units are; that is kept."""
+        """Where its units are, computed once."""
         if self.located is None:
             self.located = Located.of(self.text, settings)
         return self.located
 
 
 def passage_pairs(store: Store, query: PairsQuery) -> Iterator[PassagePair]:
-    """All pairs of documents that share passages, those of the documents added first first.
+    """All pairs of documents that share passages, in the order of addition.
 
-    The windows of a document are looked for in those of all documents added later with which it
-    shares a fingerprint. In memory are 12 bytes for each row of a fingerprint that documents share,
-    and a bounded number of texts.
+    The windows of a document are searched in all documents added later that share a fingerprint
+    with it. Memory holds 12 bytes per row of a shared fingerprint, and a bounded number of texts.
     """
     with store.beside() as reader:
         pairs = _pairs(reader, query)
@@ -123,7 +122,7 @@ def _pairs(reader: StoreReader, query: PairsQuery) -> Iterator[PassagePair]:
 
 
 class _Texts:
-    """The texts of documents, by their numbers, as long as there is room.
+    """The texts of documents, by their numbers, kept while there is room.
 
     Attributes:
         sizes: int64[m], units of each.
@@ -142,7 +141,7 @@ class _Texts:
         return self._texts[number]
 
     def read(self, numbers: Offsets) -> None:
-        """Have the texts of documents int64[n], ascending; others go if there is no room."""
+        """Load the texts of documents int64[n], ascending; drops others if there is no room."""
         wanted = set(numbers.tolist())
         missing = np.array(sorted(wanted - self._texts.keys()), dtype=np.int64)
         if self._held + int(self.sizes[missing].sum()) > COMPARED_UNITS:
@@ -156,7 +155,7 @@ class _Texts:
             hashes, offsets = window_hashes(batch, settings)
             bounds = pairwise(offsets.tolist())
             for text, (first, last), (number, key) in zip(batch, bounds, waiting, strict=False):
-                windows = hashes[first:last].copy()  # the others may go before it
+                windows = hashes[first:last].copy()  # others may be dropped before it
                 counts = windows_that_count(windows, self._left_out, run)
                 self._texts[number] = PairText(key, text, windows, counts)
 

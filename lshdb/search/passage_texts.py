@@ -1,4 +1,4 @@
-"""The windows of texts, the runs of them that two texts share, and where these are in the texts.
+"""The windows of texts, the runs of windows that two texts share, and their places.
 
 A unit is a word, or a character where the shingles are of characters. A window is a run of
 `Settings.passages` units; the i-th begins at unit i.
@@ -27,20 +27,20 @@ from lshdb.shingling.winnowing import fingerprint_shingling, fingerprints, finge
 from lshdb.store.lookups import StoreReader
 
 _AT_ONCE: Final = 1 << 20
-"""Windows of other texts that are looked at at once."""
+"""Windows of other texts that are compared at once."""
 _SPARSE: Final = 4
-"""Bits more than the windows of a text need for a number: of the windows of unrelated texts one
-in 16 or fewer is looked for among them."""
+"""Bits more than the number of windows of a text needs: at most one in 16 of the windows of
+unrelated texts is searched among them."""
 
 _MATCHES: Final = 4
-"""Matches for each window of another text up to which all are in memory, of 80 bytes each."""
+"""Matches per window of another text that may all be in memory, of 80 bytes each."""
 
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int32]
 
 
 def run_of(settings: Settings) -> int:
-    """Units of the shortest run that the index finds; UsageError if it finds none."""
+    """Units of the shortest run that the index finds; UsageError without such an index."""
     if not settings.passages:
         raise UsageError(
             "this database has no index of passages: make it with "
@@ -50,7 +50,7 @@ def run_of(settings: Settings) -> int:
 
 
 def least_of(wanted: int | None, run: int) -> int:
-    """The shortest run that is wanted; UsageError if the index does not find it surely."""
+    """The shortest run that is wanted; UsageError if the index may miss it."""
     least = run if wanted is None else wanted
     if least < run:
         raise UsageError(
@@ -65,20 +65,20 @@ def _window_shingling(settings: Settings) -> Shingling:
 
 
 def base_windows(base: Iterable[str], settings: Settings) -> Iterator[Hashes]:
-    """The windows of each base text that has one, sorted."""
+    """The windows of all base texts, sorted."""
     for text in base:
         if len(fingerprints([text], settings.shingling, settings.passages, settings.seed)):
             yield np.sort(window_hashes([text], settings)[0])
 
 
 def window_hashes(texts: Sequence[str], settings: Settings) -> tuple[Hashes, Offsets]:
-    """The hashes of the windows of n texts that have one, uint64[any], and offsets int64[n+1]."""
+    """The hashes of the windows of n texts that have some, uint64[any], and offsets int64[n+1]."""
     shingles = shingle(texts, _window_shingling(settings), settings.seed)
     return shingles.hashes, shingles.offsets
 
 
 def _windows(text: str, settings: Settings) -> tuple[Hashes, Offsets]:
-    """The windows of a text that has one, uint64[n], and the fingerprint of each, int64[n]."""
+    """The windows of a text that has some, uint64[n], and the fingerprint of each, int64[n]."""
     run = settings.passages
     short = fingerprint_shingling(settings.shingling, run)
     return window_hashes([text], settings)[0], fingerprints_of_windows(
@@ -91,8 +91,8 @@ def common_windows(reader: StoreReader, hot: Offsets) -> Hashes:
 
     Args:
         reader: of the file.
-        hot: int64[n], the fingerprints that more documents have than may be. Of the windows
-            around them, those are common that two of the first documents have.
+        hot: int64[n], the fingerprints that too many documents have. Windows around them are
+            common if two of the first documents have them.
     """
     if not len(hot):
         return np.empty(0, dtype=np.uint64)
@@ -129,12 +129,12 @@ def windows_that_count(windows: Hashes, left_out: Iterable[Hashes], run: int) ->
 
 
 class Compared:
-    """The windows of a text, made ready to be looked for in many others."""
+    """The windows of a text, prepared to be searched in many others."""
 
     def __init__(self, windows: Hashes, counts: Mask) -> None:
         """Take the windows uint64[n] of a text, and which of them count, bool[n]."""
         self._nothing = _unused(windows)
-        # A window that does not count is made one that no document has.
+        # A window that does not count gets a value that no document has.
         self._own = windows if counts.all() else np.where(counts, windows, self._nothing)
         places = np.flatnonzero(counts)
         self._order = places[np.argsort(windows[places], kind="stable")]
@@ -148,9 +148,9 @@ class Compared:
         self._slots[self._distinct & self._low] = True
 
     def runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
-        """The others that share windows which count, by their places, and the runs they share.
+        """The others that share windows which count, by their places, and the shared runs.
 
-        Every shared window is in a run, each as long as it can be; from left to right the longest
+        Every shared window is in a run, each as long as possible; from left to right the longest
         is taken. Runs of different places may overlap.
         """
         if not len(self._order):
@@ -215,7 +215,7 @@ def _rows(
         longest_other: of any other.
 
     Returns:
-        The same other, a and b; how many windows agree from there on, and how many before.
+        Sorted other, a and b; how many windows agree from there on, and how many before.
     """
     diagonal = other * (longest + longest_other) + b - a
     order = np.argsort(diagonal, kind="stable")
@@ -231,7 +231,7 @@ def _rows(
 
 
 def _longest_first(a: list[int], b: list[int], ahead: list[int], before: list[int]) -> list[Run]:
-    """The runs that are taken of the matches of two texts, which are in the order of a."""
+    """The runs taken from the matches of two texts, which are in the order of a."""
     runs: list[Run] = []
     row = shift = 0
     while row < len(a):
@@ -239,7 +239,7 @@ def _longest_first(a: list[int], b: list[int], ahead: list[int], before: list[in
         while last < len(a) and a[last] == i:
             last += 1
         if last > row + 1:
-            # Of equally long ones the nearest to where the run before goes on.
+            # Of equally long ones, the nearest to where the last run would go on.
             row = min(range(row, last), key=lambda one: (-ahead[one], abs(b[one] - i - shift)))
         shift = b[row] - i
         _append(runs, Run(i, b[row], ahead[row]), before[row])
@@ -250,7 +250,7 @@ def _longest_first(a: list[int], b: list[int], ahead: list[int], before: list[in
 
 
 def _append(runs: list[Run], run: Run, before: int) -> None:
-    """Append a run and so many windows before it; the last one, if it is the same, grows."""
+    """Append a run and some windows before it; or extend the last one, if it is the same."""
     a, b, length = run.a_first - before, run.b_first - before, run.length + before
     last = runs[-1] if runs else None
     if (
@@ -265,16 +265,16 @@ def _append(runs: list[Run], run: Run, before: int) -> None:
 
 
 def _cut(runs: list[Run]) -> list[Run]:
-    """The runs that are shown of two texts, with a warning if there are more."""
+    """The runs to show of two texts, with a warning if there are more."""
     if len(runs) > PASSAGES:
         warn_of_limit(pair_cut(PASSAGES))
     return runs[:PASSAGES]
 
 
 def runs_between(own: Hashes, its: Hashes) -> list[Run]:
-    """The same of two texts, in linear time whatever they repeat: uint64[n] and uint64[m].
+    """The same for two texts, in linear time whatever they repeat: uint64[n] and uint64[m].
 
-    Of a window that the other text repeats, some places only are tried (see shared_runs).
+    If the other text repeats a window, only some of its places are tried (see shared_runs).
     """
     runs: list[Run] = []
     for run in _cut(shared_runs(own, its, PASSAGES + 1)):
@@ -283,7 +283,7 @@ def runs_between(own: Hashes, its: Hashes) -> list[Run]:
 
 
 def _backwards(own: Hashes, its: Hashes, a: int, b: int) -> int:
-    """How many windows before a and b agree, one after the other."""
+    """How many windows in a row before a and b agree."""
     done, width = 0, 8
     while True:
         width = min(width, a - done, b - done)
@@ -297,15 +297,15 @@ def _backwards(own: Hashes, its: Hashes, a: int, b: int) -> int:
 
 
 def bridged(runs: Sequence[Run], run: int, gap: int) -> list[tuple[int, int, int, int, int]]:
-    """Passages in units, those joined that follow each other in both texts within a gap.
+    """Passages in units; those that follow each other in both texts within a gap are joined.
 
     Args:
         runs: of windows, in the order of the first text.
         run: units of a window.
-        gap: units that may stand between two passages, in either text.
+        gap: maximum units between two passages, in either text.
 
     Returns:
-        Of each its first and last + 1 unit in the first text and in the second, and how many of
+        For each, its first and last + 1 unit in the first text and in the second, and how many of
         its units in the first text are shared.
     """
     passages: list[list[int]] = []
@@ -324,7 +324,7 @@ def bridged(runs: Sequence[Run], run: int, gap: int) -> list[tuple[int, int, int
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A text, where its units begin and end, int32[units], and its lines begin, int32[lines]."""
+    """A text, the bounds of its units, int32[units], and where its lines begin, int32[lines]."""
 
     text: str
     starts: Places
@@ -360,7 +360,7 @@ def passages_at(
 
 
 def covered(runs: Iterable[Run], run: int) -> int:
-    """How many units of the first text runs of windows cover."""
+    """How many units of the first text are covered by runs of windows."""
     units = done = 0
     for first, last in sorted((one.a_first, one.a_first + one.length + run - 1) for one in runs):
         units += max(0, last - max(first, done))
@@ -382,7 +382,7 @@ def is_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
 
 
 def _unused(hashes: Hashes) -> np.uint64:
-    """A value that is none of the hashes, nor the complement of one."""
+    """A value that is neither a hash nor the complement of one."""
     value = np.uint64(0)
     while (hashes == value).any() or (hashes == ~value).any():
         value += np.uint64(1)
@@ -390,7 +390,7 @@ def _unused(hashes: Hashes) -> np.uint64:
 
 
 def units_in(windows: Mask, run: int) -> Mask:
-    """Which units stand in one of the windows, bool[n] -> bool[n + run - 1]."""
+    """Which units are in one of the windows, bool[n] -> bool[n + run - 1]."""
     change = np.zeros(len(windows) + run, dtype=np.int64)
     change[: len(windows)] += windows
     change[run:] -= windows
@@ -405,6 +405,6 @@ def windows_with(units: Mask, run: int) -> Mask:
 
 
 def stretches(windows: Mask, run: int) -> list[tuple[int, int]]:
-    """The stretches of units that stand in the windows: first and last + 1."""
+    """The stretches of units in the windows: first and last + 1."""
     edges = np.flatnonzero(np.diff(units_in(windows, run), prepend=False, append=False))
     return list(zip(edges[0::2].tolist(), edges[1::2].tolist(), strict=True))

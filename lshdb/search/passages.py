@@ -4,10 +4,10 @@ The fingerprints of a text (lshdb.shingling.winnowing) name the documents that m
 `Settings.passages` units with it; their contents decide. A unit is a word, or a character where
 the shingles are of characters. A window is a run of that many units; the i-th begins at unit i.
 
-Not everything that is shared is copied. What stands in a base text, or in more documents than
-`common`, does not count: its units are cut out of the text that is asked about. A fingerprint in
-so many documents leads to none of them, so no header makes a query longer than linear. Whether a
-window that has one is common is asked of four of these documents.
+Not all shared text is copied. Text in a base text, or in more documents than `common`, does not
+count: its units are cut out of the query's text. A fingerprint in that many documents leads to none
+of them, so the time of a query stays linear whatever headers there are. Four of these documents
+decide whether a window with such a fingerprint is common.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from lshdb.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class PassageQuery:
-    """What `Database.passages` was asked; see there. Illegal ones raise UsageError.
+    """The arguments of `Database.passages`; see there. Invalid ones raise UsageError.
 
     Attributes:
-        text: what is asked about; or
-        key: of the stored document that is.
+        text: the query; or
+        key: of a stored document instead.
     """
 
     text: str | None = None
@@ -99,7 +99,7 @@ class _Found:
 
     @property
     def rank(self) -> tuple[int, ...]:
-        """What the best has least of. Of documents that cover as much, one with a longer run."""
+        """The sort key, lowest first: by units covered, then by the longest run."""
         return -self.covered, -max(run.length for run in self.runs), self.units, self.doc_id
 
 

@@ -41,16 +41,16 @@ from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 
 VERIFIED_FIRST: Final = 64
-"""Documents verified before it is asked whether more can be among the best: some ms."""
+"""Documents verified before checking whether more can be among the best: some ms."""
 _MAX_TOP: Final = 1 << 62
 """More matches than any file has; SQLite takes no larger numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What `Database.query` was asked; see there. Illegal ones raise UsageError.
+    """The arguments of `Database.query`; see there. Invalid ones raise UsageError.
 
-    The threshold None is that of the database, as it is when the query begins.
+    The threshold None is the database's own when the query begins.
     """
 
     content: Content | None
@@ -81,12 +81,12 @@ class _Asked:
     """The document of a query.
 
     Attributes:
-        hashes: uint64[any], its distinct shingles, sorted; None where they are not needed.
+        hashes: uint64[any], its distinct shingles, sorted; None if they are not needed.
         signature: uint32[k]; None if it is empty.
-        size: how many distinct shingles it has, as far as is known.
+        size: how many distinct shingles it has, as far as known.
         doc_id: its own, or -1.
-        content: of a document that was given; None of another.
-        text: its text, where runs of it are looked for.
+        content: of a given document; None for a stored one.
+        text: its text, if runs of it are searched.
     """
 
     hashes: npt.NDArray[np.uint64] | None
@@ -107,7 +107,7 @@ class _Scores:
 
     @property
     def decisive(self) -> Shares:
-        """What the threshold is about."""
+        """The scores that the threshold applies to."""
         return self.similarities if self.containments is None else self.containments
 
 
@@ -121,7 +121,7 @@ def search(store: Store, query: Query) -> list[Match]:
 
 
 def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
-    """The same, in the caller's transaction, of the documents that the condition `keep` leaves."""
+    """The same, in the caller's transaction, for the documents that match `keep`."""
     exact = store.settings.content and not query.estimate
     if query.containment and store.settings.shingling.foreign:
         raise UsageError("containment needs contents; this database has only signatures")
@@ -167,7 +167,7 @@ def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
 def _identical(store: StoreReader, asked: _Asked, found: Candidates) -> list[bool]:
     """Which of n matches have the same content as the document of the query."""
     identical = np.zeros(len(found.doc_ids), dtype=np.bool_)
-    # Only where all lanes agree is it worth asking: for a digest, OpenSSL is loaded.
+    # Only useful if all lanes agree: computing a digest loads OpenSSL.
     possible = np.flatnonzero(found.estimates == 1)
     known = asked.content is not None or asked.doc_id >= 0
     if len(possible) and known and not store.settings.shingling.foreign:
@@ -183,7 +183,7 @@ def _identical(store: StoreReader, asked: _Asked, found: Candidates) -> list[boo
 def metadata_of(
     store: StoreReader, query: Query, doc_ids: npt.NDArray[np.int64]
 ) -> list[dict[str, Any] | None]:
-    """The fields of these documents that a query asks for; None of each if it asks for none."""
+    """The fields of these documents that a query asks for; None for each if it asks for none."""
     if not query.fields:
         return [None] * len(doc_ids)
     return [picked(one, query.fields) for one in store.metadata_of(doc_ids)]
@@ -258,14 +258,14 @@ def _candidates(
     if query.exhaustive:
         return all_documents(store, signature, keep)
     if query.top is None or keep is not None:
-        # The best of those that a condition leaves may be anywhere in a large bucket.
+        # The best of those that match a condition may be anywhere in a large bucket.
         return all_in_buckets(store, signature, keep)
-    # One more, for a stored document is not among its own matches.
+    # One more, as a stored document is not among its own matches.
     return best_in_buckets(store, signature, min(query.top, _MAX_TOP) + 1)
 
 
 def _estimated(store: StoreReader, query: Query, asked: _Asked, found: Candidates) -> _Scores:
-    """The scores of all candidates that signatures tell."""
+    """The scores of all candidates, by their signatures."""
     contained = None
     if query.containment:
         shingles = store.sizes(found.doc_ids)[0]
@@ -276,10 +276,10 @@ def _estimated(store: StoreReader, query: Query, asked: _Asked, found: Candidate
 def _verified(
     store: StoreReader, query: Query, asked: _Asked, found: Candidates, threshold: float
 ) -> _Scores:
-    """The exact scores of the candidates that can be among the matches, judged by estimate.
+    """The exact scores of the candidates that can be matches, judged by estimate.
 
     They are verified in the order of their estimates, and with `top` only as long as one of the
-    rest can be better than the best so far.
+    rest can still be among the best.
     """
     assert asked.hashes is not None
     lanes = store.settings.permutations
@@ -314,7 +314,7 @@ def _verified(
 
 
 def best(matches: Iterable[Match], top: int | None) -> list[Match]:
-    """The matches of several files, best first; equal ones stay in their order."""
+    """The matches of several files, best first; equal ones keep their order."""
     return sorted(matches, key=_rank)[:top]
 
 
@@ -327,14 +327,14 @@ def _rank(match: Match) -> tuple[float, float]:
 def can_match(
     estimates: Shares, level: float, lanes: int, size: int | Numbers, shingles: Numbers | None
 ) -> npt.NDArray[np.bool_]:
-    """Which candidates may reach a level, judged by estimate, MARGIN allowed for: bool[n].
+    """Which candidates may reach a level, by their estimates with MARGIN: bool[n].
 
     Args:
         estimates: float64[n], of their similarities.
         level: a similarity; a containment if `shingles` are given.
         lanes: of a signature.
-        size: how many distinct shingles the query has, or int64[n], the query of each.
-        shingles: int64[n], how many the candidates have, which is not fewer than distinct ones.
+        size: how many distinct shingles the query has, or int64[n], for each query.
+        shingles: int64[n], how many the candidates have, an upper bound on distinct ones.
     """
     if shingles is None:
         return estimates >= least_estimate(level, lanes)
@@ -360,5 +360,5 @@ def _best(found: Candidates, scores: _Scores, top: int | None, threshold: float)
 
 
 def _is_certain(scores: _Scores, top: int | None) -> bool:
-    """Whether nothing that was not read can be better: these are equal, and were added first."""
+    """Whether no unread document can be better: these are equal, and were added first."""
     return len(scores.places) == top and float(scores.similarities.min()) == 1

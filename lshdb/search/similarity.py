@@ -4,10 +4,9 @@ For sets A and B the Jaccard similarity is J = |A and B| / |A or B|, and the con
 is |A and B| / |A|, the share of A that B holds (Broder, 1997).
 
 One document is compared with others by `intersections` and `shared_with_stored`, many pairs by
-`shared_by_pairs`; `Exact` and `Estimates` read what pairs of a join need. They name documents by
-numbers, a document's place among all in question. What they read is kept as long as there is room,
-and all of it forgotten when there is none: pairs come in the order of their documents, so that what
-is needed next was mostly read just now.
+`shared_by_pairs`; `Exact` and `Estimates` read the documents of a join's pairs. They use numbers, a
+document's place among all of the join. What they read is kept while there is room, and then all
+dropped: pairs come in the order of their documents, so that most of the next ones were just read.
 """
 
 from __future__ import annotations
@@ -33,34 +32,34 @@ Signatures: TypeAlias = npt.NDArray[np.uint32]
 Parities: TypeAlias = npt.NDArray[np.uint64]
 
 MARGIN: Final = 5.0
-"""Standard errors by which an estimate may lie below a similarity that is still verified: of pairs
-at that similarity fewer than one in a million lies lower."""
+"""Standard errors by which an estimate may be below a similarity that is still verified: fewer than
+one in a million pairs at that similarity is lower."""
 _CHARACTERS: Final = 4_000_000
 """Characters of stored documents that a query compares at once: their hashes take 32 MB."""
 _FEW_DOCUMENTS: Final = 16
-"""So few documents a query reads at once; of more, it first asks which are equal (10 us)."""
+"""Up to this many documents a query reads at once; with more, it first finds equal ones (10 us)."""
 _HASHES: Final = 24_000_000
-"""Distinct shingle hashes that a join keeps, 8 bytes each; more only where two documents have."""
+"""Distinct shingle hashes that a join keeps, 8 bytes each; more only if two documents have more."""
 _READ: Final = 1_000_000
-"""Shingles in the documents that a join reads in one go: 8 MB of hashes."""
+"""Shingles in the documents that a join reads at once: 8 MB of hashes."""
 _PARITIES: Final = 128_000_000
 """Maximum bytes of the parities of all documents of a join."""
 _SIGNATURES: Final = 64_000_000
 """Bytes of signatures that a join keeps."""
 _PAIRS: Final = 1 << 13
-"""Pairs compared in one go: 512 bytes each, of signatures or parities, stay in a cache."""
+"""Pairs compared at once: 512 bytes each, of signatures or parities, fit in a cache."""
 _CELLS: Final = 1 << 22
-"""Cells of parities made in one go, a byte each."""
+"""Cells of parities made at once, a byte each."""
 _SLOT_BITS: Final = 16
-"""The table of one set's hashes has 2^16 slots, 512 KB, which stay in a processor's cache."""
+"""The table of one set's hashes has 2^16 slots, 512 KB, which fit in a processor's cache."""
 _LARGE: Final = 1 << 12
 """A set of more hashes would share too many of these slots."""
 _FEW_PAIRS: Final = 3
-"""Pairs of one set from which on filling the table takes less time than it saves."""
+"""Pairs of one set for which filling the table takes less time than it saves."""
 _LOOKED_UP: Final = 1 << 17
-"""Hashes looked up in the table in one go: 1 MB."""
+"""Hashes looked up in the table at once: 1 MB."""
 _SHIFT: Final = np.uint64(64 - _SLOT_BITS)
-# No hash that belongs to slot i equals what an empty slot i holds.
+# No hash of slot i equals the value of an empty slot i.
 _EMPTY: Final = ~(np.arange(1 << _SLOT_BITS, dtype=np.uint64) << _SHIFT)
 
 
@@ -77,13 +76,13 @@ def jaccard(shared: Numbers, one: int | Numbers, other: int | Numbers) -> Shares
 
 
 def containment(shared: Numbers, one: int | Numbers) -> Shares:
-    """The share of one set that each of n others holds, float64[n]; 0 of an empty set."""
+    """The share of one set that each of n others holds, float64[n]; 0 for an empty set."""
     found: Shares = shared / np.maximum(one, 1)
     return found
 
 
 def similarity_at(containment: float, one: int | Numbers, others: Numbers) -> Shares:
-    """The Jaccard similarity of a set to sets of sizes int64[n] that hold this share of it.
+    """The Jaccard similarity of a set to sets of sizes int64[n] that hold a share of it.
 
     With c of |A| shared, J = c |A| / (|A| + |B| - c |A|).
 
@@ -98,7 +97,7 @@ def similarity_at(containment: float, one: int | Numbers, others: Numbers) -> Sh
 def containment_at(similarities: Shares, one: int | Numbers, others: Numbers) -> Shares:
     """The containment of a set in sets of sizes int64[n] at these Jaccard similarities float64[n].
 
-    |A and B| = J (|A| + |B|) / (1 + J); estimates may promise more than there is of A or of B.
+    |A and B| = J (|A| + |B|) / (1 + J); by estimates this may be more than |A| or |B|.
     """
     shared = similarities * (one + others) / (1 + similarities)
     found: Shares = np.minimum(shared, np.minimum(one, others)) / np.maximum(one, 1)
@@ -122,7 +121,7 @@ def standard_error(similarity: Shares | float, lanes: int) -> Shares:
 
 
 def least_estimate(similarity: Shares | float, lanes: int) -> Shares:
-    """The lowest estimate at which a pair may still have the similarity, MARGIN allowed for."""
+    """The lowest estimate of a pair that may still have the similarity, by MARGIN."""
     return np.asarray(similarity) - MARGIN * standard_error(similarity, lanes)
 
 
@@ -177,8 +176,8 @@ def shared_with_stored(
 
 def first_of_equal(digests: npt.NDArray[np.void]) -> Numbers:
     """For each of n documents the first one with the same digest, V16[n] -> int64[n]."""
-    # As strings of bytes they are sorted in half of the time; the zeros that these ignore at their
-    # ends make no difference, for all have one length.
+    # As byte strings they are sorted in half of the time; these ignore zeros at their ends, which
+    # makes no difference, as all have one length.
     of_length = digests.view(f"S{digests.dtype.itemsize}")
     _, first, of_document = np.unique(of_length, return_index=True, return_inverse=True)
     return first[of_document]
@@ -228,7 +227,7 @@ def shared_by_pairs(
         hashes: uint64[any], the hashes of all sets, sorted and distinct in each.
         starts: int64[m], where each set begins.
         sizes: int64[m], how many hashes it has.
-        one: int64[c], the one of each pair; pairs with the same stand together.
+        one: int64[c], the one of each pair; pairs with the same one are adjacent.
         other: int64[c], the other.
 
     Returns:
@@ -264,7 +263,7 @@ def _shared_with_one(
     """How many hashes of one set are in each of some; `table` is empty before and after.
 
     Looking hashes up in a table by their first bits takes 60% of the time of a binary search:
-    3.1 s in place of 4.8 for all pairs of 6,000 documents under one header of 150 words.
+    3.1 s instead of 4.8 for all pairs of 6,000 documents under one header of 150 words.
     """
     slots = (own >> _SHIFT).view(np.int64)
     table[slots] = own
@@ -281,7 +280,7 @@ def _shared_with_one(
 
 
 def parities(shingles: Shingles, words: int) -> Parities:
-    """For each of n sets and each of 64 w cells whether it holds an odd number of the hashes.
+    """For n sets, whether each of 64 w cells holds an odd number of the set's hashes.
 
     Args:
         shingles: n sets, hashes distinct in each.
@@ -309,10 +308,10 @@ def parities(shingles: Shingles, words: int) -> Parities:
 def most_shared(sizes: Numbers, table: Parities, one: Numbers, other: Numbers) -> Numbers:
     """An upper bound on how many hashes pairs of sets share.
 
-    A cell whose parities differ holds a hash of just one of the two, so that |A xor B| is at least
+    A cell whose parities differ holds a hash of only one of the two, so that |A xor B| is at least
     the number of such cells, and |A and B| = (|A| + |B| - |A xor B|) / 2 (the bitmap filter of
-    Sandes, Teodoro, Melo, 2020). It takes some nanoseconds a pair whatever the sizes, the exact
-    count some microseconds: without it, pairs under one header take ten times as long.
+    Sandes, Teodoro, Melo, 2020). It takes some nanoseconds per pair of any size, the exact count
+    some microseconds: without it, pairs under one header take ten times as long.
 
     Args:
         sizes: int64[m], of all sets.
@@ -340,12 +339,12 @@ def most_shared(sizes: Numbers, table: Parities, one: Numbers, other: Numbers) -
 class Exact:
     """Exact similarities, of documents whose contents are kept.
 
-    Documents with the same content are known by their digests. A pair of others is first bounded
-    by sizes and parities (see `most_shared`); sets are compared only if it may reach `least`.
+    Digests show documents with the same content. Other pairs are first bounded by sizes and
+    parities (see `most_shared`); sets are compared only if a pair may reach `least`.
 
     Attributes:
-        sizes: int64[m], how many distinct shingles each document has, or before it was read, a
-            number that is not less.
+        sizes: int64[m], how many distinct shingles each document has, or an upper bound before it
+            was read.
     """
 
     def __init__(
@@ -372,15 +371,15 @@ class Exact:
         self.sizes = shingles.copy()
         self._read = np.zeros(len(doc_ids), dtype=np.bool_)
         self._parities = np.zeros((len(doc_ids), _words(shingles)), dtype=np.uint64)
-        self._hashes = np.empty(_HASHES, dtype=np.uint64)  # takes memory as it is filled
+        self._hashes = np.empty(_HASHES, dtype=np.uint64)  # memory is used as it is filled
         self._starts = np.full(len(doc_ids), -1)
         self._used = 0
 
     def scores(self, one: Numbers, other: Numbers, least: float) -> Shares:
         """The Jaccard similarity of pairs int64[c] of numbers, float64[c].
 
-        Where it is below `least`, any number below `least` may stand for it. It is fastest where
-        pairs with the same `one` stand together.
+        If it is below `least`, the result may be any number below `least`. It is fastest if pairs
+        with the same `one` are adjacent.
         """
         return self.compared(one, other, least)[0]
 
@@ -389,8 +388,8 @@ class Exact:
     ) -> tuple[Shares, Shares]:
         """The same with the containments of each `one` in its `other`, float64[c].
 
-        Where a pair's similarity is below its `least`, its containment is any number that is not
-        above the true one.
+        If a pair's similarity is below its `least`, the containment may be any number up to the
+        true one.
         """
         found = np.zeros(len(one))
         found[self._same[one] == self._same[other]] = 1.0
@@ -410,7 +409,7 @@ class Exact:
         return found, contained
 
     def distinct(self, documents: Numbers) -> Numbers:
-        """How many distinct shingles documents int64[n] have, int64[n]; they are read for it."""
+        """How many distinct shingles documents int64[n] have, int64[n]; reads them."""
         self._read_unread(_marked(documents, documents, len(self._doc_ids)))
         return self.sizes[documents]
 
@@ -424,7 +423,7 @@ class Exact:
             yield some, Shingles(hashes, np.append(0, np.cumsum(sizes)))
 
     def _batches(self, documents: Numbers) -> Iterator[Numbers]:
-        """Cut documents into batches of about as many shingles as are read in one go."""
+        """Cut documents into batches of about as many shingles as are read at once."""
         return (documents[part] for part in parts_of(self.sizes[documents], _READ))
 
     def _read_unread(self, documents: Numbers) -> None:
@@ -433,7 +432,7 @@ class Exact:
             self._take(some)
 
     def _keep(self, documents: Numbers) -> None:
-        """Have the hashes of these documents, which were read and fit, in memory at once."""
+        """Load the hashes of these documents, which were read before and fit into memory."""
         missing = documents[self._starts[documents] < 0]
         if self._used + self.sizes[missing].sum() > len(self._hashes):
             self._make_room(int(self.sizes[documents].sum()))
@@ -442,7 +441,7 @@ class Exact:
             self._take(some)
 
     def _make_room(self, count: int) -> None:
-        """Have room for so many more hashes."""
+        """Make room for more hashes."""
         if self._used + count <= len(self._hashes):
             return
         self._starts[:] = -1
@@ -500,7 +499,7 @@ class Estimates:
         self._used = 0
 
     def scores(self, one: Numbers, other: Numbers, least: float) -> Shares:  # noqa: ARG002
-        """As Exact.scores; an estimate costs the same whatever the least is."""
+        """Like Exact.scores; an estimate costs the same for any `least`."""
         found = np.ones(len(one))
         for part, a, b in self._signatures_of(one, other):
             found[part] = estimates(a, b)
@@ -509,7 +508,7 @@ class Estimates:
     def share_bucket(
         self, one: Numbers, other: Numbers, construction: Construction
     ) -> npt.NDArray[np.bool_]:
-        """Whether pairs int64[c] share a bucket, or those that make a cascade true, bool[c]."""
+        """Whether pairs int64[c] share a bucket, or enough of them for a cascade, bool[c]."""
         found = np.ones(len(one), dtype=np.bool_)
         shape = (-1, construction.bands, construction.rows)
         for part, a, b in self._signatures_of(one, other):
@@ -520,7 +519,7 @@ class Estimates:
     def _signatures_of(
         self, one: Numbers, other: Numbers
     ) -> Iterator[tuple[Numbers, Signatures, Signatures]]:
-        """The signatures uint32[p, k] of pairs at places int64[p]; of all but equal ones."""
+        """The signatures uint32[p, k] of pairs at places int64[p], except equal ones."""
         different = np.flatnonzero(self._same[one] != self._same[other])
         for start in range(0, len(different), _PAIRS):
             places = different[start : start + _PAIRS]
@@ -547,7 +546,7 @@ Scorer: TypeAlias = Exact | Estimates
 
 
 def _words(shingles: Numbers) -> int:
-    """64-bit words for the parities of a document: four cells for each shingle of a mean one."""
+    """64-bit words for the parities of a document: four cells per shingle of an average one."""
     if not len(shingles):
         return 1
     wanted = int(4 * shingles.mean()) // 64
@@ -572,14 +571,14 @@ def _sums(true: npt.NDArray[np.bool_], offsets: Numbers) -> Numbers:
 
 
 def places_of(starts: Numbers, sizes: Numbers) -> Numbers:
-    """The places of stretches that begin at starts int64[n], one stretch after the other."""
+    """The places of stretches that begin at starts int64[n], one stretch after another."""
     at = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
     at += np.arange(len(at))
     return at
 
 
 def parts_of(sizes: Numbers, most: int) -> Iterator[slice]:
-    """Cut items of sizes int64[n] into parts of at most so much, or one item alone."""
+    """Cut items of sizes int64[n] into parts up to a limit, or one item alone."""
     ends = np.cumsum(sizes)
     first = 0
     while first < len(ends):
@@ -600,7 +599,7 @@ def _marked(one: Numbers, other: Numbers, count: int) -> Numbers:
 def fitting(
     one: Numbers, other: Numbers, sizes: Numbers, room: int
 ) -> Iterator[tuple[slice, Numbers]]:
-    """Cut pairs into parts whose documents have no more than the room, or are one pair alone."""
+    """Cut pairs into parts whose documents fit into the room, or one pair alone."""
     waiting = [(0, len(one))] if len(one) else []
     while waiting:
         first, last = waiting.pop()
