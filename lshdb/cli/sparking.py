@@ -124,7 +124,7 @@ def spark_dedup(
     ] = None,
     settings: NewSettings = SETTINGS,
     keep: Annotated[
-        str, typer.Option(metavar="first|last|longest", help="Member to keep, by key.")
+        str, typer.Option(metavar="first|last|longest", help="Of similar rows, by key.")
     ] = "first",
     dropped: Annotated[
         str | None,
@@ -145,8 +145,9 @@ def spark_dedup(
 ) -> None:
     """Drop near duplicates among more documents than a machine holds, on Spark.
 
-    Of all documents that similar pairs connect one is kept, with all of its columns; OUTPUT has
-    the format of INPUT. Keys must be distinct. Rows without a key or a document are kept.
+    A row is dropped if it is similar to a kept one before it, by key: as lshdb dedup does.
+    OUTPUT has all columns, and the format of INPUT. Keys must be distinct. Rows without a key or
+    a document are kept.
 
     Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster:
     spark-submit --master URL PATH/TO/lshdb/spark/__main__.py INPUT OUTPUT

@@ -1,12 +1,22 @@
-"""Dropping near duplicates: of each cluster of similar documents one is kept."""
+"""Dropping near duplicates, as `lshdb dedup` does: what is similar to a kept one before it.
+
+Whether a document is kept depends on those before it, these on others, and so on: a chain. But what
+no other comes before is kept, and all that is similar to it is dropped. That leaves little of
+most clusters, and of copies nothing, however many there are. What is left of each cluster then is
+decided by one task, in order.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import get_args
+from typing import Final, get_args
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StringType
 
 from lshdb.errors import UsageError
 from lshdb.model import Keep, Settings
@@ -15,10 +25,15 @@ from lshdb.spark.clustering import checkpointed, clusters
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import KEY, Columns, check_keys, column_of, documents
 from lshdb.spark.reference import most_similar
-from lshdb.spark.verifying import pairs_of, verified
+from lshdb.spark.sketching import Batches
+from lshdb.spark.verifying import pairs_of
 
-_GONE = "lshdb dropped key"
+_GONE: Final = "lshdb dropped key"
 """A name that no column of a user has."""
+_OWN: Final = "G"
+"""What a document's own key stands behind, in keys that sort in the order of decisions: no digit,
+also no hexadecimal one."""
+_DIGITS: Final = "0123456789ABCDEF"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +42,13 @@ class Deduplicated:
 
     Attributes:
         kept: the rows that stay, as they were, in no order.
-        dropped: the others: key string, kept string (the key of the one kept, or of one in the
-            reference), similarity double to that one, exact boolean.
-        clusters: key string, keep string: the documents that have a similar one, see `clusters`.
+        dropped: the others: key string, kept string (the key of the kept one, or of one in the
+            reference, that it resembles most), similarity double to that one, exact boolean.
         counts: what was not compared.
     """
 
     kept: DataFrame
     dropped: DataFrame
-    clusters: DataFrame
     counts: Counts
 
 
@@ -53,13 +66,13 @@ def dedup(
     counts: Counts | None = None,
     against: DataFrame | None = None,
 ) -> Deduplicated:
-    """Keep one of each cluster of similar documents.
+    """Drop the documents that are similar to a kept one before them.
 
-    Unlike `Database.dedup`, which decides one by one and in order, this drops all but one of what
-    similar pairs connect: the ends of a chain need not be similar, and `dropped` tells how
-    similar each is to what is kept. Rows without a usable key or document are kept.
+    As `lshdb.dedup` of the rows in the order of their keys, or of their length: so no two of those
+    kept are similar, and each of the others is similar to a kept one, as far as candidates are
+    found (see `candidate_pairs`). Rows without a usable key or document are kept.
 
-    Finds the clusters at once, by jobs (see `clusters`); the other results are lazy.
+    Decides at once, by jobs; the results are lazy.
 
     Args:
         df: a row a document; read several times.
@@ -68,7 +81,7 @@ def dedup(
         text: the column of texts.
         set: the column of sets.
         threshold: the least similarity of a pair.
-        keep: which to keep, the `first` or `last` by key or the `longest`.
+        keep: which of similar documents is kept: the `first` or `last` by key, or the `longest`.
         estimate: decide by estimates.
         limit: as for `candidate_pairs`.
         counts: where counts are added; new ones if there are none.
@@ -98,22 +111,13 @@ def dedup(
         )
         df = _without(df, found, key)
         docs = documents(df, settings, columns)
-    similar = pairs_of(docs, settings, threshold, limit, counts, exact=not estimate)
+    ordered = _in_order(docs, keep, of_sets=settings.shingling.of_sets)
+    similar = pairs_of(ordered, settings, threshold, limit, counts, exact=exact)
     if against is None:
         check_keys(docs)
-    members = _kept(clusters(similar.select("a", "b")), docs, keep)
-    dropped = members.where("key <> keep")
-    scored = verified(
-        dropped.select(F.col("keep").alias("a"), F.col("key").alias("b")),
-        docs,
-        settings,
-        0.0,
-        exact=exact,
-    )
-    dropped_rows = scored.selectExpr("b AS key", "a AS kept", "similarity", "exact")
-    if found is not None:
-        dropped_rows = found.unionByName(dropped_rows)
-    return Deduplicated(_without(df, dropped, key), dropped_rows, members, counts)
+    dropped = _dropped(checkpointed(similar.select("a", "b", "similarity", "exact")))
+    kept = _without(df, dropped, key)
+    return Deduplicated(kept, dropped if found is None else found.unionByName(dropped), counts)
 
 
 def _without(df: DataFrame, dropped: DataFrame, key: str) -> DataFrame:
@@ -123,16 +127,71 @@ def _without(df: DataFrame, dropped: DataFrame, key: str) -> DataFrame:
     return df.join(gone, own == F.col(_GONE), "left_anti")
 
 
-def _kept(members: DataFrame, documents: DataFrame, keep: Keep) -> DataFrame:
-    """Clusters (key, keep) that keep the first, with another one to keep."""
-    if keep == "first":
-        return members
-    wanted = F.max("key")
-    if keep == "longest":
-        content = documents.schema["content"].dataType
-        length = F.length("content") if content.typeName() == "string" else F.size("content")
-        lengths = documents.select("key", length.alias("length"))
-        members = members.join(lengths, "key")
-        wanted = F.min_by("key", F.struct(-F.col("length"), F.col("key")))
-    chosen = members.groupBy("keep").agg(wanted.alias("chosen"))
-    return members.join(chosen, "keep").selectExpr("key", "chosen AS keep")
+def _in_order(documents: DataFrame, keep: Keep, *, of_sets: bool) -> DataFrame:
+    """The documents with other keys, that sort in the order of decisions and end with the own."""
+    before: Column = F.lit("")
+    if keep == "last":
+        before = F.translate(F.hex("key"), _DIGITS, _DIGITS[::-1])
+    elif keep == "longest":
+        elements: Column = F.col("content")
+        if isinstance(documents.schema["content"].dataType, StringType):
+            elements = F.from_json("content", "array<string>")
+        length = F.size(F.array_distinct(elements)) if of_sets else F.length("content")
+        left = F.lit(1 << 31) - F.coalesce(length, F.lit(0))
+        before = F.lpad(left.cast("string"), 10, "0")
+    key = F.concat(before, F.lit(_OWN), F.col("key"))
+    return documents.select(key.alias("key"), "content")
+
+
+def _dropped(similar: DataFrame) -> DataFrame:
+    """Of pairs (a, b, similarity, exact), whose `a` is decided first, what is dropped for which."""
+    later = similar.select(F.col("b").alias("a"))
+    firsts = similar.select("a").distinct().join(later, "a", "left_anti")
+    gone = similar.join(firsts, "a", "left_semi").select(F.col("b").alias("key")).distinct()
+    gone = checkpointed(gone)
+    left = checkpointed(_of_others(_of_others(similar.select("a", "b"), "a", gone), "b", gone))
+    chains = left.join(clusters(left).withColumnRenamed("key", "a"), "a").select("keep", "a", "b")
+    decided = (
+        chains.repartition("keep").sortWithinPartitions("keep").mapInArrow(_decide, "key string")
+    )
+    # A first document has no pair left, nor has what is similar to one.
+    best = F.min_by(
+        F.struct("a", "similarity", "exact"), F.struct(-F.col("similarity"), F.col("a"))
+    )
+    kept = _of_others(similar, "a", gone.unionByName(decided)).groupBy("b").agg(best.alias("kept"))
+    own = f"substring({{0}}, locate('{_OWN}', {{0}}) + 1) AS {{1}}"
+    return kept.selectExpr(
+        own.format("b", "key"), own.format("kept.a", "kept"), "kept.similarity", "kept.exact"
+    )
+
+
+def _of_others(pairs: DataFrame, side: str, gone: DataFrame) -> DataFrame:
+    """The pairs without those of dropped documents on a side."""
+    return pairs.join(gone.select(F.col("key").alias(side)), side, "left_anti")
+
+
+def _decide(batches: Batches) -> Batches:
+    """What a task does to its pairs (keep, a, b), those of a chain together: what is dropped."""
+    held: pa.Table | None = None  # of a chain that may go on
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        table = pa.Table.from_batches([batch])
+        table = table if held is None else pa.concat_tables([held, table])
+        whole = pc.index(table["keep"], table["keep"][-1]).as_py()
+        yield _decided(table.slice(0, whole))
+        held = table.slice(whole)
+    if held is not None:
+        yield _decided(held)
+
+
+def _decided(pairs: pa.Table) -> pa.RecordBatch:
+    """The dropped documents of pairs (a, b), of which a is decided first."""
+    before: defaultdict[str, list[str]] = defaultdict(list)
+    for a, b in zip(pairs["a"].to_pylist(), pairs["b"].to_pylist(), strict=True):
+        before[b].append(a)
+    gone: set[str] = set()
+    for b in sorted(before):
+        if not gone.issuperset(before[b]):
+            gone.add(b)
+    return pa.RecordBatch.from_pydict({"key": pa.array(gone, pa.string())})

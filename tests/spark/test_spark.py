@@ -8,7 +8,7 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import UTC, datetime
 from itertools import combinations, pairwise
@@ -30,6 +30,7 @@ if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
 import lshdb.spark
 from lshdb.cli.app import make_app
 from lshdb.cli.passages import pair_columns
+from lshdb.model import Keep
 from lshdb.search.pairs import Components
 from lshdb.spark.clustering import components
 from lshdb.spark.documents import Columns, documents
@@ -233,6 +234,41 @@ def test_clusters_are_the_connected_components_in_few_rounds(spark: SparkSession
     assert rows(found) == sorted([*expected, *((name, "path 00000") for name in names)])
 
 
+# what is dropped
+
+
+def dropped_of(
+    documents: Mapping[str, Any], keep: Keep, **settings: Any
+) -> dict[str, tuple[str, float]]:
+    """What one machine drops of documents in the order of their keys: for which, how similar."""
+    name = "set" if settings.get("shingle") == "set" else "text"
+    given = [{"id": key, name: content} for key, content in sorted(documents.items())]
+    found = lshdb.dedup(given, keep=keep, workers=0, **settings)
+    return {one.key: (one.kept, one.similarity) for one in found.iter_dropped()}
+
+
+@pytest.mark.parametrize("keep", ["last", "longest"])
+def test_chains_are_decided_as_on_one_machine(spark: SparkSession, keep: Keep) -> None:
+    """Each document is similar to some that come before and behind it, and not to the others."""
+    rng = random.Random(3)
+    sets = {}
+    for chain in range(6):
+        elements = [f"{chain}-{n}" for n in range(60)]
+        for place in rng.sample(range(30), 25):
+            size = rng.choice((28, 29, 30))
+            sets[f"{rng.randrange(10**6):06}é{chain}"] = elements[place : place + size]
+    settings: dict[str, Any] = {"shingle": "set", "threshold": 0.7}
+    expected = dropped_of(sets, keep, **settings)
+    kept = sets.keys() - expected.keys()
+    assert len(kept) > 20
+    df = frame(spark, [*sets.items(), ("none", None)], "id string, set array<string>")
+    found = lshdb.spark.dedup(df, lshdb.spark.make_settings(**settings), keep=keep)
+    assert {row.id for row in found.kept.select("id").collect()} == {*kept, "none"}
+    dropped = {row.key: (row.kept, row.similarity) for row in found.dropped.collect()}
+    assert dropped == expected
+    assert (found.counts.bad_keys, found.counts.bad_contents) == (0, 1)
+
+
 # bad input
 
 
@@ -326,10 +362,8 @@ def test_the_command_drops_near_duplicates(
     (tmp_path / "in").mkdir()
     lines = [json.dumps({"id": key, "text": text, "n": 1}) for key, text in texts.items()]
     (tmp_path / "in" / "a.jsonl").write_text("\n".join([*lines, '{"text": "no key"}']))
-    with lshdb.open(tmp_path / "own.db", threshold=0.6) as db:
-        db.add_many(sorted(texts.items()), workers=0)
-        clusters = [set(cluster.members) - {cluster.keep} for cluster in db.clusters()]
-    gone = set().union(*clusters)
+    lshdb.open(tmp_path / "own.db", threshold=0.6).close()
+    gone = dropped_of(texts, "first", threshold=0.6).keys()
     # In the session that is running: another Java would take as long as all other tests.
     source, kept_in, gone_in = (str(tmp_path / name) for name in ("in", "out", "gone"))
     arguments = ["--settings-from", str(tmp_path / "own.db"), "--dropped", gone_in, "--json"]
@@ -362,7 +396,7 @@ def test_the_command_drops_near_duplicates(
 def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As one machine drops it: first what the reference has, then of each cluster all but one."""
+    """As one machine drops it: first what the reference has."""
     given: dict[str, Any] = {"threshold": 0.5, "construction": "and 2, or 4, and 4, or 4"}
     texts = sorted(text_families(8, families=12, copies=4, words=30, most_edits=6).items())
     (tmp_path / "seen").mkdir()
@@ -374,14 +408,8 @@ def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
     with lshdb.open(tmp_path / "known.db", **given) as db:
         db.add_many(known, workers=0)
         found = {key: matches[0] for key, matches in db.query_many(texts, workers=0) if matches}
-    with lshdb.open(tmp_path / "rest.db", **given) as db:
-        db.add_many([(key, text) for key, text in texts if key not in found], workers=0)
-        gone = {
-            key: (one.keep, similarity)
-            for one in db.clusters(keep="longest")
-            for key, similarity in zip(one.members, one.similarities, strict=True)
-            if key != one.keep
-        }
+    rest = {key: text for key, text in texts if key not in found}
+    gone = dropped_of(rest, "longest", **given)
     assert min(len(found), len(gone)) > 10
 
     documents: list[tuple[str | None, str | None]] = [*texts, (None, "no key"), ("~no text", None)]
