@@ -142,9 +142,11 @@ def _documents(field: str) -> list[tuple[str, str]]:
 def _asked(
     action: str, documents: list[tuple[str, str]]
 ) -> list[tuple[Verdict, list[tuple[str, str]]]]:
-    """What a button stands for: `keep 3`, `drop 3`, `only 3` of the documents, or `different`."""
+    """What a button stands for: `keep 3`, `drop 3`, `only 3`, `both` or `different`."""
     if action == "different":
         return [("different", documents)]
+    if action == "both" and len(documents) == 2:
+        return [("keep", [each]) for each in documents]
     name, _, text = action.partition(" ")
     if name not in ("keep", "drop", "only") or not (text.isascii() and text.isdigit()):
         raise UsageError(f"{action!r:.50} is not a decision")

@@ -294,7 +294,9 @@ def reviewed(tmp_path: Path) -> Iterator[Site]:
     """Three clusters, in review."""
     with lshdb.open(tmp_path / "lsh.db", threshold=0.5) as db:
         db.add_many((f"src/a/{i}", f"{TEXT} {i}") for i in range(3))
-        db.add_many((f"src/b/{i}", f"an entirely other text that is here twice {i}") for i in "01")
+        db.add_many(
+            (f"src/b/{i}", f"{i}\nan entirely other text that is here twice\n{i}") for i in "01"
+        )
         db.add_many(
             [(HOSTILE, "what keys may be, as we know"), ("x", "what keys may be, as we know")]
         )
@@ -350,17 +352,23 @@ def test_the_whole_way_of_a_review(
         assert tab.heading() == "src/a/0 and src/a/1"
         look()
         page.go_back()
-        press("Keep the first, drop the others", "k")
+        press("Keep the first, drop the others", "a")
         assert page.get_by_text("1 of 3 clusters decided").is_visible()
         assert page.locator("tr.kept").inner_text().split()[1].endswith("0")
         look()
         press("Undo", "u")
         assert page.get_by_text("0 of 3 clusters decided").is_visible()
-        press("Keep the first, drop the others", "k")
-        press("All different", "x")
+        press("Keep the first, drop the others", "a")
+        press("All different", "n")
         assert page.get_by_text("That was the last undecided cluster of the list.").is_visible()
         look()
         assert page.locator(".plain a").all_inner_texts() == ["src/a/1", "src/a/2"]
+        if scripts:
+            # From each difference to the next, which has the focus then.
+            tab.go("compare", a="src/b/0", b="src/b/1")
+            for key, place in ((".", "d1"), (".", "d2"), (",", "d1")):
+                page.keyboard.press(key)
+                assert page.evaluate("document.activeElement.id") == place
         tab.go("cluster", key="x")
         look()
         if scripts:

@@ -31,6 +31,7 @@ from helpers import Answer, Command, Site, datasette, eventually, served, unpriv
 pytest.importorskip("datasette", reason="the extra `web` is not installed")
 
 import lshdb
+from lshdb.cli import reviewing
 from lshdb.errors import Cut, limits_noted, warn_of_limit
 from lshdb.model import Construction
 from lshdb.search.pairs import OnProgress
@@ -1178,6 +1179,36 @@ def test_pairs_follow_each_other(reviewed: tuple[Path, Reviewer]) -> None:
     answer = reviewer.press(answer, "different")
     assert answer.page.texts("bdi", class_="key")[:2] == [rows[1]["a"], rows[1]["b"]]
     assert decided(path) == [("different", (first["a"], first["b"]), None, "ann")]
+    reviewer.press(answer, "both")
+    assert decided(path)[1:] == [
+        ("keep", (rows[1]["a"],), None, "ann"),
+        ("keep", (rows[1]["b"],), None, "ann"),
+    ]
+    assert reviewer.press(reviewer.go("cluster", key="a0"), "both").status == 400
+
+
+def test_pages_and_the_terminal_have_the_same_keys(reviewed: tuple[Path, Reviewer]) -> None:
+    """And the manual names them all."""
+    _, reviewer = reviewed
+    rows = json_lines(eventually(reviewer.site, "pairs", format="json"))
+    eventually(reviewer.site, "clusters")
+    pages = [
+        reviewer.go("compare", a=rows[1]["a"], b=rows[1]["b"], number=2),
+        reviewer.press(reviewer.go("cluster", key="a1"), "keep 1"),
+        reviewer.go("document", key="a0"),
+    ]
+    pressed = {
+        given["data-key"]
+        for page in pages
+        for _, given, _ in page.page.elements
+        if "data-key" in given
+    }
+    assert {"k", "d", "x", "n", "a", "s", "p", "q", "u", "."} <= pressed
+    manual = (Path(__file__).parents[2] / "docs" / "review.md").read_text("utf-8")
+    named = set()
+    for line in manual.partition("## Keys")[2].partition("## By commands")[0].splitlines():
+        named.update(re.findall("`(.)`", line.split("|")[1]) if line.startswith("| `") else [])
+    assert pressed | set(reviewing._ACTIONS) | {","} == named
 
 
 def test_what_changed_since_the_page_was_shown_is_not_decided(
