@@ -220,8 +220,6 @@ def _key(name: str) -> str:
 def _after(tokens: Tokens, word: str) -> str:
     """The name after a keyword; empty if there is none."""
     at = tokens.index(word) + 1 if word in tokens else len(tokens)
-    if tokens[at : at + 3] == ("if", "not", "exists"):
-        at += 3
     return _key(tokens[at]) if at < len(tokens) else ""
 
 
