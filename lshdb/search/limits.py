@@ -65,9 +65,6 @@ COMMON_SAMPLE: Final = 4
 """First documents of a too common fingerprint that show which run around it they share."""
 COMMON_AGREEING: Final = 2
 """How many of these must share a common run: one may be the text of the query."""
-COMPARED_UNITS: Final = 6_000_000
-"""Words of stored documents in memory for passages: 30 bytes each. For `char` shingles these are
-characters, of 20 bytes."""
 TEXT_CHARACTERS: Final = 4_000_000
 """Characters of a text that are searched for passages; each takes 100 bytes."""
 PASSAGES: Final = 10_000

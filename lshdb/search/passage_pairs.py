@@ -1,38 +1,62 @@
-"""All pairs of documents that share passages."""
+"""All pairs of documents that share passages.
+
+The windows of some documents, in the order of their hashes, are joined with those of all later
+documents, and what follows each other in both is a run. Two documents are a pair if they share a
+window whose fingerprint no more than `common` documents have: of windows that are in so few, no
+collection has more than linearly many pairs. Other windows may be in all documents; they are looked
+for in these pairs only.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import nlargest
 from itertools import pairwise
+from typing import Any, Final
 
 import numpy as np
 
-from lshdb.errors import UsageError
-from lshdb.model import PassagePair, Settings
-from lshdb.search.candidates import SharedBuckets
-from lshdb.search.limits import COMMON, COMPARED_UNITS
+from lshdb.errors import UsageError, warn_of_limit
+from lshdb.model import CopiedPassage, PassagePair
+from lshdb.search.limits import COMMON, PASSAGES, pair_cut
+from lshdb.search.passage_rows import AGAIN, COUNTS, HOT, REPEATED, Rows, StoredWindows, slots_of
 from lshdb.search.passage_texts import (
-    Compared,
-    Located,
+    MATCHES,
     Mask,
     base_windows,
     bridged,
     common_windows,
-    covered,
+    is_in,
     least_of,
-    passages_at,
+    longest_first,
+    rows_of_matches,
     run_of,
-    turned,
-    window_hashes,
-    windows_that_count,
+    runs_between,
+    unused,
 )
-from lshdb.search.similarity import batches_of_text, fitting
-from lshdb.shingling.hashing import Hashes, Offsets
+from lshdb.search.similarity import Numbers, parts_of, places_of
+from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.passages import Run
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
+
+_OWN: Final = 1 << 21
+"""Windows of the first documents of pairs in memory, some 70 bytes each: for so many first
+documents all others are read once. One document may have more."""
+_OTHERS: Final = 1 << 18
+"""Windows of the other documents in memory, some 70 bytes each; one document may have more."""
+_RUNS: Final = 1 << 20
+"""Runs of some first documents in memory, 64 bytes each, and as much again to put them in order;
+where there are more, there are fewer first documents."""
+_MATCHES: Final = 1 << 19
+"""Windows that pairs share in memory, some 100 bytes each; one document may have more."""
+_PAIRS: Final = 1 << 10
+"""Pairs that become objects at once."""
+_32: Final = 32
+_LOW: Final = (1 << _32) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,36 +83,31 @@ def check_limits(top: int | None, gap: int, common: int) -> None:
         raise UsageError(f"common {common} is below 1")
 
 
-@dataclass(slots=True)
-class PairText:
-    """A document as a text of pairs.
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Runs of windows that pairs share, those of a pair one after the other.
 
     Attributes:
-        key: its key.
-        text: its content.
-        windows: uint64[n].
-        counts: bool[n], which windows count.
-        located: where its units are, once requested.
+        a, b: int64[r], numbers of documents.
+        places: int32[r, 8], the places of the run in both as `CopiedPassage` has them.
+        units: int32[r, 4], first unit and last + 1 in a, then in b.
     """
 
-    key: str
-    text: str
-    windows: Hashes
-    counts: Mask
-    located: Located | None = None
+    a: Numbers
+    b: Numbers
+    places: Numbers
+    units: Numbers
 
-    def place(self, settings: Settings) -> Located:
-        """Where its units are, computed once."""
-        if self.located is None:
-            self.located = Located.of(self.text, settings)
-        return self.located
+    def take(self, rows: Numbers | Mask) -> _Runs:
+        """Some of the runs."""
+        return _Runs(self.a[rows], self.b[rows], self.places[rows], self.units[rows])
 
 
 def passage_pairs(store: Store, query: PairsQuery) -> Iterator[PassagePair]:
     """All pairs of documents that share passages, in the order of addition.
 
-    The windows of a document are searched in all documents added later that share a fingerprint
-    with it. Memory holds 12 bytes per row of a shared fingerprint, and a bounded number of texts.
+    In memory are the fingerprints that documents share, 8 bytes each, and a bounded number of
+    windows.
     """
     with store.beside() as reader:
         pairs = _pairs(reader, query)
@@ -101,76 +120,339 @@ def passage_pairs(store: Store, query: PairsQuery) -> Iterator[PassagePair]:
 def _pairs(reader: StoreReader, query: PairsQuery) -> Iterator[PassagePair]:
     run = run_of(reader.settings)
     least = least_of(query.least, run)
-    doc_ids, buckets = SharedBuckets.collect(reader.shared_fingerprints(query.common))
-    if not len(doc_ids):
-        return
-    common = common_windows(reader, reader.common_fingerprints(query.common))
-    texts = _Texts(reader, doc_ids, [common, *base_windows(query.base, reader.settings)])
-    for one, other in buckets.pairs(len(doc_ids)):
-        for part, documents in fitting(one, other, texts.sizes, COMPARED_UNITS):
-            texts.read(documents)
-            a, b = one[part], other[part]
-            begins = np.flatnonzero(np.diff(a, prepend=-1)).tolist()
-            for begin, end in pairwise([*begins, len(a)]):
-                own = texts[int(a[begin])]
-                others = [texts[number] for number in b[begin:end].tolist()]
-                compared = Compared(own.windows, own.counts)
-                for place, found in compared.runs_in([its.windows for its in others]):
-                    runs = [each for each in found if each.length + run - 1 >= least]
-                    if runs:
-                        yield pair_of(own, others[place], runs, query.gap, reader.settings)
+    hot = reader.common_fingerprints(query.common)
+    left_out = [common_windows(reader, hot), *base_windows(query.base, reader.settings)]
+    with closing(StoredWindows(reader, hot, left_out)) as windows:
+        for part in parts_of(windows.sizes, _OWN):
+            for runs in _runs_of(windows, part.start, part.stop, run):
+                long = runs.units[:, 1] - runs.units[:, 0] >= least
+                yield from _shown(reader, windows, runs.take(long), query)
 
 
-class _Texts:
-    """The texts of documents, by their numbers, kept while there is room.
+def _runs_of(windows: StoredWindows, first: int, end: int, run: int) -> Iterator[_Runs]:
+    """The runs that documents `first` to `end` - 1 share with later ones, in the order of pairs."""
+    own = _Own(windows, first, end)
+    found: list[_Runs] = []
+    count = 0
+    for part in parts_of(windows.sizes[first:], _OTHERS):
+        its = _Side(windows, first + part.start, first + part.stop)
+        for runs in own.runs_with(its, run):
+            found.append(runs)
+            count += len(runs.a)
+        if count > _RUNS and end > first + 1:
+            found.clear()
+            middle = (first + end) // 2
+            yield from _runs_of(windows, first, middle, run)
+            yield from _runs_of(windows, middle, end, run)
+            return
+    if count:
+        all_runs = _Runs(
+            np.concatenate([one.a for one in found]),
+            np.concatenate([one.b for one in found]),
+            np.concatenate([one.places for one in found]),
+            np.concatenate([one.units for one in found]),
+        )
+        found.clear()
+        yield all_runs.take(np.argsort(all_runs.a << _32 | all_runs.b, kind="stable"))
+
+
+class _Side:
+    """The windows of some documents that follow each other.
 
     Attributes:
-        sizes: int64[m], units of each.
+        rows: their windows, n.
+        hashes, units, flags: columns of these.
+        document: int64[n], the number of the document of each.
+        first: the number of the first document.
+        begins: int64[documents + 1], where the windows of each begin.
+        windows_of: int64[documents], how many windows each has, with those that none shares.
     """
 
-    def __init__(self, reader: StoreReader, doc_ids: Offsets, left_out: Sequence[Hashes]) -> None:
-        """`left_out` are sorted windows that do not count."""
-        self.sizes = reader.sizes(doc_ids)[0] + reader.settings.shingling.size
-        self._reader = reader
-        self._doc_ids = doc_ids
-        self._left_out = left_out
-        self._texts: dict[int, PairText] = {}
-        self._held = 0
+    def __init__(self, windows: StoredWindows, first: int, end: int) -> None:
+        sizes = windows.sizes[first:end]
+        self.rows = windows.read(first, end)
+        self.hashes = np.ascontiguousarray(self.rows["hash"])
+        self.units = np.ascontiguousarray(self.rows["unit"])
+        self.flags = np.ascontiguousarray(self.rows["flags"])
+        self.windows_of = windows.counts[first:end]
+        self.first = first
+        self.document = np.repeat(np.arange(first, end), sizes)
+        self.begins = np.append(0, np.cumsum(sizes))
 
-    def __getitem__(self, number: int) -> PairText:
-        return self._texts[number]
+    def of(self, number: int) -> Rows:
+        """The windows of a document."""
+        return self.rows[self.begins[number - self.first] : self.begins[number - self.first + 1]]
 
-    def read(self, numbers: Offsets) -> None:
-        """Load the texts of documents int64[n], ascending; drops others if there is no room."""
-        wanted = set(numbers.tolist())
-        missing = np.array(sorted(wanted - self._texts.keys()), dtype=np.int64)
-        if self._held + int(self.sizes[missing].sum()) > COMPARED_UNITS:
-            self._texts = {key: one for key, one in self._texts.items() if key in wanted}
-            self._held = int(self.sizes[list(self._texts)].sum())
-        self._held += int(self.sizes[missing].sum())
-        doc_ids = self._doc_ids[missing]
-        settings, run = self._reader.settings, self._reader.settings.passages
-        waiting = iter(zip(missing.tolist(), self._reader.keys_of(doc_ids), strict=True))
-        for batch in batches_of_text(self._reader.contents(doc_ids)):
-            hashes, offsets = window_hashes(batch, settings)
-            bounds = pairwise(offsets.tolist())
-            for text, (first, last), (number, key) in zip(batch, bounds, waiting, strict=False):
-                windows = hashes[first:last].copy()  # others may be dropped before it
-                counts = windows_that_count(windows, self._left_out, run)
-                self._texts[number] = PairText(key, text, windows, counts)
+    def row_of(self, document: Numbers, unit: Numbers) -> Numbers:
+        """The rows at which windows begin, by document and first unit: int64[n]."""
+        keys = self.document << _32 | self.units
+        return np.searchsorted(keys, document << _32 | unit)
+
+    @cached_property
+    def repetitions(self) -> tuple[Numbers, Numbers, Numbers]:
+        """The rows of each window that its document repeats.
+
+        Returns:
+            begins int64[n], counts int64[n] and order: where row i is the first of a window in
+            its document, all of them are order[begins[i]:begins[i] + counts[i]].
+        """
+        several = (self.flags & (REPEATED | AGAIN)) > 0
+        order, rest = np.flatnonzero(several), np.flatnonzero(~several)
+        order = np.append(order[np.argsort(self.hashes[order], kind="stable")], rest)
+        firsts = np.flatnonzero((self.flags[order] & AGAIN) == 0)
+        begins = np.zeros(len(order), dtype=np.int64)
+        counts = np.zeros(len(order), dtype=np.int64)
+        begins[order[firsts]] = firsts
+        counts[order[firsts]] = np.diff(firsts, append=len(order))
+        return begins, counts, order
 
 
-def pair_of(
-    own: PairText, other: PairText, runs: list[Run], gap: int, settings: Settings
-) -> PassagePair:
-    """Two documents that share runs of windows."""
-    run = settings.passages
-    words = covered(runs, run)
-    return PassagePair(
-        own.key,
-        other.key,
-        words,
-        words / (len(own.windows) + run - 1),
-        covered(turned(runs), run) / (len(other.windows) + run - 1),
-        passages_at(own.place(settings), other.place(settings), bridged(runs, run, gap)),
+class _Own(_Side):
+    """The windows of the first documents of pairs, made ready to be looked for in others."""
+
+    def __init__(self, windows: StoredWindows, first: int, end: int) -> None:
+        super().__init__(windows, first, end)
+        counts = (self.flags & COUNTS) > 0
+        hot = (self.flags & HOT) > 0
+        rows = np.flatnonzero(counts & ~hot)
+        self._order = rows[np.argsort(self.hashes[rows], kind="stable")]
+        self._ordered = self.hashes[self._order]
+        self._slots = slots_of(self._ordered.view(np.int64))
+        rows = np.flatnonzero(counts & hot)
+        self._hot, ranks = np.unique(self.hashes[rows], return_inverse=True)
+        keys = self.document[rows] << _32 | ranks
+        order = np.argsort(keys, kind="stable")
+        self._hot_order, self._hot_keys = rows[order], keys[order]
+
+    def runs_with(self, its: _Side, run: int) -> Iterator[_Runs]:
+        """The runs that they share with others."""
+        rows = np.flatnonzero((its.flags & (HOT | AGAIN)) == 0)
+        low = its.hashes[rows].view(np.int64) & (len(self._slots) - 1)
+        rows = rows[self._slots[low]]
+        left = np.searchsorted(self._ordered, its.hashes[rows])
+        right = np.searchsorted(self._ordered, its.hashes[rows], "right")
+        shared = right > left
+        rows, left, count = rows[shared], left[shared], (right - left)[shared]
+        bounds = np.searchsorted(rows, its.begins)
+        matches = np.diff(np.append(0, np.cumsum(count))[bounds])
+        for part in parts_of(matches, _MATCHES):
+            some = slice(bounds[part.start], bounds[part.stop])
+            b = np.repeat(rows[some], count[some])
+            a = self._order[places_of(left[some], count[some])]
+            later = self.document[a] < its.document[b]
+            a, b = a[later], b[later]
+            pairs = np.unique(self.document[a] << _32 | its.document[b])
+            found = [(a, b), *self._hot_matches(its, pairs >> _32, pairs & _LOW)]
+            a, b = (np.concatenate(sides) for sides in zip(*found, strict=True))
+            if len(a):
+                yield from _runs(self, its, a, b, run)
+
+    def _hot_matches(
+        self, its: _Side, one: Numbers, other: Numbers
+    ) -> Iterator[tuple[Numbers, Numbers]]:
+        """The rows int64[n] and int64[n] in which pairs share windows with a hot fingerprint."""
+        rows = np.flatnonzero((its.flags & (HOT | AGAIN)) == HOT)
+        rows = rows[is_in(its.hashes[rows], self._hot)]
+        rank = np.searchsorted(self._hot, its.hashes[rows])
+        begins = np.searchsorted(rows, its.begins)
+        begin, end = begins[other - its.first], begins[other - its.first + 1]
+        for part in parts_of(end - begin, _MATCHES):
+            count = (end - begin)[part]
+            at = places_of(begin[part], count)
+            keys = np.repeat(one[part], count) << _32 | rank[at]
+            left = np.searchsorted(self._hot_keys, keys)
+            times = np.searchsorted(self._hot_keys, keys, "right") - left
+            yield self._hot_order[places_of(left, times)], np.repeat(rows[at], times)
+
+
+def _runs(own: _Side, its: _Side, a: Numbers, b: Numbers, run: int) -> Iterator[_Runs]:
+    """The runs of matches of windows.
+
+    Where no window stands in a text twice, they are what follows each other in both texts. The
+    other pairs take the longest runs first (longest_first).
+
+    Args:
+        own: the windows of the first documents.
+        its: those of the second ones.
+        a: int64[m], rows of `own`.
+        b: int64[m], rows of `its`; of a window that a document repeats the first.
+        run: units of a window.
+    """
+    order = np.argsort(its.document[b] * len(own.rows) + a, kind="stable")
+    a, b = a[order], b[order]
+    i, j = own.units[a], its.units[b]
+    new = np.ones(len(a), dtype=np.bool_)
+    new[1:] = np.diff(own.document[a]) != 0
+    new[1:] |= np.diff(its.document[b]) != 0
+    first = np.flatnonzero(new)
+    several = np.logical_or.reduceat((its.flags[b] & REPEATED) > 0, first)
+    pair = np.cumsum(new) - 1
+    new[1:] |= (np.diff(i) != 1) | (np.diff(j) != 1)
+    begin = np.flatnonzero(new)
+    end = np.append(begin[1:], len(a)) - 1
+    simple = ~several[pair[begin]]
+    begin, end = begin[simple], end[simple]
+    rank = np.arange(len(begin)) - np.searchsorted(pair[begin], pair[begin])
+    if (rank >= PASSAGES).any():
+        warn_of_limit(pair_cut(PASSAGES))
+        begin, end = begin[rank < PASSAGES], end[rank < PASSAGES]
+    yield _located(own, its, (a[begin], a[end], b[begin], b[end]), run)
+    if several.any():
+        _, counts, _ = its.repetitions
+        for part in parts_of(np.add.reduceat(counts[b], first) * several, _MATCHES):
+            rows = several[pair] & (pair >= part.start) & (pair < part.stop)
+            yield from _of_repeated(own, its, a[rows], b[rows], run)
+
+
+def _of_repeated(own: _Side, its: _Side, a: Numbers, b: Numbers, run: int) -> Iterator[_Runs]:
+    """The same of pairs with a window that the second document repeats."""
+    begins, counts, order = its.repetitions
+    first = np.flatnonzero(
+        np.diff(own.document[a], prepend=-1) | np.diff(its.document[b], prepend=-1)
     )
+    pair = np.repeat(np.arange(len(first)), np.diff(first, append=len(a)))
+    matches = np.add.reduceat(counts[b], first)
+    few = matches <= MATCHES * (its.windows_of[its.document[b[first]] - its.first])
+    part_a, part_b, part_pair = (one[few[pair]] for one in (a, b, pair))
+    count = counts[part_b]
+    i = own.units[np.repeat(part_a, count)].astype(np.int64)
+    j = its.units[order[places_of(begins[part_b], count)]].astype(np.int64)
+    rows = rows_of_matches(
+        i, j, np.repeat(part_pair, count), int(own.units.max()) + 1, int(its.units.max()) + 1
+    )
+    bounds = np.searchsorted(rows[0], np.arange(len(first) + 1)).tolist()
+    columns = [one.tolist() for one in rows[1:]]
+    numbers: list[int] = []
+    runs: list[Run] = []
+    for number, at in enumerate(first.tolist()):
+        if few[number]:
+            some = slice(bounds[number], bounds[number + 1])
+            found = longest_first(*(one[some] for one in columns))
+        else:
+            found = runs_between(*_whole(own.of(own.document[a[at]]), its.of(its.document[b[at]])))
+        numbers += [at] * len(found)
+        runs += found
+    i, j, length = np.array(runs, dtype=np.int64).reshape(-1, 3).T
+    own_document, its_document = own.document[a[numbers]], its.document[b[numbers]]
+    ends = (
+        own.row_of(own_document, i),
+        own.row_of(own_document, i + length - 1),
+        its.row_of(its_document, j),
+        its.row_of(its_document, j + length - 1),
+    )
+    yield _located(own, its, ends, run)
+
+
+def _whole(own: Rows, its: Rows) -> tuple[Hashes, Hashes]:
+    """The windows of two documents, others than are here being such that agree with none."""
+    nothing = unused(np.append(own["hash"], its["hash"]))
+    own = own[(own["flags"] & COUNTS) > 0]
+    filled = []
+    for rows, value in ((own, nothing), (its, ~nothing)):
+        filled.append(np.full(int(rows["unit"].max()) + 1, value))
+        filled[-1][rows["unit"]] = rows["hash"]
+    return filled[0], filled[1]
+
+
+def _located(own: _Side, its: _Side, ends: Sequence[Numbers], run: int) -> _Runs:
+    """Runs, from their first and last rows in both: int64[r] each."""
+    a, a_last, b, b_last = ends
+    columns = []
+    for side, first, last in ((own, a, a_last), (its, b, b_last)):
+        begun, ended = side.rows[first], side.rows[last]
+        columns += [begun["start"], ended["end"], begun["line"], ended["end_line"]]
+    units = [own.units[a], own.units[a_last] + run, its.units[b], its.units[b_last] + run]
+    return _Runs(
+        own.document[a],
+        its.document[b],
+        np.stack(columns, axis=1),
+        np.stack(units, axis=1),
+    )
+
+
+def _shown(
+    reader: StoreReader, windows: StoredWindows, runs: _Runs, query: PairsQuery
+) -> Iterator[PassagePair]:
+    """The pairs of documents that share runs, which are in the order of pairs."""
+    new = (np.diff(runs.a, prepend=-1) != 0) | (np.diff(runs.b, prepend=-1) != 0)
+    words = _covered(runs.units[:, 0], runs.units[:, 1], new)
+    if query.top is not None and len(words) > query.top:
+        best = np.argsort(-words, kind="stable")[: query.top]
+        runs = runs.take(np.isin(np.cumsum(new) - 1, best))
+        yield from _shown(reader, windows, runs, query)
+        return
+    units, doc_ids = windows.counts + run_of(reader.settings) - 1, windows.doc_ids
+    begins = np.flatnonzero(new)
+    a, b = runs.a[begins], runs.b[begins]
+    shares = words / units[a], _covered(runs.units[:, 2], runs.units[:, 3], new) / units[b]
+    documents = np.unique(np.append(a, b))
+    keys = dict(zip(documents.tolist(), reader.keys_of(doc_ids[documents]), strict=True))
+    own = np.unique(a)
+    contents = zip(own.tolist(), reader.contents(doc_ids[own]), strict=True)
+    number, text = -1, ""
+    ends = np.append(begins, len(new))
+    columns = (a, b, words, *shares)
+    for start in range(0, len(begins), _PAIRS):
+        part = slice(start, start + _PAIRS)
+        bounds = ends[start : start + _PAIRS + 1]
+        spans = runs.units[bounds[0] : bounds[-1]].tolist()
+        places = runs.places[bounds[0] : bounds[-1]].tolist()
+        some = (one[part].tolist() for one in columns)
+        each_pair = zip(*some, pairwise((bounds - bounds[0]).tolist()), strict=True)
+        for one, other, total, a_share, b_share, (begin, end) in each_pair:
+            while number != one:
+                number, text = next(contents)
+            passages = _passages(text, spans[begin:end], places[begin:end], query.gap)
+            yield PassagePair(keys[one], keys[other], total, a_share, b_share, passages)
+
+
+def _passages(
+    text: str, units: list[list[int]], places: list[list[int]], gap: int
+) -> tuple[CopiedPassage, ...]:
+    """The passages of a pair, from the units and places of its runs and the first text."""
+    if not gap:
+        return tuple(
+            _passage(place, end - first, 1.0, text)
+            for (first, end, _, _), place in zip(units, places, strict=True)
+        )
+    begun: dict[tuple[int, int], tuple[int, int]] = {}
+    ended: dict[tuple[int, int], tuple[int, int]] = {}
+    for each, place in zip(units, places, strict=True):
+        for side in (0, 2):
+            start, end, line, end_line = place[2 * side : 2 * side + 4]
+            begun[side, each[side]] = start, line
+            ended[side, each[side + 1]] = end, end_line
+    passages = []
+    runs = [Run(a, b, a_end - a) for a, a_end, b, _ in units]
+    for a, a_end, b, b_end, words in bridged(runs, 1, gap):
+        row: list[int] = []
+        for side, first, last in ((0, a, a_end), (2, b, b_end)):
+            (start, line), (end, end_line) = begun[side, first], ended[side, last]
+            row += [start, end, line, end_line]
+        similarity = words / max(a_end - a, b_end - b)
+        passages.append(_passage(row, words, similarity, text))
+    return tuple(passages)
+
+
+def _passage(places: list[int], words: int, similarity: float, text: str) -> CopiedPassage:
+    row: tuple[Any, ...] = (*places, words, similarity, text[places[0] : places[1]])
+    return CopiedPassage(*row)
+
+
+def _covered(first: Numbers, end: Numbers, new: Mask) -> Numbers:
+    """How many units the runs of each pair cover, int64[pairs].
+
+    Args:
+        first: int64[r], the first unit of each run.
+        end: int64[r], the last + 1.
+        new: bool[r], where a pair begins.
+    """
+    if not len(new):
+        return np.empty(0, dtype=np.int64)
+    # The units of each pair stand behind those of the pairs before.
+    behind = (np.cumsum(new) - 1) * int(end.max())
+    order = np.argsort(first + behind, kind="stable")
+    first, end = (first + behind)[order], (end + behind)[order]
+    done = np.append(0, np.maximum.accumulate(end)[:-1])
+    covered = np.maximum(end - np.maximum(first, done), 0)
+    return np.add.reduceat(covered, np.flatnonzero(new))

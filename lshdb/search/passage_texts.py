@@ -32,7 +32,7 @@ _SPARSE: Final = 4
 """Bits more than the number of windows of a text needs: at most one in 16 of the windows of
 unrelated texts is searched among them."""
 
-_MATCHES: Final = 4
+MATCHES: Final = 4
 """Matches per window of another text that may all be in memory, of 80 bytes each."""
 
 Mask = npt.NDArray[np.bool_]
@@ -77,7 +77,7 @@ def window_hashes(texts: Sequence[str], settings: Settings) -> tuple[Hashes, Off
     return shingles.hashes, shingles.offsets
 
 
-def _windows(text: str, settings: Settings) -> tuple[Hashes, Offsets]:
+def windows_of(text: str, settings: Settings) -> tuple[Hashes, Offsets]:
     """The windows of a text that has some, uint64[n], and the fingerprint of each, int64[n]."""
     run = settings.passages
     short = fingerprint_shingling(settings.shingling, run)
@@ -103,7 +103,7 @@ def common_windows(reader: StoreReader, hot: Offsets) -> Hashes:
 
 def windows_around(text: str, values: Offsets, settings: Settings) -> Hashes:
     """The windows of a text whose fingerprints are among sorted ones, int64[n], each once."""
-    windows, own = _windows(text, settings)
+    windows, own = windows_of(text, settings)
     return np.unique(windows[is_in(own, values)])
 
 
@@ -133,7 +133,7 @@ class Compared:
 
     def __init__(self, windows: Hashes, counts: Mask) -> None:
         """Take the windows uint64[n] of a text, and which of them count, bool[n]."""
-        self._nothing = _unused(windows)
+        self._nothing = unused(windows)
         # A window that does not count gets a value that no document has.
         self._own = windows if counts.all() else np.where(counts, windows, self._nothing)
         places = np.flatnonzero(counts)
@@ -178,7 +178,7 @@ class Compared:
         )
         repeated = self._repeated[rank]
         matches = np.bincount(other, weights=repeated, minlength=len(others))
-        few = matches <= _MATCHES * sizes
+        few = matches <= MATCHES * sizes
         kept = few[other]
         places, rank, other, repeated = (one[kept] for one in (places, rank, other, repeated))
         # Each place of another text with each of this one.
@@ -188,13 +188,13 @@ class Compared:
         a = self._order[np.repeat(self._first[rank], repeated) + within]
         b = np.repeat(places - begins[other], repeated)
         other = np.repeat(other, repeated)
-        rows = _rows(a, b, other, len(self._own), int(sizes.max()))
+        rows = rows_of_matches(a, b, other, len(self._own), int(sizes.max()))
         bounds = np.searchsorted(rows[0], np.arange(len(others) + 1)).tolist()
         columns = [one.tolist() for one in rows[1:]]
         for number in np.flatnonzero(matches).tolist():
             if few[number]:
                 own = slice(bounds[number], bounds[number + 1])
-                yield number, _longest_first(*(one[own] for one in columns))
+                yield number, longest_first(*(one[own] for one in columns))
             else:
                 its = others[number]
                 if (its == self._nothing).any():
@@ -202,7 +202,7 @@ class Compared:
                 yield number, runs_between(self._own, its)
 
 
-def _rows(
+def rows_of_matches(
     a: Offsets, b: Offsets, other: Offsets, longest: int, longest_other: int
 ) -> tuple[Offsets, ...]:
     """Matches of windows in the order of the other texts, then of this one, int64[m] each.
@@ -230,7 +230,7 @@ def _rows(
     return other[order], a[order], b[order], ahead[order], before[order]
 
 
-def _longest_first(a: list[int], b: list[int], ahead: list[int], before: list[int]) -> list[Run]:
+def longest_first(a: list[int], b: list[int], ahead: list[int], before: list[int]) -> list[Run]:
     """The runs taken from the matches of two texts, which are in the order of a."""
     runs: list[Run] = []
     row = shift = 0
@@ -341,9 +341,13 @@ class Located:
     def spans(self, first: Offsets, last: Offsets) -> tuple[list[int], ...]:
         """Where stretches of units are: first character, last + 1, first line and last, from 1."""
         starts, ends = self.starts[first], self.ends[last - 1]
+        lines = self.lines_of(starts, ends)
+        return tuple(one.tolist() for one in (starts, ends, *lines))
+
+    def lines_of(self, starts: Places, ends: Places) -> tuple[Offsets, Offsets]:
+        """The first and last lines of stretches of characters, from 1: int64[n] both."""
         line = np.searchsorted(self.lines, starts, side="right")
-        end_line = np.searchsorted(self.lines, ends - 1, side="right")
-        return starts.tolist(), ends.tolist(), line.tolist(), end_line.tolist()
+        return line, np.searchsorted(self.lines, ends - 1, side="right")
 
 
 def passages_at(
@@ -381,12 +385,17 @@ def is_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
     return found
 
 
-def _unused(hashes: Hashes) -> np.uint64:
+def unused(hashes: Hashes) -> np.uint64:
     """A value that is neither a hash nor the complement of one."""
     value = np.uint64(0)
     while (hashes == value).any() or (hashes == ~value).any():
         value += np.uint64(1)
     return value
+
+
+def some_lead(runs: Iterable[Run], leading: Mask) -> bool:
+    """Whether a run has one of some windows, bool[n], of the first text."""
+    return any(leading[one.a_first : one.a_first + one.length].any() for one in runs)
 
 
 def units_in(windows: Mask, run: int) -> Mask:

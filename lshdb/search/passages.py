@@ -7,7 +7,8 @@ the shingles are of characters. A window is a run of that many units; the i-th b
 Not all shared text is copied. Text in a base text, or in more documents than `common`, does not
 count: its units are cut out of the query's text. A fingerprint in that many documents leads to none
 of them, so the time of a query stays linear whatever headers there are. Four of these documents
-decide whether a window with such a fingerprint is common.
+decide whether a window with such a fingerprint is common; one that is not is shown where another
+window leads to the document.
 """
 
 from __future__ import annotations
@@ -33,10 +34,12 @@ from lshdb.search.passage_texts import (
     least_of,
     passages_at,
     run_of,
+    some_lead,
     stretches,
     turned,
     units_in,
     window_hashes,
+    windows_of,
     windows_with,
 )
 from lshdb.search.query import row_of_key
@@ -78,12 +81,14 @@ class _Asked:
     Attributes:
         windows: uint64[n], the hash of each window.
         counts: bool[n], which windows count: those with no unit of a base text or a common run.
+        leading: bool[n], which windows lead to a document: their fingerprint is in few.
         common: bool[n], which windows are common.
         candidates: int64[c], doc_ids, ascending.
     """
 
     windows: Hashes
     counts: Mask
+    leading: Mask
     common: Mask
     candidates: Offsets
 
@@ -157,7 +162,7 @@ def _look_up(store: Store, query: PassageQuery, text: str, own_id: int) -> _Aske
     own = fingerprints([text], settings.shingling, run, settings.seed)
     if not len(own):
         return None
-    windows, _ = window_hashes([text], settings)
+    windows, of_windows = windows_of(text, settings)
     place, doc_ids = store.documents_of_fingerprints(own.values, query.common + 1)
     hot = np.bincount(place, minlength=len(own)) > query.common
     common = is_in(windows, common_windows(store, own.values[hot]))
@@ -166,7 +171,8 @@ def _look_up(store: Store, query: PassageQuery, text: str, own_id: int) -> _Aske
     for base in base_windows(query.base, settings):
         left_out |= units_in(is_in(windows, base), run)
     candidates = np.unique(doc_ids[~hot[place]])
-    return _Asked(windows, ~windows_with(left_out, run), common, candidates)
+    leading = ~is_in(of_windows, own.values[hot])
+    return _Asked(windows, ~windows_with(left_out, run), leading, common, candidates)
 
 
 def _verified(store: Store, asked: _Asked, least: int) -> Iterator[_Found]:
@@ -180,6 +186,6 @@ def _verified(store: Store, asked: _Asked, least: int) -> Iterator[_Found]:
         doc_ids = [doc_id for _, doc_id in zip(batch, waiting, strict=False)]
         for place, found in compared.runs_in(others):
             runs = [one for one in found if one.length + run - 1 >= least]
-            if runs:
+            if runs and some_lead(found, asked.leading):
                 units = len(others[place]) + run - 1
                 yield _Found(doc_ids[place], units, runs, covered(runs, run))

@@ -21,15 +21,23 @@ from pyspark.sql import functions as F  # noqa: N812
 from lshdb.errors import Cut, limits_to
 from lshdb.model import CopiedPassage, PassagePair, Settings
 from lshdb.search.limits import COMMON, COMMON_SAMPLE
-from lshdb.search.passage_pairs import PairsQuery, PairText, pair_of
+from lshdb.search.passage_pairs import PairsQuery
 from lshdb.search.passage_texts import (
     Compared,
+    Located,
     agreed,
     base_windows,
+    bridged,
+    covered,
+    is_in,
     least_of,
+    passages_at,
     run_of,
+    some_lead,
+    turned,
     window_hashes,
     windows_around,
+    windows_of,
     windows_that_count,
 )
 from lshdb.shingling.hashing import Hashes, Offsets
@@ -126,7 +134,8 @@ def passage_pairs(
     members = F.count("*").over(Window.partitionBy("fingerprint"))
     shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
     shared = checkpointed(shared)  # two jobs need it, and what it leaves out is counted once
-    left_out = [_common(docs, shared, settings, common), *base_windows(base, settings)]
+    hot, windows = _common(docs, shared, settings, common)
+    left_out = [windows, *base_windows(base, settings)]
     later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
     few = shared.where(F.col("members") <= common)
     listed = few.select("key", F.collect_list("key").over(later).alias("later"))
@@ -134,7 +143,7 @@ def passage_pairs(
     one = docs.select(F.col("key").alias("a"), F.col("content").alias("content_a"))
     other = docs.select(F.col("key").alias("b"), F.col("content").alias("content_b"))
     joined = pairs.join(other, "b").join(one, "a").select("a", "b", "content_a", "content_b")
-    return joined.mapInArrow(_comparing_task(settings, query, left_out, counts), _SCHEMA)
+    return joined.mapInArrow(_comparing_task(settings, query, hot, left_out, counts), _SCHEMA)
 
 
 def _winnowing_task(settings: Settings, counts: Counts | None) -> Callable[[Batches], Batches]:
@@ -155,21 +164,27 @@ def _winnowing_task(settings: Settings, counts: Counts | None) -> Callable[[Batc
     return run
 
 
-def _common(docs: DataFrame, shared: DataFrame, settings: Settings, common: int) -> Hashes:
-    """The windows that are common, sorted; they are found at once, and sent to all tasks."""
-    hot = shared.where(F.col("members") > common)
+def _common(
+    docs: DataFrame, shared: DataFrame, settings: Settings, common: int
+) -> tuple[Offsets, Hashes]:
+    """The fingerprints in too many documents, and the windows that are common, both sorted.
+
+    They are found at once, and sent to all tasks.
+    """
+    often = shared.where(F.col("members") > common)
     place = F.row_number().over(Window.partitionBy("fingerprint").orderBy("key"))
-    sample = hot.withColumn("place", place).where(F.col("place") <= COMMON_SAMPLE).persist()
+    sample = often.withColumn("place", place).where(F.col("place") <= COMMON_SAMPLE).persist()
     try:
         values = [row[0] for row in sample.select("fingerprint").distinct().collect()]
+        hot = np.sort(np.array(values, dtype=np.int64))
         if not values:
-            return np.empty(0, dtype=np.uint64)
+            return hot, np.empty(0, dtype=np.uint64)
         keys = sample.select("key").distinct()
-        task = _sampling_task(settings, np.sort(np.array(values, dtype=np.int64)))
+        task = _sampling_task(settings, hot)
         found = docs.join(keys, "key").mapInArrow(task, "windows binary").collect()
     finally:
         sample.unpersist()
-    return agreed([np.frombuffer(row[0], dtype="<u8").astype(np.uint64) for row in found])
+    return hot, agreed([np.frombuffer(row[0], dtype="<u8").astype(np.uint64) for row in found])
 
 
 def _sampling_task(settings: Settings, hot: Offsets) -> Callable[[Batches], Batches]:
@@ -185,7 +200,11 @@ def _sampling_task(settings: Settings, hot: Offsets) -> Callable[[Batches], Batc
 
 
 def _comparing_task(
-    settings: Settings, query: PairsQuery, left_out: Sequence[Hashes], counts: Counts | None
+    settings: Settings,
+    query: PairsQuery,
+    hot: Offsets,
+    left_out: Sequence[Hashes],
+    counts: Counts | None,
 ) -> Callable[[Batches], Batches]:
     """What a task does to its batches of (a, b, content_a, content_b)."""
 
@@ -196,7 +215,7 @@ def _comparing_task(
     def run(batches: Batches) -> Batches:
         for batch in batches:
             with limits_to(cut):
-                pairs = list(_compared(batch, settings, query, left_out))
+                pairs = list(_compared(batch, settings, query, hot, left_out))
             passages = [[astuple(one) for one in pair.passages] for pair in pairs]
             names = [field.name for field in _PASSAGE]
             yield pa.RecordBatch.from_pydict(
@@ -217,7 +236,11 @@ def _comparing_task(
 
 
 def _compared(
-    batch: pa.RecordBatch, settings: Settings, query: PairsQuery, left_out: Sequence[Hashes]
+    batch: pa.RecordBatch,
+    settings: Settings,
+    query: PairsQuery,
+    hot: Offsets,
+    left_out: Sequence[Hashes],
 ) -> Iterator[PassagePair]:
     """The pairs of a batch that share passages. The rows of one document stand together."""
     run = settings.passages
@@ -233,13 +256,22 @@ def _compared(
         hashes, offsets = window_hashes(texts, settings)
         windows = np.split(hashes, offsets[1:-1])
         counts = windows_that_count(windows[0], left_out, run)
-        own = PairText(a[begin], texts[0], windows[0], counts)
-        compared = Compared(own.windows, own.counts)
-        for place, found in compared.runs_in(windows[1:]):
+        leading = ~is_in(windows_of(texts[0], settings)[1], hot)
+        own: Located | None = None
+        for place, found in Compared(windows[0], counts).runs_in(windows[1:]):
             runs = [one for one in found if one.length + run - 1 >= least]
-            if runs:
-                its = PairText(keys[place].as_py(), texts[place + 1], windows[place + 1], counts)
-                yield pair_of(own, its, runs, query.gap, settings)
+            if runs and some_lead(found, leading):
+                own = own or Located.of(texts[0], settings)
+                other = Located.of(texts[place + 1], settings)
+                words = covered(runs, run)
+                yield PassagePair(
+                    a[begin],
+                    keys[place].as_py(),
+                    words,
+                    words / (len(windows[0]) + run - 1),
+                    covered(turned(runs), run) / (len(windows[place + 1]) + run - 1),
+                    passages_at(own, other, bridged(runs, run, query.gap)),
+                )
 
 
 def _named(rows: pa.RecordBatch, side: str) -> pa.RecordBatch:

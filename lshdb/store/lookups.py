@@ -339,12 +339,6 @@ class StoreReader:
         """
         return self._sized_rows(sql.SHARED_BUCKETS, band)
 
-    def shared_fingerprints(
-        self, most: int
-    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """The same for all fingerprints that two to `most` documents have."""
-        return self._sized_rows(sql.SHARED_FINGERPRINTS, most)
-
     def common_fingerprints(self, most: int) -> npt.NDArray[np.int64]:
         """The fingerprints that more than `most` documents have, in order, int64[n]."""
         return self._integers(sql.COMMON_FINGERPRINTS, most)

@@ -84,11 +84,6 @@ FIRST_OF_FINGERPRINTS: Final = """
             (SELECT doc_id FROM fingerprints WHERE fingerprint = wanted.value
              ORDER BY doc_id LIMIT 1 OFFSET ?2 - 1),
             9223372036854775807)"""
-SHARED_FINGERPRINTS: Final = """
-    SELECT shared.documents, f.doc_id
-    FROM (SELECT fingerprint, count(*) AS documents FROM fingerprints
-          GROUP BY fingerprint HAVING count(*) BETWEEN 2 AND ?) AS shared
-    CROSS JOIN fingerprints AS f USING (fingerprint)"""
 COMMON_FINGERPRINTS: Final = """
     SELECT fingerprint FROM fingerprints GROUP BY fingerprint HAVING count(*) > ?"""
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.model import Passages
+from lshdb.search import passage_pairs, passage_rows
 
 RUN = 6
 VOCABULARIES = st.sampled_from(
@@ -120,6 +121,26 @@ def test_a_run_in_many_documents_is_common_and_no_evidence(headed: lshdb.Databas
     (common,) = found.common
     assert (common.text, common.words, common.line) == (HEADER, 30, 1)
     assert not headed.passages(HEADER).sources
+
+
+def test_a_rare_run_around_a_common_sequence_leads_to_no_document(tmp_path: Path) -> None:
+    run = [f"run{n}" for n in range(8)]
+    parts = [run[n : n + 5] for n in range(4)]  # one of them is the fingerprint of the run
+    others = [[f"{side}{n}" for side in "abcd"] for n in range(160)]
+    rest = [f"rest{n}" for n in range(8)]
+    with lshdb.open(tmp_path / "lsh.db", passages=8) as db:
+        db.add_many(
+            (f"d{n}", " ".join([*own, *parts[n % 4], *own[::-1]])) for n, own in enumerate(others)
+        )
+        db.add_many([("one", " ".join(run)), ("two", "and " + " ".join(run))])
+        assert [(p.a, p.b) for p in db.passage_pairs(common=200)] == [("one", "two")]
+        assert not list(db.passage_pairs(common=8))
+        assert not db.passages(key="one", common=8).sources
+        db.add_many([("more", " ".join(run + rest)), ("most", " ".join(run + rest))])
+        (pair,) = db.passage_pairs(common=8)
+        (source,) = db.passages(key="more", common=8)
+        assert (pair.a, pair.b, pair.words) == ("more", "most", 16)
+        assert pair.passages == source.passages
 
 
 def test_what_is_rarer_than_the_limit_counts(headed: lshdb.Database) -> None:
@@ -234,6 +255,11 @@ def test_all_pairs_are_those_of_brute_force(
     with lshdb.open(tmp_path_factory.mktemp("pairs") / "lsh.db", passages=RUN) as db:
         db.add_many(texts.items())
         found = {(pair.a, pair.b): pair for pair in db.passage_pairs()}
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("_OWN", "_OTHERS", "_MATCHES", "_RUNS", "_PAIRS"):
+                patch.setattr(passage_pairs, name, 20)
+            patch.setattr(passage_rows, "_IN_MEMORY", 100)
+            assert [*db.passage_pairs()] == [*found.values()]
         expected = {
             (a, b)
             for a, b in itertools.combinations(texts, 2)

@@ -1,0 +1,171 @@
+"""The windows of stored texts that other texts may share, with where they are, on disk.
+
+All pairs need the windows of each document many times, and their places in the text. They are
+found once, and wait in a temporary file for the pairs that they are in: 29 bytes for each window
+whose fingerprint several documents have, about twice the size of source code, less of prose.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.search.passage_texts import Located, Mask, is_in, window_hashes
+from lshdb.search.similarity import Numbers, batches_of_text
+from lshdb.shingling.hashing import Hashes, Offsets, selection
+from lshdb.shingling.shingles import shingle
+from lshdb.shingling.winnowing import fingerprint_shingling, fingerprints_of_windows
+from lshdb.store.lookups import StoreReader
+
+Rows: TypeAlias = npt.NDArray[Any]
+"""Windows, as KIND has them."""
+
+COUNTS: Final = 1
+"""The window counts where its document is the first of a pair."""
+HOT: Final = 2
+"""Its fingerprint leads to no pair, as too many documents have it."""
+AGAIN: Final = 4
+"""The document has the same window before."""
+REPEATED: Final = 8
+"""It is the first of several."""
+
+KIND: Final = np.dtype(
+    [
+        ("hash", "u8"),
+        ("unit", "i4"),  # its first unit
+        ("start", "i4"),  # of that, and the end of its last one, in characters
+        ("end", "i4"),
+        ("line", "i4"),  # and in lines, from 1
+        ("end_line", "i4"),
+        ("flags", "u1"),
+    ]
+)
+_IN_MEMORY: Final = 64_000_000
+"""Bytes of windows up to which there is no file."""
+_SPARSE: Final = 3
+"""Bits more than shared fingerprints need for a number: of other windows one in 8 stays."""
+
+
+class StoredWindows:
+    """The windows of all m documents that may be shared, to be read again and again.
+
+    Attributes:
+        doc_ids: int64[m], ascending.
+        counts: int64[m], how many windows each document has.
+        sizes: int64[m], how many of these are here.
+    """
+
+    def __init__(self, reader: StoreReader, hot: Offsets, left_out: Sequence[Hashes]) -> None:
+        """Find the windows of documents.
+
+        Args:
+            reader: of the file.
+            hot: sorted fingerprints that lead to no pair.
+            left_out: sorted windows that do not count.
+        """
+        self._settings = reader.settings
+        self._hot = hot
+        self._left_out = left_out
+        self._shared = slots_of(reader.common_fingerprints(1))
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
+        none = np.empty(0, dtype=np.int64)
+        self.doc_ids = np.concatenate([none, *(ids for ids, _ in reader.all_keys())])
+        counts, sizes = [none], [none]
+        for batch in batches_of_text(reader.contents(self.doc_ids)):
+            rows, some_counts, some_sizes = self._rows_of(batch)
+            self._file.write(rows.tobytes())
+            counts.append(some_counts)
+            sizes.append(some_sizes)
+        self.counts, self.sizes = np.concatenate(counts), np.concatenate(sizes)
+        self._begins = np.append(0, np.cumsum(self.sizes))
+
+    def close(self) -> None:
+        """Delete the file."""
+        self._file.close()
+
+    def read(self, first: int, last: int) -> Rows:
+        """The windows of documents `first` to `last` - 1, one after the other."""
+        begin, end = self._begins[first], self._begins[last]
+        self._file.seek(int(begin) * KIND.itemsize)
+        return np.frombuffer(self._file.read(int(end - begin) * KIND.itemsize), dtype=KIND)
+
+    def _rows_of(self, texts: list[str]) -> tuple[Rows, Offsets, Offsets]:
+        """The windows of texts that are kept, how many each text has, and how many are kept."""
+        settings, run = self._settings, self._settings.passages
+        short = fingerprint_shingling(settings.shingling, run)
+        window = run - short.size + 1
+        shingles = shingle(texts, short, settings.seed)
+        counts = np.maximum(np.diff(shingles.offsets) - (window - 1), 0)
+        own = np.repeat(np.arange(len(texts)), counts)
+        least = fingerprints_of_windows(shingles.hashes, window)
+        has = counts > 0
+        least = least[selection(shingles.offsets[:-1][has], counts[has], len(least))]
+        long = [texts[place] for place in np.flatnonzero(has).tolist()]
+        hashes, offsets = window_hashes(long, settings)
+        wanted = self._shared[least & (len(self._shared) - 1)]
+        counting = np.ones(len(hashes), dtype=np.bool_)
+        for some in self._left_out:
+            out = is_in(hashes, some)
+            if out.any():
+                wanted &= ~out
+                counting &= ~touching(out, offsets, run)
+        at = np.flatnonzero(wanted)
+        own = own[at]
+        rows = np.zeros(len(at), dtype=KIND)
+        rows["hash"] = hashes[at]
+        rows["unit"] = at - (np.cumsum(counts) - counts)[own]
+        rows["flags"] = COUNTS * counting[at] + HOT * is_in(least[at], self._hot)
+        rows["flags"] += _repetitions(rows["hash"], own)
+        bounds = np.searchsorted(own, np.arange(len(texts) + 1)).tolist()
+        for text, begin, end in zip(texts, bounds, bounds[1:], strict=False):
+            some_rows = rows[begin:end]
+            place = Located.of(text, settings)
+            first = some_rows["unit"]
+            some_rows["start"] = place.starts[first]
+            some_rows["end"] = place.ends[first + (run - 1)]
+            some_rows["line"], some_rows["end_line"] = place.lines_of(
+                some_rows["start"], some_rows["end"]
+            )
+        return rows, counts, np.diff(bounds)
+
+
+def slots_of(values: Offsets) -> Mask:
+    """A table of 2^bits slots, true at the low bits of each of the values, int64[n]."""
+    slots = np.zeros(1 << (len(values).bit_length() + _SPARSE), dtype=np.bool_)
+    slots[values & (len(slots) - 1)] = True
+    return slots
+
+
+def _repetitions(hashes: Hashes, documents: Numbers) -> npt.NDArray[np.uint8]:
+    """AGAIN and REPEATED of windows uint64[n], those of a document one after the other."""
+    order = np.argsort(hashes, kind="stable")
+    hashes, documents = hashes[order], documents[order]
+    flags = np.zeros(len(order), dtype=np.uint8)
+    same = np.flatnonzero((hashes[1:] == hashes[:-1]) & (documents[1:] == documents[:-1]))
+    flags[order[same]] = REPEATED
+    flags[order[same + 1]] = AGAIN
+    return flags
+
+
+def touching(left_out: Mask, offsets: Offsets, run: int) -> Mask:
+    """Which windows have a unit of one that is left out, bool[n] -> bool[n].
+
+    Args:
+        left_out: of the windows of some texts, one after the other.
+        offsets: int64[texts+1], where each text begins.
+        run: units of a window.
+    """
+    # Unit i of a text is behind the units of the texts before, of which each has run - 1 more
+    # than windows.
+    own = np.repeat(np.arange(len(offsets) - 1) * (run - 1), np.diff(offsets))
+    unit = np.arange(len(left_out)) + own
+    change = np.zeros(len(left_out) + (len(offsets) - 1) * (run - 1) + 1, dtype=np.int64)
+    change[unit[left_out]] += 1
+    change[unit[left_out] + run] -= 1
+    total = np.append(0, np.cumsum(np.cumsum(change)[:-1] > 0))
+    touched: Mask = total[unit + run] > total[unit]
+    return touched
