@@ -12,6 +12,7 @@ import atexit
 import gc
 import json
 import os
+import select
 import signal
 import socket
 import struct
@@ -21,6 +22,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -44,6 +46,23 @@ _LOADED = (
 """What many commands load; pyarrow loads pandas, where there is one, with the first array."""
 
 
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A command that runs: its process, and file descriptors of this end of its pipes."""
+
+    pid: int
+    stdin: int
+    stdout: int
+    stderr: int
+    _report: int
+
+    def status(self) -> int:
+        """Wait for its end: the exit status, as of subprocess."""
+        (status,) = _STATUS.unpack(_read(self._report))
+        assert isinstance(status, int)
+        return status
+
+
 def run(
     arguments: Sequence[str | bytes | os.PathLike[str]],
     directory: Path,
@@ -53,26 +72,41 @@ def run(
 ) -> tuple[bytes, bytes, int]:
     """Run the command to its end: its output, its errors and its exit status, as of subprocess.
 
-    One that takes longer than `timeout` seconds is ended by SIGALRM. Each set of variables has a
-    process to copy, for Python looks at some when it starts; not at HOME, which differs from test
-    to test.
+    One that takes longer than `timeout` seconds is ended by SIGALRM.
     """
-    server = _server(tuple((name, variables[name]) for name in variables if name != "HOME"))
-    pipes = [os.pipe() for _ in range(3)]
-    (source, stdin), (stdout, output), (stderr, errors) = pipes
-    words = [os.fsdecode(argument) for argument in arguments]
-    request = json.dumps([words, str(directory), dict(variables), timeout]).encode()
-    socket.send_fds(server, [_HEAD.pack(len(request))], [source, output, errors])
-    server.sendall(request)
-    for descriptor in (source, output, errors):
-        os.close(descriptor)
+    copy = start(arguments, directory, variables, timeout)
     with ThreadPoolExecutor(3) as pool:
-        writing = pool.submit(_write, stdin, given)
-        reading = [pool.submit(_read, descriptor) for descriptor in (stdout, stderr)]
+        writing = pool.submit(_write, copy.stdin, given)
+        reading = [pool.submit(_read, descriptor) for descriptor in (copy.stdout, copy.stderr)]
         writing.result()
         out, err = (one.result() for one in reading)
-    (status,) = _STATUS.unpack(server.recv(_STATUS.size))
-    return out, err, status
+    return out, err, copy.status()
+
+
+def start(
+    arguments: Sequence[str | bytes | os.PathLike[str]],
+    directory: Path,
+    variables: Mapping[str, str],
+    timeout: int,
+    loaded: tuple[str, ...] = (),
+) -> Copy:
+    """Start the command; after `timeout` seconds it is ended by SIGALRM.
+
+    Each set of variables, and of modules that are loaded besides, has a process to copy, for Python
+    looks at some variables when it starts; not at HOME, which differs from test to test.
+    """
+    server = _server(tuple((name, variables[name]) for name in variables if name != "HOME"), loaded)
+    pipes = [os.pipe() for _ in range(4)]
+    (source, stdin), (stdout, output), (stderr, errors), (report, reporting) = pipes
+    words = [os.fsdecode(argument) for argument in arguments]
+    request = json.dumps([words, str(directory), dict(variables), timeout]).encode()
+    theirs = [source, output, errors, reporting]
+    socket.send_fds(server, [_HEAD.pack(len(request))], theirs)
+    server.sendall(request)
+    for descriptor in theirs:
+        os.close(descriptor)
+    (pid,) = _HEAD.unpack(server.recv(_HEAD.size))
+    return Copy(pid, stdin, stdout, stderr, report)
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -86,12 +120,12 @@ def _read(descriptor: int) -> bytes:
 
 
 @cache
-def _server(variables: tuple[tuple[str, str], ...]) -> socket.socket:
+def _server(variables: tuple[tuple[str, str], ...], loaded: tuple[str, ...]) -> socket.socket:
     """The process that is copied; it ends with this one."""
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(theirs.fileno())],
+            [sys.executable, "-P", __file__, str(theirs.fileno()), *loaded],
             env=dict(variables),
             # Pipes, as a command has: Python's streams remember of what kind they are.
             stdin=subprocess.PIPE,
@@ -111,8 +145,20 @@ def _server(variables: tuple[tuple[str, str], ...]) -> socket.socket:
 
 def _serve(connection: socket.socket) -> list[str] | None:
     """Copy this process for each request; in a copy, the words of its command line."""
+    ended, wakes = os.pipe()
+    os.set_blocking(wakes, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes)
+    reports: dict[int, int] = {}
+    both: list[socket.socket | int] = [connection, ended]
     while True:
-        head, descriptors, _, _ = socket.recv_fds(connection, _HEAD.size, 3)
+        ready, _, _ = select.select(both, [], [])
+        if ended in ready:
+            os.read(ended, 512)
+            _report(reports)
+        if connection not in ready:
+            continue
+        head, descriptors, _, _ = socket.recv_fds(connection, _HEAD.size, 4)
         if not head:
             return None
         (left,) = _HEAD.unpack(head)
@@ -122,19 +168,33 @@ def _serve(connection: socket.socket) -> list[str] | None:
         words, directory, variables, timeout = json.loads(request)
         child = os.fork()
         if child == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             connection.close()
-            for target, descriptor in enumerate(descriptors):
+            for target, descriptor in enumerate(descriptors[:3]):
                 os.dup2(descriptor, target)
             os.chdir(directory)
             os.environ.clear()
             os.environ.update(variables)
-            os.closerange(3, max(descriptors) + 1)
+            os.closerange(3, max(*descriptors, *reports.values(), wakes) + 1)
             signal.alarm(timeout)
             return [*words]
-        for descriptor in descriptors:
+        *streams, reports[child] = descriptors
+        for descriptor in streams:
             os.close(descriptor)
-        _, status = os.waitpid(child, 0)
-        connection.sendall(_STATUS.pack(os.waitstatus_to_exitcode(status)))
+        connection.sendall(_HEAD.pack(child))
+
+
+def _report(reports: dict[int, int]) -> None:
+    """Send the exit statuses of the copies that have ended."""
+    while reports:
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if child == 0:
+            return
+        descriptor = reports.pop(child)
+        with suppress(BrokenPipeError):
+            os.write(descriptor, _STATUS.pack(os.waitstatus_to_exitcode(status)))
+        os.close(descriptor)
 
 
 def _run(command: Callable[[], None]) -> NoReturn:
@@ -162,7 +222,7 @@ if __name__ == "__main__":
     from lshdb.cli.app import make_app
 
     make_app()
-    for name in _LOADED:
+    for name in (*_LOADED, *sys.argv[2:]):
         import_module(name)
     gc.freeze()
     words = _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -411,24 +411,36 @@ def served(
     end: int = signal.SIGINT,
     before: Callable[[], None] | None = None,
 ) -> Iterator[Site]:
-    """`lshdb serve` in a directory; at the end a signal must stop it in order."""
-    process = Command(directory).start(
-        "serve",
-        "--port",
-        "0",
-        *arguments,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=before,
-    )
-    try:
+    """`lshdb serve` in a directory; at the end a signal must stop it in order.
+
+    With a function to call before it is started as the installed command is; else it is a copy of a
+    process that has loaded what it needs.
+    """
+    command, words = Command(directory), ("serve", "--port", "0", *arguments)
+    if before is not None:
+        process = command.start(
+            *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=before
+        )
         assert process.stdout is not None
-        address = process.stdout.readline().decode().strip()
-        assert address, process.communicate()[1].decode()
-        yield Site(address, process.pid)
-    finally:
-        process.send_signal(end)
-        status, said = finish(process)
+        assert process.stderr is not None
+        pid, stdout, stderr = process.pid, process.stdout, process.stderr
+    else:
+        copy = command_server.start(
+            words, directory, command.variables, 5 * TIMEOUT, loaded=("lshdb.web.serving",)
+        )
+        os.close(copy.stdin)
+        stdout, stderr = os.fdopen(copy.stdout, "rb"), os.fdopen(copy.stderr, "rb")
+        pid = copy.pid
+    with stdout, stderr:
+        try:
+            address = stdout.readline().decode().strip()
+            assert address, stderr.read().decode()
+            yield Site(address, pid)
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(pid, end)
+            said = stderr.read().decode()
+            status = copy.status() if before is None else process.wait()
     assert (status, said) == (0, "Ctrl-C ends it\n")
 
 

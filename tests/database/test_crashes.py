@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 
 def test_a_killed_process_leaves_whole_batches() -> None:
-    found = crashes.run(kill_points=15)
+    found = crashes.run(kill_points=15, documents=1_500)
     assert found["notes"] == []
     assert (found["lost"], found["wrong"], found["tracebacks"]) == (0, 0, 0)
     assert found["faults"] == 15

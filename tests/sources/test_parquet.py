@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import random
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure, Rows
 
 
+@cache
 def texts(count: int, words: int = 150) -> list[str]:
     chance = random.Random(count)
     return [" ".join(f"word{chance.randrange(400)}" for _ in range(words)) for _ in range(count)]
@@ -50,20 +52,18 @@ def blocks_of(path: Path) -> list[Rows]:
     return [item for item in found if isinstance(item, Rows)]
 
 
-@pytest.mark.parametrize(("rows", "workers"), [(700, 2), (10_000, 0), (10_000, 2)])
-def test_rows_are_the_same_wherever_they_are_signed(
-    tmp_path: Path, rows: int, workers: int
-) -> None:
+def test_rows_are_the_same_wherever_they_are_signed(tmp_path: Path) -> None:
     contents = texts(6_000)
-    source = write(tmp_path / "x.parquet", contents, rows)
-    expected = tmp_path / "expected.db"
-    with lshdb.open(expected) as db:
+    with lshdb.open(tmp_path / "expected.db") as db:
         db.add_many(
             lshdb.Document(f"k{i}", text, {"other": [i]}) for i, text in enumerate(contents)
         )
-    got, failures = added(tmp_path / "got.db", source, workers)
-    assert got == inspection.contents(expected)
-    assert not failures
+    expected = inspection.contents(tmp_path / "expected.db")
+    for rows, workers in ((700, 2), (10_000, 0), (10_000, 2)):
+        source = write(tmp_path / "x.parquet", contents, rows)
+        got, failures = added(tmp_path / f"{rows} {workers}.db", source, workers)
+        assert got == expected, (rows, workers)
+        assert not failures
 
 
 @pytest.mark.parametrize(

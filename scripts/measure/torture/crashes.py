@@ -118,8 +118,9 @@ def _write_line(pipe: int, text: str) -> None:
 class Sweep:
     """Kills, and judges what is left."""
 
-    def __init__(self, directory: Path, seed: int) -> None:
+    def __init__(self, directory: Path, seed: int, documents: int) -> None:
         self.tally = Tally()
+        self._documents = documents
         self._seed = seed
         self._chance = random.Random(seed)
         self._small = Bench(directory / "small", _SMALL)
@@ -141,7 +142,7 @@ class Sweep:
     @cached_property
     def _large(self) -> Bench:
         """What commands are killed on; not made where none is."""
-        return Bench(self._directory / "large", _LARGE)
+        return Bench(self._directory / "large", self._documents)
 
     def _undisturbed(self, operation: Operation) -> Ended:
         bench = self._small
@@ -300,7 +301,7 @@ def _command(operation: Operation, path: Path) -> list[str]:
     return [*map(str, lshdb_command()), name, "-d", str(path), *arguments]
 
 
-def sweep(kill_points: int, seconds: float, seed: int) -> Tally:
+def sweep(kill_points: int, seconds: float, seed: int, documents: int = _LARGE) -> Tally:
     """Kill until the number or the time is reached; in this process, which forks."""
     # Small batches, so that there are many moments between them.
     batches._BATCH_DOCUMENTS = 15  # type: ignore[misc]
@@ -308,26 +309,33 @@ def sweep(kill_points: int, seconds: float, seed: int) -> Tally:
     reindex_module._HELD = 4_000  # type: ignore[misc]
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="lshdb-crashes-") as directory:
-        swept = Sweep(Path(directory), seed)
+        swept = Sweep(Path(directory), seed, documents)
         for _ in swept.kills():
             if swept.tally.faults >= kill_points or time.monotonic() > end:
                 return swept.tally
     raise AssertionError("kills have no end")
 
 
-def run(kill_points: int = 200, seconds: float = _MANY_TIMES, seed: int = 1) -> dict[str, Any]:
+def run(
+    kill_points: int = 200,
+    seconds: float = _MANY_TIMES,
+    seed: int = 1,
+    documents: int = _LARGE,
+) -> dict[str, Any]:
     """The figures of a sweep, which is done in a process of its own.
 
     Args:
         kill_points: how many processes are killed.
         seconds: after which it ends all the same.
         seed: of the choice of statements and moments.
+        documents: in the file whose commands are killed at a moment.
 
     Returns:
         operations, faults (processes killed), lost (acknowledged documents), wrong (answers, or
         states of a file), tracebacks, and notes on each of the last three.
     """
     options = ["--kill-points", str(kill_points), "--seconds", str(seconds), "--seed", str(seed)]
+    options += ["--documents", str(documents)]
     done = subprocess.run(
         own_script("torture.crashes", "--json", *options),
         stdout=subprocess.PIPE,
@@ -343,9 +351,16 @@ def main() -> int:
     parser.add_argument("--kill-points", type=int, default=200, metavar="N")
     parser.add_argument("--seconds", type=float, default=_MANY_TIMES, help="maximum")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--documents",
+        type=int,
+        default=_LARGE,
+        metavar="N",
+        help="in the file whose commands are killed at a moment (default: %(default)s)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args()
-    tally = sweep(given.kill_points, given.seconds, given.seed)
+    tally = sweep(given.kill_points, given.seconds, given.seed, given.documents)
     if given.json:
         print(json.dumps(asdict(tally)))
         return 0
