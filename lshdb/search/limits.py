@@ -119,9 +119,9 @@ def dedup_cut(documents: int, listed: int) -> Cut:
     return Cut(
         "dedup",
         documents,
-        f"{documents:,} documents were kept that share a bucket with more than {listed} kept "
-        f"documents; they were compared with the first {listed} of these and with those in their "
-        "smaller buckets, and may be similar to others",
+        f"kept documents that share a bucket with more than {listed} others: {documents:,}; they "
+        f"were compared with the first {listed} of these and with those in their smaller buckets, "
+        "and may be similar to others",
     )
 
 
@@ -130,9 +130,9 @@ def reference_cut(documents: int, read: int) -> Cut:
     return Cut(
         "dedup",
         documents,
-        f"{documents:,} documents share a bucket with more than {read:,} of the reference; they "
-        f"were compared with the first {read:,} of these and with those in their smaller buckets, "
-        "and may be similar to others",
+        f"documents that share a bucket with more than {read:,} of the reference: {documents:,}; "
+        f"they were compared with the first {read:,} of these and with those in their smaller "
+        "buckets, and may be similar to others",
     )
 
 

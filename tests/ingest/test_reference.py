@@ -181,4 +181,4 @@ def test_a_large_bucket_of_the_reference_is_said_to_be_cut(
     assert [line.skipped for line in lines] == [None] * 3
     assert [line.skipped and line.skipped.kept for line in again] == ["0", "1", "2", "3", "4"]
     (warning,) = caught
-    assert "3 documents share a bucket with more than 5 of the reference" in str(warning.message)
+    assert "share a bucket with more than 5 of the reference: 3;" in str(warning.message)
