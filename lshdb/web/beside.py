@@ -14,6 +14,7 @@ from lshdb.search.differences import (
     Differences,
     Piece,
     Row,
+    Segment,
     Span,
     differences,
     near_differences,
@@ -31,6 +32,8 @@ STEP: Final = 20
 """Rows that are shown more at once."""
 _MAX_OPENED: Final = 2_000
 """Rows shown more on a page."""
+_LISTED: Final = 20
+"""Shared passages that are listed."""
 _MAX_CODE: Final = 100_000
 """Characters by which a text looks like code."""
 
@@ -217,14 +220,33 @@ def part_of(
         shown.update(range(max(first, low), min(behind, high)))
     numbers = {start: number for number, start in enumerate(found.starts, 1)}
     lines: list[Line] = []
+    before: tuple[int, int] | None = None
     done = low
     for place in [*sorted(shown), high]:
         if place > done:
             lines.append(Line("left out", skipped=place - done, first=done))
         if place < high:
-            lines.append(line_of(all_of, place, found, numbers.get(place, 0)))
+            line = line_of(all_of, place, found, numbers.get(place, 0))
+            there = line.elsewhere
+            if there and before and 0 <= there[0] - before[0] <= 1:
+                line = replace(line, elsewhere=None)  # the first row of a block says it
+            lines.append(line)
+            before = there
         done = place + 1
     return Part(lines, pages, begins)
+
+
+def longest_passages(found: Compared, all_of: Differences) -> list[tuple[Passage, int, int]]:
+    """The longest shared passages, each with the places of the rows where it begins in A and B."""
+    passages = sorted(found.comparison.passages or (), key=lambda each: -each.shingles)
+    return [
+        (
+            each,
+            found.places[0][_segment_at(all_of.a, each.a_start)],
+            found.places[1][_segment_at(all_of.b, each.b_start)],
+        )
+        for each in passages[:_LISTED]
+    ]
 
 
 def line_of(
@@ -291,11 +313,16 @@ def _elsewhere(found: Compared, all_of: Differences, row: Row) -> tuple[int, int
         wanted, others, places = passages[at].a_start + offset, all_of.a, found.places[0]
     else:
         return None
-    segment_no = max(bisect_right(others, wanted, key=lambda each: each.start) - 1, 0)
+    segment_no = _segment_at(others, wanted)
     first = segment_no
     while first and not others[first].line:
         first -= 1
     return places[segment_no], others[first].line
+
+
+def _segment_at(segments: list[Segment], start: int) -> int:
+    """The segment that a place of a text is in."""
+    return max(bisect_right(segments, start, key=lambda each: each.start) - 1, 0)
 
 
 def _apart(spans: Iterable[Span]) -> list[Span]:

@@ -27,7 +27,7 @@ from lshdb.search.pairs import OnProgress
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.store.store import Store
 from lshdb.web import pasted
-from lshdb.web.beside import STEP, Compared, compared, opened_rows, part_of
+from lshdb.web.beside import STEP, Compared, compared, longest_passages, opened_rows, part_of
 from lshdb.web.drawing import bars, columns, s_curve
 from lshdb.web.listing import (
     SORTS_OF_CLUSTERS,
@@ -401,6 +401,7 @@ def _side_by_side(visit: Visit, found: Compared, all_of: Differences) -> dict[st
         "only_differences": only,
         "more": more,
         "step": STEP,
+        "passages": longest_passages(found, all_of),
         # As the pages of all rows are cut, and as this one is.
         "row_page": lambda place: max(bisect_right(found.parts, place), 1),
         "view": {"only": "differences" if only else None, "more": more or None},

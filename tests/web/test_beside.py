@@ -15,7 +15,15 @@ pytest.importorskip("jinja2", reason="the extra `web` is not installed")
 import lshdb
 from lshdb.search.differences import Differences, Piece
 from lshdb.web import beside, colouring
-from lshdb.web.beside import Compared, Part, compared, opened_rows, part_of, worded
+from lshdb.web.beside import (
+    Compared,
+    Part,
+    compared,
+    longest_passages,
+    opened_rows,
+    part_of,
+    worded,
+)
 from lshdb.web.rendering import pieces_html
 
 CODE = '''def mean(values):  # of <b>numbers</b>
@@ -165,11 +173,15 @@ def test_blanks_may_be_ignored(path: Path) -> None:
 
 
 def test_what_moved_leads_to_its_place_in_the_other_text(path: Path) -> None:
-    moved = "this paragraph went to quite another place of the text"
+    moved = "this paragraph went to quite another place of the text\nand all of its lines did too"
     rest = [f"line {number} of these stays where it was" for number in range(9)]
     found, differences = compare(path, "\n".join([moved, *rest]), "\n".join([*rest, moved]))
+    assert [
+        (each.a_line, each.b_line, *places)
+        for each, *places in longest_passages(found, differences)
+    ] == [(3, 1, 2, 2), (1, 10, 0, 11)]
     lines = part_of(found, differences, 1, only=False).lines
     assert [(line.first, line.elsewhere) for line in lines if line.elsewhere] == [
-        (0, (10, 10)),
-        (10, (0, 1)),
+        (0, (11, 10)),
+        (11, (0, 1)),
     ]

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 TEXT = "The quick brown fox jumps over the lazy dog while the band plays on in the old square"
 HOSTILE = "<img src=x onerror=alert(1)> \u202e{}".format("wide" * 60)
+CODE = """def mean(values):  # the mean of the values
+    \'\'\'The mean of values, or 0 if there are none of them.\'\'\'
+    total = sum(values)
+    if not values:
+        return 0  # mean of none
+    return total / len(values)
+"""
 WIDTHS = (1280, 400)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
@@ -91,6 +98,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         db.add_many((f"{i}{side}", f"pair {i} of two copies") for i in range(45) for side in "ab")
         db.add("long word", "x" * 5_000 + f" {TEXT}")
         db.add("line\r\nend", f"{TEXT} 4")
+        db.add_many((f"{name}.py", CODE.replace("mean", name)) for name in ("mean", "other"))
     lshdb.open(directory / "empty.db").close()
     with lshdb.open(directory / "bare.db", content=False) as db:
         db.add_many([("fox", TEXT), ("fox 2", TEXT)])
@@ -173,6 +181,7 @@ def test_every_page_is_legible(
             ("texts/find", {"q": "quick <b>"}),
             ("texts/compare", {"a": "fox", "b": HOSTILE}),
             ("texts/compare", {"a": "fox", "b": "long word"}),
+            ("texts/compare", {"a": "mean.py", "b": "other.py"}),
             ("texts/compare", {"a": "fox", "b": "fox 2", "only": "differences"}),
             ("texts/cluster", {"key": "fox"}),
             ("bare/document", {"key": "fox"}),
