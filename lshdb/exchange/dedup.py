@@ -1,7 +1,7 @@
-"""Near duplicates among rows that a program has: those kept come back as what they were given as.
+"""Near duplicates among a program's rows; kept rows come back in the form that they had.
 
-A temporary database holds the documents while they are decided on. Only the columns of keys and
-documents are read; what is kept is chosen by the library that the rows are from.
+A temporary database holds the documents during the run. Only the columns of keys and documents are
+read; the rows' own library selects the kept ones.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _ROWS: Final = 1_000
 _OBJECTS: Final = 200
-"""Bytes that the objects of a row take, about."""
+"""About the bytes of a row's objects."""
 _NAME: Final = "row"
-"""How messages name rows that are in no file, before their number."""
+"""Name of rows without a file in messages, before their number."""
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedRow:
-    """A row that is dropped, and the kept one that it resembles most.
+    """A dropped row, and the kept one that is most similar to it.
 
     Attributes:
         row: its place among all rows, from 0.
@@ -54,7 +54,7 @@ class DroppedRow:
         similarity: of the two, exact or estimated, in [0, 1].
         exact: whether `similarity` is exact.
         identical: whether both have the same text or set.
-        file: the file that it is from; nothing for a table.
+        file: the file that it is from; empty for a table.
         line: its number there, from 1.
     """
 
@@ -70,14 +70,14 @@ class DroppedRow:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Rows, as what they were given as.
+    """Rows in the form that they were given in.
 
     Attributes:
         parser: makes documents of them.
-        items: they all, in blocks; called again for another time.
-        take: those that a mask selects.
-        listing: columns of values as a table of the same library.
-        each: rows that were taken, one by one by the names of their columns.
+        items: returns all rows, in blocks; may be called again.
+        take: returns the rows that a mask selects.
+        listing: turns columns of values into a table of the same library.
+        each: yields taken rows one by one, by the names of their columns.
         paths: of files.
     """
 
@@ -94,9 +94,9 @@ class Deduplicated:
     """Rows without near duplicates, and those that were dropped. Made by `lshdb.dedup`.
 
     Attributes:
-        threshold: the similarity from which on rows count as similar.
+        threshold: the minimum similarity of similar rows.
         mask: bool[n], which of the n rows are kept.
-        failed: how many rows have no document, as one without a text; they are not kept.
+        failed: how many rows have no document, such as those without a text; they are not kept.
     """
 
     threshold: float
@@ -114,19 +114,19 @@ class Deduplicated:
 
     @property
     def kept_count(self) -> int:
-        """How many rows are kept."""
+        """The number of kept rows."""
         return int(np.count_nonzero(self.mask))
 
     @property
     def dropped_count(self) -> int:
-        """How many rows are similar to one that is kept."""
+        """The number of rows that are similar to a kept one."""
         return len(self._dropped)
 
     @property
     def kept(self) -> Any:
-        """The rows that are kept, in order: a table of the library that the rows were given in.
+        """The kept rows, in order, as a table of the library that the rows came from.
 
-        Of dicts and of files a list of dicts; files are read again for it.
+        For dicts and files, a list of dicts; files are read again for it.
         """
         return self._source.take(self.mask)
 
@@ -141,21 +141,21 @@ class Deduplicated:
         )
 
     def iter_kept(self) -> Iterator[dict[str, Any]]:
-        """The rows that are kept, one by one as dicts; files are read again as they are taken."""
+        """The kept rows, one by one as dicts; files are read again lazily."""
         return self._source.each(self.mask)
 
     def iter_dropped(self) -> Iterator[DroppedRow]:
-        """What is dropped, in order."""
+        """The dropped rows, in order."""
         return iter(self._dropped)
 
     def rethreshold(self, threshold: float) -> Deduplicated:
-        """The result for a threshold that is not below the first, with the same index.
+        """The result for the same or a higher threshold, with the same index.
 
-        It is the one of deciding again from the beginning: a row that is kept now may be a reason
-        to drop others. The rows are read again.
+        All rows are decided on again from the beginning: a row that is now kept may cause others
+        to be dropped. The rows are read again.
 
         Raises:
-            UsageError: a threshold below the first, for which the index is not made.
+            UsageError: a threshold below the first, for which the index was not made.
         """
         check_given(threshold=threshold)
         if threshold < self.threshold:
@@ -166,13 +166,13 @@ class Deduplicated:
         return self._again(threshold)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows of files that are kept to a file, in the format that its suffix names.
+        """Write the kept rows of files to a file, in the format of its suffix.
 
-        They are read again, so that memory stays bounded. The file gets its name when it is whole.
+        They are read again, so that memory stays bounded. The file gets its name when complete.
 
         Raises:
-            UsageError: the rows are of a table, whose library writes files; or files of several
-                kinds go to a table.
+            UsageError: the rows are from a table, whose library can write files; or files of
+                several kinds would go to a table.
             OSError: it cannot be written.
         """
         paths = self._source.paths
@@ -202,10 +202,10 @@ def dedup(
     workers: int | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> Deduplicated:
-    """Drop the rows that are similar to a row that is kept.
+    """Drop rows that are similar to a kept row.
 
-    Rows are decided on one by one: one is dropped if it is similar to a kept one before it. So no
-    two of those kept are similar, as far as the index finds. No file of yours is written.
+    A row is dropped if it is similar to an earlier kept one. So no two kept rows are similar, as
+    far as the index finds. No file of yours is written.
 
     Args:
         data: a table of pyarrow, pandas, Polars or DuckDB; a Hugging Face Dataset; dicts in a list
@@ -213,25 +213,25 @@ def dedup(
         key: the column of keys; rows may lack it, and keys may be repeated.
         text: the column of texts; `a,b` joins two, and `a.b` is b in a.
         set: the column of sets, with `shingle="set"`.
-        keep: which of similar rows is kept: the `first`, or as if the rows came in that order, the
-            `longest` or the `last`.
+        keep: which of similar rows to keep: the `first`, `longest` or `last`; the rows are decided
+            on in that order.
         estimate: decide by estimates from signatures.
-        threshold: as for `lshdb.open`, and so are the settings below.
+        threshold: as for `lshdb.open`, like the settings below.
         recall: the share of similar pairs that the index must find.
-        shingle: what is compared.
+        shingle: the unit that is compared.
         permutations: lanes of a signature.
         bands: with rows, the shape of the index.
         rows: of a band.
         construction: the same as text.
         sketch: the kind of signature.
         seed: of all hashes.
-        purpose: what is compared, in place of shingle and threshold.
+        purpose: the kind of documents, instead of shingle and threshold.
         workers: as for `Database.add_many`.
-        on_failure: called with each row that has no document: where it is, and why.
+        on_failure: called with each row that has no document, with the place and reason.
 
     Raises:
-        UsageError: data of no such kind, or impossible arguments.
-        InputError: no column has the documents, or a file cannot be read.
+        UsageError: data of another kind, or wrong arguments.
+        InputError: the column of documents is missing, or a file cannot be read.
 
     >>> import lshdb
     >>> result = lshdb.dedup([
@@ -353,11 +353,11 @@ def _outcomes(
     )
 
 
-# what rows are given as
+# the forms of rows
 
 
 def _source_of(rows: Any, parser: RecordParser) -> _Source:
-    """The rows; UsageError for what has none."""
+    """The source of the rows; UsageError for data without rows."""
     if isinstance(rows, str | os.PathLike):
         rows = [rows]
     if isinstance(rows, list | tuple) and rows and isinstance(rows[0], str | os.PathLike):
@@ -397,7 +397,7 @@ def _source_of_table(
     each: Callable[[Any], Iterator[dict[str, Any]]],
     read: Any = None,
 ) -> _Source:
-    """A table that Arrow reads; `read`, if that is another one with the same rows."""
+    """The source of a table that Arrow reads; `read` if another one has the same rows."""
     arrow()
     from lshdb.sources.arrow_rows import blocks, table_batches
 
@@ -428,7 +428,7 @@ def _of_arrow(rows: Any, parser: RecordParser) -> _Source:
 
 
 def _of_pandas(frame: Any, parser: RecordParser) -> _Source:
-    # Of other columns Arrow may not know the types.
+    # Arrow may not know the types of other columns.
     names = [name for name in frame.columns if isinstance(name, str)]
     own = {
         path[0]

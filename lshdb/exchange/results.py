@@ -1,8 +1,8 @@
-"""What queries and joins give: objects one by one, as they are found, or all as a table.
+"""Results of queries and joins: objects one by one, as they are found, or all as a table.
 
 A table has the columns that the command line writes: one for each field of a match, a pair or a
-member of a cluster, and one for each field of metadata that was asked for. Nothing here imports
-pyarrow or pandas before a table is asked for.
+member of a cluster, and one for each requested field of metadata. pyarrow and pandas are imported
+only for a table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Columns = Mapping[str, type]
-"""Names and types, as for lshdb.cli.results; `object` is any value of metadata."""
+"""Names and types, as in lshdb.cli.results; `object` is any value of metadata."""
 _SHOWN: Final = 20
 """Rows that a notebook shows."""
 _MEMBERS_SHOWN: Final = 5
@@ -60,10 +60,10 @@ MEMBER: Final[Columns] = {
 
 
 def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict[str, type]:
-    """Columns with those of fields of metadata behind them.
+    """Columns, followed by those of fields of metadata.
 
-    A field that has the name of another column is called `metadata.NAME`; with prefixes, there is
-    one of each field for each: `a.NAME`, `b.NAME`.
+    A field with the name of another column is called `metadata.NAME`; with prefixes, there is a
+    column of each field per prefix: `a.NAME`, `b.NAME`.
     """
     found = dict(columns)
     for prefix in prefixes or ("",):
@@ -87,7 +87,7 @@ class Matches(list[Match]):
         self.columns = columns
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """A value of each match for each column."""
+        """The rows of the table: a value per column for each match."""
         own = [name for name in MATCH if name in self.columns]
         return (match_row(match, own) for match in self)
 
@@ -104,17 +104,17 @@ class Matches(list[Match]):
 
 
 def matches_of(found: Iterable[Match], containment: bool, fields: Sequence[str]) -> Matches:
-    """The matches of a query that asked for containment, or not, and for fields of metadata."""
+    """The matches of a query with or without containment, and with fields of metadata."""
     return Matches(found, with_fields(match_columns(containment=containment), fields))
 
 
 def match_columns(*, containment: bool) -> dict[str, type]:
-    """The columns of matches but for fields of metadata."""
+    """The columns of matches without fields of metadata."""
     return {name: kind for name, kind in MATCH.items() if containment or name != "containment"}
 
 
 def match_row(match: Match, columns: Iterable[str]) -> tuple[Any, ...]:
-    """A match's values for these columns, and the fields that were asked for."""
+    """A match's values for these columns, and the requested fields."""
     own = [getattr(match, name) for name in columns]
     return *own, *(match.metadata or {}).values()
 
@@ -122,11 +122,11 @@ def match_row(match: Match, columns: Iterable[str]) -> tuple[Any, ...]:
 class Results(Iterator[T], Generic[T]):
     """Pairs or clusters as they are found: an iterator, and a table.
 
-    The table is read from the beginning each time, whatever was taken from the iterator before.
+    The table is always read from the beginning, whatever the iterator has given.
 
     Attributes:
         columns: those of the table, with their types.
-        batches: begins to read the same rows as record batches, where that is faster; or None.
+        batches: starts reading the same rows as record batches, if that is faster; or None.
     """
 
     def __init__(
@@ -138,13 +138,13 @@ class Results(Iterator[T], Generic[T]):
         shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]],
         batches: Callable[[], Iterator[pa.RecordBatch]] | None = None,
     ) -> None:
-        """Prepare; nothing is read before the first is asked for.
+        """Prepare; nothing is read before the first item is requested.
 
         Args:
-            name: what they are.
+            name: of the items.
             columns: of the table.
-            find: begins to find them.
-            rows: begins to find the rows of the table.
+            find: starts finding the items.
+            rows: starts finding the rows of the table.
             shown: the columns that a notebook shows, and their values.
             batches: see above.
         """
@@ -158,13 +158,13 @@ class Results(Iterator[T], Generic[T]):
         return next(self._found)
 
     def close(self) -> None:
-        """End the iteration, and close what it reads."""
+        """End the iteration, and close its connection."""
         found, self._found = self._found, iter(())
         if found is not None:
             _close(found)
 
     def rows(self) -> Iterator[Sequence[Any]]:
-        """The rows of the table, as they are found: a value for each column."""
+        """The rows of the table, as they are found: a value per column."""
         return self._rows()
 
     def to_arrow(self) -> pa.Table:
@@ -193,7 +193,7 @@ class Results(Iterator[T], Generic[T]):
         return f"<{self._name}: an iterator; to_arrow() and df() give a table>"
 
     def _repr_html_(self) -> str | None:
-        """The first rows; None, which has a notebook show the repr, where they cannot be read."""
+        """The first rows; None if they cannot be read, so that a notebook shows the repr."""
         names, values = self._shown
         found = self._find()
         try:
@@ -215,7 +215,7 @@ def pair_results(
     find: Callable[[], Iterator[Pair]],
     fields: Sequence[str],
 ) -> Results[Pair]:
-    """Pairs as results; `blocks` begins to find them as columns, `find` one by one."""
+    """Pairs as results; `blocks` starts finding them as columns, `find` one by one."""
 
     def rows() -> Iterator[Sequence[Any]]:
         for block in blocks():
@@ -279,7 +279,7 @@ def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Seque
 
 
 def roles(cluster: Cluster, threshold: float) -> list[str]:
-    """What each member of a cluster is: what was decided of it, or `keep`, `member` or `below`."""
+    """The role of each member of a cluster: its decision, or `keep`, `member` or `below`."""
     kept = cluster.members.index(cluster.keep)
     found = ["member" if score >= threshold else "below" for score in cluster.similarities]
     found[kept] = "keep"
@@ -287,12 +287,12 @@ def roles(cluster: Cluster, threshold: float) -> list[str]:
 
 
 class SqlRows(Iterator[Any]):
-    """The rows of a SELECT as they come, named tuples: an iterator, and a table of what is left.
+    """The rows of a SELECT as named tuples: an iterator, and a table of the remaining rows.
 
-    A column whose name is no name in Python, or comes twice, is `_0`, `_1`, ... by its place.
+    A column whose name is not valid in Python, or repeated, is `_0`, `_1`, ... by its place.
 
     Attributes:
-        columns: their names, made distinct as SQLite does it: key, key:1.
+        columns: their names, made distinct as SQLite does: key, key:1.
     """
 
     def __init__(self, run: Callable[[], tuple[list[str], Iterator[tuple[SqlValue, ...]]]]) -> None:
@@ -306,19 +306,19 @@ class SqlRows(Iterator[Any]):
         return self._named(next(self._rows))
 
     def close(self) -> None:
-        """End the iteration, and close what it reads."""
+        """End the iteration, and close its connection."""
         _close(self._rows)
 
     def rows(self) -> Iterator[tuple[SqlValue, ...]]:
-        """The rows that are left, as plain tuples."""
+        """The remaining rows, as plain tuples."""
         return self._rows
 
     def dicts(self) -> Iterator[dict[str, SqlValue]]:
-        """The rows that are left, as dicts by the names in `columns`."""
+        """The remaining rows, as dicts by the names in `columns`."""
         return (dict(zip(self.columns, row, strict=True)) for row in self._rows)
 
     def to_arrow(self) -> pa.Table:
-        """The rows that are left as an Arrow table. Needs the extra `arrow` (pyarrow).
+        """The remaining rows as an Arrow table. Needs the extra `arrow` (pyarrow).
 
         A column whose values have several types is text.
 
@@ -336,7 +336,7 @@ class SqlRows(Iterator[Any]):
         return f"<rows of {', '.join(self.columns)}: an iterator; df() gives a table>"
 
     def _repr_html_(self) -> str | None:
-        """The first rows; None, which has a notebook show the repr, where they cannot be read."""
+        """The first rows; None if they cannot be read, so that a notebook shows the repr."""
         try:
             _, found = self._run()
             try:
@@ -365,13 +365,13 @@ def _distinct(names: Sequence[str]) -> list[str]:
 def table_of(columns: Columns, rows: Iterable[Sequence[Any]]) -> pa.Table:
     """An Arrow table of rows; UsageError without pyarrow.
 
-    A column of any values has the type that Arrow finds for all of them. Where they have none in
-    common, and where it finds only nulls, it is text: strings as they are, other values as JSON.
+    A column of any values has the type that Arrow finds for all of them. If they have no common
+    type, or are all null, it is text: strings as they are, other values as JSON.
     """
     from lshdb.exchange.tables import arrow, row_batches, schema_of
 
     pa = arrow()
-    # Those of any values come last.
+    # Columns of any values come last.
     known = {name: kind for name, kind in columns.items() if kind is not object}
     others: dict[str, list[Any]] = {name: [] for name in columns if name not in known}
 
@@ -394,7 +394,7 @@ def table_of(columns: Columns, rows: Iterable[Sequence[Any]]) -> pa.Table:
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
             column = pa.array(list(map(_as_text, values)), pa.string())
         arrays[name] = column.cast(pa.string()) if pa.types.is_null(column.type) else column
-    # The kinds that are known are never null.
+    # Columns of known types are never null.
     return pa.table(arrays, schema=pa.schema([*schema, *_nullable(pa, arrays, others)]))
 
 

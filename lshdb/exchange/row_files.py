@@ -1,9 +1,9 @@
-"""Rows of files into files: as they are where the format stays, else with the same values.
+"""Writing rows of files to files: unchanged if the format stays, else with the same values.
 
-JSON lines and CSV keep their bytes, Parquet and Arrow their record batches. Into another format
-rows go by their values: JSON has them as metadata has them (lshdb.sources.metadata), CSV has texts
-as they are and other values as JSON, null as an empty field. Lines of JSON have no columns, so
-that those which are to become a table wait in a temporary file until all are known.
+JSON lines and CSV keep their bytes, Parquet and Arrow their record batches. Other formats get the
+values: JSON as in metadata (lshdb.sources.metadata), CSV with texts as they are and other values as
+JSON, null as an empty field. JSON lines have no columns, so for a table they wait in a temporary
+file until all columns are known.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ KIND: Final[Mapping[str, str]] = {
     "arrow": "columns",
     "arrows": "columns",
 }
-"""The formats of rows, `arrow` a file of Arrow and `arrows` a stream of it. Between formats of one
-kind nothing is lost."""
+"""The formats of rows, where `arrow` is an Arrow file and `arrows` an Arrow stream. Between formats
+of one kind nothing is lost."""
 _GROUP_BYTES: Final = 32_000_000
 _GROUP_ROWS: Final = 1 << 20
-"""Of a row group of Parquet, or a batch of Arrow: what is in memory before it is written."""
+"""Bytes in memory for a row group of Parquet, or a batch of Arrow, before it is written."""
 _BLOCK: Final = 1 << 20
 
 Record: TypeAlias = dict[str, Any]
@@ -54,7 +54,7 @@ class RowFile(Protocol):
         """Write the lines or rows of a block at some places, ascending."""
 
     def finish(self) -> None:
-        """Write what stands at the end; the file stays open."""
+        """Write the end of the format; the file stays open."""
 
 
 def row_file(
@@ -65,13 +65,13 @@ def row_file(
     of_lines: bool = False,
     spool: Callable[[], Path] | None = None,
 ) -> RowFile:
-    """What writes rows to a file.
+    """The writer of rows to a file.
 
     Args:
         file: opened for writing.
         format: one of `KIND`.
-        head: of the tables that the rows are from; None where it is not known before the rows.
-        of_lines: whether the rows are lines of JSON.
+        head: of the tables that the rows are from; None if it is unknown before the rows.
+        of_lines: whether the rows are JSON lines.
         spool: a name for a temporary file, for lines.
 
     Raises:
@@ -97,7 +97,7 @@ def _table(file: BinaryIO, format: str, head: Head | None) -> RowFile:
 
 
 def combined(heads: Sequence[tuple[str, Head]]) -> Head:
-    """What the rows of several tables have in common, in the order of the first.
+    """The common head of several tables, in the order of the first.
 
     Args:
         heads: one or more, each with the name of its table.
@@ -142,13 +142,13 @@ def _common_schema(schema: pa.Schema, other: pa.Schema, name: str, other_name: s
     return pa.schema(fields, metadata=schema.metadata)
 
 
-# rows as others want them
+# rows in other forms
 
 
 def lines_of(block: Block, places: Sequence[int]) -> list[bytes]:
-    """Lines or rows of a block as lines of JSON: those that are, byte for byte.
+    """Lines or rows of a block as JSON lines; those that are stay byte for byte.
 
-    All but perhaps the last have a newline.
+    All have a newline, except perhaps the last.
     """
     if isinstance(block, Lines):
         data = block.data.split(b"\n")
@@ -160,7 +160,7 @@ def lines_of(block: Block, places: Sequence[int]) -> list[bytes]:
 
 
 def numbered_lines(outcomes: Iterable[Outcome]) -> Iterator[Line]:
-    """The rows of blocks as lines of JSON, and whether they are kept; see Database.dedup."""
+    """The rows of blocks as JSON lines, and whether they are kept; see Database.dedup."""
     for outcome in outcomes:
         block = outcome.block
         if block is None:
@@ -195,14 +195,14 @@ def _taken(batch: pa.RecordBatch, places: Sequence[int]) -> list[pa.RecordBatch]
         return [batch]
     try:
         return [batch.take(pa.array(places, pa.int64()))]
-    except pa.ArrowNotImplementedError:  # a type that Arrow cannot take rows of: runs of rows
+    except pa.ArrowNotImplementedError:  # Arrow cannot take single rows of this type: runs of rows
         ends = [i for i, (a, b) in enumerate(pairwise(places), 1) if b != a + 1]
         runs = pairwise([0, *ends, len(places)])
         return [batch.slice(places[low], high - low) for low, high in runs]
 
 
 def _clean(value: Any) -> Any:
-    """A value of JSON without lone surrogates, which no table takes."""
+    """A JSON value without lone surrogates, which tables refuse."""
     if isinstance(value, str):
         return without_surrogates(value)
     if isinstance(value, list):
@@ -240,7 +240,7 @@ class _JsonLines:
         self._is_open_line = not lines[-1].endswith(b"\n")
 
     def finish(self) -> None:
-        """Nothing: a last line without a newline stays so."""
+        """Nothing to do: a last line without a newline stays so."""
 
 
 class _JsonArray:
@@ -258,7 +258,7 @@ class _JsonArray:
 
 
 class _Csv:
-    """Rows of CSV with the same columns are written as they stand in their file."""
+    """Rows of CSV with the same columns are written as they are in their file."""
 
     def __init__(self, file: BinaryIO, delimiter: str, head: Head | None) -> None:
         self._file = file
@@ -308,7 +308,7 @@ class _Csv:
         self._ended = row.endswith(b"\n")
 
     def finish(self) -> None:
-        """Nothing: a last row without a newline stays so."""
+        """Nothing to do: a last row without a newline stays so."""
 
 
 class _Arrow:
@@ -390,7 +390,7 @@ class _Arrow:
 
 
 class _Spooled:
-    """Lines of JSON in a temporary file until their columns are known, then in a table."""
+    """JSON lines in a temporary file until their columns are known, then in a table."""
 
     def __init__(self, path: Path, make: Callable[[Head], RowFile], format: str) -> None:
         self._path = path
@@ -433,7 +433,7 @@ class _Spooled:
 
 
 def _head_of(block: Block) -> Head:
-    """What a table says before its rows, by some of them."""
+    """The head of a table, from some of its rows."""
     assert isinstance(block, Rows), "of lines of JSON the columns come from all of them"
     if isinstance(block.source, CsvText):
         return Head(block.columns, heading=block.source.heading, delimiter=block.source.delimiter)
@@ -474,13 +474,13 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
     except (pa.ArrowException, TypeError, OverflowError, UnicodeError):
         if pa.types.is_string(kind):
             return pa.array([None if one is None else _cell(one) for one in values], kind)
-        if pa.types.is_floating(kind):  # integers that no float is
+        if pa.types.is_floating(kind):  # integers that floats cannot hold
             return pa.array([None if one is None else float(one) for one in values], kind)
         return pa.array(_clean(values), kind)
 
 
 def _type_of(values: list[Any]) -> pa.DataType:
-    """The type of a column with such values of JSON: text where they have several."""
+    """The type of a column with these JSON values: text if they have several types."""
     pa = arrow()
     try:
         return pa.array(values).type
@@ -491,7 +491,7 @@ def _type_of(values: list[Any]) -> pa.DataType:
 
 
 def _merged(kind: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """The type that holds the values of both: text where there is no other."""
+    """The type that holds the values of both: text if there is no other."""
     pa = arrow()
     if kind == other:
         return kind
@@ -503,7 +503,7 @@ def _merged(kind: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def _compression(of_columns: Mapping[str, str]) -> str | dict[str, str]:
-    """What pyarrow takes for the compression of columns; its default where none is known."""
+    """pyarrow's argument for the compression of columns; its default if unknown."""
     names = {name: name.lower() for name in of_columns.values()} | {"UNCOMPRESSED": "none"}
     if len(found := {*of_columns.values()}) == 1:
         return names[found.pop()]

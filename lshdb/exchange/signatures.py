@@ -25,7 +25,7 @@ _BATCH: Final = 50_000
 """Documents written in one transaction."""
 _LARGEST_LANE: Final = (1 << 32) - 1
 _UNKNOWN: Final = 1
-"""What stands for a number of shingles that nobody knows, but for that there is one."""
+"""Stands for an unknown number of shingles above 0."""
 
 
 def read_signatures(store: Store) -> SignatureSet:
@@ -50,7 +50,7 @@ def read_signatures(store: Store) -> SignatureSet:
 
 
 def check_made_with(store: Store, made_with: Sketching) -> None:
-    """SettingsMismatch if signatures made otherwise than those of a database are offered to it."""
+    """SettingsMismatch for signatures made differently from those of a database."""
     own = Sketching.of(store.settings)
     if own != made_with:
         raise SettingsMismatch(
@@ -60,7 +60,7 @@ def check_made_with(store: Store, made_with: Sketching) -> None:
 
 
 def lanes(signatures: npt.ArrayLike, permutations: int) -> Signatures:
-    """Signatures as uint32[n, permutations]; ContentError if they are none, or of other width."""
+    """Signatures as uint32[n, permutations]; ContentError for another type or width."""
     matrix: npt.NDArray[Any] = np.asarray(signatures)
     if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
         raise ContentError(
@@ -132,7 +132,7 @@ def query_signature(
 def _sizes(
     shingles: npt.ArrayLike | None, matrix: Signatures, settings: Settings
 ) -> npt.NDArray[np.int64]:
-    """How many shingles each document has, int64[n]; ContentError for numbers that cannot be."""
+    """How many shingles each document has, int64[n]; ContentError for impossible numbers."""
     empty = (matrix == EMPTY).all(axis=1)
     if settings.shingling.foreign:
         if shingles is not None:
@@ -173,7 +173,7 @@ def _check_lengths(
 
 
 def _digests(matrix: Signatures) -> list[bytes]:
-    """A digest of signatures where there are no contents; no content has the same."""
+    """A digest of signatures if there are no contents; no content has the same."""
     packed = np.ascontiguousarray(matrix, dtype="<u4").tobytes()
     width = matrix.shape[1] * 4
     return [

@@ -1,6 +1,6 @@
-"""Arrow tables: adding whatever is one, and pairs and clusters as record batches.
+"""Arrow tables: adding them, and pairs and clusters as record batches.
 
-Needs the extra `arrow`; pyarrow is imported when a table is first asked for.
+Needs the extra `arrow`; pyarrow is imported for the first table.
 """
 
 from __future__ import annotations
@@ -66,9 +66,12 @@ def add_table(
         metadata=metadata,
         metadata_fields=tuple(metadata_fields),
     )
-    screening(on_similar)  # refuses what is neither keep nor skip before it reads
+    screening(on_similar)  # refuses wrong values before reading
     arrow()
-    from lshdb.sources.arrow_rows import blocks, table_batches  # imports pyarrow, which is there
+    from lshdb.sources.arrow_rows import (
+        blocks,
+        table_batches,
+    )  # imports pyarrow, which is installed
 
     return add_documents(
         store,
@@ -83,7 +86,7 @@ def add_table(
 
 
 def schema_of(columns: Mapping[str, type], *, nullable: bool = False) -> pa.Schema:
-    """Columns of Arrow for names and Python's types."""
+    """Arrow columns for names and Python's types."""
     pa = arrow()
     kinds = {
         str: pa.string(),

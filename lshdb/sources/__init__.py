@@ -3,8 +3,8 @@
 In: paths, patterns, standard input, Arrow tables. Out: documents, or failures that say where and
 why; blocks of lines and rows, to be parsed where they are signed.
 
-    readers       walks files and directories, gives the documents or blocks of each; parses blocks
-    paths         what is named: patterns, formats, keys of files; names printed safely
+    readers       walks files and directories; gives documents, or blocks to parse, and parses these
+    paths         named files: patterns, formats, keys; names printed safely
     walking       which files in directories are read: .gitignore, patterns, sizes
     compression   packs and unpacks, by suffix
     text_rows     JSON lines and CSV: bytes to blocks, lines to documents

@@ -1,6 +1,6 @@
 """Parquet, Arrow and tables of other libraries: record batches, and their rows in blocks.
 
-Rows are Python's values: making them takes a hundredth of what writing a document does. Needs
+Rows are Python values: making them takes a hundredth of the time of writing a document. Needs
 pyarrow, the extra `arrow`.
 """
 
@@ -20,17 +20,17 @@ from lshdb.sources.paths import escaped
 from lshdb.sources.records import Head, Path, RecordParser, Rows, field_paths
 
 _BLOCK: Final = 1 << 20
-"""Bytes of a block; a row that is longer is a block of its own."""
+"""Bytes of a block; a longer row is a block by itself."""
 _MAX_ROWS: Final = 1_000
-"""Rows that are read at once: of repeated values a file does not tell how much memory they take."""
+"""Rows read at once: the size of a file does not show how much memory repeated values take."""
 _FIRST_ROWS: Final = 64
-"""Rows of Parquet read at once before it is known how long they are."""
+"""Rows of Parquet read at once while their length is unknown."""
 _FILE_MAGIC: Final = b"ARROW1"
 _SCHEMA: Final = b"ARROW:schema"
 """The key of Parquet's metadata that has the schema itself."""
 _NOT_SEEKABLE: Final = "Parquet is read from its end, so it cannot come from a pipe"
 _TYPE_SHOWN: Final = 60
-"""Characters of a column's type in a message: that of nested columns has no end."""
+"""Characters of a column's type in a message: types of nested columns can be very long."""
 _INDEX_OF_PANDAS: Final = re.compile(r"__index_level_\d+__")
 
 
@@ -42,10 +42,10 @@ def file_batches(
     *,
     whole: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """The record batches of a file of Parquet or Arrow, with only the columns that are wanted.
+    """The record batches of a file of Parquet or Arrow, with only the wanted columns.
 
-    Memory is bounded by a page of each column of Parquet, and by the largest record batch that
-    is in an Arrow file.
+    Memory is bounded by a page of each column of Parquet, and by the largest record batch of an
+    Arrow file.
 
     Args:
         file: opened for reading; one of Parquet must be able to seek.
@@ -67,7 +67,7 @@ def file_batches(
 
 
 def file_head(file: BinaryIO, format: str, parser: RecordParser) -> Head:
-    """What a file of Parquet or Arrow says before its rows; see `file_batches`.
+    """The head of a file of Parquet or Arrow; see `file_batches`.
 
     Raises:
         InputError: as `file_batches`, and for a file that is not of that format.
@@ -83,7 +83,7 @@ def file_head(file: BinaryIO, format: str, parser: RecordParser) -> Head:
                 group = metadata.row_group(0)
                 columns = map(group.column, range(group.num_columns))
                 compression = {one.path_in_schema: one.compression for one in columns}
-            # What others put beside the schema comes through, too.
+            # Also keeps what other programs put beside the schema.
             own = {
                 name: text for name, text in (metadata.metadata or {}).items() if name != _SCHEMA
             }
@@ -112,7 +112,7 @@ def _of_parquet(
         wanted: list[str] | None = _checked_columns(source.schema_arrow, parser)
         if whole:
             wanted = None
-        # Repeated values take next to nothing in the file: the first rows tell what they take.
+        # Repeated values take almost no room in the file: the first rows show their size in memory.
         first = next(source.iter_batches(_FIRST_ROWS, columns=wanted, use_threads=False), None)
         least = first.nbytes // max(1, first.num_rows) if first is not None else 1
         done = 0
@@ -157,7 +157,7 @@ def _of_arrow(
 
 
 def table_batches(table: object, parser: RecordParser) -> Iterator[pa.RecordBatch]:
-    """The record batches of a table, as they are asked for.
+    """The record batches of a table, read lazily.
 
     Args:
         table: an object with the Arrow C stream interface (`__arrow_c_stream__`) or the C array
@@ -172,7 +172,7 @@ def table_batches(table: object, parser: RecordParser) -> Iterator[pa.RecordBatc
     tables: Iterable[object] = [table]
     if not _is_table(table):
         if hasattr(table, "with_format") and hasattr(table, "iter"):
-            # The rows of a dataset by themselves are Python's objects, made one by one.
+            # Iterating over a dataset makes Python objects, row by row.
             table = table.with_format("arrow").iter(batch_size=_MAX_ROWS)
         if not isinstance(table, Iterable) or isinstance(table, str | bytes | Mapping):
             raise _no_table(table)
@@ -197,7 +197,7 @@ def _no_table(table: object) -> UsageError:
 
 
 def _reader(table: object) -> pa.RecordBatchReader:
-    # Its own are not handed over in C: before 25 it fails there with views that a cast made.
+    # pyarrow's own tables do not go through C: before 25 that fails with views that a cast made.
     if isinstance(table, pa.Table):
         return table.to_reader()
     if isinstance(table, pa.RecordBatchReader):
@@ -209,7 +209,7 @@ def _reader(table: object) -> pa.RecordBatchReader:
 
 
 def _checked_columns(schema: pa.Schema, parser: RecordParser) -> list[str]:
-    with suppress(UnicodeDecodeError):  # which the other check reports
+    with suppress(UnicodeDecodeError):  # reported by the other check
         parser.check_columns(schema.names)  # whose messages name the options
     return wanted_columns(schema, parser)
 
@@ -218,11 +218,11 @@ def wanted_columns(schema: pa.Schema, parser: RecordParser) -> list[str]:
     """The columns that documents are made of, in their order.
 
     A key is a string or an integer, a text a string or bytes of UTF-8, a set a list of strings or
-    of integers, or a JSON array as a string. What is left is metadata, of any type, but for the
-    numbers that pandas gives to rows without a name for them.
+    of integers, or a JSON array as a string. Other columns are metadata, of any type, except the
+    unnamed index of pandas.
 
     Raises:
-        InputError: a column is missing, comes twice, or has a type that does not serve.
+        InputError: a column is missing, repeated, or has a wrong type.
     """
     try:
         names = schema.names
@@ -249,7 +249,7 @@ def wanted_columns(schema: pa.Schema, parser: RecordParser) -> list[str]:
 
 
 def _check_type(schema: pa.Schema, path: Path, parser: RecordParser, *, is_key: bool) -> None:
-    """InputError if a column of keys or of documents has a type that does not serve."""
+    """InputError if a column of keys or of documents has a wrong type."""
     types, field = pa.types, schema.field(path[0])
     for name in path[1:]:
         inside = _of_values(field.type)
@@ -299,7 +299,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 @contextmanager
 def _readable(unreadable: str) -> Iterator[None]:
-    """InputError, a message that begins with `unreadable`, in place of Arrow's own errors."""
+    """Raise InputError, with a message that begins with `unreadable`, for Arrow's own errors."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -320,12 +320,12 @@ def blocks(
     """The rows of record batches in blocks, numbered from 1.
 
     Args:
-        batches: may come from files and from other programs: they are looked through for offsets
-            that lead out of their data.
+        batches: may come from files and from other programs: their offsets are checked for values
+            outside of their data.
         name: of the table, as printed.
         parser: says which columns are wanted.
         format: of a file, `parquet` or `arrow`, for the message if a batch cannot be read.
-        keep_whole: whether blocks have the batches that they are made of, with all columns.
+        keep_whole: whether blocks include their batches, with all columns.
 
     Raises:
         InputError: a batch lacks a column, or has it in another type (see `wanted_columns`), or
@@ -370,9 +370,9 @@ def _columns(batch: pa.RecordBatch) -> tuple[list[list[Any]], bool]:
 
 
 def _validate(column: pa.Array) -> None:
-    """ArrowInvalid if offsets lead out of a column's data, as in a damaged file.
+    """ArrowInvalid if offsets are outside of a column's data, as in a damaged file.
 
-    What is no UTF-8 passes: it costs at most its row, and later.
+    Bad UTF-8 is allowed here: it costs at most its row, later.
     """
     column.validate()
     # Some encodings have no such view: they must be UTF-8.
@@ -382,7 +382,7 @@ def _validate(column: pa.Array) -> None:
 
 
 def _as_bytes(kind: pa.DataType) -> pa.DataType:
-    """The type with the same layout that has bytes for strings."""
+    """The type of the same layout with bytes for strings."""
     types = pa.types
     if types.is_string(kind):
         return pa.binary()
@@ -402,7 +402,7 @@ def _as_bytes(kind: pa.DataType) -> pa.DataType:
 
 
 def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """A batch in pieces that are not much longer than a block, or one row."""
+    """A batch in pieces not much longer than a block, or of one row."""
     for start in range(0, batch.num_rows, _MAX_ROWS):
         some = batch.slice(start, _MAX_ROWS)
         columns = [_plain(column) for column in some.columns]
@@ -417,9 +417,9 @@ def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """A column whose size is that of its values, and that has no times of nanoseconds.
+    """A column without encodings, so that its size is known, and without times of nanoseconds.
 
-    Python has no value for these without pandas.
+    Python has no values for these without pandas.
     """
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -446,7 +446,7 @@ def _in_microseconds(kind: pa.DataType) -> pa.DataType:
 def _values(column: pa.Array) -> tuple[list[Any], bool]:
     """A column as Python's values, and whether bytes that are not UTF-8 became lone surrogates.
 
-    None for those that Python has not, as dates beyond the year 9999.
+    None for values that Python does not have, as dates beyond the year 9999.
     """
     try:
         return column.to_pylist(), False
@@ -464,7 +464,7 @@ def _value(scalar: pa.Scalar) -> Any:
 
 
 def _torn(scalar: pa.Scalar) -> Any:
-    """The value of a string that is not UTF-8, or of what has such strings."""
+    """The value of a string that is not UTF-8, or that contains such strings."""
     if isinstance(scalar, pa.StructScalar):
         return {name: _value(value) for name, value in scalar.items()}
     if isinstance(scalar, pa.ListScalar):

@@ -1,4 +1,4 @@
-"""Compressed files, told by their suffix: the one place that packs and unpacks."""
+"""Compressed files, detected by their suffix: the only place that packs and unpacks."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Any, BinaryIO, Final, cast
 from lshdb.errors import InputError
 
 _NAMES: Final = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
-"""Suffixes and what they stand for."""
+"""Suffixes and their compressions."""
 _BUFFER: Final = 1 << 20
 """Bytes unpacked at once; the modules themselves give 8 KB at a time."""
 
 
 def compression_of(path: str) -> str | None:
-    """The suffix that tells how a file is compressed, None for one that is not."""
+    """The suffix for a file's compression, None if it is not compressed."""
     lower = path.lower()
     return next((suffix for suffix in _NAMES if lower.endswith(suffix)), None)
 
 
 def without_compression(path: str) -> str:
-    """A path without the suffix that tells how the file is compressed."""
+    """A path without the suffix of its compression."""
     return path[: len(path) - len(compression_of(path) or "")]
 
 
@@ -34,13 +34,13 @@ def check_available(suffix: str) -> None:
 
 @contextmanager
 def unpacked(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
-    """A compressed file's content; reading it raises InputError where it is damaged."""
+    """A compressed file's content; reading it raises InputError if it is damaged."""
     open_, errors = _module(suffix)
     try:
         with open_(file, "rb") as stream:
             yield io.BufferedReader(stream, _BUFFER)
     except OSError as error:
-        # What bz2 says of wrong data has no number; what the system says has.
+        # Errors of bz2 about wrong data have no number; those of the system have one.
         if error.errno is not None:
             raise
         raise _damaged(suffix) from error
@@ -49,18 +49,18 @@ def unpacked(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
 
 
 def packed(file: BinaryIO, suffix: str) -> BinaryIO:
-    """A file whose content is compressed into another, which stays open when it is closed."""
+    """A file that compresses its content into another, which stays open when it is closed."""
     if suffix == ".gz":
         import gzip
 
-        # Without name and time, so that equal content makes equal files.
+        # Without name and time, so that equal contents give equal files.
         return cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=file, mtime=0))
     open_, _ = _module(suffix)
     return cast(BinaryIO, open_(file, "wb"))
 
 
 def _module(suffix: str) -> tuple[Callable[[BinaryIO, str], Any], tuple[type[Exception], ...]]:
-    """What opens such a file, and what it raises for wrong data besides an OSError."""
+    """The function that opens such a file, and its errors for wrong data besides OSError."""
     # Imported here: most commands read no compressed file.
     if suffix == ".gz":
         import gzip

@@ -13,22 +13,22 @@ from lshdb.errors import ContentError, DamagedFile, InputError
 from lshdb.shingling.content import without_surrogates
 
 LARGEST: Final = 90_000_000
-"""Characters of metadata; with the largest content a row is still within SQLite's billion bytes."""
+"""Maximum characters of metadata: with the largest content, a row fits SQLite's billion bytes."""
 DEEPEST: Final = 500
 """Levels of arrays and objects; SQLite's JSON functions end at 1,000."""
 _LARGE: Final = 2.0**63
 
 
 def to_json(fields: Mapping[str, object] | None) -> str | None:
-    """The stored form of metadata, None where there is none.
+    """The stored form of metadata, None if there is none.
 
-    JSON in one line, fields in their order, numbers as Python writes them. What JSON has no value
-    for becomes text or a number: dates and times as in ISO 8601, UUIDs as usual, bytes in base64,
-    decimals and durations (in seconds) as numbers; numbers that are infinite or none are null.
-    Lone surrogates are replaced by U+FFFD.
+    JSON on one line, fields in their order, numbers as Python writes them. Values that JSON does
+    not have become text or a number: dates and times as in ISO 8601, UUIDs as usual, bytes in
+    base64, decimals and durations (in seconds) as numbers; infinity and NaN are null. Lone
+    surrogates are replaced by U+FFFD.
 
     Raises:
-        ContentError: not an object with names, a value of another type, too long or too deep.
+        ContentError: not a mapping from strings, a value of another type, too long or too deep.
     """
     if not fields:
         return None
@@ -37,7 +37,7 @@ def to_json(fields: Mapping[str, object] | None) -> str | None:
     try:
         try:
             text = _encode(dict(fields))
-        except ValueError:  # a number that JSON has not
+        except ValueError:  # a number that JSON does not have
             text = _encode(_finite(dict(fields)))
     except RecursionError as error:
         raise ContentError(_TOO_DEEP) from error
@@ -45,14 +45,14 @@ def to_json(fields: Mapping[str, object] | None) -> str | None:
         raise ContentError(f"metadata: {error}") from error
     if len(text) > LARGEST:
         raise ContentError(f"metadata has {len(text):,} characters, and {LARGEST:,} is the limit")
-    # Most are so short that they cannot be deep.
+    # Most are too short to be deep.
     if text.count("[") + text.count("{") > DEEPEST and _depth(dict(fields)) > DEEPEST:
         raise ContentError(_TOO_DEEP)
     return without_surrogates(text)
 
 
 def json_text(value: object) -> str:
-    """A value as JSON, as `to_json` has it, but of any length and depth that Python's JSON takes.
+    """A value as JSON, like `to_json`, but of any length and depth that Python's JSON takes.
 
     Raises:
         InputError: nested too deeply, or of a type that cannot be written as JSON.
@@ -80,9 +80,9 @@ def from_json(stored: str | None) -> dict[str, Any] | None:
 
 
 def picked(stored: str | None, names: Iterable[str]) -> dict[str, Any]:
-    """Some fields of metadata in its stored form, None for those that it lacks.
+    """Some fields of metadata in its stored form, None for missing ones.
 
-    A name with dots that is no field's own is a path: `a.b` is the field b of the object a.
+    A name with dots that is not a field is a path: `a.b` is the field b of the object a.
     """
     fields = from_json(stored) or {}
     return {name: _field(fields, name) for name in names}
@@ -97,7 +97,7 @@ def _field(fields: dict[str, Any], name: str) -> Any:
 
 
 def has_large_float(value: object) -> bool:
-    """Whether there is a number in it that may have been an integer beyond 64 bits."""
+    """Whether it has a number that may have been an integer beyond 64 bits."""
     if isinstance(value, float):
         return abs(value) >= _LARGE
     if isinstance(value, dict):
@@ -106,8 +106,8 @@ def has_large_float(value: object) -> bool:
 
 
 def _default(value: object) -> object:
-    """What stands in JSON for a value that JSON has not."""
-    # Few need these modules, and a query does not.
+    """The JSON value for a value that JSON does not have."""
+    # Rarely needed, and never by a query.
     import base64
     from datetime import date, datetime, time, timedelta
     from decimal import Decimal
@@ -137,7 +137,7 @@ _TOO_DEEP: Final = f"metadata is nested deeper than {DEEPEST} levels"
 
 
 def _finite(value: object) -> object:
-    """The value with null for each number in it that is infinite or none."""
+    """The value with null for infinity and NaN."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):

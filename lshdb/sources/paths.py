@@ -1,4 +1,4 @@
-"""Which files are read, as what, and how they are opened."""
+"""Which files are read, their formats, and how they are opened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Format: TypeAlias = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parq
 
 STDIN: Final = "-"
 BUFFER: Final = 1 << 20
-"""Bytes read at once; with Python's 8 KB a line of JSON takes several turns to the system."""
+"""Bytes read at once; with Python's 8 KB a line of JSON takes several system calls."""
 
 _FORMATS: Final[dict[str, Format]] = {
     ".jsonl": "jsonl",
@@ -37,11 +37,11 @@ _FORMATS: Final[dict[str, Format]] = {
 
 
 _UNUSUAL: Final = re.compile("[^ -~]+")
-"""What is not printable ASCII, and may be harmless all the same."""
+"""Characters outside of printable ASCII, which may still be harmless."""
 
 
 class _Shown(dict[int, str]):
-    """How characters are printed, by their numbers; each is judged once."""
+    """How characters are printed, by their numbers; each is checked once."""
 
     def __missing__(self, number: int) -> str:
         character = chr(number)
@@ -63,20 +63,20 @@ def escaped(text: str) -> str:
 
 
 def _is_harmless(character: str) -> bool:
-    # Of the spaces Python takes only the ASCII one for printable.
+    # Python takes only the ASCII space for printable.
     return character.isprintable() or unicodedata.category(character) == "Zs"
 
 
 def format_of(path: str) -> Format:
-    """What a file is by its suffix, or by the one below that of compression."""
+    """The format of a file by its suffix, or by the one before that of its compression."""
     return _FORMATS.get(os.path.splitext(without_compression(path))[1].lower(), "text")
 
 
 def expanded(paths: Iterable[str]) -> Iterator[str]:
-    """The paths, with the files that match in place of a pattern that is no path itself.
+    """The paths, with matching files in place of a pattern that is not itself a path.
 
     Patterns have `*`, `?`, `[...]` and, for any directories, `**`; matches come sorted, without
-    hidden ones. A pattern that nothing matches stays: it is then told that there is no such file.
+    hidden ones. A pattern without a match stays: opening it then reports a missing file.
     """
     for path in paths:
         if path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
@@ -86,18 +86,18 @@ def expanded(paths: Iterable[str]) -> Iterator[str]:
 
 
 def listed(file: BinaryIO, *, null: bool = False) -> Iterator[str]:
-    """The paths that a file lists, one a line or (`null`) each with a NUL byte behind it.
+    """The paths that a file lists, one per line or (`null`) each followed by a NUL byte.
 
-    They are read as they are taken, and none is a pattern or `-`.
+    They are read lazily, and none is a pattern or `-`.
     """
     return map(_literal, entries(file, null=null))
 
 
 def entries(file: BinaryIO, *, null: bool = False) -> Iterator[str]:
-    """The names in a list, one a line or (`null`) each with a NUL byte behind it, as they are."""
+    """The names in a list, unchanged, one per line or (`null`) each followed by a NUL byte."""
     end = b"\0" if null else b"\n"
     rest = b""
-    # A pipe gives what it has.
+    # A pipe returns what is available.
     while data := getattr(file, "read1", file.read)(BUFFER):
         *whole, rest = (rest + data).split(end)
         yield from map(os.fsdecode, filter(None, whole))
@@ -114,7 +114,7 @@ def _literal(name: str) -> str:
 
 @contextmanager
 def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
-    """A file that has an end, so a device like /dev/zero is refused; unpacked if need be."""
+    """A file with an end, so that a device like /dev/zero is refused; unpacked if needed."""
     if path == STDIN:
         if stdin is None:
             raise InputError("standard input is closed")
@@ -131,7 +131,7 @@ def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
 
 
 def input_bytes(paths: Iterable[str]) -> int | None:
-    """The size of all files named, for a progress bar; None where it cannot be told cheaply."""
+    """The size of all named files, for a progress bar; None if it is not known cheaply."""
     total = 0
     for path in expanded(paths):
         if path == STDIN:
@@ -147,23 +147,23 @@ def input_bytes(paths: Iterable[str]) -> int | None:
 
 
 def printable_path(path: str) -> str:
-    """The path as a key: bytes that are no UTF-8 are written as backslash escapes."""
+    """The path as a key: bytes that are not UTF-8 are written as backslash escapes."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def key_of(path: str, root: str | None = None) -> str:
-    """The key of a file, or of a directory as a part of the keys in it (the root's own is empty).
+    """The key of a file, or of a directory as a prefix of the keys in it (empty for the root).
 
-    It is the path from the root where it lies beneath that, else the absolute path; so `src/a`,
-    `./src//a` and `$PWD/src/a` are one. Symbolic links on the way are kept where the path as
-    given leads to the root without them.
+    It is the path from the root if it is below that, else the absolute path; so `src/a`,
+    `./src//a` and `$PWD/src/a` are the same. Symbolic links on the way are kept if the given path
+    leads from the root without resolving them.
 
     Args:
         path: may be relative, to the current directory.
-        root: another directory for the keys to be relative to than the current one.
+        root: the directory that keys are relative to; None for the current one.
     """
     base = os.path.abspath(root or os.curdir)
-    # The parent of a link's target is another directory than what the text of the path says.
+    # The parent of a link's target differs from the parent in the text of the path.
     given = os.path.realpath(path) if os.pardir in path.split(os.sep) else os.path.abspath(path)
     if (key := _beneath(given, base)) is None:
         directory, name = os.path.split(given)
@@ -179,7 +179,7 @@ def key_of(path: str, root: str | None = None) -> str:
 
 
 def _beneath(path: str, base: str) -> str | None:
-    """The path from a directory; None if it does not lead down from there."""
+    """The path from a directory; None if it is not below that."""
     if path == base:
         return ""
     start = os.path.join(base, "")

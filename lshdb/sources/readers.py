@@ -1,8 +1,7 @@
-"""Readers: paths, standard input, lines and tables become documents, a stream of them.
+"""Readers: turn paths, standard input, lines and tables into a stream of documents.
 
-What cannot be read becomes a Failure in the stream, so that one bad line costs one line. JSON
-lines and the rows of tables come in blocks, for whoever adds documents to parse them where it is
-best done.
+Input that cannot be read becomes a Failure in the stream, so that one bad line costs one line. JSON
+lines and the rows of tables come in blocks, which are parsed later, perhaps in another process.
 """
 
 from __future__ import annotations
@@ -58,45 +57,45 @@ Item: TypeAlias = Document | TextFile | Failure | Block
 _BINARY: Final = "a binary file (it has NUL bytes)"
 _BINARY_PROBE: Final = 8192
 _BLOCK: Final = 1 << 20
-"""Bytes that are read at once; whole lines of them make a block."""
+"""Bytes read at once; their whole lines make a block."""
 _ENCODINGS: Final = {
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16's, which it begins with
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Byte order marks, and the encodings that they stand for."""
+"""Byte order marks, and their encodings."""
 _LONGEST_BOM: Final = 4
 _SETTLED: Final = 2_000_000_000
-"""Nanoseconds after which a change of a file gives it another time, also in FAT."""
+"""Nanoseconds after which a change gives a file another time, even in FAT."""
 
 
 class _BinaryInput(InputError):
-    """Bytes that are no text; in a directory they are passed over."""
+    """Bytes that are not a text; in a directory such files are skipped."""
 
 
 @dataclass(slots=True)
 class Reader:
-    """Reads documents from paths and streams, and counts what it passed over.
+    """Reads documents from paths and streams, and counts what it skipped.
 
     Attributes:
         of_sets: whether documents are sets (else texts).
         format: `auto` goes by suffix (and, for standard input, by the first character).
         key_field, text_field, set_field: names in a JSON line, or of columns.
-        strict: refuse what is not UTF-8, instead of replacing the bad bytes by U+FFFD.
-        encoding: of texts, JSON and CSV; None for UTF-8, or what a byte order mark says.
+        strict: refuse input that is not UTF-8, instead of replacing bad bytes by U+FFFD.
+        encoding: of texts, JSON and CSV; None for UTF-8, or that of a byte order mark.
         auto_key: name a line or row without a key FILE:NUMBER, instead of refusing it.
         metadata: whether the other fields of a line or row are kept.
-        metadata_fields: which of them; all if there are none here.
-        fallback: for `auto`, what standard input and files of any other suffix are.
-        stdin: where `-` is read from; None where it is closed.
+        metadata_fields: which of them; all if empty.
+        fallback: for `auto`, the format of standard input and of files with any other suffix.
+        stdin: the file for `-`; None if it is closed.
         stdin_key: the key of a text on standard input.
         rules: which files in directories are read.
         root: the directory that keys of files are relative to; None for the current one.
         whole: whether rows of tables come with all of their columns, as they were read.
-        passed_over: what was not read of directories.
+        passed_over: counts of skipped entries of directories.
         bytes_read: of all input so far.
-        parser: makes documents of lines, as the fields above say.
+        parser: makes documents of lines, by the fields above.
     """
 
     of_sets: bool
@@ -156,7 +155,7 @@ class Reader:
                 yield item
 
     def items(self, paths: Iterable[str]) -> Iterator[Item]:
-        """As `read`, but lines and rows come in blocks, still to be parsed (see `parsed`)."""
+        """Like `read`, but lines and rows come in blocks that are not parsed yet (see `parsed`)."""
         for path in expanded(paths):
             if path != STDIN and os.path.isdir(path):
                 yield from self._directory(path)
@@ -206,7 +205,7 @@ class Reader:
         return self._input(path, key)
 
     def format_of(self, path: str) -> Format:
-        """What a file is read as."""
+        """The format in which a file is read."""
         if self.format != "auto":
             return self.format
         format = format_of(path)
@@ -246,10 +245,10 @@ class Reader:
         on_read(1.0)
 
     def head(self, path: str) -> Head | None:
-        """What a file says before its rows; None of JSON, which says nothing.
+        """The head of a file of rows; None for JSON, which has none.
 
         Raises:
-            InputError: it cannot be read, or not as what its name says, or it lacks a column.
+            InputError: it cannot be read in its format, or it lacks a column.
         """
         before = self.bytes_read, self.parser.replaced
         try:
@@ -309,7 +308,7 @@ class Reader:
         return self.parser.decoded(data)
 
     def _chunks(self, file: BinaryIO) -> Iterator[bytes]:
-        """The text of a file in UTF-8, as much at once as is there, about a block at most."""
+        """The text of a file in UTF-8, in chunks of the available bytes, up to about a block."""
         chunks = iter(lambda: self._some(file), b"")
         start = b""
         while len(start) < _LONGEST_BOM and (chunk := next(chunks, b"")):
@@ -320,7 +319,7 @@ class Reader:
         return chunks if encoding is None else self._to_utf8(chunks, encoding)
 
     def _encoding_of(self, start: bytes) -> str | None:
-        """The encoding of a text that begins so; None for UTF-8."""
+        """The encoding of a text by its first bytes; None for UTF-8."""
         if self.encoding is not None:
             return self.encoding
         return next((name for bom, name in _ENCODINGS.items() if start.startswith(bom)), None)
@@ -342,8 +341,8 @@ class Reader:
                 yield text.encode("utf-8", "surrogatepass")
 
     def _some(self, file: BinaryIO) -> bytes:
-        """The next bytes of a file, as many as are there, a block at the most; none at its end."""
-        # A pipe gives what it has: a slow stream is not held back until a block is full.
+        """The next available bytes of a file, at most a block; empty at its end."""
+        # A pipe returns what is available: a slow stream does not wait until a block is full.
         data: bytes = getattr(file, "read1", file.read)(_BLOCK)
         self.bytes_read += len(data)
         return data
@@ -360,14 +359,14 @@ def _check_table(path: str, format: Format) -> None:
 
 
 def parsed(block: Block, parser: RecordParser) -> Iterator[tuple[int, Parsed]]:
-    """What the lines or rows of a block are, each with its place in the block, from 0."""
+    """The documents or failures of a block, each with its place in the block, from 0."""
     if isinstance(block, Lines):
         return json_documents(block, parser)
     return parser.of_rows(block)
 
 
 def state_of(status: os.stat_result) -> FileState | None:
-    """The state of a file; None of what is no regular file."""
+    """The state of a file; None if it is not a regular file."""
     if not stat.S_ISREG(status.st_mode):
         return None
     settled = time.time_ns() - status.st_mtime_ns > _SETTLED
@@ -375,7 +374,7 @@ def state_of(status: os.stat_result) -> FileState | None:
 
 
 def _starting_object(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The chunks; InputError if the first that is not blank does not begin a JSON object."""
+    """The chunks; InputError if the first non-blank one does not begin a JSON object."""
     begun = False
     for chunk in chunks:
         if not begun and not is_blank(chunk):

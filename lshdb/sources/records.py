@@ -34,7 +34,7 @@ _NAME_SHOWN: Final = 40
 class Failure:
     """A file, line or row that gave no document: where it is, and why.
 
-    The reason has nothing of the input but printable characters.
+    The reason contains only printable characters of the input.
     """
 
     where: str
@@ -57,7 +57,7 @@ class Lines:
         name: the file's, as printed.
         first: the number of the first line.
         count: how many lines there are.
-        data: the lines, each but perhaps the last with its newline.
+        data: the lines, each with its newline, except perhaps the last.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Lines:
         return self.first + place
 
     def where(self, place: int) -> str:
-        """How messages name the line at a place, from 0."""
+        """The name of the line at a place, from 0, in messages."""
         return f"{self.name}:{self.number(place)}"
 
 
@@ -85,7 +85,7 @@ Values: TypeAlias = Sequence[object] | str
 
 @dataclass(frozen=True, slots=True)
 class CsvText:
-    """Rows of CSV as they stand in the file, in UTF-8.
+    """Rows of CSV as they are in the file, in UTF-8.
 
     Attributes:
         heading: the row that names the columns, with its newline, and a byte order mark.
@@ -100,12 +100,12 @@ class CsvText:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a table says before its rows.
+    """The head of a table: columns, schema, format.
 
     Attributes:
         columns: the names of the columns.
         schema: of Parquet and Arrow, with the metadata; None for CSV.
-        heading: of CSV, as in CsvText; nothing for others.
+        heading: of CSV, as in CsvText; empty for others.
         delimiter: of CSV.
         compression: of each column of Parquet, by its path.
         replaces_dictionaries: whether batches may have dictionaries of their own, as in Parquet
@@ -122,17 +122,17 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of a table, no documents yet.
+    """Rows of a table, not parsed to documents yet.
 
     Attributes:
         name: the file's or table's, as printed.
         columns: the names of the columns.
-        rows: each with its number: of CSV that of its first line; from 1.
-        size: about how many bytes they have.
+        rows: each with its number, from 1: for CSV that of its first line.
+        size: about their bytes.
         torn: whether strings may have lone surrogates for bytes that are not UTF-8, as the error
             handler `surrogateescape` makes them.
-        source: the same rows with all of their columns, as they were read; None where that is not
-            wanted. It stays in the process that reads.
+        source: the same rows with all of their columns, as they were read; None if not wanted.
+            It stays in the process that reads.
     """
 
     name: str
@@ -148,7 +148,7 @@ class Rows:
         return len(self.rows)
 
     def without_values(self) -> Rows:
-        """The block without values that its source has, too."""
+        """The block without values that are also in its source."""
         if self.source is None or isinstance(self.source, CsvText):
             return self
         return replace(self, rows=[(number, ()) for number, _ in self.rows])
@@ -158,24 +158,24 @@ class Rows:
         return self.rows[place][0]
 
     def where(self, place: int) -> str:
-        """How messages name the row at a place, from 0."""
+        """The name of the row at a place, from 0, in messages."""
         return f"{self.name}:{self.number(place)}"
 
 
 Block: TypeAlias = Lines | Rows
 Parsed: TypeAlias = Document | Failure | tuple[str, str]
-"""What a line or row is. A pair is a clean key and a clean text, of a record without metadata."""
+"""A parsed line or row. A pair is a clean key and a clean text, of a record without metadata."""
 
 
 _MISSING: Final = object()
 Path: TypeAlias = tuple[str, ...]
-"""The name of a field, behind those of the objects that it is in."""
+"""The name of a field, after those of the objects that it is in."""
 
 
 def field_paths(name: str, names: Container[str]) -> list[Path]:
-    """The fields that a name stands for, among records with fields of these names.
+    """The fields for a name, in records with fields of these names.
 
-    A field that has the name itself; else `a,b` is the fields a and b, and `a.b` is b in a.
+    A field of that name comes first; else `a,b` is the fields a and b, and `a.b` is b in a.
 
     >>> field_paths("title,meta.body", ["title", "meta"])
     [('title',), ('meta', 'body')]
@@ -191,12 +191,12 @@ class RecordParser:
 
     Attributes:
         of_sets: whether documents are sets (else texts).
-        key_field, text_field, set_field: names of fields (see `field_paths`); of several texts a
-            document is all that are there, each on lines of its own.
-        strict: refuse what is not UTF-8, instead of replacing the bad bytes by U+FFFD.
+        key_field, text_field, set_field: names of fields (see `field_paths`); several texts are
+            joined, each on lines of its own.
+        strict: refuse input that is not UTF-8, instead of replacing bad bytes by U+FFFD.
         auto_key: name a record without a key by its place, instead of refusing it.
         metadata: whether the other fields of a record are kept.
-        metadata_fields: which of them; all if there are none here.
+        metadata_fields: which of them; all if empty.
         replaced: documents so far with bytes or code units that are not Unicode.
     """
 
@@ -216,7 +216,7 @@ class RecordParser:
         return self.set_field if self.of_sets else self.text_field
 
     def of_record(self, record: dict[str, object], where: str) -> Document:
-        """The document of a record, its fields by their names; `where` names it without a key."""
+        """The document of a record; `where` is its name if it has no key."""
         replaced = self.replaced
         document = Document(
             self._key(record, where), self._content(record), self._other_fields(record)
@@ -225,10 +225,10 @@ class RecordParser:
         return document
 
     def of_json(self, line: bytes, where: str) -> Document:
-        """The document of a record that is written as JSON."""
+        """The document of a record in JSON."""
         replaced = self.replaced
         try:
-            # As json.loads, without its check of the type and its two regular expressions.
+            # Like json.loads, without its check of the type and its two regular expressions.
             text = self.decoded(line.rstrip()).lstrip(_JSON_BLANKS)
             record, end = JSON.raw_decode(text)
             if end < len(text):
@@ -242,7 +242,7 @@ class RecordParser:
         return document
 
     def of_rows(self, block: Rows) -> Iterator[tuple[int, Document | Failure]]:
-        """What the rows of a block are, each with its place in the block, from 0."""
+        """The documents or failures of a block's rows, each with its place in the block, from 0."""
         columns = block.columns
         for place, (_, values) in enumerate(block.rows):
             where = block.where(place)
@@ -278,7 +278,7 @@ class RecordParser:
         return set_of(value, "the set")
 
     def decoded(self, data: bytes) -> str:
-        """The text that bytes of UTF-8 are; a byte order mark is left out."""
+        """The text of UTF-8 bytes, without a byte order mark."""
         data = data.removeprefix(BOM)
         try:
             return data.decode()
@@ -289,7 +289,7 @@ class RecordParser:
             return data.decode("utf-8", "replace")
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """InputError if a file's columns are not those that documents are made of.
+        """InputError if a file lacks columns of documents.
 
         One is missing, or two have one name.
         """
@@ -313,7 +313,7 @@ class RecordParser:
     def _key(self, record: dict[str, object], where: str) -> str:
         name = self.key_field
         key = record[name] if name in record else _value_at(record, name)
-        # An empty field of CSV is how it has none.
+        # In CSV, an empty field means none.
         if self.auto_key and (key is None or key is _MISSING or key == ""):
             return where
         if key is _MISSING:
@@ -326,7 +326,7 @@ class RecordParser:
         return key
 
     def _no_content(self, record: Container[str], wanted: str) -> InputError:
-        """Why a record with these fields has no content, in the field that is wanted."""
+        """Why a record with these fields has no content in the wanted field."""
         other = self.text_field if self.of_sets else self.set_field
         if other not in record:
             option = "--set-field" if self.of_sets else "--text-field"
@@ -353,7 +353,7 @@ class RecordParser:
         return self._clean(content)
 
     def _joined(self, record: dict[str, object]) -> object:
-        """The content where no field has its name: of a nested field, or of several."""
+        """The content if no field has its name: of a nested field, or of several."""
         name = self.content_field
         parts = [(part, _value_at(record, part)) for part in name.split(",")]
         there = [(part, value) for part, value in parts if value is not _MISSING]
@@ -372,9 +372,9 @@ class RecordParser:
         return "\n".join(filled) if filled else None
 
     def _other_fields(self, record: dict[str, object]) -> dict[str, object] | None:
-        """What is kept of a record beside its key and content."""
+        """The fields of a record to keep besides its key and content."""
         own = (self.key_field, self.content_field)
-        # Most records have nothing else: this shows without a look at each field.
+        # Most records have nothing else: this avoids checking each field.
         if not self.metadata or (
             len(record) == 2 and own[0] in record and own[1] in record and own[0] != own[1]
         ):
@@ -429,7 +429,7 @@ def _value_at(record: dict[str, object], name: str) -> object:
 
 
 def _without(record: dict[str, object], path: Path) -> dict[str, object]:
-    """The record without a field, which may be in an object; without that, if it is all in it."""
+    """The record without a field, which may be in an object; drops an object that gets empty."""
     first, *more = path
     inner = record.get(first)
     if more and isinstance(inner, dict) and (rest := _without(inner, tuple(more))):
@@ -440,7 +440,7 @@ def _without(record: dict[str, object], path: Path) -> dict[str, object]:
 
 
 def key_fault(key: str) -> str | None:
-    """What is wrong with a key, as the end of a sentence; None for a good one."""
+    """The fault of a key, as the end of a sentence; None for a valid one."""
     if not key:
         return "is empty"
     if "\0" in key:
@@ -451,7 +451,7 @@ def key_fault(key: str) -> str | None:
 
 
 def documents_among(rows: Iterable[tuple[int, Parsed]]) -> Iterator[Document | Failure]:
-    """The documents that numbered lines or rows are."""
+    """The documents among numbered items of a block."""
     for _, row in rows:
         yield Document(*row) if isinstance(row, tuple) else row
 
@@ -460,7 +460,7 @@ def set_of(content: object, name: str) -> Content:
     """The elements of an array, or of a string that holds one as JSON.
 
     Raises:
-        InputError: it is not one of strings and integers; the message calls it by `name`.
+        InputError: it is not one of strings and integers; the message uses `name` for it.
     """
     if isinstance(content, str):
         try:
@@ -476,13 +476,13 @@ def set_of(content: object, name: str) -> Content:
 
 
 def _repeated(names: Sequence[str]) -> str:
-    """A name that comes twice."""
+    """A repeated name."""
     ordered = sorted(names)
     return next(one for one, next_ in pairwise(ordered) if one == next_)
 
 
 def json_reason(error: ValueError | RecursionError, start: int = 0) -> str:
-    """Why a text that begins at `start` is no JSON."""
+    """Why a text that begins at `start` is not JSON."""
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg.lower().removesuffix(' at')} at character {error.pos - start + 1}"
     if isinstance(error, RecursionError):
@@ -491,7 +491,7 @@ def json_reason(error: ValueError | RecursionError, start: int = 0) -> str:
 
 
 def _kind(value: object) -> str:
-    """What a value is, in JSON's own words if JSON has it."""
+    """The type of a value, in JSON's words if JSON has it."""
     if value is None:
         return "null"
     kinds = {bool: "a boolean", int: "a number", float: "a decimal number", str: "a string"}

@@ -2,7 +2,7 @@
 
 The dialect of CSV is that of RFC 4180 and of spreadsheets: fields in double quotes may hold
 delimiters, newlines and doubled quotes. TSV is the same with tabs. The first record names the
-columns; where it has semicolons or tabs and no comma, these delimit the fields of CSV.
+columns; if it has semicolons or tabs and no comma, these delimit the fields of CSV.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from lshdb.sources.records import (
 
 DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS: Final = ";\t"
-"""Of CSV: spreadsheets use semicolons where a comma is the decimal mark."""
+"""Delimiters of CSV: spreadsheets use semicolons where a comma is the decimal mark."""
 _QUOTED: Final = re.compile(r'"[^"]*"?')
 _LONGEST_FIELD: Final = (1 << 31) - 1
-"""No limit of the module csv's own."""
+"""Disables the limit of the module csv."""
 _NEWLINE: Final = 10
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 _LONGEST_TOKEN: Final = 12
-"""Characters of what JSON's parser reports by its beginning, but for strings: a pair of escapes."""
+"""Longest token, besides strings, that JSON's parser reports by its start: a pair of escapes."""
 _NO_ARRAY: Final = (
     "not an array of objects: --format jsonl reads lines of JSON, --format text all as one text"
 )
@@ -56,7 +56,7 @@ _SPACE: Final = 32
 
 
 def json_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines | Failure]:
-    """Cut a file of lines, which comes in chunks, into blocks of whole lines."""
+    """Cut a file of lines, given in chunks, into blocks of whole lines."""
     number = 1
     waiting: list[bytes] = []  # the beginning of a line, in pieces
     size = 0
@@ -86,17 +86,17 @@ def json_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines | Failure]
 
 
 def json_array_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines]:
-    """Cut a JSON array, which comes in chunks, into blocks of lines: an element on each, from 1.
+    """Cut a JSON array, given in chunks, into blocks of lines, one element each, from 1.
 
     Raises:
-        InputError: it is no array, or not all of one; what stands before is given first.
+        InputError: it is not a complete array; the elements before the error are given first.
     """
     decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
     number, wanted, expected = 1, 0, "["
     waiting: list[str] = []  # what is not cut yet, in pieces
     for chunk in chain(chunks, (b"",)):
         waiting.append(decode(chunk, not chunk))
-        # Joined and parsed when it has doubled: a long element is else gone over and over.
+        # Joined and parsed when it has doubled: otherwise a long element is parsed again and again.
         if chunk and sum(map(len, waiting)) < wanted:
             continue
         text = "".join(waiting)
@@ -116,7 +116,7 @@ def json_array_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines]:
                     continue
                 if chunk and found not in '{["' and end > len(text) - _LONGEST_TOKEN:
                     break  # a number may go on
-                # A newline is a blank here: within a string it is no JSON.
+                # A newline is a blank here: within a string it is not valid JSON.
                 lines.append(text[at:end].replace("\n", " "))
                 at, expected = end, ", or ]"
             elif expected == "[" and found == "[":
@@ -146,21 +146,21 @@ def json_array_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines]:
 
 
 def _blanks_end(text: str, start: int) -> int:
-    """Where the blanks end that stand at a place."""
+    """The end of the blanks at a place."""
     found = _BLANKS.match(text, start)
     assert found is not None
     return found.end()
 
 
 def _may_be_cut(error: ValueError | RecursionError, text: str) -> bool:
-    """Whether a text may be no JSON only because its end is missing."""
+    """Whether a text may be invalid JSON only because its end is missing."""
     if not isinstance(error, json.JSONDecodeError):
         return False
     return error.msg.startswith("Unterminated string") or error.pos >= len(text) - _LONGEST_TOKEN
 
 
 def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Parsed]]:
-    """What the lines of a block are that are not blank, each with its place in it, from 0."""
+    """The documents or failures of a block's non-blank lines, each with its place, from 0."""
     loads = _fast_json()
     key_field, text_field = parser.key_field, parser.text_field
     may_be_pair = not parser.of_sets and key_field != text_field
@@ -172,9 +172,9 @@ def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Pa
         try:
             record = loads(line) if loads is not None and len(line) <= LARGEST else None
         except (ValueError, RecursionError):
-            record = None  # it is read again, to say why
+            record = None  # it is parsed again, for the reason
         if type(record) is dict and may_be_pair and (len(record) == 2 or not parser.metadata):
-            # Most lines are like this; orjson takes no lone surrogates, so they are clean.
+            # Most lines are like this; orjson refuses lone surrogates, so they are clean.
             key, text = record.get(key_field), record.get(text_field)
             if type(key) is str and type(text) is str and key and "\0" not in key:
                 yield place, (key, text)
@@ -195,12 +195,12 @@ def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Pa
 
 
 def _filled_lines(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """The lines that are longer than one blank: their places, and where they begin and end."""
+    """The lines longer than one blank: their places, and where they begin and end."""
     octets = np.frombuffer(data, np.uint8)
     ends = np.append(np.flatnonzero(octets == _NEWLINE), len(data))
     starts = np.concatenate(([0], ends[:-1] + 1))
     lengths = ends - starts
-    # A file may have millions of empty lines: they take no turn of a loop.
+    # A file may have millions of empty lines: they are skipped without a loop.
     alone = np.flatnonzero(lengths == 1)
     lengths[alone[np.isin(octets[starts[alone]], np.frombuffer(b" \t\r\v\f", np.uint8))]] = 0
     places = np.flatnonzero(lengths)
@@ -208,7 +208,7 @@ def _filled_lines(data: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _quickly(record: dict[str, object], where: str, parser: RecordParser) -> Document | None:
-    """The document of what orjson read; None where json says why not, or reads it otherwise."""
+    """The document of what orjson read; None if json must report an error or read it again."""
     try:
         document = parser.of_record(record, where)
     except InputError:
@@ -220,10 +220,10 @@ def _quickly(record: dict[str, object], where: str, parser: RecordParser) -> Doc
 
 @cache
 def _fast_json() -> Callable[[bytes | memoryview], object] | None:
-    """orjson.loads where the extra `speed` is installed, else None.
+    """orjson.loads if the extra `speed` is installed, else None.
 
-    It refuses some of what json.loads takes, and reads integers beyond 64 bits as floats.
-    LSHDB_SPEED=0 keeps to json.
+    It refuses some input that json.loads takes, and reads integers beyond 64 bits as floats.
+    LSHDB_SPEED=0 uses json only.
     """
     if os.environ.get("LSHDB_SPEED") == "0":
         return None
@@ -235,12 +235,12 @@ def _fast_json() -> Callable[[bytes | memoryview], object] | None:
 
 
 def is_blank(line: bytes) -> bool:
-    """Whether a line has nothing on it, not even a record that is wrong."""
+    """Whether a line is blank, without even an invalid record."""
     return not line or line.isspace() or (line.startswith(BOM) and not line[len(BOM) :].strip())
 
 
 def _too_long(where: str) -> Failure:
-    """What a line that is too long becomes."""
+    """The failure of a line that is too long."""
     return Failure(where, f"longer than {LARGEST:,} bytes, the limit")
 
 
@@ -252,14 +252,14 @@ def csv_blocks(
     *,
     whole: bool = False,
 ) -> Iterator[Rows]:
-    """Cut a file of CSV, which comes in chunks, into blocks: the rows that end in a chunk.
+    """Cut a file of CSV, given in chunks, into blocks: the rows that end in a chunk.
 
-    With `whole`, blocks have the rows as they stand in the file, too; the first block may then have
+    With `whole`, blocks also have the rows as they are in the file; the first block may then have
     no rows, so that the heading is known.
 
     Raises:
-        InputError: a heading without the columns that documents are made of, or none; a record
-            that is too long.
+        InputError: no heading, or one without the columns of documents; a record that is too
+            long.
     """
     csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
     lines = _TextLines(chunks)
@@ -294,7 +294,7 @@ def csv_blocks(
 
 
 def _delimiter(waiting: list[str], format: str) -> str:
-    """What delimits fields by the heading: the first of lines, the last of which comes first."""
+    """The delimiter of fields, from the heading: the first of `lines`, which is in reverse."""
     first = next((line for line in reversed(waiting) if line.strip()), "")
     unquoted = _QUOTED.sub("", first)
     usual = DELIMITERS[format]
@@ -320,14 +320,14 @@ def _csv_records(
 
 
 class _TextLines:
-    """The lines of a text that comes in chunks of bytes, as an iterator.
+    """An iterator over the lines of a text, given in chunks of bytes.
 
     Attributes:
         number: of the next line, from 1.
-        waiting: the lines that were read and not taken, the last one first.
+        waiting: the lines that were read but not taken, the last one first.
         characters: how many were taken.
         torn: whether there were bytes that are not UTF-8; they become lone surrogates.
-        bom: the byte order mark that the text begins with, or nothing.
+        bom: the byte order mark at the start of the text, or empty.
     """
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
@@ -342,12 +342,12 @@ class _TextLines:
         self._lines: list[str] = []  # of the record
 
     def begin_record(self) -> None:
-        """Count the length of a record, which is limited, from the next line."""
+        """Start counting the length of a record, which is limited, at the next line."""
         self._record = self.number, self.characters
         self._lines = []
 
     def record(self) -> bytes:
-        """The lines that were taken since a record began, as they stand in the file."""
+        """The lines taken since a record began, as they are in the file."""
         return "".join(self._lines).encode("utf-8", "surrogateescape")
 
     def read(self, *, pass_over_empty: bool = False) -> bool:

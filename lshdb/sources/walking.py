@@ -1,9 +1,9 @@
 """Walking directories: which of the files in them are read.
 
-The rules are git's for .gitignore: the patterns of a directory hold for all below it, deeper ones
-before those above, and what is in an ignored directory cannot be taken back in. A .lshdbignore is
-the same for lshdb alone; its patterns come after those of the .gitignore beside it. Patterns are
-the library pathspec's, which is imported when there are some.
+The rules are git's for .gitignore: the patterns of a directory apply to everything below it, deeper
+ones override those above, and a file in an ignored directory cannot be included again. A
+.lshdbignore is the same for lshdb only; its patterns come after those of the .gitignore beside it.
+The library pathspec matches patterns; it is imported when there are some.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Which files in directories are read; a file that is named itself always is.
+    """Which files in directories are read; a file named directly always is.
 
     Attributes:
-        exclude: patterns as in a .gitignore, from the directory that is walked: what matches is
-            passed over.
+        exclude: patterns as in a .gitignore, from the walked directory: matching files are
+            skipped.
         include: such patterns: only files that match one are read.
         hidden: whether files and directories whose names begin with a dot are read; .git never is.
-        ignore: whether .gitignore and .lshdbignore hold.
+        ignore: whether .gitignore and .lshdbignore apply.
         max_filesize: bytes of the largest file that is read; None for any.
     """
 
@@ -46,15 +46,15 @@ class Rules:
 
 @dataclass(slots=True)
 class PassedOver:
-    """What was not read of directories, counted by the reason.
+    """Counts of skipped entries of directories, by the reason.
 
     Attributes:
         hidden: names that begin with a dot.
-        binary: files with NUL bytes, and those of SQLite's.
-        links: symbolic links: followed, one would give a file twice, and a loop no end.
+        binary: files with NUL bytes, and those of SQLite.
+        links: symbolic links: following them could repeat files, or never end.
         special: sockets, pipes, devices.
         ignored: files and directories that patterns exclude.
-        large: files above the largest size.
+        large: files above the maximum size.
     """
 
     hidden: int = 0
@@ -66,15 +66,15 @@ class PassedOver:
 
 
 _Patterns: TypeAlias = list[tuple[re.Pattern[str], bool]]
-"""Patterns, the last one first, and whether each excludes what it matches or takes it back in."""
+"""Patterns, the last one first, and whether each excludes or includes what it matches."""
 _Placed: TypeAlias = tuple[_Patterns, str, int]
-"""Patterns, what stands before a path for them, and how many of its characters they do not see."""
+"""Patterns, the prefix of a path for them, and how many of its characters they do not see."""
 
 
 def walk(
     directory: str, rules: Rules, passed_over: PassedOver
 ) -> Iterator[os.DirEntry[str] | tuple[str, OSError]]:
-    """The files in a directory and all below it, in the order of their names.
+    """The files in a directory and everything below it, in the order of their names.
 
     Args:
         directory: may be a symbolic link itself.
@@ -85,13 +85,13 @@ def walk(
         The entry of each file; or a directory that cannot be read, with the reason.
 
     Raises:
-        UsageError: a pattern of the rules is none.
+        UsageError: a pattern of the rules is invalid.
     """
     start = len(os.path.join(directory, ""))
     exclude = _compiled([*map(_as_bytes, rules.exclude)], "--exclude")
     include = _compiled([*map(_as_bytes, rules.include)], "--include")
     outer = tuple(_outer(directory, start)) if rules.ignore else ()
-    # A stack of its own: a tree may be deeper than Python lets functions nest.
+    # An explicit stack: a tree may be deeper than Python's recursion limit.
     waiting: list[tuple[str, os.DirEntry[str] | None, tuple[_Placed, ...]]]
     waiting = [(directory, None, outer)]
     while waiting:
@@ -131,7 +131,7 @@ def walk(
             elif not is_dir and (
                 (one.inode() in inodes and is_open(one.path)) or _is_open_beside(one.path)
             ):
-                pass  # what is added to does not count as left out
+                pass  # the database itself does not count as skipped
             elif not is_dir and _is_part_of_sqlite(one.path):
                 passed_over.binary += 1
             elif (
@@ -147,7 +147,7 @@ def walk(
 
 
 def _is_seen(entry: os.DirEntry[str], rules: Rules, passed_over: PassedOver) -> bool:
-    """Whether an entry is a file or directory that no pattern is needed for; else it is counted."""
+    """Whether an entry is a file or directory to read, patterns aside; counts others."""
     if entry.name.startswith(".") and (not rules.hidden or entry.name == _REPOSITORY):
         passed_over.hidden += 1
     elif entry.is_symlink():
@@ -160,7 +160,7 @@ def _is_seen(entry: os.DirEntry[str], rules: Rules, passed_over: PassedOver) -> 
 
 
 def _is_ignored(path: str, is_dir: bool, patterns: Sequence[_Placed]) -> bool:
-    """Whether the last pattern that matches, of the deepest directory that has one, says so."""
+    """Whether the last matching pattern, of the deepest directory that has one, excludes it."""
     for own, before, start in reversed(patterns):
         relative = before + _as_bytes(path[start:])
         if is_dir and not relative.endswith("/"):
@@ -172,13 +172,13 @@ def _is_ignored(path: str, is_dir: bool, patterns: Sequence[_Placed]) -> bool:
 
 
 def _decision(patterns: _Patterns, path: str, *, below: bool = False) -> bool | None:
-    """What the last pattern that matches says; None if none does.
+    """The decision of the last matching pattern; None if none matches.
 
     Args:
         patterns: of one directory.
-        path: from there; of a directory with a slash at its end.
-        below: whether what matches a directory also matches all in it. For git it does not: what
-            is in an ignored directory is never asked for.
+        path: from there; a directory's ends with a slash.
+        below: whether a pattern that matches a directory also matches everything in it. For git
+            it does not: files in an ignored directory are never checked.
     """
     for pattern, excludes in patterns:
         if pattern.search(path) if below else pattern.fullmatch(path):
@@ -189,7 +189,7 @@ def _decision(patterns: _Patterns, path: str, *, below: bool = False) -> bool | 
 def _outer(directory: str, start: int) -> Iterator[_Placed]:
     """The patterns above a directory, up to the top of its git repository, the highest first.
 
-    There are none for a directory that they ignore: who names it wants it.
+    There are none for a directory that they ignore: as it is named, it is wanted.
     """
     inner = os.path.abspath(directory)
     above: list[str] = []
@@ -219,15 +219,15 @@ def _lines(path: str) -> list[str]:
 
 
 def _as_bytes(path: str) -> str:
-    """A path with a character for each byte of it: so a `?` stands for one byte, as in git."""
+    """A path with a character per byte, so that `?` matches one byte, as in git."""
     return path if path.isascii() else os.fsencode(path).decode("latin-1")
 
 
 def _compiled(lines: Sequence[str], option: str | None = None) -> _Patterns:
-    """The patterns of some lines; a bad one is passed over, as by git.
+    """The patterns of some lines; an invalid one is skipped, as by git.
 
     Raises:
-        UsageError: a bad one of an option.
+        UsageError: an invalid one in an option.
     """
     if not any(lines):
         return []
@@ -247,10 +247,10 @@ def _compiled(lines: Sequence[str], option: str | None = None) -> _Patterns:
 
 
 def _of_one_name(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """A pattern of pathspec that matches all of what it matches for git, and nothing below that.
+    """A pattern of pathspec that matches the same paths as for git, and nothing below them.
 
-    pathspec asks for files alone, so that what matches a directory matches all in it. Here each
-    directory is asked for by itself, as by git: `*` and `!*/` leave out the files at all depths.
+    pathspec checks only files, so a pattern that matches a directory matches everything in it. Here
+    each directory is checked by itself, as by git: `*` and `!*/` leave out the files at all depths.
     """
     text = pattern.pattern
     if text == ".":  # *

@@ -186,7 +186,7 @@ def test_what_a_limit_cuts_is_reported_on_standard_error(command: Command) -> No
     (command.directory / "a.txt").write_text("to be " * 700_000)
     result = command.done("compare", "a.txt", "a.txt", "--json")
     assert result.err == (
-        "lshdb: passages are looked for in the first 4,000,000 characters of each text only\n"
+        "lshdb: only the first 4,000,000 characters of each text are searched for passages\n"
     )
     assert result.record["similarity"] == 1
     ((_, end),) = (passage["a"] for passage in result.record["passages"])
