@@ -503,7 +503,7 @@ def _merged(kind: pa.DataType, other: pa.DataType) -> pa.DataType:
 
 
 def _compression(of_columns: Mapping[str, str]) -> str | dict[str, str]:
-    """pyarrow's argument for the compression of columns; its default if unknown."""
+    """The argument of pyarrow for the compression of columns; its default if unknown."""
     names = {name: name.lower() for name in of_columns.values()} | {"UNCOMPRESSED": "none"}
     if len(found := {*of_columns.values()}) == 1:
         return names[found.pop()]
