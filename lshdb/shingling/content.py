@@ -11,7 +11,7 @@ from lshdb.errors import ContentError, DamagedFile
 from lshdb.model import Content, Element, Shingling
 
 LARGEST: Final = 900_000_000
-"""Bytes of UTF-8 in the largest document; SQLite takes values of up to a billion."""
+"""Maximum bytes of UTF-8 of a document; SQLite takes values of up to a billion."""
 
 DIGEST_BYTES: Final = 16
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
@@ -20,10 +20,10 @@ _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 def cleaned(content: Content, shingling: Shingling) -> str | tuple[Element, ...]:
     """The document as it is stored and shingled: equal for equal documents only.
 
-    A text is without lone surrogates; a set has each element once, in a fixed order.
+    A text has no lone surrogates; a set has each element once, in a fixed order.
 
     Raises:
-        ContentError: a set where texts are shingled or a text where sets are, an element that is
+        ContentError: a set for text shingles or a text for set shingles, an element that is
             neither string nor integer, or a document too large to store.
     """
     if shingling.foreign:
@@ -35,7 +35,7 @@ def cleaned(content: Content, shingling: Shingling) -> str | tuple[Element, ...]
         if isinstance(content, str):
             raise ContentError("this is a text, and the database holds sets (shingle set)")
         elements = _ordered(content)
-        # In JSON a character has at most 4 bytes or, as an escape, 6.
+        # In JSON a character has at most 4 bytes, or 6 as an escape.
         if 6 * sum(map(len, filter(_is_string, elements))) + 32 * len(elements) > LARGEST:
             _check_size(encoded(elements))
         return elements
@@ -47,7 +47,7 @@ def cleaned(content: Content, shingling: Shingling) -> str | tuple[Element, ...]
 
 
 def encoded(content: Content) -> str:
-    """The form in which a cleaned document is stored: the text, or a JSON array."""
+    """The stored form of a cleaned document: the text, or a JSON array."""
     if isinstance(content, str):
         return content
     return _encode(content)
@@ -94,15 +94,15 @@ def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:
 
 
 def many_from_stored(stored: Sequence[str], shingling: Shingling) -> Sequence[Content]:
-    """The documents of many stored forms; for sets many times as fast as one by one."""
+    """The documents of many stored forms; for sets much faster than one by one."""
     if not shingling.of_sets:
         return stored
     try:
         arrays = json.loads("[" + "\n,\n".join(stored) + "]")
     except (ValueError, RecursionError):
         arrays = []
-    # What is no array by itself does not become one beside others: no JSON string goes on over a
-    # newline, and each stored form must begin an array and end one.
+    # Invalid forms do not become valid when joined: no JSON string contains a newline, and each
+    # stored form must begin and end as an array.
     whole = len(arrays) == len(stored) and set(map(type, arrays)) <= {list}
     whole = whole and all(one[:1] == "[" and one[-1:] == "]" for one in stored)
     if whole and set(map(type, chain.from_iterable(arrays))) <= {str, int}:
@@ -111,7 +111,7 @@ def many_from_stored(stored: Sequence[str], shingling: Shingling) -> Sequence[Co
 
 
 def without_surrogates(text: str) -> str:
-    """The text with each lone surrogate, which no UTF-8 can hold, replaced by U+FFFD."""
+    """The text with lone surrogates, which UTF-8 cannot hold, replaced by U+FFFD."""
     if text.isascii():
         return text
     try:
@@ -123,7 +123,7 @@ def without_surrogates(text: str) -> str:
 
 def _ordered(elements: Collection[Element]) -> tuple[Element, ...]:
     """The distinct elements: integers in order, then strings in order."""
-    # An iterator would be empty when it is read again, and the elements of bytes are integers.
+    # An iterator would be empty on a second reading, and the elements of bytes are integers.
     if not isinstance(elements, Collection) or isinstance(elements, bytes | bytearray):
         raise ContentError(f"a {type(elements).__name__} is neither text nor set")
     kinds = set(map(type, elements))

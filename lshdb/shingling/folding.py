@@ -34,7 +34,7 @@ _MAX_REPLACED = 64
 @functools.cache
 def character_classes() -> npt.NDArray[np.uint8]:
     """The class bits of every code point, uint8[0x110000]."""
-    # importlib.resources would take longer to import than a query takes.
+    # Importing importlib.resources would take longer than a query.
     packed = Path(__file__).with_name("unicode14.bin").read_bytes()
     runs = np.frombuffer(packed, dtype="<u4")
     lengths = np.diff(runs >> 8, append=_CODE_POINTS)
@@ -83,10 +83,10 @@ def fold(text: str) -> str:
 
 
 def _nfkc(text: str, characters: npt.NDArray[np.uint32], classes: npt.NDArray[np.uint8]) -> str:
-    """NFKC-normalise, by replacing character for character where that is enough.
+    """NFKC-normalise, by replacing single characters where that is enough.
 
-    `unicodedata.normalize` takes about 100 ns a character once a single one needs it, and in
-    Chinese text the full-width comma always does. Replacing each such character by its own NFKC
+    `unicodedata.normalize` takes about 100 ns per character if only one needs it, and in Chinese
+    text the full-width comma always does. Replacing each such character by its own NFKC
     form gives a text with the same compatibility decomposition; if that text is in NFKC, it is
     the NFKC of the original.
     """
@@ -100,7 +100,7 @@ def _nfkc(text: str, characters: npt.NDArray[np.uint32], classes: npt.NDArray[np
 
 
 def _fold_around(text: str, unassigned: npt.NDArray[np.bool_]) -> str:
-    """Fold the stretches between characters that Unicode 14.0 had not assigned."""
+    """Fold the parts of a text between characters that Unicode 14.0 had not assigned."""
     edges = np.flatnonzero(unassigned[1:] != unassigned[:-1]) + 1
     bounds = [0, *edges.tolist(), len(text)]
     return "".join(

@@ -109,7 +109,7 @@ class SpanHash:
     def _chain(
         self, h: Hashes, words: Hashes, starts: Offsets, lengths: Offsets, rest: Offsets
     ) -> None:
-        """Mix in the second and later chunks of the spans `rest`, in place."""
+        """Mix the second and later chunks of the spans `rest` in, in place."""
         done = 8
         while len(rest):
             at = starts[rest] + done
@@ -190,10 +190,10 @@ def distinct(hashes: Hashes) -> Hashes:
 
 @functools.cache
 def reuse_freed_memory() -> None:
-    """Let the C library keep freed arrays of some MB instead of giving them back at once.
+    """Let the C library keep freed arrays of some MB instead of returning them at once.
 
-    Kernels allocate arrays of some 100 KB by the thousand. glibc maps fresh pages for each of
-    them, which takes as long as the work itself, until a larger mapping has been freed once:
-    then it serves arrays up to that size from memory it kept. Elsewhere this changes nothing.
+    Kernels allocate thousands of arrays of some 100 KB. glibc maps new pages for each of them,
+    which takes as long as the work itself, until a larger mapping has been freed once: then it
+    serves arrays up to that size from memory that it kept. Elsewhere this changes nothing.
     """
     np.empty(30 << 20, dtype=np.uint8)

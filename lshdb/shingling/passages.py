@@ -1,4 +1,4 @@
-"""What two texts share: runs of consecutive shingles of one that stand in the other too."""
+"""Runs of consecutive shingles that two texts share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from lshdb.shingling.hashing import Hashes, Offsets
 
 _PLACES: Final = 64
-"""Places in the other text that are tried for a run; the nearest to where it is expected."""
+"""Places in the other text that are tried for a run: the nearest to the expected one."""
 _WINDOW: Final = 1 << 14
 """Shingles compared at once at each place."""
 
@@ -26,20 +26,20 @@ def shared_runs(a: Hashes, b: Hashes, most: int) -> list[Run]:
     """The runs of shingles of one text that another has, in the order of the first text.
 
     From left to right, each run begins at the first shingle that the other text has and is the
-    longest from there; the next begins behind it. Together they cover every shingle that both
-    have. Of a shingle that the other text repeats, the 64 places nearest to the end of the run
-    before are tried, so that texts of one shingle only take no more than linear time.
+    longest from there; the next begins after it. Together they cover every shingle that both
+    have. If the other text repeats a shingle, the 64 places nearest to the end of the last run are
+    tried, so that even texts that repeat one shingle take linear time.
 
     Args:
         a: uint64[n], the hashes of all shingles of the one text, in its order.
         b: uint64[m], those of the other.
-        most: maximum number of runs; the rest is not looked for.
+        most: maximum number of runs; the search ends there.
     """
     order = np.argsort(b, kind="stable")
     ordered = b[order]
     first = np.empty(len(a), dtype=np.int64)
     in_order = np.argsort(a)
-    # Sought in their order, hashes are found several times as fast.
+    # Searching hashes in sorted order is several times as fast.
     first[in_order] = np.searchsorted(ordered, a[in_order])
     both = np.flatnonzero(ordered.take(first, mode="clip") == a) if len(b) else first[:0]
     runs: list[Run] = []
@@ -67,14 +67,14 @@ def _nearest(places: Offsets, expected: int) -> Offsets:
 
 
 def _longest(a: Hashes, b: Hashes, i: int, places: Offsets) -> tuple[int, int]:
-    """The place at which the longest run of a from i on stands in b, and its length."""
+    """The place in b of the longest run of a from i on, and its length."""
     done, width = 1, 8
     while True:
         width = min(width, len(a) - i - done)
         at = places[:, np.newaxis] + np.arange(done, done + width)
         equal = b.take(at, mode="clip") == a[i + done : i + done + width]
         equal &= at < len(b)
-        # The first that differs ends the run; a column of False stands behind the last.
+        # The first difference ends the run; a column of False follows the last shingle.
         lengths = np.append(equal, np.zeros((len(places), 1), np.bool_), axis=1).argmin(axis=1)
         best = int(lengths.argmax())
         if lengths[best] < width or width == 0:

@@ -1,9 +1,9 @@
-"""The shingles of a text as people see them: where each is in the text, and as texts themselves.
+"""The places of shingles in a text, and shingles as readable text.
 
 Folding (lshdb.shingling.folding) changes lengths. It works on stretches of a text one by one: a
-character that never combines with what stands before it, and the marks and Hangul vowels behind it
-that may. A stretch that it leaves as it is stays character for character; else each folded
-character counts as made of the whole stretch, which is mostly one character.
+character that never combines with the one before it, and the marks and Hangul vowels after it that
+may combine. A stretch that does not change stays character for character; otherwise each folded
+character counts as made of the whole stretch, which is usually one character.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lshdb.shingling.folding import code_points, fold, word_bounds
 from lshdb.shingling.hashing import Offsets
 
 _JAMO: Final = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
-"""Hangul vowels and final consonants: they combine, and are no marks."""
+"""Hangul vowels and final consonants: they combine, but are not marks."""
 _CODE_POINTS: Final = 0x110000
 
 
@@ -45,7 +45,7 @@ def shingle_positions(text: str, shingling: Shingling) -> Positions:
 
     Returns:
         Offsets in code points; both never decrease. A blank in a `char` shingle covers the whole
-        run of white space that it stands for.
+        run of white space that it replaces.
     """
     folded, origin = _folded(text)
     units = _characters(folded, origin) if shingling.kind == "char" else _words(folded, origin)
@@ -56,7 +56,7 @@ def shingle_positions(text: str, shingling: Shingling) -> Positions:
 
 
 def line_starts(text: str) -> Offsets:
-    """Where the lines of a text begin, int64[lines]: at 0 and behind each line feed."""
+    """Where the lines of a text begin, int64[lines]: at 0 and after each line feed."""
     return np.append(0, np.flatnonzero(code_points(text) == ord("\n")) + 1)
 
 
@@ -98,9 +98,9 @@ def _folded(text: str) -> tuple[npt.NDArray[np.uint32], Positions]:
 
 
 def never_combines(character: str) -> bool:
-    """Whether a text may be cut before the character, and both parts folded by themselves.
+    """Whether a text may be cut before the character, and both parts folded separately.
 
-    More careful than it need be: it says no to all marks, whether they compose or not.
+    This is careful: it is false for all marks, whether they compose or not.
     """
     first = unicodedata.normalize("NFKD", character)[0]
     if unicodedata.combining(first) or unicodedata.category(first).startswith("M"):
@@ -109,7 +109,7 @@ def never_combines(character: str) -> bool:
 
 
 def _characters(folded: npt.NDArray[np.uint32], origin: Positions) -> Positions:
-    """The characters of a folded text, each white-space run as one, none at the ends."""
+    """The characters of a folded text, with each white-space run as one, and none at the ends."""
     codes = np.unique(folded)
     blanks = codes[[chr(code).isspace() for code in codes.tolist()]]
     solid = np.flatnonzero(~np.isin(folded, blanks))
@@ -132,7 +132,7 @@ def _words(folded: npt.NDArray[np.uint32], origin: Positions) -> Positions:
 
 
 def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
-    """The distinct shingles of a document, in the order in which they first occur.
+    """The distinct shingles of a document, in the order of first occurrence.
 
     Args:
         content: a text; for `set` shingling a collection of strings and integers.
@@ -143,7 +143,7 @@ def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
         words with a blank between two; or the elements of the set, integers first.
 
     Raises:
-        ContentError: a set where texts are shingled, or a text where sets are.
+        ContentError: a set for text shingles, or a text for set shingles.
 
     >>> shingle_texts("To be, or not to be", Shingling("word", 2))
     ['to be', 'be or', 'or not', 'not to']

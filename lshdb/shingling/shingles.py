@@ -3,15 +3,15 @@
 `char:k` takes every run of k code points of the folded text, in which each white-space run is one
 blank and neither end is blank. `word:w` takes every run of w words. `set` takes the elements as
 they are. A document shorter than one shingle has one shingle, itself; an empty one has none.
-Hashes are repeated as often as their shingles are; sketches and Jaccard similarity do not mind.
+Hashes are repeated as often as their shingles; this does not change sketches or similarities.
 
 The hash of a `char` shingle and of a word is the span hash (lshdb.shingling.hashing) of its UTF-8
-bytes; that of a `word` shingle is the sum of its words' hashes, each times the constant of its
+bytes; that of a `word` shingle is the sum of its words' hashes, each times a constant for its
 place.
 
-Work goes in blocks: one holds many small documents, or a piece of a large one. The larger a block,
-the fewer calls for the same text; but its arrays, some times as large, should stay in the
-processor's cache. `scripts/bench kernels` shows what a change does.
+Work is done in blocks: one holds many small documents, or a piece of a large one. Larger blocks
+need fewer calls for the same text; but their arrays, several times as large, should fit in the
+processor's cache. `scripts/bench kernels` measures a change.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from lshdb.shingling.hashing import (
 )
 
 _MERGE: Final = 1 << 22
-"""Hashes of a large document collected before repeated ones are dropped."""
+"""Hashes of a large document that are collected before repeated ones are dropped."""
 BLOCK: Final = {"char": 1 << 18, "word": 1 << 19, "set": 1 << 15}
 """Characters (or elements) in a block; a word takes about six characters."""
 
 
 def groups(contents: Sequence[Content], shingling: Shingling) -> Iterator[list[int]]:
-    """Cut a batch into groups of documents of one block each; a large document stands alone.
+    """Cut a batch into groups of documents of one block each; a large document is alone in one.
 
     ASCII texts and others go to different groups: ASCII needs no Unicode tables.
     """
     reuse_freed_memory()
     count, block = len(contents), BLOCK[shingling.kind]
     lengths = np.fromiter(map(len, contents), dtype=np.int64, count=count)
-    # Asked of all at once, as a step of Python for each would take a tenth of the time of signing.
+    # For all at once, as a Python step for each would take a tenth of the time of signing.
     if set(map(type, contents)) == {str}:
         ascii = np.fromiter(map(str.isascii, cast(Sequence[str], contents)), np.bool_, count)
         large = lengths > block
@@ -78,14 +78,14 @@ def is_large(content: Content, shingling: Shingling) -> bool:
 
 
 _OTHER_BLANKS: Final = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"
-"""White space that folding leaves as it is."""
+"""White space that folding does not change."""
 _SEPARATOR: Final = "\0"
 _START: Final = np.zeros(1, dtype=np.int64)
 _INT64: Final = range(-(1 << 63), 1 << 63)
 
 
 def _byte_table(kind: str) -> bytes:
-    """What each ASCII byte becomes: folded, white space a blank, and for words the rest zero."""
+    """The value for each ASCII byte: folded, white space a blank, and for words the rest zero."""
     table = bytearray(256)
     for byte in range(128):
         character = chr(byte).lower()
@@ -99,7 +99,7 @@ def _byte_table(kind: str) -> bytes:
 _CHAR_TABLE: Final = _byte_table("char")
 _WORD_TABLE: Final = _byte_table("word")
 
-# A text may be cut before these characters: none combines with what stands before it, and
+# A text may be cut before these characters: none combines with the one before it, and
 # (for words) each begins a word or separates two.
 _CHAR_CUT: Final = "[\\x00-\\x7f\u3400-\u4dbf\u4e00-\u9fff]"
 _WORD_CUT: Final = "[\\x09-\\x0d\\x20\u3400-\u4dbf\u4e00-\u9fff]"
@@ -131,7 +131,7 @@ def shingle(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shi
 
 
 def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
-    """The shingle hashes of documents that make one block together."""
+    """The shingle hashes of documents that form one block together."""
     if shingling.kind == "set":
         return _set_group(group, seed)
     texts = [content for content in group if isinstance(content, str)]
@@ -143,7 +143,7 @@ def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> 
 
 
 def pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
-    """The shingle hashes of one text, in pieces: a large text takes the memory of a block."""
+    """The shingle hashes of one text, in pieces: a large text takes the memory of one block."""
     if shingling.kind == "char":
         return _char_pieces(text, shingling.size, seed)
     return _word_pieces(text, shingling.size, seed)
@@ -161,7 +161,7 @@ def _cuts(text: str, safe: str, size: int) -> Iterator[str]:
 
 
 def _fold_group(texts: list[str]) -> list[str]:
-    """Fold many texts in one call: NUL neither combines nor folds, so it may stand between."""
+    """Fold many texts in one call: NUL neither combines nor folds, so it separates them."""
     folded = fold(_SEPARATOR.join(texts)).split(_SEPARATOR)
     return folded if len(folded) == len(texts) else [fold(text) for text in texts]
 
@@ -177,7 +177,7 @@ def _bounds(lengths: Offsets) -> Offsets:
 
 
 def _utf8(text: str) -> tuple[bytes, Offsets]:
-    """A text's UTF-8 with PADDING behind, and the byte where each code point (and the end) is."""
+    """A text's UTF-8 followed by PADDING, and the byte of each code point (and of the end)."""
     encoded = text.encode("utf-8", "surrogatepass") + b"a" + bytes(PADDING)
     octets = np.frombuffer(encoded, dtype=np.uint8)[:-PADDING]
     return encoded, np.flatnonzero((octets & 0xC0) != 0x80)
@@ -225,23 +225,23 @@ def _char_windows(text: str, starts: Offsets, lengths: Offsets, size: int, seed:
     first, end = starts[short], starts[short] + lengths[short]
     if at is not None:
         first, end = at[first], at[end]
-    # Each is inserted before the shingles of the texts behind it.
+    # Each is inserted before the shingles of the following texts.
     before = offsets[short] - np.arange(len(short))
     hashes = np.insert(hashes, before, hasher.spans(buffer, first, end - first))
     return Shingles(hashes, offsets)
 
 
 def _collapsed(folded: str) -> str:
-    """A folded text in which each white-space run is one blank, and none is at its ends."""
+    """A folded text in which each white-space run is one blank, without blanks at its ends."""
     for blank in _OTHER_BLANKS:
         if blank in folded:
             folded = folded.replace(blank, " ")
-    # Splitting takes longer than all the rest of shingling.
+    # Splitting would take longer than the rest of shingling.
     return " ".join(folded.split()) if "  " in folded else folded.strip(" ")
 
 
 def _collapse_ascii(text: str, bounds: Offsets) -> tuple[npt.NDArray[np.uint8], Offsets, Offsets]:
-    """Fold ASCII texts and make each white-space run one blank, none at a text's ends.
+    """Fold ASCII texts and turn each white-space run into one blank, none at a text's ends.
 
     Returns the bytes of all texts, and each text's start and length in them.
     """
@@ -297,7 +297,7 @@ def _word_group(texts: list[str], size: int, seed: int) -> Shingles:
 
 def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
     """The hash of every word, in order, and the number of words in each text."""
-    # A separator before, between and behind makes every word begin and end inside.
+    # With a separator before, between and after, every word begins and ends inside.
     joined = "".join((" ", " ".join(texts), " "))
     hasher = span_hash(seed, "word")
     if joined.isascii():
@@ -378,7 +378,7 @@ def _integer_hashes(elements: list[Element], seed: int) -> Hashes:
 
 
 def _mixed_hashes(elements: list[Element], seed: int) -> Hashes:
-    """Hashes of strings and integers; integers beyond 64 bits go by their decimal digits."""
+    """Hashes of strings and integers; integers beyond 64 bits are hashed as decimal digits."""
     hashes = np.empty(len(elements), dtype=np.uint64)
     small = [i for i, e in enumerate(elements) if isinstance(e, int) and e in _INT64]
     values = np.array([elements[i] for i in small], dtype=np.int64)

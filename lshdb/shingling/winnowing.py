@@ -1,9 +1,9 @@
 """Winnowing: a few hashes of each text, so that texts that share a run of words share one of them.
 
-Of each window of w shingles of k units the one with the least hash is kept. A run of
-t = w + k - 1 units that two texts share is one window in both, with the same least hash: it is
-found in both, wherever it stands (Schleimer, Wilkerson, Aiken: Winnowing, SIGMOD 2003). A text of
-random words has about 2 / (w + 1) fingerprints for each word.
+Of each window of w shingles of k units, the one with the smallest hash is kept. A run of
+t = w + k - 1 units that two texts share is one window in both, with the same smallest hash: it is
+found in both, at any place (Schleimer, Wilkerson, Aiken: Winnowing, SIGMOD 2003). A text of random
+words has about 2 / (w + 1) fingerprints per word.
 
 A unit is a word, or for `char` shingles a character of the folded text.
 
@@ -24,7 +24,7 @@ from lshdb.shingling.hashing import Hashes, Offsets, selection
 from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
 
 _DROPPED: Final = np.uint64(16)
-"""Bits of a hash that a fingerprint does without. SQLite stores 48 bits in 6 bytes; 32 bits would
+"""Bits of a hash that a fingerprint leaves out. SQLite stores 48 bits in 6 bytes; 32 bits would
 take 4, and give 100,000 pairs of documents that share one by chance among 30 million of them, and
 30 million pairs among 500 million."""
 
@@ -47,7 +47,7 @@ class Fingerprints:
         return len(self.values)
 
     def take(self, places: npt.NDArray[np.int64], documents: int) -> Fingerprints:
-        """Those of the documents at some places int64[m] of n, now numbered in that order."""
+        """Those of the documents at some places int64[m] of n, numbered in that order."""
         now = np.full(documents, -1)
         now[places] = np.arange(len(places))
         own = now[self.documents]
@@ -55,7 +55,7 @@ class Fingerprints:
         return Fingerprints(self.values[kept], own[kept], self.positions[kept])
 
     def of(self, doc_ids: npt.NDArray[np.int64]) -> Fingerprints:
-        """The same with documents named by their ids int64[n]."""
+        """The same with ids int64[n] as documents."""
         return Fingerprints(self.values, doc_ids[self.documents], self.positions)
 
 
@@ -66,7 +66,7 @@ NO_FINGERPRINTS: Final = Fingerprints(_NONE, _NONE, _NONE)
 def joined(parts: Sequence[Fingerprints]) -> Fingerprints:
     """The fingerprints of several batches, whose documents have different numbers."""
     values = np.concatenate([one.values for one in parts])
-    # Stable is twice as fast here: it merges the parts, each of which is in order.
+    # A stable sort is twice as fast here: it merges the sorted parts.
     order = np.argsort(values, kind="stable")
     return Fingerprints(
         values[order],
@@ -76,10 +76,11 @@ def joined(parts: Sequence[Fingerprints]) -> Fingerprints:
 
 
 def fingerprint_shingling(shingling: Shingling, run: int) -> Shingling:
-    """The shingles that fingerprints are made of, for runs of at least `run` units.
+    """The shingles of fingerprints, for runs of at least `run` units.
 
-    Longer shingles are in fewer documents that share no run, but leave fewer to a window, so that
-    more are kept: with five eighths of a run of 8 one for 2.5 units, with three quarters one for 2.
+    Longer shingles are shared by fewer documents without a common run, but a window then has fewer,
+    so more are kept: with five eighths of a run of 8 one per 2.5 units, with three quarters one
+    per 2.
     """
     return Shingling(shingling.kind, -(-5 * run // 8))
 
@@ -92,7 +93,7 @@ def fingerprints(
     Args:
         contents: n texts.
         shingling: of the database, `char` or `word`; its size does not matter.
-        run: units of the shortest run that is surely found.
+        run: units of the shortest run that is always found.
         seed: of the hashes.
     """
     short = fingerprint_shingling(shingling, run)
@@ -125,7 +126,7 @@ def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerp
 
     Args:
         values: int64[any].
-        documents: int64[any]; those of a document stand together.
+        documents: int64[any]; those of a document are adjacent.
         positions: int64[any], in order in each document.
     """
     order = np.argsort(values, kind="stable")
@@ -141,9 +142,9 @@ def fingerprints_of_windows(hashes: Hashes, window: int) -> npt.NDArray[np.int64
 
 
 def _least_of_windows(hashes: Hashes, window: int) -> Hashes:
-    """The least hash of each `window` that follow each other: uint64[n] -> uint64[n - window + 1].
+    """The smallest of each `window` hashes in a row: uint64[n] -> uint64[n - window + 1].
 
-    None if there are fewer than a window has.
+    Empty if there are fewer than `window`.
     """
     if len(hashes) < window:
         return hashes[:0]
@@ -156,9 +157,9 @@ def _least_of_windows(hashes: Hashes, window: int) -> Hashes:
 
 
 def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Offsets]:
-    """The least hashes of the windows of n documents, and the places where they stand.
+    """The smallest hashes of the windows of n documents, and their places.
 
-    Windows that follow each other mostly have the same one: it is taken once.
+    Windows in a row usually have the same one, which is taken once.
     """
     least = _least_of_windows(hashes, window)
     begins, counts = offsets[:-1], np.diff(offsets) - window + 1
@@ -178,7 +179,7 @@ def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Of
 
 
 def _of_pieces(stream: Iterable[Hashes], window: int) -> Iterator[tuple[Hashes, Offsets]]:
-    """The same of one document whose shingles come in pieces, piece by piece."""
+    """The same for one document whose shingles come in pieces, piece by piece."""
     tail = np.empty(0, dtype=np.uint64)
     done = 0
     for piece in stream:

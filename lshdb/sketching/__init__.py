@@ -3,8 +3,8 @@
 In: shingle hashes (lshdb.shingling) and a construction. Out: signatures uint32[n, lanes] and bucket
 keys int64[n, bands], the same for the same seed everywhere: golden files pin them.
 
-    banding         a signature's bucket keys, one of each band
-    constructions   which bands make a candidate, and with which probability (the S-curve)
+    banding         a signature's bucket keys, one per band
+    constructions   which bands make a candidate, and its probability (the S-curve)
     minhash         the two sketches, `fast` and `minhash`; estimates from signatures
     signature_sets  signatures as a matrix with keys, and how they were made
     signing         a batch of documents to signatures and bucket keys

@@ -21,17 +21,17 @@ def bucket_keys(
 ) -> BucketKeys:
     """The bucket key of each band of each signature.
 
-    Band i takes lanes i r to (i+1) r - 1. Its key is the sum of the lanes, each times a constant
-    of its own, mixed: equal bands have equal keys, different ones by chance in about 2^-60, and
-    equal lanes in different bands have different keys.
+    Band i takes lanes i r to (i+1) r - 1. Its key is the mixed sum of the lanes, each times its own
+    constant: equal bands have equal keys, different ones with probability about 2^-60, and equal
+    lanes in different bands have different keys.
 
     Args:
-        signatures: uint32[n, k], k at least the construction's lanes; the rest is not used.
+        signatures: uint32[n, k], k at least the construction's lanes; further lanes are not used.
         construction: the number of bands b and of rows r.
         seed: the seed of the constants.
 
     Returns:
-        int64[n, b]: SQLite's integers are signed, so keys are read as signed ones.
+        int64[n, b]: as SQLite's integers are signed, keys are read as signed.
     """
     rows, bands = construction.rows, construction.bands
     factors, multiplier = _factors(rows, bands, seed)

@@ -1,7 +1,7 @@
-"""Which pairs a construction makes candidates: of given bands, and with which probability.
+"""Which pairs are candidates of a construction: from their bands, and by probability.
 
 `evaluate` and `candidates_among` evaluate its levels on the bands that collided. They are
-monotone: one more band that collides never turns a candidate into none. The probabilities are the
+monotone: another colliding band never removes a candidate. The probabilities are the
 S-curve. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, sections 3.4 and 3.6.3.
 """
 
@@ -19,14 +19,14 @@ Mask = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
 
 _CELLS: Final = 1 << 24
-"""Pairs times bands that are evaluated in one go."""
+"""Pairs times bands that are evaluated at once."""
 
 
 def evaluate(collided: Mask, construction: Construction) -> Mask:
     """Whether pairs are candidates, from the bands in which each collided.
 
-    Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, section 3.6.3. Bands go to
-    the first level above them in their order, what comes of it to the next one.
+    Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, section 3.6.3. The
+    first level takes the bands in their order, and each further level the results of the last.
 
     Args:
         collided: bool[c, bands].
@@ -39,7 +39,7 @@ def evaluate(collided: Mask, construction: Construction) -> Mask:
     if not construction.higher:
         one: Mask = np.logical_or.reduce(collided, axis=1)
         return one
-    # Pairs along the last axis: each step of a reduction is then one long run of memory.
+    # Pairs along the last axis, so that each step of a reduction is one long run of memory.
     true = np.ascontiguousarray(collided.T)
     for kind, size in construction.higher:
         groups = true.reshape(len(true) // size, size, count)
@@ -61,8 +61,7 @@ def candidates_among(
         construction: the plain index or a cascade.
 
     Returns:
-        int64[c], the documents that are candidates, ascending; and int64[c], how many times each
-        is given.
+        int64[c], the candidates, ascending; and int64[c], how many times each is given.
     """
     if not construction.higher:
         return np.unique(doc_ids, return_counts=True)
@@ -88,8 +87,8 @@ def candidates_among(
 def candidate_probability(similarity: float, construction: Construction) -> float:
     """The probability that a pair of this Jaccard similarity is a candidate.
 
-    A level makes p^r of a probability p where it is AND r, and 1 - (1 - p)^b where it is OR b: for
-    b bands of r rows 1 - (1 - s^r)^b.
+    A level AND r turns a probability p into p^r, and OR b into 1 - (1 - p)^b: for b bands of r rows
+    1 - (1 - s^r)^b.
 
     >>> round(candidate_probability(0.8, Construction(rows=6, bands=16)), 4)
     0.9923
@@ -102,7 +101,7 @@ def candidate_probability(similarity: float, construction: Construction) -> floa
 def candidate_probabilities(similarity: float, construction: Construction) -> tuple[float, float]:
     """The probabilities that a pair of this similarity is a candidate, and that it is not.
 
-    Both have all their digits, where 1 minus the other would lose them.
+    Both have full precision, which 1 minus the other would lose.
     """
     true = float(similarity**construction.rows)
     false = _any(1 - similarity, construction.rows)
@@ -115,7 +114,7 @@ def candidate_probabilities(similarity: float, construction: Construction) -> tu
 
 
 def _any(probability: float, count: int) -> float:
-    """1 - (1 - p)^n: the probability that any of n happens, to the last digit also of small p."""
+    """1 - (1 - p)^n: the probability that any of n happens, with full precision for small p."""
     if probability >= 1:
         return 1.0
     return -math.expm1(count * math.log1p(-probability)) or 0.0

@@ -5,9 +5,9 @@ similarity of the sets. Two sketches with one interface:
 
 `fast`: fast similarity sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017, arXiv 1704.04370). Round
 i < k throws every shingle into one random lane, round k + j every shingle into lane j; a lane
-keeps the least hash of the first round that reaches it, and rounds end when no lane is empty.
+keeps the smallest hash of the first round that reaches it, and rounds end when no lane is empty.
 
-`minhash`: the textbook's (Broder 1997): k hash functions, lane j is the least value of the j-th.
+`minhash`: the textbook's (Broder 1997): k hash functions, lane j is the minimum of the j-th.
 
 A document without shingles has the signature EMPTY in every lane; it is similar to nothing, and
 callers keep it out of comparisons.
@@ -33,11 +33,11 @@ EMPTY: Final = 0xFFFFFFFF
 _32: Final = np.uint64(32)
 _NOTHING: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 _AT_ONCE: Final = 1 << 15
-"""Hashes computed in one numpy call: their arrays stay in the processor's cache."""
+"""Hashes computed in one numpy call: their arrays fit in the processor's cache."""
 
 
 class Sketch(Protocol):
-    """Makes signatures of `lanes` lanes; the same for the same seed, wherever it runs."""
+    """Makes signatures of `lanes` lanes; the same for the same seed on every machine."""
 
     lanes: int
 
@@ -61,13 +61,13 @@ class FastSketch:
     """Fast similarity sketching.
 
     Round 0 has a hash of 64 bits: h(x) = mix(x XOR c_0); mix multiplies, folds the high half onto
-    the low one and multiplies again, with seeded odd constants. The lane is the high half of h(x)
-    scaled to k, the order that of the whole h(x), the value kept its low half. With enough
-    shingles no other round is needed.
+    the low one and multiplies again, with seeded odd constants. The high half of h(x), scaled to
+    k, is the lane; the smallest h(x) wins; the kept value is its low half. With enough shingles no
+    other round is needed.
 
-    Later rounds, which small documents need by the dozen, have a hash of 32 bits, twice as fast:
-    y = (x * m mod 2^64) >> 32; g_i(x) is y XOR c_i mixed likewise in 32-bit arithmetic. Lane,
-    order and value all come from g_i(x).
+    Later rounds, of which small documents need dozens, have a hash of 32 bits, twice as fast:
+    y = (x * m mod 2^64) >> 32; g_i(x) is y XOR c_i, mixed in the same way in 32-bit arithmetic.
+    Lane, order and value all come from g_i(x).
     """
 
     def __init__(self, lanes: int, seed: int) -> None:
@@ -97,7 +97,7 @@ class FastSketch:
             self._first_round(table, hashes, np.array([len(hashes)]))
             total += len(hashes)
         if total and (table == _NOTHING).any():
-            # So many shingles leave a lane empty only if few of them are distinct.
+            # This many shingles leave a lane empty only if few of them are distinct.
             few = distinct(np.concatenate([distinct(hashes) for hashes in pieces()]))
             shingles = Shingles(few, np.array([0, len(few)]))
             return self.signatures(shingles)[0], total
@@ -148,7 +148,7 @@ class FastSketch:
             first = last
 
     def _fill(self, table: Hashes, y: npt.NDArray[np.uint32], counts: Offsets) -> None:
-        """Rounds 1 to 2k-1 for documents with y uint32[T] in all, into uint64[n, k], in place.
+        """Rounds 1 to 2k-1 for documents with y uint32[T] together, into uint64[n, k], in place.
 
         A cell filled here holds round << 32 | hash, so that the earliest round wins.
         """
@@ -182,7 +182,7 @@ class FastSketch:
         table[rows] = np.where(own == _NOTHING, later, own)
 
     def _last_rounds(self, later: Hashes, y: npt.NDArray[np.uint32], counts: Offsets) -> None:
-        """Rounds k to 2k-1: lane j, where still empty, takes the least g_(k+j), in place."""
+        """Rounds k to 2k-1: lane j, if still empty, takes the smallest g_(k+j), in place."""
         starts = np.cumsum(counts) - counts
         empty = later == _NOTHING
         for lane in np.flatnonzero(empty.any(axis=0)).tolist():
@@ -208,7 +208,7 @@ class MinHashSketch:
         counts = np.diff(shingles.offsets)
         signatures = np.full((len(counts), self.lanes), EMPTY, dtype=np.uint32)
         filled = np.flatnonzero(counts)
-        # reduceat takes an empty segment for its first element: leave those documents out.
+        # For an empty segment reduceat returns its first element: leave those documents out.
         starts = shingles.offsets[filled]
         for first, last in _batches(starts, len(shingles.hashes)):
             begin = starts[first]
@@ -234,7 +234,7 @@ class MinHashSketch:
         return signature, total
 
     def _mix(self, hashes: Hashes) -> Hashes:
-        """Multiply-shift alone is biased on sets with structure; mixed hashes have none."""
+        """Mix hashes: multiply-shift alone is biased on sets with structure."""
         h: Hashes = hashes * self._multipliers[0]
         h ^= h >> _32
         h *= self._multipliers[1]
@@ -269,8 +269,8 @@ def _take(shingles: Shingles, rows: Offsets) -> Shingles:
 def _distinct_if_many(shingles: Shingles, many: int) -> Shingles:
     """Drop repeated hashes of documents with more than `many`.
 
-    Such a document leaves lanes empty only if it repeats few shingles over and over; all of them
-    in every round would cost k times the reading of the document.
+    Such a document leaves lanes empty only if it repeats a few shingles very often; using all of
+    them in every round would take k times as long as reading the document.
     """
     counts = np.diff(shingles.offsets)
     if not (counts > many).any():

@@ -1,4 +1,4 @@
-"""Signatures as such: how they were made, and many of them as a matrix with its keys."""
+"""How signatures were made, and many of them as a matrix with keys."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from lshdb.model import Settings, Shingling, SketchName
 
 @dataclass(frozen=True, slots=True)
 class Sketching:
-    """How signatures are made: only where all of it is equal can two of them be compared.
+    """How signatures are made: two can be compared only if all of it is equal.
 
-    Of lanes that another program made, lshdb knows nothing: `foreign` takes a name instead, by
-    which the user says what made them and how.
+    lshdb knows nothing about lanes of another program: `foreign` takes a name instead, by which the
+    user says what made them and how.
 
     Attributes:
         shingle: as in the settings, `word:3`; `foreign:NAME` for another program's lanes.
         permutations: lanes of a signature.
         sketch: `fast` or `minhash`; None for another program's lanes.
-        seed: of the hashes; None likewise.
+        seed: of the hashes; None for another program's lanes.
     """
 
     shingle: str
@@ -39,7 +39,7 @@ class Sketching:
 
     @classmethod
     def foreign(cls, name: str, permutations: int) -> Sketching:
-        """How another program makes them, by a name; SettingsError for one that is no name.
+        """How another program makes them, by a name; SettingsError for an invalid name.
 
         >>> Sketching.foreign("datasketch, char:5, sha1, seed 1", 128).shingle
         'foreign:datasketch, char:5, sha1, seed 1'
@@ -59,8 +59,8 @@ class SignatureSet:
         keys: of the documents, in the order of addition.
         signatures: uint32[n, permutations].
         made_with: how they were made.
-        shingles: int64[n], how many shingles each document has, repetitions counted; None where
-            another program made the signatures: then it is not known.
+        shingles: int64[n], how many shingles each document has, repetitions counted; None if
+            another program made the signatures.
         digests: of the documents' contents, 16 bytes each.
     """
 

@@ -1,7 +1,7 @@
 """From documents to signatures and bucket keys.
 
-This goes block by block (lshdb.shingling.shingles), so that a batch takes little more memory than
-its documents, and a document of 100 MB not much more than itself.
+Signing works block by block (lshdb.shingling.shingles), so that a batch takes little more memory
+than its documents, and a document of 100 MB not much more than itself.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Signed:
         signatures: uint32[n, permutations].
         shingles: int64[n], how many shingles each has, repetitions counted; 0 means empty.
         bucket_keys: int64[n, bands].
-        construction: that the bucket keys are made for.
-        run: the shortest run that the fingerprints are made for, 0 for none.
+        construction: of the bucket keys.
+        run: the shortest run that the fingerprints find, 0 for none.
         fingerprints: of all documents.
     """
 
@@ -52,7 +52,7 @@ class Signed:
         )
 
     def banded(self, settings: Settings) -> Signed:
-        """The same with the bucket keys that settings make: the file may have been reindexed."""
+        """The same with bucket keys for these settings: the file may have been reindexed."""
         if self.construction == settings.construction:
             return self
         keys = bucket_keys(self.signatures, settings.construction, settings.seed)

@@ -8,7 +8,7 @@ functions that fill an lshdb file. Executors need this package, like the driver.
     candidate_pairs(bands, ...)  a, b
     pairs(df, settings)          a, b, similarity, exact, estimate
     clusters(pairs)              key, keep
-    dedup(df, settings)          what is kept, what is dropped
+    dedup(df, settings)          kept rows, dropped rows
     fingerprints, passage_pairs(df, settings)   copied passages, as Database.passage_pairs has them
     write_databases, read_database, read_bands      to lshdb files and back
 

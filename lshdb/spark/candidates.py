@@ -1,8 +1,8 @@
 """Candidate pairs: documents that share a bucket, with a limit on what one bucket gives.
 
 All of it is SQL after one shuffle of band rows: a window counts the documents of each bucket, and
-another pairs each with those behind it. A self-join would sort all rows twice, the buckets of one
-document among them, which are most.
+another pairs each with those after it. A self-join would sort all rows twice, including buckets of
+one document, which are most.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lshdb.sketching.constructions import evaluate
 from lshdb.spark.counts import Counts
 
 WHOLE: Final = SPARK_WHOLE
-"""Documents in the largest bucket that gives all of its pairs, unless told otherwise."""
+"""Documents in the largest bucket that gives all of its pairs, by default."""
 
 
 def candidate_pairs(
@@ -34,13 +34,13 @@ def candidate_pairs(
     limit: int | None = WHOLE,
     counts: Counts | None = None,
 ) -> DataFrame:
-    """The pairs of documents that share a bucket, or those that make a cascade true, each once.
+    """The pairs of documents that share a bucket, or enough of them for a cascade, each once.
 
     Args:
         bands: band rows, as from `bands`.
         settings: those of the bands.
-        limit: in a bucket of more documents, each is paired with the first of the bucket only;
-            None for all pairs of every bucket, however many these are.
+        limit: in a bucket of more documents, each is paired only with the first; None for all
+            pairs of every bucket.
         counts: what the limit cuts is added to these.
 
     Returns:
@@ -77,7 +77,7 @@ def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
     first = F.min("key").over(bucket).alias("first")
     shared = bands.select("band_no", "bucket_key", "key", members, first).where("members > 1")
     hot = F.lit(False) if limit is None else F.col("members") > limit
-    # A document of a hot bucket is in a window of its own, or each would be listed for each.
+    # Each document of a hot bucket has its own window, or all would be listed for each.
     same = Window.partitionBy("band_no", "bucket_key", "alone").orderBy("key")
     later = F.collect_list("key").over(same.rowsBetween(1, Window.unboundedFollowing))
     rows = shared.withColumn("alone", F.when(hot, F.col("key"))).withColumn("later", later)
@@ -93,7 +93,7 @@ def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
 def _choosing_task(
     construction: Construction, counts: Counts | None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does to pairs and their bands: counts what is cut, and evaluates a cascade."""
+    """The task for pairs and their bands: counts what is cut, and evaluates a cascade."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -109,7 +109,7 @@ def _choosing_task(
 
 
 def _true(band_nos: pa.ListArray, construction: Construction) -> npt.NDArray[np.bool_]:
-    """Which pairs make a cascade true, bool[n], by the bands in which each collides."""
+    """Which pairs are candidates of a cascade, bool[n], by the bands in which each collides."""
     sizes = pc.list_value_length(band_nos).to_numpy()
     collided = np.zeros((len(band_nos), construction.bands), dtype=np.bool_)
     collided[np.repeat(np.arange(len(band_nos)), sizes), band_nos.flatten().to_numpy()] = True

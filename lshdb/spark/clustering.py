@@ -1,9 +1,9 @@
-"""Connected components of similar pairs, in rounds of two steps each, without a driver's memory.
+"""Connected components of similar pairs, in rounds of two steps, without memory of the driver.
 
 Alternating large-star and small-star (Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii, 2014).
-Large-star links the larger neighbours of every document to its least neighbour, small-star the
-smaller ones: each keeps components connected, and edges come to point at the least document. Every
-round is checkpointed, or plans would grow with all that went before.
+Large-star links the larger neighbours of every document to its smallest neighbour, small-star the
+smaller ones: each keeps components connected, and edges finally point at the smallest document.
+Every round is checkpointed, or plans would grow with each round.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _ROUNDS: Final = 100
 def clusters(pairs: DataFrame) -> DataFrame:
     """The documents that similar pairs connect, and which of them to keep.
 
-    Runs jobs, some for each round, and keeps what each makes on the executors' disks; in the
-    checkpoint directory if there is one (`spark.sparkContext.setCheckpointDir`), which also
+    Runs some jobs per round, and keeps their results on the executors' disks; in the checkpoint
+    directory if there is one (`spark.sparkContext.setCheckpointDir`), which also
     survives the loss of an executor.
 
     Args:
@@ -55,7 +55,7 @@ def _large_star(edges: DataFrame) -> DataFrame:
     both = edges.unionByName(edges.select(F.col("v").alias("u"), F.col("u").alias("v")))
     least = F.least("u", F.min("v").over(Window.partitionBy("u")))
     linked = both.select("u", "v", least.alias("least")).where("v > u")
-    # Repeated edges, never more than there were, go in the next step.
+    # The next step drops repeated edges.
     return linked.select(F.col("v").alias("u"), F.col("least").alias("v"))
 
 
@@ -69,16 +69,16 @@ def _small_star(edges: DataFrame) -> DataFrame:
 
 
 def checkpointed(df: DataFrame) -> DataFrame:
-    """The same rows, stored: what follows reads them, and does not compute them again."""
+    """The same rows, stored, so that they are not computed again."""
     if df.sparkSession.sparkContext.getCheckpointDir() is None:
         return df.localCheckpoint(eager=False)  # by the first job that needs them
     return df.checkpoint()
 
 
 def _checkpointed(edges: DataFrame) -> tuple[DataFrame, tuple[int, str]]:
-    """The edges, stored, and what tells one set of edges from another: how many, sum of hashes."""
+    """The edges, stored, and a check of the set: number and sum of hashes."""
     stored = checkpointed(edges)
-    # 128 bits of two hashes with seeds of their own.
+    # 128 bits of two hashes with different seeds.
     sums = stored.agg(
         F.count("*"),
         F.sum(F.xxhash64("u", "v").cast("decimal(38,0)")),

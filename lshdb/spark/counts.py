@@ -1,4 +1,4 @@
-"""What is left out on the way, counted by the tasks."""
+"""Counts of rows and pairs that tasks leave out."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Counted = Literal["bad_keys", "bad_contents", "empty", "cut_buckets", "cut_pairs
 
 
 class Counts:
-    """Counts of one session; they grow while what they were given to is computed.
+    """Counts of one session; they grow while the results that use them are computed.
 
-    Spark adds what a repeated task counts again, and what is computed twice: for exact counts
-    compute a result once.
+    Spark counts repeated tasks and repeated computations again: for exact counts compute a result
+    once.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -34,7 +34,7 @@ class Counts:
 
     @property
     def bad_contents(self) -> int:
-        """Rows left out for their content: null, or a set with a null or what is no JSON array."""
+        """Rows left out for their content: null, a set with a null, or not a JSON array."""
         return self._counted["bad_contents"].value
 
     @property
@@ -58,7 +58,7 @@ class Counts:
         return self._counted["cut_passages"].value
 
     def lines(self, whole: int | None = None) -> list[str]:
-        """Lines for the user; none if nothing was left out. `whole` is the limit on a bucket."""
+        """Messages for the user; none if nothing was left out. `whole` is the limit on a bucket."""
         lines = []
         if self.bad_keys:
             lines.append(f"rows without a usable key, not compared: {self.bad_keys:,}")

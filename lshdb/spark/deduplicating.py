@@ -29,7 +29,7 @@ from lshdb.spark.sketching import Batches
 from lshdb.spark.verifying import pairs_of
 
 _GONE: Final = "lshdb dropped key"
-"""A name that no column of a user has."""
+"""A name that no user's column has."""
 _OWN: Final = "G"
 """What a document's own key stands behind, in keys that sort in the order of decisions: no digit,
 also no hexadecimal one."""
@@ -38,13 +38,13 @@ _DIGITS: Final = "0123456789ABCDEF"
 
 @dataclass(frozen=True, slots=True)
 class Deduplicated:
-    """What became of the rows of a DataFrame.
+    """The results of `dedup`.
 
     Attributes:
-        kept: the rows that stay, as they were, in no order.
+        kept: the kept rows, unchanged, in no order.
         dropped: the others: key string, kept string (the key of the kept one, or of one in the
             reference, that it resembles most), similarity double to that one, exact boolean.
-        counts: what was not compared.
+        counts: of pairs that were not compared.
     """
 
     kept: DataFrame
@@ -80,17 +80,17 @@ def dedup(
         key: the column of keys.
         text: the column of texts.
         set: the column of sets.
-        threshold: the least similarity of a pair.
-        keep: which of similar documents is kept: the `first` or `last` by key, or the `longest`.
+        threshold: the minimum similarity of a pair.
+        keep: which of similar documents to keep: the `first` or `last` by key, or the `longest`.
         estimate: decide by estimates.
         limit: as for `candidate_pairs`.
-        counts: where counts are added; new ones if there are none.
+        counts: to which counts are added; None for new ones.
         against: a reference with the same columns, such as an earlier crawl or a test set. First
             all that is similar to one of its documents is dropped, as by `Database.dedup`; the
             rest is deduplicated. Its keys must be distinct, and may be keys of `df`, too.
 
     Raises:
-        UsageError: a column that is not there, or numbers out of range; before any job.
+        UsageError: a missing column, or numbers out of range; before any job.
         InputError: several documents of one collection have the same key; before documents are
             compared.
     """
@@ -121,7 +121,7 @@ def dedup(
 
 
 def _without(df: DataFrame, dropped: DataFrame, key: str) -> DataFrame:
-    """The rows without those whose key is dropped."""
+    """The rows without those whose keys were dropped."""
     own = F.make_valid_utf8(column_of(df, key).cast("string"))
     gone = dropped.select(F.col("key").alias(_GONE))
     return df.join(gone, own == F.col(_GONE), "left_anti")
@@ -171,7 +171,7 @@ def _of_others(pairs: DataFrame, side: str, gone: DataFrame) -> DataFrame:
 
 
 def _decide(batches: Batches) -> Batches:
-    """What a task does to its pairs (keep, a, b), those of a chain together: what is dropped."""
+    """The task for pairs (keep, a, b), those of a chain together: finds dropped documents."""
     held: pa.Table | None = None  # of a chain that may go on
     for batch in batches:
         if not batch.num_rows:

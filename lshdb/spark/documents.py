@@ -1,4 +1,4 @@
-"""The documents of a DataFrame: the columns asked for, checked before any job starts."""
+"""The documents of a DataFrame; columns are checked before any job starts."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def make_settings(
 
 
 def documents(df: DataFrame, settings: Settings, columns: Columns) -> DataFrame:
-    """The documents: key string, content string or array; a row each, null where it is no use.
+    """The documents, a row each: key string, content string or array; null if not usable.
 
     Raises:
-        UsageError: a column that is not there, or of a type that holds no keys or documents.
+        UsageError: a missing column, or one of a type without keys or documents.
     """
     of_sets = settings.shingling.of_sets
     if of_sets and columns.text is not None:
@@ -119,7 +119,7 @@ def documents(df: DataFrame, settings: Settings, columns: Columns) -> DataFrame:
 
 
 def check_keys(documents: DataFrame) -> None:
-    """Run a job that finds keys which several documents have; InputError names some.
+    """Run a job that finds repeated keys; InputError names some.
 
     Rows without a usable key do not count.
     """
@@ -134,7 +134,7 @@ def check_keys(documents: DataFrame) -> None:
 
 
 def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:
-    """The documents of a column of contents, cleaned; None for what is none."""
+    """The documents of a column of contents, cleaned; None for unusable ones."""
     return [None if value is None else _content(value, shingling) for value in column.to_pylist()]
 
 
@@ -163,7 +163,7 @@ def _type(df: DataFrame, path: Path) -> DataType:
 
 
 def column_of(df: DataFrame, name: str) -> Column:
-    """The column of just this name, whatever is in it, or a field in one, or several as a text.
+    """The column of exactly this name, or a field in a column, or several joined as a text.
 
     See lshdb.sources.records.field_paths.
     """

@@ -28,7 +28,7 @@ from lshdb.store.connection import TIMEOUT
 from lshdb.store.store import Store
 
 _ROW: Final = 800
-"""What a row counts for beside its content, in characters: signature, key, Python's objects."""
+"""Size of a row besides its content, in characters: signature, key, Python objects."""
 _BATCH: Final = 8_000_000
 """Characters of a batch, 10,000 rows of short contents."""
 
@@ -52,24 +52,24 @@ def write_databases(
     set: str | None = None,
     counts: Counts | None = None,
 ) -> list[Shard]:
-    """Write documents to lshdb files, shard-00000-of-00008.db and so on, a task each; runs jobs.
+    """Write documents to lshdb files, shard-00000-of-00008.db and so on, one task each; runs jobs.
 
     A document's file follows from its key. Each file is made on the executor's own disk, and gets
     its name in the directory when it is complete. `lshdb query -d 'DIRECTORY/*.db'` asks all.
 
     Args:
         df: a row a document.
-        directory: a path that the driver and every executor see; made if need be.
+        directory: a path that the driver and every executor see; created if missing.
         settings: of the files.
         shards: how many files.
         key: the column of keys, as for `signatures`.
         text: the column of texts.
         set: the column of sets.
-        counts: what is left out is added to these.
+        counts: to which left out rows are added.
 
     Raises:
-        UsageError: a column that is not there, fewer than one shard, a directory that holds
-            databases or is no plain path.
+        UsageError: a missing column, fewer than one shard, a directory that holds databases or
+            is not a plain path.
         InputError: several documents have the same key.
     """
     name = os.fspath(directory)
@@ -87,7 +87,7 @@ def write_databases(
     docs = documents(df, settings, Columns(key, text, set))
     check_keys(docs)
     target.mkdir(parents=True, exist_ok=True)
-    # A number of partitions that is given stays: a partition is a file, also an empty one.
+    # With a given number, Spark keeps all partitions: each is a file, even an empty one.
     parts = docs.repartition(shards, "key").sortWithinPartitions("key")
     task = _writing_task(settings, str(target), shards, counts)
     written = parts.mapInArrow(task, "path string, documents long").collect()
@@ -128,14 +128,14 @@ def _writing_task(
 
 
 def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
-    """The documents of a file, or of all files of a pattern like `dir/*.db`, a task each.
+    """The documents of a file, or of all files of a pattern like `dir/*.db`, one task each.
 
     Returns:
-        file string; doc_id long; key string; shingles long; content string, null where it is not
-        kept, a set as a JSON array; signature binary, null for an empty document.
+        file string; doc_id long; key string; shingles long; content string, null if it is not kept,
+        a set as a JSON array; signature binary, null for an empty document.
 
     Raises:
-        UsageError: there is no such file on the driver; executors must see it, too.
+        UsageError: the driver has no such file; executors must see it too.
     """
     return _of_files(
         spark,
@@ -159,7 +159,7 @@ def read_bands(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
 def _of_files(
     spark: SparkSession, path: str | os.PathLike[str], statement: str, columns: str
 ) -> DataFrame:
-    """What a statement gives of each file, behind the file's name."""
+    """The rows of a statement on each file, after the file's name."""
     name = os.fspath(path)
     found = [name] if os.path.exists(name) else sorted(glob.glob(name))
     if not found:

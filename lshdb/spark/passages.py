@@ -1,9 +1,9 @@
 """Copied passages on Spark: fingerprints, and all pairs of documents that share a passage.
 
-The fingerprints of a document are those that a file has. Documents that share one are paired by a
-window, as for buckets; a fingerprint that too many have leads to no pair, so that a header costs no
-more than other text. Of each such fingerprint the first documents are read, to see which runs
-around it are common. Then the contents of pairs are compared, by the functions of a file.
+The fingerprints of a document are the same as in a file. Documents that share one are paired by a
+window, as for buckets; a fingerprint that too many have gives no pairs, so that a header costs no
+more than other text. The first documents of each such fingerprint are read, to see which runs
+around it are common. Then the contents of pairs are compared, by the same functions as in a file.
 """
 
 from __future__ import annotations
@@ -67,20 +67,20 @@ def fingerprints(
     text: str | None = None,
     counts: Counts | None = None,
 ) -> DataFrame:
-    """The fingerprints of texts, as the file of these settings would have them.
+    """The fingerprints of texts, as in a file of these settings.
 
     Args:
         df: a row a document.
         settings: with passages; see `make_settings`.
         key: the column of keys, as for `signatures`.
         text: the column of texts.
-        counts: what is left out is added to these.
+        counts: to which left out rows are added.
 
     Returns:
         key string, fingerprint long, position long: the unit at which it begins.
 
     Raises:
-        UsageError: settings without passages, or a column that is not there.
+        UsageError: settings without passages, or a missing column.
     """
     run_of(settings)
     docs = documents(df, settings, Columns(key, text))
@@ -111,11 +111,11 @@ def passage_pairs(
         settings: with passages; see `make_settings`.
         key: the column of keys, which must be distinct.
         text: the column of texts.
-        least: words of the shortest passage; None for what the settings say.
-        gap: words that may stand between passages that are joined.
+        least: words of the shortest passage; None for that of the settings.
+        gap: maximum words between passages that are joined.
         common: a run in more documents does not count.
         base: texts that do not count.
-        counts: what is left out is added to these.
+        counts: to which left out rows are added.
 
     Returns:
         a string, b string, words long, a_coverage double, b_coverage double, passages array of
@@ -133,7 +133,7 @@ def passage_pairs(
     rows = docs.mapInArrow(_winnowing_task(settings, counts), _FINGERPRINTS)
     members = F.count("*").over(Window.partitionBy("fingerprint"))
     shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
-    shared = checkpointed(shared)  # two jobs need it, and what it leaves out is counted once
+    shared = checkpointed(shared)  # two jobs need it, and left out rows must be counted once
     hot, windows = _common(docs, shared, settings, common)
     left_out = [windows, *base_windows(base, settings)]
     later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
@@ -147,7 +147,7 @@ def passage_pairs(
 
 
 def _winnowing_task(settings: Settings, counts: Counts | None) -> Callable[[Batches], Batches]:
-    """What a task does to its batches of (key, content): one row a fingerprint."""
+    """The task for batches of (key, content): one row per fingerprint."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -188,7 +188,7 @@ def _common(
 
 
 def _sampling_task(settings: Settings, hot: Offsets) -> Callable[[Batches], Batches]:
-    """What a task does to its batches of (key, content): the windows around hot fingerprints."""
+    """The task for batches of (key, content): the windows around hot fingerprints."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -206,7 +206,7 @@ def _comparing_task(
     left_out: Sequence[Hashes],
     counts: Counts | None,
 ) -> Callable[[Batches], Batches]:
-    """What a task does to its batches of (a, b, content_a, content_b)."""
+    """The task for batches of (a, b, content_a, content_b)."""
 
     def cut(_: Cut) -> None:
         if counts is not None:
@@ -242,7 +242,7 @@ def _compared(
     hot: Offsets,
     left_out: Sequence[Hashes],
 ) -> Iterator[PassagePair]:
-    """The pairs of a batch that share passages. The rows of one document stand together."""
+    """The pairs of a batch that share passages. The rows of one document are adjacent."""
     run = settings.passages
     least = least_of(query.least, run)
     rows = batch.sort_by("a")

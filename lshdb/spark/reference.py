@@ -14,8 +14,7 @@ from lshdb.spark.sketching import bands, signed
 from lshdb.spark.verifying import checked_threshold, verified
 
 _MARK: Final = "\0"
-"""Begins the keys of the reference here: no key of a document has a NUL, and both may have one
-key."""
+"""Prefix of the reference's keys: no key has a NUL, and both collections may have the same key."""
 
 
 def most_similar(
@@ -35,13 +34,13 @@ def most_similar(
         reference: the same.
         settings: of both.
         threshold: the minimum similarity; None for that of the settings.
-        limit: in a bucket of more documents, those of both collections counted, the first of the
-            reference only is compared with; None for no limit.
-        counts: what the limit cuts is added to these; of the reference nothing else is counted.
+        limit: in a bucket of more documents of both collections, only the first of the reference is
+            compared; None for no limit.
+        counts: to which pairs cut by the limit are added; nothing else of the reference counts.
         exact: whether contents are compared, rather than signatures.
 
     Returns:
-        key string; kept string, the key in the reference, of equally similar ones the first;
+        key string; kept string, the key in the reference, the first of equally similar ones;
         similarity double; exact boolean.
     """
     least = checked_threshold(settings, threshold)

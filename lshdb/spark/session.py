@@ -17,16 +17,16 @@ from lshdb.errors import InputError, LshdbError
 
 @contextmanager
 def session(master: str | None, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    """Spark as it is configured; a master that is given comes before that of the configuration.
+    """A Spark session as configured; a given master overrides that of the configuration.
 
-    A session that runs in this process already gets the settings that may still change, and is
-    left running. What a task raises is one line of lshdb's own; so is what Spark refuses.
+    A session that already runs in this process gets the settings that can still change, and stays
+    running. Errors of tasks and of Spark become one line.
 
     Raises:
         LshdbError: Spark does not start.
     """
-    # Workers on this machine are of the environment that runs this; what spark-submit starts has
-    # been told, and other machines have their own.
+    # Workers on this machine use the Python that runs this; spark-submit has its own setting, and
+    # other machines have their own.
     if "PYSPARK_GATEWAY_PORT" not in os.environ and (master or "local").startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("lshdb")
@@ -53,7 +53,7 @@ def session(master: str | None, settings: Mapping[str, str]) -> Iterator[SparkSe
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Raise what Spark raises as one line of lshdb's own."""
+    """Raise Spark's errors as one line of lshdb's own."""
     try:
         yield
     except PySparkException as error:
@@ -66,7 +66,7 @@ def translated_errors() -> Iterator[None]:
 
 
 def _line(text: str) -> str:
-    """Of a message with a trace, the line that says what went wrong."""
+    """The line of a message with a traceback that says what failed."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     own = [line for line in lines if re.match(r"lshdb\.errors\.\w+: ", line)]
     if own:
@@ -76,7 +76,7 @@ def _line(text: str) -> str:
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Whether there is something at a path, wherever Spark can write."""
+    """Whether a path exists, on any file system of Spark."""
     java = spark.sparkContext._jvm
     assert java is not None
     target = java.org.apache.hadoop.fs.Path(path)

@@ -28,25 +28,25 @@ def signatures(
     set: str | None = None,
     counts: Counts | None = None,
 ) -> DataFrame:
-    """The signatures of documents, as the file of these settings would have them.
+    """The signatures of documents, as in a file of these settings.
 
     Args:
         df: a row a document.
         settings: see `make_settings`.
-        key: the column of keys, strings or integers, each its own.
-        text: the column of texts; `text` if it is not given.
+        key: the column of keys, strings or integers, all different.
+        text: the column of texts; `text` if not given.
         set: for shingle `set` the column of sets, arrays of strings or integers, or JSON arrays
             as strings; `set` if it is not given.
-        counts: what is left out is added to these: rows whose key is null, empty or with a NUL
+        counts: to which left out rows are added: rows whose key is null, empty or with a NUL
             character, or whose content is null.
 
     Returns:
         key string; shingles long, how many, repetitions counted; signature binary,
-        4 x permutations bytes, little-endian; bucket_keys array of long, one for each band. The
-        last two are null for a document without shingles.
+        4 x permutations bytes, little-endian; bucket_keys array of long, one per band. The last
+        two are null for a document without shingles.
 
     Raises:
-        UsageError: a column that is not there, or is of the wrong type.
+        UsageError: a missing column, or one of a wrong type.
     """
     return signed(documents(df, settings, Columns(key, text, set)), settings, counts)
 
@@ -63,7 +63,7 @@ def signed(
     *,
     with_signatures: bool = True,
 ) -> DataFrame:
-    """`signatures` of documents that are checked; without the signatures if they are not wanted."""
+    """`signatures` of checked documents; without the signatures if not wanted."""
     task = signing_task(settings, counts, with_signatures)
     columns = "key string, shingles long, bucket_keys array<long>"
     if with_signatures:
@@ -74,7 +74,7 @@ def signed(
 def signing_task(
     settings: Settings, counts: Counts | None, with_signatures: bool
 ) -> Callable[[Batches], Batches]:
-    """What a task does to its batches of (key, content)."""
+    """The task for batches of (key, content)."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:

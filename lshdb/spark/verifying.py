@@ -52,21 +52,21 @@ def pairs(
 
     Args:
         df: a row a document.
-        settings: see `make_settings`; where these keep no content, similarities are estimates.
+        settings: see `make_settings`; if these keep no content, similarities are estimates.
         key: the column of keys, as for `signatures`; they must be distinct.
         text: the column of texts.
         set: the column of sets.
         threshold: the minimum similarity; None for that of the settings.
-        estimate: tell estimates though there are contents.
+        estimate: give estimates even if there are contents.
         limit: as for `candidate_pairs`.
-        counts: what is left out is added to these.
+        counts: to which left out rows are added.
 
     Returns:
         a string, b string, similarity double, exact boolean, estimate double; a is before b in
         the order of their UTF-8 bytes.
 
     Raises:
-        UsageError: a column that is not there, a threshold or limit out of range.
+        UsageError: a missing column, or a threshold or limit out of range.
     """
     docs = documents(df, settings, Columns(key, text, set))
     return pairs_of(docs, settings, threshold, limit, counts, exact=not estimate)
@@ -116,7 +116,7 @@ def verified(
 def verifying_task(
     settings: Settings, least: float, exact: bool
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a task does to its batches of (a, b, content_a, content_b)."""
+    """The task for batches of (a, b, content_a, content_b)."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -1,4 +1,4 @@
-"""What a construction will do, before anything is indexed: its curve, its errors, its candidates.
+"""Predictions for a construction, before anything is indexed: its curve, errors and candidates.
 
 Pure functions. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, sections 3.4.2 and
 3.6.3.
@@ -34,9 +34,9 @@ class Distribution:
 
     Attributes:
         similarities: float64[m], Jaccard similarities in [0, 1].
-        weights: float64[m], the share of all pairs that has each; they may sum to less than 1,
-            the rest has similarity 0.
-        lanes: of the signatures that they are estimated from; None where they are exact.
+        weights: float64[m], the share of all pairs that has each; if they sum to less than 1, the
+            rest has similarity 0.
+        lanes: of the signatures that they are estimated from; None if they are exact.
     """
 
     similarities: Shares
@@ -50,12 +50,12 @@ class Distribution:
             raise UsageError("the weights of a distribution are not shares of all pairs")
 
     def for_power(self, exponent: int) -> Shares:
-        """The similarities float64[m], of which this power has the right mean over all pairs.
+        """The similarities float64[m] whose power has the right mean over all pairs.
 
-        The powers of estimates are too large in the mean: of 128 lanes of pairs at 0.1, twice too
-        large at the power of 6, and most candidates may be such pairs. Where a of k lanes agree,
-        m lanes drawn of them all agree with probability C(a, m) / C(k, m); its root is taken for
-        the similarity.
+        The powers of estimates are too large on average: for 128 lanes and pairs at 0.1, twice too
+        large at the power of 6, and most candidates may be such pairs. If a of k lanes agree, m
+        random lanes all agree with probability C(a, m) / C(k, m); its root is used as the
+        similarity.
 
         >>> estimated = Distribution(np.array([0.05, 0.5, 1.0]), np.zeros(3), lanes=128)
         >>> estimated.for_power(6).round(3).tolist()
@@ -80,11 +80,11 @@ def _log_factorials(most: int) -> Shares:
 def curve(similarities: Shares, construction: Construction) -> Shares:
     """The probabilities that pairs of similarities float64[n] are candidates, float64[n].
 
-    p starts as s^r; an AND r makes p^r of it, an OR b makes 1 - (1 - p)^b, as -expm1(b log1p(-p)),
-    which keeps the digits of small p.
+    p starts as s^r; AND r turns it into p^r, OR b into 1 - (1 - p)^b, as -expm1(b log1p(-p)),
+    which is precise for small p.
     """
     p: Shares = np.asarray(similarities, dtype=np.float64) ** construction.rows
-    with np.errstate(divide="ignore"):  # log1p(-1) is -infinity, and expm1 makes 1 of it
+    with np.errstate(divide="ignore"):  # log1p(-1) is -infinity, which expm1 turns into 1
         for kind, size in construction.levels:
             p = p**size if kind == "and" else -np.expm1(size * np.log1p(-p))
     return p
@@ -103,7 +103,7 @@ def curve_threshold(construction: Construction) -> float:
 
 
 def approximate_threshold(rows: int, bands: int) -> float:
-    """The textbook's estimate of where the curve of b bands of r rows is steepest: (1/b)^(1/r).
+    """The textbook's estimate of the steepest point of the curve of b bands of r rows: (1/b)^(1/r).
 
     >>> round(approximate_threshold(rows=4, bands=16), 3)
     0.5
@@ -112,9 +112,9 @@ def approximate_threshold(rows: int, bands: int) -> float:
 
 
 def false_negatives(similarity: float, construction: Construction) -> float:
-    """The share of pairs of this similarity, similar ones, that are missed: 1 - p(s).
+    """The share of similar pairs of this similarity that are missed: 1 - p(s).
 
-    For b bands of r rows (1 - s^r)^b. It has all its digits, also where it is small.
+    For b bands of r rows (1 - s^r)^b. It is precise even if it is small.
     """
     return candidate_probabilities(similarity, construction)[1]
 
@@ -122,8 +122,8 @@ def false_negatives(similarity: float, construction: Construction) -> float:
 def candidates_per_query(
     distribution: Distribution, documents: int, construction: Construction
 ) -> float:
-    """The expected candidates of a query to so many documents: N sum_i w_i p(s_i)."""
-    # Where p is small it is proportional to this power of s.
+    """The expected candidates of a query among N documents: N sum_i w_i p(s_i)."""
+    # For small p it is proportional to this power of s.
     power = construction.rows * construction.least_bands
     p = curve(distribution.for_power(power), construction)
     return documents * float((distribution.weights * p).sum())
@@ -132,7 +132,7 @@ def candidates_per_query(
 def rows_per_query(distribution: Distribution, documents: int, construction: Construction) -> float:
     """The expected rows that a query finds in its buckets: N b sum_i w_i s_i^r.
 
-    A document comes once for each bucket that it shares, and in a cascade need not be a candidate.
+    A document counts once per bucket that it shares, and in a cascade need not be a candidate.
     """
     similarities = distribution.for_power(construction.rows)
     collisions = distribution.weights * similarities**construction.rows

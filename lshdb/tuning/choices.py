@@ -17,7 +17,7 @@ from lshdb.tuning.analysis import Distribution, candidates_per_query, curve, row
 from lshdb.tuning.resolve import choose_construction
 
 BAND_BYTES: Final = 20
-"""What a band row takes in the file, measured with dbstat: 19.6 to 20.1 bytes."""
+"""Bytes of a band row in the file, measured with dbstat: 19.6 to 20.1."""
 SIMILARITIES: Final = tuple(i / 10 for i in range(1, 10))
 """The similarities at which a curve is given."""
 _LARGEST_INNER: Final = 16
@@ -26,18 +26,18 @@ _LARGEST_INNER: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """A construction with what it will do.
+    """A construction with predictions.
 
     Attributes:
-        construction: it.
+        construction: the shape of the index.
         recall: the share of pairs at the threshold that are candidates.
         curve: the same at the similarities 0.1 to 0.9.
-        bytes: what the signature and the band rows of a document take in the file.
-        candidates: how many a query is expected to have; None without a distribution.
-        work: rows a query is expected to read: one bucket a band, what they hold, candidates;
-            None likewise.
+        bytes: of the signature and the band rows of a document in the file.
+        candidates: expected candidates of a query; None without a distribution.
+        work: rows that a query is expected to read: a bucket per band, their rows, candidates;
+            None without a distribution.
         chosen: whether it is the best.
-        named: whether it was asked for by name.
+        named: whether the caller named it.
     """
 
     construction: Construction
@@ -61,11 +61,11 @@ def tune(
 ) -> list[Tuned]:
     """The constructions worth having, best first.
 
-    They are bands of rows, and cascades of three and four levels, of at most so many lanes, that
-    reach the recall at the threshold, and of which no other one has both fewer false candidates
-    and fewer bands. With a distribution the best is the one that lets a query read the fewest
-    rows. Without, it is what `lshdb.open` chooses by itself, and the others follow by the mean of
-    their curves below the threshold.
+    They are bands of rows, and cascades of three and four levels, within the number of lanes, that
+    reach the recall at the threshold; no other one has both fewer false candidates and fewer
+    bands. With a distribution, the best is the one whose queries read the fewest rows. Without,
+    it is the one that `lshdb.open` chooses, and the others follow by the mean of their curves below
+    the threshold.
 
     Args:
         threshold: a Jaccard similarity, in (0, 1].
@@ -73,7 +73,7 @@ def tune(
         permutations: lanes of a signature, 16 to 4096; None for 128, or what the named
             construction takes.
         distribution: of the similarities of the collection (see lshdb.tuning.sampling).
-        documents: how many a query is put to.
+        documents: how many documents a query searches.
         construction: one to judge too; it comes last, unless it is worth having.
 
     Raises:
@@ -130,7 +130,7 @@ def describe(
     distribution: Distribution | None = None,
     documents: int = 0,
 ) -> Tuned:
-    """What one construction will do; for the arguments see `tune`."""
+    """The predictions for one construction; for the arguments see `tune`."""
     candidates = work = None
     if distribution is not None:
         candidates = candidates_per_query(distribution, documents, construction)
@@ -168,9 +168,9 @@ def _all(threshold: float, recall: float, lanes: int) -> Iterator[Construction]:
 def _last(
     kind: str, used: int, text: str, threshold: float, recall: float, lanes: int
 ) -> Iterator[Construction]:
-    """The levels so far, the last of them of this kind, with one more that reaches the recall.
+    """The given levels, the last of this kind, with one more level that reaches the recall.
 
-    On AND follows the least OR that does, on OR the largest AND that still does.
+    After AND comes the smallest OR that does, after OR the largest AND that still does.
     """
     text = text or f"and {used}"
     p = candidate_probability(threshold, Construction.parse(text))

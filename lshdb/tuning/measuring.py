@@ -1,12 +1,12 @@
-"""What the index of a database finds, measured: brute force for a sample of its documents.
+"""Measuring what the index of a database finds, by brute force for a sample of its documents.
 
 Each document of the sample is compared with all others by their signatures. Pairs whose estimate
-is within MARGIN standard errors of the threshold (lshdb.search.similarity) are compared exactly,
-where content is kept: of pairs at the threshold fewer than one in a million is missed so. Without
-content the estimate is what counts, and recall then looks better than it is: a pair whose lanes
-happen to agree is both estimated too similar and likelier to be found.
+is within MARGIN standard errors of the threshold (lshdb.search.similarity) are compared exactly, if
+content is kept: that misses fewer than one in a million pairs at the threshold. Without content the
+estimate counts, and recall then looks better than it is: a pair whose lanes agree by chance is both
+estimated too similar and more likely to be found.
 
-What the index finds is read from the file: the band rows, and in a cascade its levels.
+The index's candidates are read from the file: the band rows, and in a cascade its levels.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lshdb.tuning.analysis import Distribution, candidates_per_query, curve
 from lshdb.tuning.sampling import agreeing, sample_documents
 
 PARTS: Final = 4
-"""Parts of equal width from the threshold to 1 for which recall is given."""
+"""Number of equal ranges from the threshold to 1 with a recall each."""
 _MIN_QUERIES: Final = 100
 _MAX_QUERIES: Final = 1_000
 _WORK: Final = 1 << 34
@@ -36,16 +36,16 @@ _WORK: Final = 1 << 34
 _VERIFIED: Final = 2_000_000
 """Candidates by default, about; some seconds."""
 _PILOT: Final = 20
-"""Queries from which the number of candidates is estimated."""
+"""Queries used to estimate the number of candidates."""
 _QUERIES_AT_ONCE: Final = 1_000
 _CANDIDATES_AT_ONCE: Final = 10_000_000
-"""Candidates of queries in memory, 8 bytes each; more only where one query has more."""
+"""Candidates of queries in memory, 8 bytes each; more only if one query has more."""
 _CELLS: Final = 1 << 20
-"""Pairs of a query and a document that are compared in one go."""
+"""Pairs of a query and a document that are compared at once."""
 _DOCUMENTS_AT_ONCE: Final = 10_000
 """Maximum number of signatures in memory."""
 _SIGMAS: Final = 1.959964
-"""Of a normal distribution, 95% are within so many standard deviations."""
+"""Standard deviations that hold 95% of a normal distribution."""
 
 Ids = npt.NDArray[np.int64]
 Signatures = npt.NDArray[np.uint32]
@@ -53,16 +53,16 @@ Signatures = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRecall:
-    """How many of the similar pairs of a range are found.
+    """How many similar pairs in a range of similarity are found.
 
     Attributes:
-        least: the similarity from which on.
-        below: up to which; 1 includes 1.
+        least: the lowest similarity of the range.
+        below: its end; 1 includes 1.
         pairs: similar pairs by brute force, each once.
         found: how many of them are candidates.
         recall: found / pairs; None without pairs.
-        low, high: between these the recall is with confidence 95% (see `wilson`); None likewise.
-        formula: the mean over these pairs of the curve at their similarities; None likewise.
+        low, high: the 95% confidence interval of the recall (see `wilson`); None without pairs.
+        formula: the mean over these pairs of the curve at their similarities; None without pairs.
     """
 
     least: float
@@ -77,21 +77,21 @@ class MeasuredRecall:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What queries for a sample of the documents of a database find.
+    """The results of queries for a sample of a database's documents.
 
     Attributes:
         construction: of the index.
-        threshold: from which on pairs count as similar.
-        documents: how many there are that have shingles.
-        sample: how many of them were queries.
+        threshold: the minimum similarity of similar pairs.
+        documents: how many have shingles.
+        sample: how many of these were queries.
         exact: whether similarities are exact; else they are estimates.
         recall: of all similar pairs with a document of the sample.
         parts: the same for four ranges of similarity, from the threshold on.
-        candidates: of a query, in the mean; itself is none.
-        candidates_formula: what lshdb.tuning.analysis expects for the similarities of the sample.
+        candidates: mean number per query, without itself.
+        candidates_formula: the prediction of lshdb.tuning.analysis for the sample's similarities.
         precision: the share of candidates that are similar, before they are verified; None
             without candidates.
-        precision_formula: the share expected.
+        precision_formula: the predicted share.
     """
 
     construction: Construction
@@ -142,7 +142,7 @@ def measure(
 
 
 def _affordable(store: Store, documents: int, seed: int) -> int:
-    """How many queries take some seconds, judged by the candidates of a few of them."""
+    """How many queries take some seconds, estimated from the candidates of a few."""
     _, signatures = sample_documents(store, np.random.default_rng(seed), _PILOT, documents)
     found = [len(candidate_ids(store, signature)[0]) for signature in signatures]
     compared = _WORK // max(1, documents * store.settings.permutations)
@@ -183,7 +183,7 @@ def _candidates(
 
 
 class _Counts:
-    """What is counted of the pairs of a query and another document."""
+    """Counts of pairs of a query and another document."""
 
     def __init__(self, store: Store, threshold: float, queries: Ids) -> None:
         settings = store.settings
@@ -245,7 +245,7 @@ class _Counts:
         p = curve(scores, self._store.settings.construction)
         self._similar_candidates += int(found.sum())
         self._expected_similar += float(p.sum())
-        # Of a pair of two queries, each finds the other or none does: it counts once.
+        # In a pair of two queries, each finds the other or neither does: it counts once.
         place = np.searchsorted(self._queries, other)
         is_query = self._queries.take(place, mode="clip") == other
         once = ~(is_query & (place < query))
@@ -256,7 +256,7 @@ class _Counts:
         self._expected += np.bincount(part, weights=p, minlength=PARTS)
 
     def result(self, documents: int) -> Measured:
-        """All that was counted."""
+        """The result of all counts."""
         settings = self._store.settings
         sample, construction = len(self._queries), settings.construction
         agree = self._agree.copy()
@@ -292,8 +292,8 @@ class _Counts:
         pairs, found = int(similar.sum()), int(self._found[parts].sum())
         if not pairs:
             return MeasuredRecall(least, below, 0, 0, None, None, None, None)
-        # The pairs of a query are alike: its copies are all found or none is. So the interval is
-        # that of fewer pairs, as many as there would be if those of a query were one.
+        # The pairs of a query are not independent: all of its copies are found or none. So the
+        # interval is that of fewer pairs, with those of a query counted as one.
         effective = pairs**2 / float((similar.astype(np.float64) ** 2).sum())
         share = found / pairs
         low, high = wilson(share * effective, effective)
@@ -304,7 +304,7 @@ class _Counts:
 def _similarities(store: Store, one: Ids, other: Ids, least: float) -> npt.NDArray[np.float64]:
     """The exact similarities of pairs int64[c] of doc_ids; below `least` any number below it.
 
-    It is fastest where pairs with the same `one` stand together.
+    It is fastest if pairs with the same `one` are adjacent.
     """
     documents, numbers = np.unique(np.concatenate([one, other]), return_inverse=True)
     shingles, digests = store.sizes(documents)

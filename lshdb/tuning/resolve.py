@@ -1,4 +1,4 @@
-"""From what a user asks for to a file's settings: defaults, and the choice of bands and rows."""
+"""From a user's request to a file's settings: defaults, and the choice of bands and rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def choose_construction(threshold: float, recall: float, lanes: int) -> Construc
     """The most selective bands and rows that reach the recall at the threshold.
 
     The largest r for which floor(lanes / r) bands reach it, then the fewest bands that still do:
-    many rows make few false candidates, few bands make few rows in the table.
+    more rows mean fewer false candidates, fewer bands mean a smaller table.
 
     Raises:
         SettingsError: no construction of this many lanes reaches the recall.
@@ -61,7 +61,7 @@ def resolve(request: SettingsRequest) -> Settings:
     construction = request.given_construction()
     lanes = 0 if construction is None else construction.lanes
     permutations = or_default(request.permutations, max(PERMUTATIONS, lanes))
-    # Checked before a construction is sought: the search needs numbers that make sense.
+    # Checked before searching a construction, which needs valid numbers.
     shingling = Shingling.parse(or_default(request.shingle, usual_shingle))
     if shingling.foreign and request.sketch is not None:
         raise SettingsError(f"shingle {shingling} has its own sketch: do not give one")
@@ -84,11 +84,11 @@ def resolve(request: SettingsRequest) -> Settings:
 def reindexed(request: SettingsRequest, settings: Settings) -> Settings:
     """The settings of a file whose index is rebuilt from its signatures.
 
-    What is not given stays, and bands and rows are chosen unless they are given. Only
+    Settings that are not given stay, and bands and rows are chosen unless they are given. Only
     threshold, recall, construction and passages can change: the others are in the signatures.
 
     Raises:
-        SettingsError: nothing is given, it is impossible, or takes more lanes than are stored.
+        SettingsError: nothing is given, or it is impossible, or needs more lanes than are stored.
     """
     given = (request.threshold, request.recall, request.bands, request.rows, request.construction)
     if request.passages is not None:
@@ -127,7 +127,7 @@ def reindexed(request: SettingsRequest, settings: Settings) -> Settings:
 def _shaped(
     request: SettingsRequest, settings: Settings, construction: Construction | None
 ) -> Settings:
-    """The settings with their construction: the one given, or the one to be chosen."""
+    """The settings with their construction, given or chosen."""
     threshold, recall = settings.threshold, settings.recall
     if construction is None:
         construction = choose_construction(threshold, recall, settings.permutations)
@@ -143,7 +143,7 @@ def _shaped(
             f"{candidate_probability(threshold, construction):.4g} at threshold "
             f"{threshold:g}, not {recall:g}: give either the shape or the recall"
         )
-    # A curve far below the threshold may round to no recall at all, which is not legal.
+    # A curve far below the threshold may round to recall 0, which is invalid.
     return replace(settings, recall=recall or 1e-6, construction=construction)
 
 

@@ -15,11 +15,11 @@ from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, curve, curve_threshold
 
 _DOCUMENTS: Final = 5_000
-"""Documents that others are compared with: millions of pairs in all."""
+"""Documents to compare with others: millions of pairs in all."""
 _QUERIES: Final = 400
-"""Documents that are compared with these, and whose bucket mates are read."""
+"""Documents that are compared with these, and whose buckets are read."""
 _SPARE: Final = 10
-"""Documents more than wanted for which ids are drawn, so that chance rarely leaves too few."""
+"""Extra documents for which ids are drawn, so that there are rarely too few."""
 
 Ids = npt.NDArray[np.int64]
 Signatures = npt.NDArray[np.uint32]
@@ -28,10 +28,10 @@ Signatures = npt.NDArray[np.uint32]
 def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
     """How many documents have shingles, and how similar these are.
 
-    Documents drawn at random show the bulk of the pairs, which is hardly similar. Of a million
-    documents each may have two that are very similar, and a sample of 5,000 has none of these:
-    from the similarity on at which the index finds half of the pairs, the distribution is that of
-    documents that share a bucket, each counted 1/p(s) times, for with p(s) it shares one.
+    Random documents show most of the pairs, which are hardly similar. In a million documents each
+    may have two very similar ones, and a sample of 5,000 has none of these: above the similarity
+    at which the index finds half of the pairs, the distribution is that of documents that share a
+    bucket, each counted 1/p(s) times, as it shares one with probability p(s).
     Similarities are estimates. The same file and seed give the same result.
 
     Warns:
@@ -79,13 +79,13 @@ def _mates(store: Store, doc_ids: Ids, signatures: Signatures) -> npt.NDArray[np
 def sample_documents(
     store: Store, rng: np.random.Generator, count: int, documents: int
 ) -> tuple[Ids, Signatures]:
-    """Some of so many documents that have shingles, drawn at random: ids int64[n], uint32[n, k].
+    """A random sample of the documents that have shingles: ids int64[n], uint32[n, k].
 
-    Ids ascend. There are `count`, or all where there are fewer.
+    Ids ascend. There are `count`, or all if there are fewer.
     """
     last = store.last_doc_id()
-    # Ids of documents that were removed, or have no shingle, are drawn in vain: draw for twice as
-    # many documents as are wanted.
+    # Drawn ids may be of documents that were removed or have no shingle: draw for twice as many
+    # documents as are wanted.
     drawn = 2 * (count + _SPARE) * last // max(1, documents)
     drawn_ids = 1 + rng.choice(last, min(drawn, last), replace=False)
     doc_ids, signatures = store.signatures(np.sort(drawn_ids))
@@ -98,7 +98,7 @@ def agreeing(
 ) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
     """How many lanes agree, of queries uint32[q, k] and documents uint32[n, k]: [q, n].
 
-    Lane by lane, over all pairs: each step is then one long run of memory.
+    Lane by lane, over all pairs, so that each step is one long run of memory.
     """
     lanes, shape = queries.shape[1], (len(queries), len(others))
     total = np.zeros(shape, dtype=np.uint8 if lanes < 256 else np.uint16)
