@@ -99,32 +99,29 @@ class Filters:
 
 def chosen_clusters(survey: ClusterSurvey, asked: Filters, verdicts: Verdicts) -> list[int]:
     """The places of the clusters that are asked for, in the order asked for."""
-    count = len(survey.clusters)
-    chosen = np.ones(count, dtype=np.bool_)
-    chosen &= _between(survey.lowest, asked)
+    chosen = _between(survey.lowest, asked)
     sizes = survey.sizes
     if asked.smallest:
         chosen &= sizes >= int(asked.smallest)
     if asked.largest:
         chosen &= sizes <= int(asked.largest)
     if asked.field:
-        chosen &= survey.any_of(_with_value(survey.facets, asked, len(survey.lengths)))
-    places = np.flatnonzero(chosen).tolist()
-    clusters = survey.clusters
+        chosen &= survey.any_of(_with_value(survey.facets, asked, len(survey.keys)))
     if part := asked.part.casefold():
-        places = [i for i in places if any(part in key.casefold() for key in clusters[i].members)]
+        chosen &= survey.any_of(np.array([part in key.casefold() for key in survey.keys]))
     if asked.decided:
-        done, wanted = decided_clusters(survey, verdicts), asked.decided == "yes"
-        places = [i for i in places if (i in done) == wanted]
+        done = np.zeros(len(survey), dtype=np.bool_)
+        done[list(decided_clusters(survey, verdicts))] = True
+        chosen &= done == (asked.decided == "yes")
+    places = np.flatnonzero(chosen)
     sort = _sort(asked, SORTS_OF_CLUSTERS)
-    if sort == "size":
-        places.sort(key=lambda i: -len(clusters[i].members))
-    elif sort in ("lowest", "highest"):
-        sign = 1 if sort == "lowest" else -1
-        places.sort(key=lambda i: sign * clusters[i].lowest)
-    elif sort == "key":
-        places.sort(key=lambda i: clusters[i].keep)
-    return places
+    if sort == "key":
+        return sorted(places.tolist(), key=survey.keep)
+    keys = {"size": -sizes, "lowest": survey.lowest, "highest": -survey.lowest}
+    if sort in keys:
+        places = places[np.argsort(keys[sort][places], kind="stable")]
+    found: list[int] = places.tolist()
+    return found
 
 
 def chosen_pairs(survey: PairSurvey, asked: Filters, verdicts: Verdicts) -> list[int]:
@@ -163,7 +160,7 @@ def decided_clusters(survey: ClusterSurvey, verdicts: Verdicts) -> set[int]:
     return {
         place
         for place in places
-        if place is not None and verdicts.of_cluster(survey.clusters[place])
+        if place is not None and verdicts.of_cluster(survey.cluster(place))
     }
 
 

@@ -14,10 +14,10 @@ from typing import Any, Final, Generic, TypeVar
 from lshdb.errors import Cut, limits_noted
 from lshdb.search.pairs import OnProgress
 
-_AT_ONCE: Final = 2
-"""Results that are made at once; others wait."""
-KEPT: Final = 8
-"""Results kept: those of large files may take 100 MB each."""
+_AT_ONCE: Final = 1
+"""Results that are made at once; others wait. A join may have some 300 MB in memory."""
+KEPT: Final = 5
+"""Results kept: those of the overview and two more. A million near duplicates take 100 MB."""
 _TICK: Final = 50_000_000
 """Nanoseconds within which two writes may leave the same time at a file, with room to spare."""
 

@@ -8,9 +8,9 @@ clusters keep their places while a reviewer goes through them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -51,41 +51,82 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSurvey:
-    """All C clusters, and of their n members, cluster by cluster, what pages need.
+    """All C clusters, in the order of their first members, and their n members, one after another.
+
+    Some 100 bytes a member; as objects, clusters take four times as much.
 
     Attributes:
-        clusters: in the order of their first members.
+        threshold: the similarity that connects them.
+        exact: whether similarities are exact.
+        keys: n, of the members.
+        similarities: float64[n], to the kept ones.
+        identical: bool[n], whether they have the same content as the kept ones.
         begins: int64[C], where the members of each begin.
+        kept: int64[C], which member of each is kept.
+        lowest: float64[C], the lowest similarity of another member to the kept one.
         lengths: int64[n], in bytes of the stored contents; 0 without.
-        lowest: float64[C], the least similarity to the kept one.
         facets: by field.
         hashes: int64[n], of the keys, ascending.
         places: int64[n], where the member of each hash is.
     """
 
-    clusters: list[Cluster]
+    threshold: float
+    exact: bool
+    keys: list[str]
+    similarities: Shares
+    identical: npt.NDArray[np.bool_]
     begins: Numbers
-    lengths: Numbers
+    kept: Numbers
     lowest: Shares
+    lengths: Numbers
     facets: dict[str, Facet]
     hashes: Numbers
     places: Numbers
+
+    def __len__(self) -> int:
+        """How many clusters there are."""
+        return len(self.begins)
+
+    def members(self, place: int) -> slice:
+        """Where the members of a cluster are."""
+        end = self.begins[place + 1] if place + 1 < len(self) else len(self.keys)
+        return slice(int(self.begins[place]), int(end))
+
+    def keep(self, place: int) -> str:
+        """The key of the kept member of a cluster."""
+        return self.keys[int(self.kept[place])]
+
+    def cluster(self, place: int) -> Cluster:
+        """A cluster, as Database.clusters gives it where nothing is decided."""
+        own = self.members(place)
+        others = np.delete(self.similarities[own], self.kept[place] - own.start)
+        return Cluster(
+            cluster=place + 1,
+            keep=self.keep(place),
+            members=tuple(self.keys[own]),
+            similarities=tuple(self.similarities[own].tolist()),
+            lowest=float(self.lowest[place]),
+            mean=float(others.mean()),
+            below=int((others < self.threshold).sum()),
+            exact=self.exact,
+            identical=tuple(self.identical[own].tolist()),
+        )
 
     def place_of(self, key: str) -> int | None:
         """The place of the cluster that a document is in; None if it is in none."""
         wanted = hash(key)
         at = int(np.searchsorted(self.hashes, wanted))
         while at < len(self.hashes) and self.hashes[at] == wanted:
-            place = int(np.searchsorted(self.begins, self.places[at], side="right")) - 1
-            if key in self.clusters[place].members:
-                return place
+            member = self.places[at]
+            if self.keys[member] == key:
+                return int(np.searchsorted(self.begins, member, side="right")) - 1
             at += 1
         return None
 
     @property
     def sizes(self) -> Numbers:
         """How many members each has, int64[C]."""
-        return np.diff(np.append(self.begins, len(self.lengths)))
+        return np.diff(np.append(self.begins, len(self.keys)))
 
     def any_of(self, members: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Which clusters have one of some members, bool[n]: bool[C]."""
@@ -94,15 +135,13 @@ class ClusterSurvey:
         found: npt.NDArray[np.bool_] = np.logical_or.reduceat(members, self.begins)
         return found
 
-    def redundant(self, threshold: float) -> tuple[int, int]:
+    def redundant(self) -> tuple[int, int]:
         """How many documents are so similar to the kept one of their cluster, and their bytes.
 
         These are the ones that `lshdb clusters --drop-list` names where nothing is decided.
         """
-        scores = chain.from_iterable(one.similarities for one in self.clusters)
-        gone = np.fromiter(scores, dtype=np.float64, count=len(self.lengths)) >= threshold
-        own = [one.members.index(one.keep) for one in self.clusters]
-        gone[self.begins + np.array(own, dtype=np.int64)] = False
+        gone = self.similarities >= self.threshold
+        gone[self.kept] = False
         return int(gone.sum()), int(self.lengths[gone].sum())
 
 
@@ -133,22 +172,37 @@ class PairSurvey:
 
 
 def survey_clusters(
-    store: Store, threshold: float | None, keep: Keep, star: bool, on_progress: OnProgress
+    store: Store, threshold: float, keep: Keep, star: bool, on_progress: OnProgress
 ) -> ClusterSurvey:
     """Find all clusters; the arguments are those of Database.clusters."""
     request = Request(threshold, False, keep, star, ignore_decisions=True)
-    found = list(all_clusters(store, request, on_progress))
-    keys = list(chain.from_iterable(one.members for one in found))
-    begins = [0, *accumulate(len(one.members) for one in found)][: len(found)]
-    known = _known(store, keys, on_progress)
-    hashes = np.array([hash(key) for key in keys], dtype=np.int64)
+    keys: list[str] = []
+    scores, lowest = array("d"), array("d")
+    identical = bytearray()
+    begins, kept = array("q"), array("q")
+    exact = False
+    for one in all_clusters(store, request, on_progress):
+        begins.append(len(keys))
+        kept.append(len(keys) + one.members.index(one.keep))
+        keys += one.members
+        scores.extend(one.similarities)
+        identical += bytes(one.identical)
+        lowest.append(one.lowest)
+        exact = one.exact
+    doc_ids, facets = _metadata(store, keys, on_progress)
+    hashes = np.fromiter(map(hash, keys), dtype=np.int64, count=len(keys))
     order = np.argsort(hashes, kind="stable")
     return ClusterSurvey(
-        found,
-        np.array(begins, dtype=np.int64),
-        _lengths(store, known, len(keys)),
-        np.array([one.lowest for one in found]),
-        _facets(metadata for _, metadata in known),
+        threshold,
+        exact,
+        keys,
+        np.frombuffer(scores, dtype=np.float64),
+        np.frombuffer(identical, dtype=np.bool_),
+        np.frombuffer(begins, dtype=np.int64),
+        np.frombuffer(kept, dtype=np.int64),
+        np.frombuffer(lowest, dtype=np.float64),
+        _lengths(store, doc_ids),
+        facets,
         hashes[order],
         order,
     )
@@ -177,7 +231,7 @@ def survey_pairs(store: Store, threshold: float | None, on_progress: OnProgress)
         if len(a) > 2 * BEST_PAIRS:
             a, b, scores, identical = _best(a, b, scores, identical)
     a, b, scores, identical = _best(a, b, scores, identical)
-    facets = _facets(metadata for _, metadata in _known(store, a + b, on_progress))
+    _, facets = _metadata(store, a + b, on_progress)
     return PairSurvey(a, b, scores, identical, exact, facets, found, cut, tuple(counts.tolist()))
 
 
@@ -189,24 +243,29 @@ def _best(
     return [a[i] for i in places], [b[i] for i in places], scores[order], identical[order]
 
 
-def _known(
+def _metadata(
     store: Store, keys: Sequence[str], on_progress: OnProgress
-) -> list[tuple[int, str | None]]:
-    """The doc_ids and metadata of documents, in this order; -1 for one that is gone."""
-    found: list[tuple[int, str | None]] = []
-    for start in range(0, len(keys), _AT_ONCE):
-        on_progress("documents' metadata read", start, len(keys))
-        some = keys[start : start + _AT_ONCE]
-        known = store.known(some)
-        found += (
-            (known[key].doc_id, known[key].metadata) if key in known else (-1, None) for key in some
-        )
-    return found
+) -> tuple[Numbers, dict[str, Facet]]:
+    """The doc_ids of documents, int64[n], -1 for one that is gone, and their facets."""
+    doc_ids = np.full(len(keys), -1, dtype=np.int64)
+
+    def stored() -> Iterator[str | None]:
+        for start in range(0, len(keys), _AT_ONCE):
+            on_progress("documents' metadata read", start, len(keys))
+            some = keys[start : start + _AT_ONCE]
+            known = store.known(some)
+            for place, key in enumerate(some, start):
+                one = known.get(key)
+                if one is not None:
+                    doc_ids[place] = one.doc_id
+                yield None if one is None else one.metadata
+
+    facets = _facets(stored())
+    return doc_ids, facets
 
 
-def _lengths(store: Store, known: Sequence[tuple[int, object]], count: int) -> Numbers:
-    lengths = np.zeros(count, dtype=np.int64)
-    doc_ids = np.array([doc_id for doc_id, _ in known], dtype=np.int64)
+def _lengths(store: Store, doc_ids: Numbers) -> Numbers:
+    lengths = np.zeros(len(doc_ids), dtype=np.int64)
     present = np.flatnonzero(doc_ids > 0)
     lengths[present] = store.byte_lengths(doc_ids[present])
     return lengths
@@ -214,18 +273,20 @@ def _lengths(store: Store, known: Sequence[tuple[int, object]], count: int) -> N
 
 def _facets(metadata: Iterable[str | None]) -> dict[str, Facet]:
     """The fields with few values of documents, by their metadata as stored."""
-    places: dict[str, list[int]] = {}
+    places: dict[str, array[int]] = {}
     values: dict[str, dict[str, int]] = {}
-    codes: dict[str, list[int]] = {}
+    codes: dict[str, array[int]] = {}
+    count = 0
     for place, stored in enumerate(metadata):
         fields = {} if stored is None else json.loads(stored)
         for name, value in fields.items():
             if name not in values and len(values) < _FACETS:
-                values[name], places[name], codes[name] = {}, [], []
+                values[name], places[name], codes[name] = {}, array("q"), array("h")
             if name in codes and (text := _value(value)) is not None:
                 own = values[name]
                 if text not in own and len(own) == _VALUES:
-                    del codes[name]  # too many: the field stays in `values`, and is not offered
+                    # Too many: the field stays in `values`, and is not offered.
+                    del codes[name], places[name]
                     continue
                 places[name].append(place)
                 codes[name].append(own.setdefault(text, len(own)))
@@ -234,12 +295,13 @@ def _facets(metadata: Iterable[str | None]) -> dict[str, Facet]:
     for name, found in codes.items():
         if not found:
             continue
-        frequency = np.bincount(found, minlength=len(values[name]))
+        own_codes = np.frombuffer(found, dtype=np.int16)
+        frequency = np.bincount(own_codes, minlength=len(values[name]))
         order = np.argsort(-frequency, kind="stable")
         rank = np.empty(len(order), dtype=np.int16)
         rank[order] = np.arange(len(order))
         all_codes = np.full(count, -1, dtype=np.int16)
-        all_codes[places[name]] = rank[found]
+        all_codes[np.frombuffer(places[name], dtype=np.int64)] = rank[own_codes]
         names = list(values[name])
         facets[name] = Facet(tuple(names[i] for i in order.tolist()), all_codes)
     return facets

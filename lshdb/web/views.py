@@ -179,11 +179,10 @@ def overview(visit: Visit) -> Page:
     }
     survey = context["survey"] = _cluster_survey(visit, Filters(), context)
     if survey is not None:
-        context["redundant"] = survey.redundant(info.settings.threshold)
+        context["redundant"] = survey.redundant()
         places = chosen_clusters(survey, Filters(), Verdicts([]))[:_LARGEST]
         context["clusters"] = [
-            (survey.clusters[place], common_path(survey.clusters[place].members))
-            for place in places
+            (one, common_path(one.members)) for one in map(survey.cluster, places)
         ]
         verdicts = Verdicts(visit.database.decisions())
         context["decided"] = len(decided_clusters(survey, verdicts))
@@ -446,11 +445,10 @@ def clusters(visit: Visit) -> Page:
     context["survey"] = survey
     context["clusters"] = [
         (number, one, common_path(one.members), _nearest(one))
-        for number, one in ((number, survey.clusters[place]) for number, place in some)
+        for number, one in ((number, survey.cluster(place)) for number, place in some)
     ]
     context["facets"] = facet_links(survey.facets)
-    own = visit.database.settings.threshold
-    context["redundant"] = survey.redundant(asked.number("threshold") or own)
+    context["redundant"] = survey.redundant()
     context["settings"] = visit.database.settings
     context["decided"] = len(decided_clusters(survey, verdicts))
     return page
@@ -467,8 +465,9 @@ def _cluster_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> Cl
     keep: Any = asked.keep or "first"
     star = bool(asked.star)
 
-    def make(_: Database, store: Store, on_progress: OnProgress) -> ClusterSurvey:
-        return survey_clusters(store, threshold, keep, star, on_progress)
+    def make(database: Database, store: Store, on_progress: OnProgress) -> ClusterSurvey:
+        least = database.settings.threshold if threshold is None else threshold
+        return survey_clusters(store, least, keep, star, on_progress)
 
     return _wait_for(visit, ("clusters", threshold, keep, star), make, context)
 
@@ -484,10 +483,9 @@ def cluster(visit: Visit) -> Page:
     verdicts = context["verdicts"] = Verdicts(visit.database.decisions())
     places = chosen_clusters(survey, asked, verdicts)
     place = place_of_key(survey, key)
-    context |= _neighbours(places, place, lambda other: survey.clusters[other].keep)
-    one = context["cluster"] = survey.clusters[place]
-    begin = int(survey.begins[place])
-    own = survey.lengths[begin : begin + len(one.members)].tolist()
+    context |= _neighbours(places, place, survey.keep)
+    one = context["cluster"] = survey.cluster(place)
+    own = survey.lengths[survey.members(place)].tolist()
     members = zip(one.members, one.similarities, one.identical, own, strict=True)
     # The kept one first, then those that are nearest to it.
     ordered = sorted(members, key=lambda each: (each[0] != one.keep, -each[1]))
@@ -497,7 +495,7 @@ def cluster(visit: Visit) -> Page:
     context["threshold"] = asked.number("threshold") or own_threshold
     if visit.review is not None:
         done = decided_clusters(survey, verdicts)
-        context["progress"] = len(done), len(survey.clusters)
+        context["progress"] = len(done), len(survey)
         context["decided"] = place in done
         context |= _form(visit, one.keep, [key for key, *_ in ordered][:MAX_MEMBERS])
     return Page("cluster", f"A cluster of {visit.name}", context)
@@ -565,7 +563,7 @@ def _cluster_rows(survey: ClusterSurvey, places: Sequence[int], verdicts: Verdic
 
     def rows() -> Iterator[tuple[object, ...]]:
         for number, place in enumerate(places, 1):
-            one = survey.clusters[place]
+            one = survey.cluster(place)
             for key, score, same in zip(one.members, one.similarities, one.identical, strict=True):
                 decided = verdicts.of_key.get(key)
                 if decided is None and verdicts.apart(key, one.keep):
@@ -713,7 +711,7 @@ def _next_cluster(visit: Visit, back: dict[str, str], done: str) -> Page:
         if not open_:
             return Page("decide", "", redirect=("decisions", {"done": done, "finished": "yes"}))
         back.pop("key_quoted", None)
-        back["key"] = survey.clusters[open_[0]].keep
+        back["key"] = survey.keep(open_[0])
     return Page("decide", "", redirect=("cluster", back | {"done": done}))
 
 

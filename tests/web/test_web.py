@@ -1393,7 +1393,7 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(
         ):
             results = Results()
             monkeypatch.setattr(views, "_results", results)
-            with results._turn, results._turn:  # two others are being made
+            with results._turn:  # another is being made
                 first = view(visit)
             assert (first.context["refresh"], first.context[waited]) == (True, None)
             while (page := view(visit)).context["refresh"]:
