@@ -535,6 +535,7 @@ class Database:
         numbered: bool = False,
         against: str | os.PathLike[str] | Reference | None = None,
         keep: Order = "first",
+        fields: Sequence[str] = (),
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
         on_progress: OnStep | None = None,
@@ -543,9 +544,10 @@ class Database:
         """Like `dedup`, but yields rows and text files in the blocks in which they were read.
 
         With `keep`, the `longest` or the `last` of similar documents is kept, as if they came in
-        that order: the input is read twice, and the documents must be `numbered`.
+        that order: the input is read twice. Stored documents come before all of them. What is
+        dropped comes with the `fields` of metadata, its own and the kept document's.
         """
-        check_needed(paths=paths)
+        check_needed(paths=paths, fields=fields)
         check_given(
             reader=reader,
             threshold=threshold,
@@ -567,15 +569,18 @@ class Database:
             rules = Rules(ignore=False)
             of_sets = self._store.settings.shingling.of_sets
             reader = Reader(of_sets=of_sets, fallback="jsonl", rules=rules, whole=True)
-        selection = Selection(Screening(threshold, estimate), numbered, keep_blocks=True)
+        screening = Screening(threshold, estimate)
+        selection = Selection(screening, numbered, keep_blocks=True, fields=tuple(fields))
         check_order(keep)
+        known: AbstractContextManager[Reference] | None = None
+        if isinstance(against, Reference):
+            known = nullcontext(against)
+        elif against is not None:
+            settings, timeout = self._store.settings, self._store.timeout
+            known = reference(
+                against, reader, settings, timeout, fields=fields, on_failure=on_failure
+            )
         if keep == "first":
-            known: AbstractContextManager[Reference] | None = None
-            if isinstance(against, Reference):
-                known = nullcontext(against)
-            elif against is not None:
-                settings, timeout = self._store.settings, self._store.timeout
-                known = reference(against, reader, settings, timeout, on_failure=on_failure)
             return deduplicated(
                 self._store,
                 reader.items(paths),
@@ -586,10 +591,6 @@ class Database:
                 on_batch=on_batch,
                 on_failure=on_failure,
             )
-        if against is not None:
-            raise UsageError(f"keep {keep!r} takes no reference: run it on what that has left")
-        if not numbered:
-            raise UsageError(f"keep {keep!r} compares the rows with each other only")
         paths = list(paths)
         return decided_in_order(
             self._store,
@@ -598,6 +599,7 @@ class Database:
             reader.parser,
             keep,
             selection,
+            against=known,
             workers=workers,
             on_batch=on_batch,
             on_failure=on_failure,

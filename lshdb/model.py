@@ -778,6 +778,7 @@ class Skipped:
         similarity: of the two, exact or estimated, in [0, 1].
         exact: whether `similarity` is exact.
         identical: whether both have the same content, as for Match.
+        metadata, kept_metadata: the fields of each that were asked for, as for Match.
     """
 
     key: str
@@ -785,6 +786,8 @@ class Skipped:
     similarity: float
     exact: bool
     identical: bool = False
+    metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
+    kept_metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

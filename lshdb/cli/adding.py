@@ -217,7 +217,8 @@ def _listed(path: str | None, null: bool) -> Iterator[Iterable[str]]:
 
 def _print_skipped(skipped: Skipped, *, as_json: bool) -> None:
     if as_json:
-        json_line(asdict(skipped))
+        columns = ("key", "kept", "similarity", "exact", "identical")
+        json_line({name: getattr(skipped, name) for name in columns})
     else:
         kind = exactness(skipped.exact, skipped.identical)
         cells = (f"{skipped.similarity:.6f}", kind, skipped.key, skipped.kept)

@@ -26,11 +26,12 @@ from lshdb.cli.options import (
     Fields,
     Form,
     NewSettings,
+    Shown,
     Strict,
     Timeout,
     Walking,
 )
-from lshdb.cli.results import write_results
+from lshdb.cli.results import fields_of, write_results
 from lshdb.cli.running import FAILED
 from lshdb.errors import StoreError, UsageError
 from lshdb.sources.compression import compression_of
@@ -73,6 +74,7 @@ def dedup(
             help="Which of similar rows to keep.",
         ),
     ] = "first",
+    names: Shown = None,
     null: Annotated[
         bool,
         typer.Option(
@@ -137,7 +139,7 @@ def dedup(
     import lshdb
     from lshdb.cli.tables import DroppedRows, KeptRows, check_readable, find_tables, targets
     from lshdb.ingest.ordering import check_order
-    from lshdb.ingest.reference import check_there, is_database, reference
+    from lshdb.ingest.reference import check_there, is_database, outermost, reference
     from lshdb.sources.paths import expanded, input_bytes
     from lshdb.sources.readers import Reader
     from lshdb.sources.walking import PassedOver
@@ -147,22 +149,21 @@ def dedup(
         raise UsageError(f"--format {format} is not {', '.join(formats[:-1])} or {formats[-1]}")
     check_order(keep)
     paths = list(expanded(inputs))
-    if keep != "first" and db is not None:
-        raise UsageError(f"--keep {keep} compares the rows with each other only: leave out --db")
     if keep != "first" and any(map(_is_read_once, paths)):
         raise UsageError(
             f"--keep {keep} reads the input twice, and standard input or a pipe can be read only "
             "once: save it to a file"
         )
     if against is not None:
-        if keep != "first":
-            raise UsageError(f"--keep {keep} takes no --against: run it on what that has left")
         if against == STDOUT:
             raise UsageError("--against reads no standard input: save it to a file")
         check_there(against)
     of_files = format == "text" or (output is None and any(map(os.path.isdir, paths)))
     if null and not of_files:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
+    shown: list[str] = list(names or ())  # parsed
+    if shown and not of_files and dropped is None:
+        raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
     rules = walking.rules()
     passed_over = PassedOver()
     outputs: str | list[str] = STDOUT if output is None else output
@@ -207,7 +208,8 @@ def dedup(
             strict=strict,
             encoding=encoding,
             auto_key=auto_key or db is None,
-            metadata=db is not None,  # nobody would see it
+            metadata=db is not None or bool(shown),  # else nobody would see it
+            metadata_fields=() if db is not None else outermost(shown),
             rules=rules,
             root=walking.root,
             whole=True,
@@ -229,6 +231,7 @@ def dedup(
                         made,
                         timeout,
                         beside=place.file().parent,
+                        fields=shown,
                         on_failure=failures.report,
                         on_progress=lambda done, count: indexing(done, documents=count),
                     )
@@ -237,7 +240,7 @@ def dedup(
             if least < known.store.settings.threshold:
                 note_recall(known.store.settings, least)
         if dropped is not None:
-            removed = stack.enter_context(DroppedRows(dropped))
+            removed = stack.enter_context(DroppedRows(dropped, shown))
         if kept is not None:
             stack.enter_context(kept)
         if database is None:
@@ -267,6 +270,7 @@ def dedup(
             numbered=db is None,
             against=known,
             keep=keep,  # type: ignore[arg-type]  # checked
+            fields=shown,
             on_batch=written,
             on_failure=failures.report,
             on_progress=lambda what, count: progress(
@@ -291,7 +295,7 @@ def dedup(
         if null:
             _print_paths(rows)
         elif of_files:
-            _print_files(rows, Form(as_json))
+            _print_files(rows, Form(as_json), shown)
         else:
             for _ in rows:
                 pass
@@ -321,7 +325,7 @@ class _Counts:
 
 
 def _dropped(outcome: Outcome) -> list[tuple[object, ...]]:
-    """The dropped documents, as rows of `DROPPED`."""
+    """The dropped documents, as rows of `DROPPED` and the fields of both."""
     block = outcome.block
     rows: list[tuple[object, ...]] = []
     for number, skipped in enumerate(outcome.skipped):
@@ -330,18 +334,20 @@ def _dropped(outcome: Outcome) -> list[tuple[object, ...]]:
             if block is not None:
                 where = block.number(outcome.places[number]), block.name
             kept = (skipped.kept, skipped.similarity, skipped.exact, skipped.identical)
-            rows.append((skipped.key, *where, *kept))
+            own, its = skipped.metadata or {}, skipped.kept_metadata or {}
+            rows.append((skipped.key, *where, *kept, *own.values(), *its.values()))
     return rows
 
 
-def _print_files(rows: Iterator[Sequence[object]], form: Form) -> None:
+def _print_files(rows: Iterator[Sequence[object]], form: Form, fields: Sequence[str]) -> None:
     """Print the files that are similar to an earlier one."""
-    from lshdb.cli.tables import DROPPED
+    from lshdb.cli.tables import dropped_columns
 
-    columns = {name: kind for name, kind in DROPPED.items() if name not in ("line", "file")}
-    places = [[*DROPPED].index(name) for name in columns]
+    everything = dropped_columns(fields)
+    columns = {name: kind for name, kind in everything.items() if name not in ("line", "file")}
+    places = [[*everything].index(name) for name in columns]
     cells = ([row[place] for place in places] for row in rows)
-    shown = ("similarity", "exact", "key", "kept")
+    shown = ("similarity", "exact", "key", "kept", *fields_of(columns))
     write_results(columns, cells, form, shown=shown, none="no file is similar to an earlier one")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from lshdb.cli.files import STDOUT, Output
 from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.exchange.results import with_fields
 from lshdb.exchange.row_files import KIND, combined, row_file
 from lshdb.exchange.tables import arrow, schema_of
 from lshdb.sources.compression import compression_of
@@ -36,7 +37,7 @@ DROPPED: Final = {
     "exact": bool,
     "identical": bool,
 }
-"""The columns of a dropped row."""
+"""The columns of a dropped row, before the fields of metadata."""
 _STREAM: Final = ".arrows"
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 
@@ -263,27 +264,36 @@ class KeptRows:
         self._stack.__exit__(kind, error, traceback)
 
 
+def dropped_columns(fields: Sequence[str]) -> dict[str, type]:
+    """`DROPPED` with columns for fields of the dropped row, NAME, and of the kept: kept.NAME."""
+    return with_fields(DROPPED, fields, "", "kept.")
+
+
 class DroppedRows:
     """A list of the rows that are dropped. Use as a context manager."""
 
-    def __init__(self, path: str) -> None:
-        """UsageError for a file of another format."""
+    def __init__(self, path: str, fields: Sequence[str] = ()) -> None:
+        """With columns for fields of metadata, texts in a table; UsageError for another format."""
         self._path = path
+        self._columns = dropped_columns(fields)
         self._format = output_format(path, "jsonl")
 
     def __enter__(self) -> Self:
         self._output = Output(self._path).__enter__()
-        schema = schema_of(DROPPED, nullable=True) if KIND[self._format] == "columns" else None
-        head = Head(tuple(DROPPED), schema)
+        schema = None
+        if KIND[self._format] == "columns":
+            kinds = {name: str if kind is object else kind for name, kind in self._columns.items()}
+            schema = schema_of(kinds, nullable=True)
+        head = Head(tuple(self._columns), schema)
         self._rows = row_file(self._output.file, self._format, head)
         return self
 
     def write(self, rows: Sequence[Sequence[object]]) -> None:
-        """Write rows, with a value for each column of `DROPPED`."""
-        block: Block = Rows("", tuple(DROPPED), list(enumerate(rows)), 0)
+        """Write rows, with a value for each column."""
+        block: Block = Rows("", tuple(self._columns), list(enumerate(rows)), 0)
         if KIND[self._format] == "json":
             # In ASCII: a terminal obeys nothing in it.
-            lines = [json.dumps(dict(zip(DROPPED, row, strict=True))) for row in rows]
+            lines = [json.dumps(dict(zip(self._columns, row, strict=True))) for row in rows]
             block = Lines("", 1, len(rows), "".join(f"{line}\n" for line in lines).encode())
         with self._output.named():
             self._rows.write(block, range(len(rows)))

@@ -22,7 +22,7 @@ from typing import Final
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.dedup import Screening, screening, write_selected
-from lshdb.ingest.reference import Reference
+from lshdb.ingest.reference import Known, Reference
 from lshdb.ingest.workers import Workers, default_workers
 from lshdb.ingest.writing import Writer, delete
 from lshdb.model import AddReport, OnSimilar, Skipped
@@ -48,12 +48,14 @@ class Selection:
         numbered: whether keys may be repeated; see lshdb.ingest.dedup.write_selected.
         keep_blocks: whether the outcomes include the blocks.
         against: documents similar to one of these are left out, too.
+        fields: of metadata, which the outcomes include for documents left out.
     """
 
     screening: Screening
     numbered: bool = False
     keep_blocks: bool = False
-    against: Reference | None = None
+    against: Known | None = None
+    fields: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +138,14 @@ def write_documents(
                         store.settings,
                         screening.threshold,
                         estimate=screening.estimate,
+                        fields=selection.fields,
                     )
                     unsure += some
                 with store.writing():
                     first = documents if selection.numbered else None
-                    selected = write_selected(store, batch_parts, screening, first, left_out)
+                    selected = write_selected(
+                        store, batch_parts, screening, first, left_out, selection.fields
+                    )
                 outcomes = [
                     Outcome(block, part.keys, part.places, skipped)
                     for (block, part), skipped in zip(parts, selected.skipped, strict=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
 from typing import Final, get_args
@@ -29,6 +29,7 @@ from lshdb.model import AddReport, OnSimilar, Skipped
 from lshdb.search.limits import LISTED
 from lshdb.search.similarity import Estimates, Exact, Scorer, first_of_equal
 from lshdb.sketching.signing import Signed, sign
+from lshdb.sources.metadata import picked
 from lshdb.store.store import KnownDocument, Store
 
 _BLOCK: Final = 1_000
@@ -88,12 +89,13 @@ def write_selected(
     asked: Screening,
     first: int | None = None,
     left_out: Sequence[Skipped | None] = (),
+    fields: Sequence[str] = (),
 ) -> Selected:
     """Write the kept documents of a batch, in the transaction of the caller.
 
     With `first`, keys may be repeated: they are stored with a number before them, from `first` on.
     The file must then be used by this process only. Documents that are `left_out` already, because
-    of another file, change nothing here.
+    of another file, change nothing here. Those left out here come with `fields` of their metadata.
     """
     keys = list(chain.from_iterable(part.keys for part in parts))
     digests = list(chain.from_iterable(part.digests for part in parts))
@@ -141,7 +143,8 @@ def write_selected(
             else:
                 refreshed += 1
                 versions[key] = replace(version, metadata=metadata[place])
-            skipped[place] = Skipped(given[place], given[place], 1.0, True, True)
+            same = Skipped(given[place], given[place], 1.0, True, True)
+            skipped[place] = with_fields(same, fields, metadata[place], version.metadata)
             continue
         found = kept.most_similar(row, None if version is None else version.doc_id)
         if found is not None:
@@ -155,13 +158,17 @@ def write_selected(
         versions[key] = KnownDocument(doc_id, digest, metadata[place])
         rows[key] = row
     _write(store, new, rows, versions, known)
-    names = kept.keys([number for number, _, _ in like.values()])
-    for (place, (number, similarity, identical)), name in zip(like.items(), names, strict=True):
+    others = [number for number, _, _ in like.values()]
+    names = kept.keys(others)
+    of_others = kept.metadata(others) if fields else names
+    found_of = zip(like.items(), names, of_others, strict=True)
+    for (place, (number, similarity, identical)), name, stored in found_of:
         if name is None:
-            other = given[places[number]]
+            other, stored = given[places[number]], metadata[places[number]]
         else:
             other = name if first is None else without_number(name)
-        skipped[place] = Skipped(given[place], other, similarity, kept.exact, identical)
+        one = Skipped(given[place], other, similarity, kept.exact, identical)
+        skipped[place] = with_fields(one, fields, metadata[place], stored)
     report = AddReport(
         added=len(rows.keys() - known.keys()),
         updated=updated + refreshed,
@@ -174,6 +181,13 @@ def write_selected(
     ends = accumulate((len(part.keys) for part in parts), initial=0)
     by_part = [skipped[low:high] for low, high in pairwise(ends)]
     return Selected(report, by_part, cut, unchanged + refreshed)
+
+
+def with_fields(one: Skipped, fields: Sequence[str], own: str | None, its: str | None) -> Skipped:
+    """A document left out, with fields of its metadata and of the kept one's, if any are given."""
+    if not fields:
+        return one
+    return replace(one, metadata=picked(own, fields), kept_metadata=picked(its, fields))
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,11 +404,20 @@ class _Kept:
 
     def keys(self, numbers: list[int]) -> list[str | None]:
         """The keys of stored documents; None for new ones."""
+        return self._of_stored(numbers, self._store.keys_of)
+
+    def metadata(self, numbers: list[int]) -> list[str | None]:
+        """The metadata of stored documents; None for new ones."""
+        return self._of_stored(numbers, self._store.metadata_of)
+
+    def _of_stored(
+        self, numbers: list[int], read: Callable[[Numbers], Iterable[str | None]]
+    ) -> list[str | None]:
         n = len(self._order) - len(self._doc_ids)
         stored, place = np.unique([i - n for i in numbers if i >= n], return_inverse=True)
-        keys = self._store.keys_of(self._doc_ids[stored.astype(np.int64)])
+        found = [*read(self._doc_ids[stored.astype(np.int64)])]
         places = iter(place.tolist())
-        return [keys[next(places)] if i >= n else None for i in numbers]
+        return [found[next(places)] if i >= n else None for i in numbers]
 
     def _candidates(self, number: int) -> set[int]:
         return set().union(*(self._members[its][:LISTED] for its in self._buckets[number]))

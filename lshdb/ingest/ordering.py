@@ -6,20 +6,29 @@ the order of decisions; then the input is read again, for the kept rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
+from itertools import chain
 from typing import Final, Literal, TypeAlias, get_args
 
 from lshdb.errors import ContentError, InputError, UsageError
 from lshdb.ingest.add import Outcome, Selection, write_documents
-from lshdb.model import AddReport, Document
+from lshdb.ingest.dedup import with_fields
+from lshdb.ingest.parts import SignedPart
+from lshdb.ingest.reference import Reference, Without
+from lshdb.model import AddReport, Document, Settings, Skipped
 from lshdb.shingling.content import cleaned, encoded, from_stored
+from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import Item, Reader, parsed
 from lshdb.sources.records import Failure, Lines, RecordParser, Rows, TextFile
+from lshdb.store.connection import TIMEOUT
+from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
-from lshdb.store.waiting import Order, Waiting
+from lshdb.store.waiting import Decision, Order, Waiting
 
 _AT_ONCE: Final = 1_000
 """Documents written to the temporary file at once."""
@@ -43,6 +52,7 @@ def decided_in_order(
     order: Literal["longest", "last"],
     selection: Selection,
     *,
+    against: AbstractContextManager[Reference] | None = None,
     workers: int | None,
     on_batch: Callable[[AddReport], None] | None,
     on_failure: Callable[[Failure], None] | None,
@@ -51,38 +61,161 @@ def decided_in_order(
     """The kept documents, in the order of the input; see Database.dedup_blocks.
 
     Args:
-        store: a temporary database; the temporary file is beside it.
+        store: a temporary database, if the selection is `numbered`. Else the kept documents are
+            added to it, in the order of the input; the documents it has at the beginning are a
+            reference, and decisions are made in a temporary database beside it.
         items: documents, or blocks of them.
         again: the same items once more, which are read when all is decided.
         parser: makes documents of blocks.
         order: which of similar documents is kept.
         selection: the rule for similar documents.
+        against: a reference.
         workers: as for `write_documents`.
-        on_batch: called with the results of each batch, before the first outcome.
+        on_batch: called with the results of each batch, when it is decided on or in the file.
         on_failure: as for `write_documents`.
         on_step: called now and then.
     """
     on_step = on_step or (lambda _what, _count: None)
-    temporary = store.path.with_name(f"{store.path.name}-waiting")
-    with closing(Waiting(temporary)) as waiting:
+    with ExitStack() as stack:
+        beside = None if os.environ.get("TMPDIR") else store.path.absolute().parent
+        directory = stack.enter_context(temporary_directory(beside))
+        waiting = stack.enter_context(closing(Waiting(directory / "waiting.db")))
         count = _take_in(waiting, items, parser, store, on_failure or (lambda _: None), on_step)
+        references = [] if against is None else [stack.enter_context(against)]
+        deciding = store
+        if not selection.numbered:
+            made = replace(store.settings, passages=0)
+            deciding = Store.open(directory / "dedup.db", "create", TIMEOUT, lambda: made)
+            stack.callback(deciding.close)
+            references.append(Reference(store, str(store.path), without=_without(store, waiting)))
+        known = _References(references)
         documents = (
             Document(str(number), from_stored(content, store.settings.shingling))
             for number, content in waiting.in_order(order)
         )
+        screened = replace(
+            selection, numbered=True, keep_blocks=False, against=known if references else None
+        )
         decided = 0
-        for written in write_documents(store, documents, workers, None, None, selection):
-            skipped = (one for outcome in written.outcomes for one in outcome.skipped if one)
-            waiting.drop(
-                (int(one.key), int(one.kept), one.similarity, one.exact, one.identical)
-                for one in skipped
-            )
-            if on_batch is not None:
+        for written in write_documents(deciding, documents, workers, None, None, screened):
+            skipped = [one for outcome in written.outcomes for one in outcome.skipped if one]
+            waiting.drop_for_others(one for one in skipped if one.key in known.found)
+            waiting.drop(one for one in skipped if one.key not in known.found)
+            known.found.clear()
+            if on_batch is not None and selection.numbered:
                 on_batch(written.report)
             decided += written.report.documents
             on_step("deciding", decided)
-        yield from _outcomes(waiting, again, count, on_step)
-    temporary.unlink()
+        if selection.numbered:
+            yield from _outcomes(waiting, again, count, selection.fields, on_step)
+            return
+        decisions = _Decisions(_decisions(waiting, count, selection.fields))
+        chosen = replace(selection, against=decisions)
+        for written in write_documents(store, again, workers, parser, None, chosen):
+            yield from written.outcomes
+            on_step("writing", decisions.given)
+            if on_batch is not None:
+                on_batch(written.report)
+        decisions.check_end()
+
+
+def _without(store: Store, waiting: Waiting) -> Without:
+    """For each waiting document the stored ones that are no reason to drop it.
+
+    These are its own old version, and those that it is marked different from.
+    """
+
+    def without(numbers: Sequence[str], digests: Sequence[bytes]) -> list[set[str]]:
+        keys = waiting.keys(map(int, numbers))
+        passed = [{key} for key in keys]
+        if store.last_decision():
+            places: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
+            for place, document in enumerate(zip(keys, digests, strict=True)):
+                places[document].append(place)
+            for document, (other, _), doc_id in store.different_from([*dict.fromkeys(keys)]):
+                for place in places.get(document, ()) if doc_id else ():
+                    passed[place].add(other)
+        return passed
+
+    return without
+
+
+class _References:
+    """Several references as one: a document is left out for the first that has a similar one.
+
+    Attributes:
+        found: the keys of those left out, until the caller clears it.
+    """
+
+    def __init__(self, references: Sequence[Reference]) -> None:
+        self._references = references
+        self.found: set[str] = set()
+
+    def similar(
+        self,
+        parts: Sequence[SignedPart],
+        settings: Settings,
+        threshold: float | None,
+        *,
+        estimate: bool,
+        fields: Sequence[str] = (),
+    ) -> tuple[list[Skipped | None], int]:
+        """As Reference.similar."""
+        skipped: list[Skipped | None] = [None] * sum(len(part.keys) for part in parts)
+        unsure = 0
+        for reference in self._references:
+            of_one, some = reference.similar(
+                parts, settings, threshold, estimate=estimate, fields=fields
+            )
+            skipped = [one or other for one, other in zip(skipped, of_one, strict=True)]
+            unsure += some
+        self.found.update(one.key for one in skipped if one)
+        return skipped, unsure
+
+
+class _Decisions:
+    """Decisions about documents, returned in their order as if by a reference.
+
+    Attributes:
+        given: how many were returned.
+    """
+
+    def __init__(self, decisions: Iterator[tuple[str, Skipped | None]]) -> None:
+        self._decisions = decisions
+        self.given = 0
+
+    def similar(
+        self, parts: Sequence[SignedPart], *_: object, **__: object
+    ) -> tuple[list[Skipped | None], int]:
+        """The decisions about the next documents; InputError if their keys differ."""
+        found = []
+        for key in chain.from_iterable(part.keys for part in parts):
+            decided, skipped = next(self._decisions, ("", None))
+            if decided != key:
+                raise InputError(_CHANGED)
+            found.append(skipped)
+        self.given += len(found)
+        return found, 0
+
+    def check_end(self) -> None:
+        """InputError if there were more documents."""
+        if next(self._decisions, None) is not None:
+            raise InputError(_CHANGED)
+
+
+def _decisions(
+    waiting: Waiting, count: int, fields: Sequence[str]
+) -> Iterator[tuple[str, Skipped | None]]:
+    """The keys of all documents in order, and why each is dropped."""
+    for first in range(0, count, _AT_ONCE):
+        for one in waiting.decisions(first, min(count, first + _AT_ONCE)):
+            yield one.key, _skipped(one, fields)
+
+
+def _skipped(decision: Decision, fields: Sequence[str]) -> Skipped | None:
+    if decision.skipped is None:
+        return None
+    return with_fields(decision.skipped, fields, decision.metadata, decision.kept_metadata)
 
 
 def _take_in(
@@ -95,17 +228,18 @@ def _take_in(
 ) -> int:
     """Write all documents to the temporary file; return the number of lines, rows and files."""
     shingling = store.settings.shingling
-    rows: list[tuple[int, str, int, str]] = []
+    rows: list[tuple[int, str, int, str, str | None]] = []
     count = 0
 
     def take(number: int, document: Document, where: str) -> None:
         try:
             content = cleaned(document.content, shingling)
+            metadata = to_json(document.metadata)
         except ContentError as error:
             on_failure(Failure(where, str(error)))
             return
         stored = encoded(content) if shingling.of_sets else str(content)
-        rows.append((number, document.key, len(content), stored))
+        rows.append((number, document.key, len(content), stored, metadata))
 
     for item in items:
         if isinstance(item, Failure):
@@ -141,7 +275,7 @@ def read_again(reader: Reader, paths: list[str]) -> Iterator[Item]:
 
 
 def _outcomes(
-    waiting: Waiting, again: Iterable[Item], count: int, on_step: OnStep
+    waiting: Waiting, again: Iterable[Item], count: int, fields: Sequence[str], on_step: OnStep
 ) -> Iterator[Outcome]:
     """The lines, rows and files again, each with its decision."""
     first = 0
@@ -151,9 +285,10 @@ def _outcomes(
         block = item if isinstance(item, Lines | Rows) else None
         end = first + (1 if block is None else block.count)
         found = waiting.decisions(first, end)
-        places = [] if block is None else [number - first for number, _, _ in found]
+        places = [] if block is None else [one.number - first for one in found]
         on_step("writing", first)
-        yield Outcome(block, [key for _, key, _ in found], places, [one for _, _, one in found])
+        skipped = [_skipped(one, fields) for one in found]
+        yield Outcome(block, [one.key for one in found], places, skipped)
         first = end
     if first != count:
         raise InputError(_CHANGED)

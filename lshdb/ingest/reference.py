@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeAlias
 
 from lshdb.errors import Cut, InputError, SettingsMismatch
 from lshdb.ingest.batches import Stream
@@ -20,6 +20,7 @@ from lshdb.model import Match, Settings, Skipped
 from lshdb.search.limits import LISTED
 from lshdb.search.many import answers
 from lshdb.search.query import Query
+from lshdb.sources.metadata import picked
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure
 from lshdb.store.guard import is_open
@@ -27,6 +28,25 @@ from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 
 _SQLITE: Final = b"SQLite format 3\0"
+
+
+class Known(Protocol):
+    """Something that documents are compared with besides the file that they go to."""
+
+    def similar(
+        self,
+        parts: Sequence[SignedPart],
+        settings: Settings,
+        threshold: float | None,
+        *,
+        estimate: bool,
+        fields: Sequence[str] = (),
+    ) -> tuple[list[Skipped | None], int]:
+        """For each document of parts why it is left out; see `Reference.similar`."""
+
+
+Without: TypeAlias = Callable[[Sequence[str], Sequence[bytes]], list[set[str]]]
+"""Finds for the keys and digests of documents the keys of stored ones to ignore for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +57,13 @@ class Reference:
         store: of the reference.
         name: the file's, as it was given.
         numbered: whether a number stands before each key.
+        without: finds the documents to ignore; None to ignore none.
     """
 
     store: Store
     name: str
     numbered: bool = False
+    without: Without | None = None
 
     def check(self, settings: Settings) -> None:
         """SettingsMismatch if its signatures are made differently from those of a database."""
@@ -62,6 +84,7 @@ class Reference:
         threshold: float | None,
         *,
         estimate: bool,
+        fields: Sequence[str] = (),
     ) -> tuple[list[Skipped | None], int]:
         """For each document of parts the most similar one of the reference, if any is similar.
 
@@ -70,13 +93,14 @@ class Reference:
             settings: of the database that they were signed for.
             threshold: the minimum similarity; None for that of the settings.
             estimate: compare signatures, not contents.
+            fields: of the metadata of both, to be returned.
 
         Returns:
             The documents left out, None for the others; and how many of these were compared with
             only a part of a large bucket.
         """
         least = settings.threshold if threshold is None else threshold
-        query = Query("", None, 1, least, estimate, exhaustive=False)
+        query = Query("", None, 1, least, estimate, exhaustive=False, fields=tuple(fields))
         found: list[Skipped | None] = []
         cuts: list[Cut] = []
         unsure = 0
@@ -85,16 +109,24 @@ class Reference:
                 alike = replace(reader.settings, passages=settings.passages)
                 asked = asked_about(some, alike)
                 keys = [key for part in some for key in part.keys]
-                matched = answers(reader, query, asked, None, cuts.append, LISTED)
-                for key, matches in zip(keys, matched, strict=True):
-                    found.append(self._skipped(key, matches[0]) if matches else None)
-                    unsure += bool(cuts) and not matches
+                own = [one for part in some for one in part.metadata_at(range(len(part.keys)))]
+                passed = [set[str]()] * len(keys)
+                if self.without is not None:
+                    passed = self.without(keys, asked.digests)
+                most = replace(query, top=1 + max(map(len, passed)))
+                matched = answers(reader, most, asked, None, cuts.append, LISTED)
+                for key, its, names, matches in zip(keys, own, passed, matched, strict=True):
+                    best = next((one for one in matches if one.key not in names), None)
+                    found.append(None if best is None else self._skipped(key, its, best, fields))
+                    unsure += bool(cuts) and best is None
                     cuts.clear()
         return found, unsure
 
-    def _skipped(self, key: str, match: Match) -> Skipped:
+    def _skipped(self, key: str, own: str | None, match: Match, fields: Sequence[str]) -> Skipped:
         kept = without_number(match.key) if self.numbered else match.key
-        return Skipped(key, kept, match.similarity, match.exact, match.identical)
+        metadata = picked(own, fields) if fields else None
+        how = match.similarity, match.exact, match.identical
+        return Skipped(key, kept, *how, metadata, match.metadata)
 
 
 def _groups(parts: Sequence[SignedPart]) -> Iterator[list[SignedPart]]:
@@ -131,6 +163,11 @@ def check_there(path: str) -> None:
         raise InputError(f"{path}: no such file")
 
 
+def outermost(fields: Sequence[str]) -> list[str]:
+    """The fields of rows to keep so that these can be taken from them: a for a.b."""
+    return [*dict.fromkeys([*fields, *(name.partition(".")[0] for name in fields)])]
+
+
 @contextmanager
 def reference(
     path: str | os.PathLike[str],
@@ -139,6 +176,7 @@ def reference(
     timeout: float,
     *,
     beside: Path | None = None,
+    fields: Sequence[str] = (),
     on_failure: Callable[[Failure], None] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Reference]:
@@ -150,6 +188,7 @@ def reference(
         settings: of the database whose documents are compared with it.
         timeout: of a database.
         beside: directory of a temporary one; None for the system's.
+        fields: of metadata that a temporary one keeps.
         on_failure: called with each line, row or file that gives no document.
         on_progress: called with the bytes that were read, and the documents that were indexed.
 
@@ -175,7 +214,8 @@ def reference(
                 fallback=reader.fallback if reader.format == "auto" else reader.format,
                 stdin=None,
                 auto_key=True,
-                metadata=False,
+                metadata=bool(fields),
+                metadata_fields=outermost(fields),
                 whole=False,
             )
             for count in _filled(store, name, reader, on_failure or (lambda _: None)):

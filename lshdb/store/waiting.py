@@ -5,9 +5,11 @@ In a file, not in memory: there may be any number of them.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -19,29 +21,56 @@ Order: TypeAlias = Literal["first", "longest", "last"]
 
 _TABLES: Final = """
 CREATE TABLE documents (
-    number INTEGER PRIMARY KEY, key TEXT NOT NULL, length INTEGER NOT NULL, content TEXT NOT NULL
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL, length INTEGER NOT NULL, content TEXT NOT NULL,
+    metadata TEXT
 ) STRICT;
 CREATE TABLE dropped (
-    number INTEGER PRIMARY KEY, kept INTEGER NOT NULL, similarity REAL NOT NULL,
-    exact INTEGER NOT NULL, identical INTEGER NOT NULL
+    number INTEGER PRIMARY KEY, similarity REAL NOT NULL, exact INTEGER NOT NULL,
+    identical INTEGER NOT NULL, kept INTEGER, kept_key TEXT, kept_metadata TEXT
 ) STRICT;
 """
-_ADD: Final = "INSERT INTO documents (number, key, length, content) VALUES (?, ?, ?, ?)"
+_ADD: Final = (
+    "INSERT INTO documents (number, key, length, content, metadata) VALUES (?, ?, ?, ?, ?)"
+)
 _DROP: Final = (
-    "INSERT INTO dropped (number, kept, similarity, exact, identical) VALUES (?, ?, ?, ?, ?)"
+    "INSERT INTO dropped (number, similarity, exact, identical, kept, kept_key, kept_metadata) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 _IN_ORDER: Final = {
     "longest": "SELECT number, content FROM documents ORDER BY length DESC, number",
     "last": "SELECT number, content FROM documents ORDER BY number DESC",
 }
+_KEYS: Final = """
+SELECT documents.key FROM json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id
+"""
 _DECISIONS: Final = """
-SELECT documents.number, documents.key, kept.key, similarity, exact, identical
+SELECT documents.number, documents.key, coalesce(kept.key, kept_key), similarity, exact, identical,
+    documents.metadata, coalesce(kept.metadata, kept_metadata)
 FROM documents
 LEFT JOIN dropped ON dropped.number = documents.number
 LEFT JOIN documents AS kept ON kept.number = dropped.kept
 WHERE documents.number >= ? AND documents.number < ?
 ORDER BY documents.number
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The decision about a document.
+
+    Attributes:
+        number: its own.
+        key: its key.
+        skipped: why it is not kept; None if it is.
+        metadata: its own, as stored.
+        kept_metadata: that of the kept document.
+    """
+
+    number: int
+    key: str
+    skipped: Skipped | None
+    metadata: str | None
+    kept_metadata: str | None
 
 
 class Waiting:
@@ -56,8 +85,8 @@ class Waiting:
                 f"PRAGMA cache_size = -{CACHE_KIB}; " + _TABLES
             )
 
-    def add(self, documents: Iterable[tuple[int, str, int, str]]) -> None:
-        """Add documents: number, key, length, stored form."""
+    def add(self, documents: Iterable[tuple[int, str, int, str, str | None]]) -> None:
+        """Add documents: number, key, length, stored form, metadata."""
         self._write(_ADD, documents)
 
     def in_order(self, order: Literal["longest", "last"]) -> Iterator[tuple[int, str]]:
@@ -65,27 +94,51 @@ class Waiting:
         with self._errors():
             yield from self._connection.execute(_IN_ORDER[order])
 
-    def drop(self, dropped: Iterable[tuple[int, int, float, bool, bool]]) -> None:
-        """Record dropped documents: number, that of the kept one, similarity, exact, identical."""
-        self._write(_DROP, dropped)
+    def keys(self, numbers: Iterable[int]) -> list[str]:
+        """The keys of documents, by their numbers."""
+        with self._errors():
+            rows = self._connection.execute(_KEYS, (json.dumps(list(numbers)),)).fetchall()
+        return [key for (key,) in rows]
 
-    def decisions(self, first: int, end: int) -> list[tuple[int, str, Skipped | None]]:
-        """The documents numbered from `first` to below `end`, in order, as number and key.
+    def drop(self, dropped: Iterable[Skipped]) -> None:
+        """Record documents dropped for another one here; their keys are numbers."""
+        self._write(
+            _DROP,
+            (
+                (int(one.key), one.similarity, one.exact, one.identical, int(one.kept), None, None)
+                for one in dropped
+            ),
+        )
 
-        Each comes with the kept one that it is dropped for, or None.
-        """
+    def drop_for_others(self, dropped: Iterable[Skipped]) -> None:
+        """Record documents dropped for one elsewhere; their own keys are numbers."""
+        self._write(
+            _DROP,
+            (
+                (
+                    int(one.key),
+                    one.similarity,
+                    one.exact,
+                    one.identical,
+                    None,
+                    one.kept,
+                    None if one.kept_metadata is None else json.dumps(one.kept_metadata),
+                )
+                for one in dropped
+            ),
+        )
+
+    def decisions(self, first: int, end: int) -> list[Decision]:
+        """The decisions about the documents numbered from `first` to below `end`, in order."""
         with self._errors():
             rows = self._connection.execute(_DECISIONS, (first, end)).fetchall()
-        return [
-            (
-                number,
-                key,
-                None
-                if kept is None
-                else Skipped(key, kept, similarity, bool(exact), bool(identical)),
-            )
-            for number, key, kept, similarity, exact, identical in rows
-        ]
+        found = []
+        for number, key, kept, similarity, exact, identical, *metadata in rows:
+            one = None
+            if kept is not None:
+                one = Skipped(key, kept, similarity, bool(exact), bool(identical))
+            found.append(Decision(number, key, one, *metadata))
+        return found
 
     def close(self) -> None:
         """Close the file, which the caller deletes."""

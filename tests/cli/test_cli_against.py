@@ -99,7 +99,6 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(command: Command) -> None:
 
     assert refused("--against", "none.csv", status=1) == "none.csv: no such file"
     assert refused("--against", "-").startswith("--against reads no standard input")
-    assert refused("--against", "train.parquet", "--keep", "last").startswith("--keep last takes")
     same = ["--against", "train.parquet", "--dropped", "train.parquet"]
     assert "is the same file as" in refused(*same)
     lshdb.open(command.directory / "sets.db", shingle="set").close()

@@ -20,6 +20,8 @@ import pytest
 from helpers import Command, text_families
 from oracles import jaccard, word_shingles
 
+import lshdb
+
 Row = dict[str, Any]
 SURE = ("--recall", "0.9999")
 TEXTS = [*text_families(seed=8, families=12, copies=3, words=40, most_edits=7).values()]
@@ -318,15 +320,78 @@ def test_the_longest_or_the_last_of_similar_rows_is_kept(
     assert len([*command.directory.iterdir()]) == 3
 
 
-def test_what_is_read_twice_is_no_stream_and_no_database_is_added_to(command: Command) -> None:
+@pytest.mark.parametrize("keep", ["longest", "last"])
+def test_kept_rows_go_to_a_database_and_are_not_kept_again(command: Command, keep: str) -> None:
+    """The next day's rows are compared with what is stored first."""
+    lines = [json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(TEXTS)]
+    (command.directory / "in.jsonl").write_text("".join(lines))
+    given = ("in.jsonl", "--keep", keep, "-d", "seen.db", *SURE)
+    kept, _ = decided(TEXTS, keep)
+    says = f"kept {len(kept)}, dropped {N - len(kept)}, failed 0\n"
+    command.done("dedup", *given, "-o", "out.jsonl", says=says)
+    assert [int(row["id"]) for row in rows_in(command.directory / "out.jsonl")] == kept
+    says = f"kept 0, dropped {N} ({len(kept)} stored before), failed 0\n"
+    assert command.done("dedup", *given, says=says).out == ""
+    assert [
+        key for (key,) in command.rows("select key from documents order by doc_id", "seen.db")
+    ] == [str(i) for i in kept]
+
+
+def test_what_is_read_twice_is_no_stream(command: Command) -> None:
     reason = command.fails("dedup", "-", "--keep", "last", status=2)
     assert reason.startswith("--keep last reads the input twice, and standard input")
     (command.directory / "in.jsonl").write_text('{"text": "a b c"}\n')
-    command.fails("dedup", "in.jsonl", "--keep", "last", "-d", "seen.db", status=2)
     assert "keep 'best' is not first, longest, last" in command.fails(
         "dedup", "in.jsonl", "--keep", "best", status=2
     )
     assert [path.name for path in command.directory.iterdir()] == ["in.jsonl"]
+
+
+# fields
+
+
+def test_fields_of_both_rows_are_in_the_list_of_dropped_rows(command: Command) -> None:
+    rows = [
+        {"id": "a", "text": "one and the same text", "lang": "en", "at": {"year": 2024}},
+        {"id": "b", "text": "one and the same text", "lang": ["fr", None]},
+        {"id": "c", "text": "words that are in the database", "lang": "nl"},
+    ]
+    (command.directory / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    stored = {"key": "s", "text": "words that are in the database", "lang": "de"}
+    with lshdb.open(command.directory / "known.db") as db:
+        db.add_many([stored])
+    asked = ("in.jsonl", "-o", "out.jsonl", "--against", "known.db", "--fields", "lang,at.year")
+    names = ["lang", "at.year", "kept.lang", "kept.at.year"]
+    for keep in ("first", "last"):
+        command.done("dedup", *asked, "--dropped", "gone.jsonl", "--keep", keep)
+        gone = [*map(json.loads, (command.directory / "gone.jsonl").read_text().splitlines())]
+        assert [*gone[0]][-4:] == names
+        of_a, of_b = ["en", 2024], [["fr", None], None]
+        wanted = [*of_b, *of_a] if keep == "first" else [*of_a, *of_b]
+        assert [[row[name] for name in names] for row in gone] == [wanted, ["nl", None, "de", None]]
+    command.done("dedup", *asked, "--dropped", "gone.csv")
+    assert (
+        (command.directory / "gone.csv")
+        .read_text()
+        .splitlines()[1]
+        .endswith(',"[""fr"",null]",,en,2024')
+    )
+    command.done("dedup", *asked, "--dropped", "gone.parquet")
+    table = pq.read_table(command.directory / "gone.parquet").select(names)
+    assert [*table.to_pylist()[0].values()] == ['["fr",null]', None, "en", "2024"]
+    reason = command.fails("dedup", "in.jsonl", "--fields", "lang", status=2)
+    assert reason == "--fields is for the list of dropped rows: give --dropped FILE"
+
+
+def test_fields_of_stored_documents_are_printed_beside_files(command: Command) -> None:
+    with lshdb.open(command.directory / "known.db") as db:
+        db.add_many([{"key": "s", "text": "words that are in the database", "lang": "de"}])
+    (command.directory / "notes").mkdir()
+    (command.directory / "notes" / "a").write_text("words that are in the database")
+    asked = ("dedup", "notes", "--against", "known.db", "--fields", "lang")
+    assert command.done(*asked).lines == ["1.000000\tidentical\tnotes/a\ts\t\tde"]
+    (row,) = command.done(*asked, "--json").records
+    assert (row["key"], row["lang"], row["kept.lang"]) == ("notes/a", None, "de")
 
 
 # directories

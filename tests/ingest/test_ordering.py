@@ -1,0 +1,164 @@
+"""Keeping the longest or the last of similar documents, beside a reference and in a database.
+
+The oracle decides on the rows one by one, in the order that is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from helpers import text_families
+
+import lshdb
+from lshdb import Skipped
+from lshdb.ingest import batches, ordering, queries
+from lshdb.ingest.add import Outcome
+
+THRESHOLD = 0.5
+SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": THRESHOLD, "bands": 64, "rows": 2}
+FAMILIES = [*text_families(7, families=24, copies=5, words=30, most_edits=5).values()]
+ROWS: list[dict[str, Any]] = [
+    {"id": f"row {number}", "text": text, "place": {"number": number}}
+    for number, text in enumerate(FAMILIES[:90] + FAMILIES[:5])
+]
+KNOWN = {f"known {number}": text for number, text in enumerate(FAMILIES[88:108])}
+STORED = {f"stored {number}": text for number, text in enumerate(FAMILIES[70:90:2])}
+STORED |= {"row 10": f"{FAMILIES[10]} more", "row 11": ROWS[11]["text"]}
+"""One to be replaced, and one that is there already."""
+
+
+def similarity(one: str, other: str) -> float:
+    first, second = ({*zip(t.split(), t.split()[1:], strict=False)} for t in (one, other))
+    return len(first & second) / len(first | second)
+
+
+def decided(
+    order: str, known: dict[str, str], stored: dict[str, str]
+) -> dict[str, tuple[float, str] | None]:
+    """For each row what it is dropped for: how similar that is, and where it is from."""
+    rows = {row["id"]: row["text"] for row in ROWS}
+    keys = [*rows]
+    keys = keys[::-1] if order == "last" else sorted(keys, key=lambda key: -len(rows[key]))
+    kept: dict[str, str] = {}
+    decisions: dict[str, tuple[float, str] | None] = {}
+    for key in keys:
+        decisions[key] = None
+        for place, others in (("known", known), ("stored", stored), ("kept", kept)):
+            scores = [similarity(rows[key], text) for k, text in others.items() if k != key]
+            if max(scores, default=0) >= THRESHOLD:
+                decisions[key] = max(scores), place
+                break
+        else:
+            kept[key] = rows[key]
+        if stored.get(key) == rows[key]:
+            decisions[key] = decisions[key] or (1.0, "stored")
+    return {key: decisions[key] for key in rows}
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    """The rows in a file."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def keys_and_reasons(outcomes: Iterator[Outcome]) -> dict[str, Skipped | None]:
+    return {
+        key: skipped
+        for outcome in outcomes
+        for key, skipped in zip(outcome.keys, outcome.skipped, strict=True)
+    }
+
+
+@pytest.mark.parametrize("order", ["longest", "last"])
+@pytest.mark.parametrize("against", [None, "known.jsonl", "known.db"])
+@pytest.mark.parametrize("numbered", [True, False])
+def test_what_is_known_and_stored_comes_first_then_the_longest_or_the_last(
+    order: Literal["longest", "last"],
+    against: str | None,
+    numbered: bool,
+    rows: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 20)
+    monkeypatch.setattr(ordering, "_AT_ONCE", 7)
+    monkeypatch.setattr(queries, "BATCH", 10)
+    lines = [json.dumps({"id": key, "text": text, "from": key[-2:]}) for key, text in KNOWN.items()]
+    (rows.parent / "known.jsonl").write_text("\n".join(lines))
+    with lshdb.open(rows.parent / "known.db", **SETTINGS) as db:
+        db.add_files([str(rows.parent / "known.jsonl")])
+    with lshdb.open(rows.parent / "own.db", **SETTINGS) as db:
+        if not numbered:
+            db.add_many(STORED.items(), workers=0)
+        found = keys_and_reasons(
+            db.dedup_blocks(
+                [str(rows)],
+                keep=order,
+                numbered=numbered,
+                against=None if against is None else rows.parent / against,
+                fields=["place.number", "from"],
+            )
+        )
+        stored = {} if numbered else STORED
+        wanted = decided(order, KNOWN if against else {}, stored)
+        assert [*found] == [*wanted]
+        contents = {row["id"]: row["text"] for row in ROWS} | stored | KNOWN
+        places = {"known": KNOWN, "stored": stored, "kept": {row["id"] for row in ROWS}}
+        for (key, one), reason in zip(found.items(), wanted.values(), strict=True):
+            if one is None or reason is None:
+                assert (key, one) == (key, reason)
+                continue
+            assert one.kept in places[reason[1]]
+            assert one.exact
+            assert one.similarity == pytest.approx(reason[0])
+            text = next(row["text"] for row in ROWS if row["id"] == key)
+            assert similarity(text, contents[one.kept]) == pytest.approx(reason[0])
+            assert one.metadata == {"place.number": int(key[4:]), "from": None}
+            its: dict[str, Any] = {"place.number": None, "from": None}
+            if reason[1] == "known":
+                its["from"] = one.kept[-2:]
+            elif reason[1] == "kept":
+                its["place.number"] = int(one.kept[4:])
+            assert one.kept_metadata == its
+        if not numbered:
+            kept = {key: contents[key] for key, reason in wanted.items() if reason is None}
+            assert {key: db.get(key).content for key in db} == {
+                **STORED,
+                **{row["id"]: row["text"] for row in ROWS if row["id"] in kept},
+            }
+            assert [key for key in db if key not in STORED] == [k for k in kept if k not in STORED]
+    left = {"rows.jsonl", "known.jsonl", "known.db", "own.db"}
+    assert {path.name for path in rows.parent.iterdir()} == left
+
+
+def test_what_was_marked_different_is_no_reason(tmp_path: Path) -> None:
+    lines = [{"id": key, "text": "the same words of both"} for key in ("a", "b")]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with lshdb.open(tmp_path / "own.db", **SETTINGS) as db:
+        db.add_many([("a", lines[0]["text"]), ("stored", lines[0]["text"])])
+        db.decide("different", ["a", "stored"])
+        db.remove("a")
+        found = keys_and_reasons(db.dedup_blocks([str(tmp_path / "rows.jsonl")], keep="last"))
+        assert found == {"a": None, "b": Skipped("b", "stored", 1.0, True, True)}
+
+
+def test_rows_that_change_between_the_two_passes(
+    rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decisions = ordering._Decisions
+
+    def changed(*given: Any) -> ordering._Decisions:
+        rows.write_text(rows.read_text().replace("row 7", "row seven"))
+        return decisions(*given)
+
+    monkeypatch.setattr(ordering, "_Decisions", changed)
+    with lshdb.open(rows.parent / "own.db", **SETTINGS) as db:
+        outcomes = db.dedup_blocks([str(rows)], keep="last")
+        with pytest.raises(lshdb.InputError, match="has changed while it was read"):
+            list(outcomes)
+        assert len(db) == 0
