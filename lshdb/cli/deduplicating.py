@@ -126,9 +126,9 @@ def dedup(
 ) -> None:
     """Drop rows that are similar to an earlier row.
 
-    Rows keep their order, columns and types. The suffix of the output says its format, else it is
-    that of the input. Without -o, a directory is a collection of text files: dedup prints the
-    duplicates, with the kept file. It deletes nothing.
+    Rows keep their order, columns and types. The output's suffix says its format, else the
+    input's. Without -o, a directory is a collection of text files: dedup prints the duplicates,
+    with the kept file, and deletes nothing.
 
     Example: lshdb dedup crawl.parquet -o unique.parquet --dropped dropped.csv
 

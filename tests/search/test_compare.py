@@ -278,7 +278,7 @@ def test_limits_are_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert said[0].filename == __file__
         # A text cut in the midst of w700 has no shingle "w698 w699 w7".
         monkeypatch.setattr(compare_module, "TEXT_CHARACTERS", a.index("w700") + 2)
-        with pytest.warns(LimitWarning, match="in the first 3,3.. characters") as said:
+        with pytest.warns(LimitWarning, match="only the first 3,3.. characters") as said:
             cut = db.compare(*given)
         assert said[0].filename == __file__
         assert cut.passages is not None

@@ -676,7 +676,7 @@ def test_a_stored_set_that_is_none_is_damage(path: Path, stored: str) -> None:
         connection.execute("UPDATE documents SET content = ? WHERE doc_id = 5", (stored,))
     with open_sets(path) as db:
         for action in (lambda: db.get("d4"), lambda: db.query(key="d5")):
-            with pytest.raises(DamagedFile, match="no JSON array"):
+            with pytest.raises(DamagedFile, match="not a JSON array"):
                 action()
 
 
