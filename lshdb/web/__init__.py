@@ -2,9 +2,9 @@
 
 In: requests. Out: pages that only read. Needs the extra `web`, but for listing.
 
-    plugin     what Datasette finds: our addresses, menus, links and SQL functions
+    plugin     the hooks for Datasette: our addresses, menus, links and SQL functions
     serving    `lshdb serve`: Datasette for one file, for this machine only
-    guarding   who may ask, under which host names; what browsers may do with the answers
+    guarding   who may send requests, under which host names; rules for browsers
     reviewing  `lshdb serve --review`: the only forms that change a file; they write decisions
     answering  a request to a response; views what each page shows; rendering its HTML
     beside     two documents side by side, as rows; colouring finds the words of code, by lexing in

@@ -1,4 +1,4 @@
-"""From a request to a response: which database, who may see it, which page, what went wrong."""
+"""From a request to a response: the database, permissions, the page, and errors."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _LARGEST_FORM: Final = 2_000_000
 """Bytes of a form: a text of the longest query, each character escaped."""
 _DRAINED: Final = 32_000_000
-"""Bytes of a form too large that are read all the same, so that the browser shows our answer."""
+"""Bytes of a too large form that are still read, so that the browser shows our answer."""
 _MAX_FIELDS: Final = 20
 
 _files: Final[dict[Path, tuple[int, int]]] = {}
-"""Device and inode of the files that pages were of."""
+"""Device and inode of the files that were shown."""
 
 
 class _Refused(Exception):
@@ -53,7 +53,7 @@ async def answer(request: Request, datasette: Datasette) -> Response | AsgiStrea
             if page.redirect is not None:
                 name, query = page.redirect
                 address = Links(datasette, database).page(name, **query)
-                # 303: what is posted is not posted again by Back and Reload.
+                # 303: Back and Reload do not post the form again.
                 return Response("", status=303, headers=HEADERS | {"location": address})
             if page.download is not None:
                 return _stream(*page.download)
@@ -68,7 +68,7 @@ async def answer(request: Request, datasette: Datasette) -> Response | AsgiStrea
 
 
 def _stream(kind: str, parts: Iterator[str]) -> AsgiStream:
-    """A file that is sent while it is made."""
+    """A file that is sent while it is generated."""
     from datasette.utils.asgi import AsgiStream
 
     async def send(writer: AsgiWriter) -> None:
@@ -79,7 +79,7 @@ def _stream(kind: str, parts: Iterator[str]) -> AsgiStream:
 
 
 def style_sheet() -> Response:
-    """The style sheet; Datasette itself gives files of plugins that are packages only."""
+    """The style sheet; Datasette itself serves files only of plugins that are packages."""
     from datasette.utils.asgi import Response
 
     text = (Path(__file__).parent / "static" / "lshdb.css").read_text("utf-8")
@@ -87,7 +87,7 @@ def style_sheet() -> Response:
 
 
 async def _attached(request: Request, datasette: Datasette, route: str) -> Attached:
-    """The database of a part of an address, if it is lshdb's and the visitor may see it."""
+    """The database named in an address, if it is lshdb's and the visitor may see it."""
     from datasette.utils import tilde_decode
 
     try:
@@ -101,7 +101,7 @@ async def _attached(request: Request, datasette: Datasette, route: str) -> Attac
 
 
 def _permissions(name: str) -> list[Any]:
-    """What a visitor needs for our pages of a database: to see its documents."""
+    """The permissions that a visitor needs for our pages of a database."""
     return [("view-table", (name, "documents")), ("view-database", name), "view-instance"]
 
 
@@ -129,9 +129,9 @@ async def _page(request: Request, datasette: Datasette, attached: Attached, name
 
 
 def _check_is_as_before(path: Path) -> None:
-    """StoreError if another file has the name now.
+    """StoreError if another file now has the name.
 
-    Datasette has the one before open, whose log SQLite would read as if it were of the new one.
+    Datasette has the old one open, whose log SQLite would apply to the new one.
     """
     status = os.stat(path)
     identity = status.st_dev, status.st_ino
@@ -154,7 +154,7 @@ def _check_method(request: Request, datasette: Datasette, *, posted: bool) -> No
         return
     if request.method != "POST" or not posted:
         raise _Refused(405, f"this page is only read: {request.method} is not for it")
-    # Nothing is changed, but other sites shall not make this machine work either. Browsers say
+    # Nothing is changed, but other sites must not make this machine work either. Browsers say
     # where a form comes from by one of these, older ones by the second only.
     site, origin = (request.headers.get(name) for name in ("sec-fetch-site", "origin"))
     foreign = site not in (None, "same-origin", "none")
@@ -164,7 +164,7 @@ def _check_method(request: Request, datasette: Datasette, *, posted: bool) -> No
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form; what is larger than a form of ours is never in memory as a whole."""
+    """The fields of a form; a larger one than ours is never in memory as a whole."""
     body = bytearray()
     size = 0
     more = True
@@ -212,7 +212,7 @@ def _is_ours(path: Path) -> bool:
     except lshdb.NotADatabase:
         return False
     except lshdb.StoreError:
-        return True  # its page says what is wrong
+        return True  # its page reports the problem
     return True
 
 

@@ -1,4 +1,4 @@
-"""Two documents side by side, as rows of a page: what is shown of them, and what is left out."""
+"""Two documents side by side, as rows of a page, some of them left out."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _PART_ROWS: Final = 1_000
 _BESIDE: Final = 2
 """Equal rows shown beside those that differ."""
 STEP: Final = 20
-"""Rows that are shown more at once."""
+"""Additional rows shown by one click."""
 _MAX_OPENED: Final = 2_000
-"""Rows shown more on a page."""
+"""Maximum additional rows on a page."""
 _LISTED: Final = 20
 """Shared passages that are listed."""
 _MAX_CODE: Final = 100_000
@@ -46,12 +46,12 @@ class Compared:
     """Two documents that were compared.
 
     Attributes:
-        comparison: all but their contents.
+        comparison: without their contents.
         differences: of two texts, side by side.
         a_words, b_words: of code, the words that have colours.
         says: how they differ, in words.
-        only: of two sets, the elements of the one, of the other, and of both.
-        code: whether they are better shown in letters of one width.
+        only: for two sets, the elements of the one, of the other, and of both.
+        code: whether to show them in a fixed-width font.
     """
 
     comparison: Comparison
@@ -64,7 +64,7 @@ class Compared:
 
     @cached_property
     def moved(self) -> tuple[list[Span], list[Span]]:
-        """Where the shared passages stand in the two texts, ascending and apart."""
+        """The places of the shared passages in the two texts, ascending and not overlapping."""
         passages = self.comparison.passages or ()
         return (
             _apart((each.a_start, each.a_end) for each in passages),
@@ -73,7 +73,7 @@ class Compared:
 
     @cached_property
     def parts(self) -> list[int]:
-        """Where the parts begin that are shown one at a time, as places of rows."""
+        """Where the pages begin, as places of rows."""
         return [0] if self.differences is None else list(_parts(self.differences)) or [0]
 
     @cached_property
@@ -103,13 +103,13 @@ class Line:
     """A row of two texts as it is shown.
 
     Attributes:
-        kind: `same`, `changed`, `only` for what one text alone has, or `left out`.
-        number: of the difference that begins here, from 1; 0 where none does.
-        a_line, b_line: numbers of lines; 0 where none begins.
-        a, b: the pieces; None where there is nothing.
+        kind: `same`, `changed`, `only` for a line of one text, or `left out`.
+        number: of the difference that begins here, from 1; 0 if none does.
+        a_line, b_line: numbers of lines; 0 if none begins.
+        a, b: the pieces; None if there is nothing.
         skipped: how many rows are left out.
         first: the place of the row, for its address.
-        elsewhere: where the other text has what this one has here: the row's place and line.
+        elsewhere: where the other text has the same text: the row's place and line.
     """
 
     kind: str
@@ -125,7 +125,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a page shows of two texts.
+    """The part of two texts that a page shows.
 
     Attributes:
         lines: the rows, and how many are left out between them.
@@ -143,13 +143,13 @@ class Part:
 
 
 def compared(comparison: Comparison, a_key: str, b_key: str, *, blanks: bool) -> Compared:
-    """What the page of two documents shows, made once for all of its parts.
+    """The comparison for the page of two documents, made once for all of its parts.
 
     Args:
         comparison: of the two, with their contents.
-        a_key: whose file name says how the text of A is coloured.
-        b_key: the same of B.
-        blanks: whether lines differ that have other blanks.
+        a_key: its file name decides how the text of A is coloured.
+        b_key: the same for B.
+        blanks: whether different blanks count as a difference.
     """
     a, b = comparison.a_content, comparison.b_content
     bare = replace(comparison, a_content=None, b_content=None)
@@ -182,7 +182,7 @@ def looks_like_code(text: str) -> bool:
 
 
 def opened_rows(text: str) -> list[Span]:
-    """The rows that an address asks for besides, as `120-140,300-320`; UsageError for others."""
+    """The additional rows in an address, as `120-140,300-320`; UsageError for others."""
     found: list[Span] = []
     for each in text.split(",") if text else []:
         low, dash, high = each.partition("-")
@@ -203,9 +203,9 @@ def part_of(
     Args:
         found: the two documents.
         all_of: their differences.
-        page: its number, from 1; KeyNotFound where there is none.
+        page: its number, from 1; KeyNotFound if there is none.
         only: whether rows far from a difference are left out.
-        opened: those that are not, from each first one to before the second.
+        opened: ranges of rows that are shown anyway, as first and last + 1.
     """
     rows = all_of.rows
     near = near_differences(rows, _BESIDE) if only else range(len(rows))
@@ -252,7 +252,7 @@ def longest_passages(found: Compared, all_of: Differences) -> list[tuple[Passage
 def line_of(
     all_of: Differences, place: int, found: Compared | None = None, number: int = 0
 ) -> Line:
-    """A row as it is shown, with the colours and the passages of the documents where given."""
+    """A row as it is shown, with the colours and passages of the documents if given."""
     row = all_of.rows[place]
     a, b = all_of.pieces(row, *(([], []) if found is None else found.moved))
     one = None if row.a is None else all_of.a[row.a]
@@ -271,7 +271,7 @@ def line_of(
 
 
 def worded(pieces: list[Piece], start: int, words: Words | None) -> Shown:
-    """The pieces of a line that begins at a place of its text, cut where words have colours."""
+    """The pieces of a line that begins at a place of its text, cut at coloured words."""
     if words is None:
         return [(piece.kind, [("", piece.text)]) for piece in pieces]
     found: Shown = []
@@ -296,7 +296,7 @@ def worded(pieces: list[Piece], start: int, words: Words | None) -> Shown:
 
 
 def _elsewhere(found: Compared, all_of: Differences, row: Row) -> tuple[int, int] | None:
-    """Where the other text has what stands in a row that one text alone has."""
+    """Where the other text has the text of a row that only one text has."""
     if row.a is not None and row.b is None:
         segment, passages = all_of.a[row.a], found.passages[0]
         at = bisect_right(passages, segment.start, key=lambda each: each.a_end)
@@ -337,7 +337,7 @@ def _apart(spans: Iterable[Span]) -> list[Span]:
 
 
 def _parts(found: Differences) -> Iterator[int]:
-    """Where the parts of two texts begin that fit on a page."""
+    """Where the pages of two texts begin."""
     size = rows = 0
     for place, row in enumerate(found.rows):
         if place == 0 or size > _PART or rows >= _PART_ROWS:

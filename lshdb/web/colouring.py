@@ -1,9 +1,9 @@
 """The colours of source code: which words of a text are comments, strings, keywords.
 
 The lexer, of Pygments, is chosen by the name of the file, never by its contents. It runs in a
-process of its own, for the text may be anybody's: an expression of a lexer may take exponential
-time for some text, which nothing in the same process could end. The process takes a tenth of a
-second, once for each two texts compared.
+separate process, as the text may come from anyone: a lexer's expression may take exponential time
+for some text, which nothing in the same process could end. The process takes a tenth of a second,
+once per comparison.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ COLOURED: Final = 200_000
 """Characters of a text that get colours: a third of a second."""
 _LONGEST_NAME: Final = 100
 _SECONDS: Final = 5.0
-"""For two texts; a page without colours is better than none."""
+"""Seconds for two texts; a page without colours is better than none."""
 _LEXING: Final = Path(__file__).parent / "lexing.py"
 _PROSE: Final = frozenset(["Text only", "Markdown", "reStructuredText", "TeX", "Org Mode"])
-"""Lexers of texts that are no code."""
+"""Lexers for texts that are not code."""
 
 
 def words_of(texts: Sequence[tuple[str, str]]) -> list[Words | None]:
-    """The words of some texts, each with the key of its document; None if it is no file of code.
+    """The words of some texts, each with the key of its document; None if it is not code.
 
-    Also None where Pygments is not installed, or takes too long.
+    Also None if Pygments is not installed, or takes too long.
     """
     found: list[Words | None] = [None] * len(texts)
     named = [(place, _file_name(key)) for place, (key, _) in enumerate(texts)]

@@ -57,7 +57,7 @@ def s_curve(construction: Construction, threshold: float) -> Curve:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How many pairs have a similarity from `low` on, below `high`; its place in the picture."""
+    """How many pairs have a similarity from `low` to below `high`; its place in the picture."""
 
     low: float
     high: float
@@ -80,7 +80,7 @@ def columns(counts: Sequence[int]) -> list[Column]:
     for place, count in enumerate(counts):
         height = round((BOTTOM - TOP) * count / most, 1)
         if count:
-            height = max(height, 1.0)  # a few among many are still to be seen
+            height = max(height, 1.0)  # a few among many stay visible
         low, high = round(place * step, 4), round((place + 1) * step, 4)
         x = round(_x(low) + 0.75, 1)
         width = round(_x(high) - _x(low) - 1.5, 1)

@@ -1,8 +1,8 @@
-"""Who may ask for what lshdb files hold, and what browsers may do with the answers.
+"""Who may request the contents of lshdb files, and rules for browsers.
 
 A web site can have its own name lead to this machine (DNS rebinding): a browser then lets the
-site's scripts read what is answered here. So requests must name this machine, or a host that the
-owner allows. Answers allow no scripts but Datasette's own, and nothing from other sites.
+site's scripts read our answers. So requests must name this machine, or a host that the owner
+allows. Answers allow only Datasette's own scripts, and nothing from other sites.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _OWN_NAMES: Final = frozenset(["127.0.0.1", "localhost", "[::1]"])
 _SCRIPT: Final = re.compile("<script>(.*?)</script>", re.DOTALL)
 
 ours: Final[set[str]] = set()
-"""The paths of files that have shown to be lshdb's, and of those that have not."""
+"""The paths of files known to be lshdb's, and of others."""
 _others: Final[set[str]] = set()
 
 
 def guarded(app: App, datasette: Datasette) -> App:
-    """Datasette's application, with a guard of what lshdb files hold.
+    """Datasette's application, with a guard for the contents of lshdb files.
 
-    Where all files that are attached are lshdb's, it guards all addresses; else lshdb's own pages,
-    and Datasette's of lshdb's files.
+    If all attached files are lshdb's, it guards all addresses; else lshdb's own pages, and
+    Datasette's pages of lshdb's files.
     """
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,7 +72,7 @@ def is_own_origin(origin: str, host: str, datasette: Datasette) -> bool:
 
 
 async def _shows_lshdb_file(scope: Scope, datasette: Datasette) -> bool:
-    """Whether an address shows what an lshdb file holds."""
+    """Whether an address shows contents of an lshdb file."""
     path = scope.get("raw_path", scope["path"].encode()).decode("latin-1").partition("?")[0]
     prefix = datasette.setting("base_url")
     path = "/" + path.removeprefix(prefix).lstrip("/")
@@ -88,7 +88,7 @@ async def _shows_lshdb_file(scope: Scope, datasette: Datasette) -> bool:
 
 
 async def _is_ours(attached: Attached) -> bool:
-    """Whether a file is lshdb's; one that cannot be asked counts as such."""
+    """Whether a file is lshdb's; one that cannot be read counts as such."""
     if attached.path not in ours | _others:
         try:
             found = await attached.execute_fn(is_lshdb)
@@ -99,7 +99,7 @@ async def _is_ours(attached: Attached) -> bool:
 
 
 def _with_rules(send: Send) -> Send:
-    """Add rules for browsers to what has none."""
+    """Add rules for browsers to answers without any."""
 
     async def ruled(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
@@ -122,7 +122,7 @@ def _policy() -> str:
     """The content security policy of Datasette's own pages: its scripts, and no others."""
     templates = (Path(_datasette_file).parent / "templates").glob("*.html")
     found = {each for path in templates for each in _SCRIPT.findall(path.read_text("utf-8"))}
-    # The one with a value that differs; what else has values is on no page of a database.
+    # The only one with a variable value; others with values are on no page of a database.
     found |= {f"DATASETTE_ALLOW_FACET = {value};" for value in ("true", "false")}
     digests = (hashlib.sha256(each.encode()).digest() for each in found if "{{" not in each)
     hashes = " ".join(sorted(f"'sha256-{base64.b64encode(each).decode()}'" for each in digests))
@@ -134,7 +134,7 @@ def _policy() -> str:
 
 
 def _header(scope: Scope, name: bytes) -> str:
-    """A header that is there just once, else nothing."""
+    """A header that occurs exactly once, else empty."""
     values = [value for each, value in scope["headers"] if each == name]
     return values[0].decode("latin-1") if len(values) == 1 else ""
 

@@ -1,7 +1,7 @@
-"""A program of its own that finds the words of source code, with Pygments; colouring runs it.
+"""A separate program that finds the words of source code, with Pygments; colouring runs it.
 
 Standard input has a JSON list of file names and texts, standard output one of places: for each text
-a flat list of start, end and class, or null where no lexer is for a file of that name.
+a flat list of start, end and class, or null if no lexer is for a file of that name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLASSES = {
 
 
 def words(name: str, text: str) -> list[int | str] | None:
-    """Where the words of a text are that have a colour: start, end and class of each."""
+    """The coloured words of a text: start, end and class of each."""
     lexer = find_lexer_class_for_filename(name)
     if lexer is None:
         return None

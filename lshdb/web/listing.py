@@ -33,7 +33,7 @@ SORTS_OF_PAIRS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What an address asks for; empty texts ask for nothing.
+    """The filters in an address; empty texts filter nothing.
 
     Attributes:
         sort: one of SORTS.
@@ -65,7 +65,7 @@ class Filters:
 
     @classmethod
     def of(cls, arguments: Mapping[str, str]) -> Filters:
-        """Those of an address; UsageError for what cannot be."""
+        """The filters of an address; UsageError for invalid ones."""
         given = {name: arguments[name].strip() for name in cls.names() if name in arguments}
         own = cls(**given)
         for name in ("least", "most", "threshold"):
@@ -80,7 +80,7 @@ class Filters:
         return own
 
     def number(self, name: str) -> float | None:
-        """A similarity, None where none is asked for."""
+        """A similarity, None if not given."""
         text = getattr(self, name)
         if not text:
             return None
@@ -93,12 +93,12 @@ class Filters:
         return number
 
     def given(self) -> dict[str, str]:
-        """Those that ask for something, for addresses."""
+        """The filters that are not empty, for addresses."""
         return {f.name: text for f in fields(self) if (text := getattr(self, f.name))}
 
 
 def chosen_clusters(survey: ClusterSurvey, asked: Filters, verdicts: Verdicts) -> list[int]:
-    """The places of the clusters that are asked for, in the order asked for."""
+    """The places of the clusters that match the filters, in the requested order."""
     chosen = _between(survey.lowest, asked)
     sizes = survey.sizes
     if asked.smallest:
@@ -125,7 +125,7 @@ def chosen_clusters(survey: ClusterSurvey, asked: Filters, verdicts: Verdicts) -
 
 
 def chosen_pairs(survey: PairSurvey, asked: Filters, verdicts: Verdicts) -> list[int]:
-    """The places of the pairs that are asked for, in the order asked for."""
+    """The places of the pairs that match the filters, in the requested order."""
     count = len(survey.a)
     chosen = _between(survey.similarities, asked)
     if asked.field:
@@ -155,7 +155,7 @@ def place_of_key(survey: ClusterSurvey, key: str) -> int:
 
 
 def decided_clusters(survey: ClusterSurvey, verdicts: Verdicts) -> set[int]:
-    """The places of the clusters of which there is nothing to decide any more."""
+    """The places of the clusters with nothing left to decide."""
     places = {survey.place_of(key) for key in verdicts.decided()}
     return {
         place
@@ -165,14 +165,14 @@ def decided_clusters(survey: ClusterSurvey, verdicts: Verdicts) -> set[int]:
 
 
 def decided_pairs(survey: PairSurvey, verdicts: Verdicts) -> int:
-    """Of how many pairs there is nothing to decide any more."""
+    """How many pairs have nothing left to decide."""
     done = verdicts.decided()
     both = ((a, b) for a, b in zip(survey.a, survey.b, strict=True) if a in done and b in done)
     return sum(verdicts.of_pair(a, b) for a, b in both) if done else 0
 
 
 def common_path(keys: list[str] | tuple[str, ...]) -> str:
-    """The directories that all keys begin with, if they are worth to be shown once.
+    """The directories that all keys begin with, if it helps to show them once.
 
     >>> common_path(["src/lib/util/a.py", "src/lib/util/b.py"])
     'src/lib/util/'
@@ -193,7 +193,7 @@ _WORTH: Final = 8
 
 
 def facet_links(facets: dict[str, Facet]) -> dict[str, list[tuple[str, int]]]:
-    """By field its values, each with how many documents have it."""
+    """The values of each field, with the number of documents that have them."""
     return {
         name: list(
             zip(

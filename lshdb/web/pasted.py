@@ -1,6 +1,6 @@
 """Texts that visitors pasted, under names for addresses: Back and Reload then work.
 
-They are in memory only, the newest of them.
+Only the newest are kept, in memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _texts: Final[OrderedDict[str, str]] = OrderedDict()
 
 
 def keep(text: str) -> str:
-    """Keep a text; its name, which nobody guesses who has not the text."""
+    """Keep a text; return its name, which cannot be guessed without the text."""
     name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     with _lock:
         _texts[name] = text

@@ -1,7 +1,7 @@
 """Pages about near duplicates in Datasette, which finds this module by its entry point.
 
-Whatever else is attached to Datasette stays as it is: the SQL functions go to connections to
-lshdb files, the pages, all below /-/lshdb, are about these only, and only they are guarded.
+Other files attached to Datasette are not affected: the SQL functions are registered on connections
+to lshdb files, and the pages, all below /-/lshdb, and the guard are for these only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datasette.utils.asgi import AsgiStream, Request, Response
 
 _KEYED: Final = frozenset(["documents", "bucket_members"])
-"""The table and the view that have a column `key`."""
+"""The table and the view with a column `key`."""
 _LONGEST_CELL: Final = 160
 """Characters that Datasette's pages show of a content; the document's own page has all of it."""
 
@@ -52,7 +52,7 @@ def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
     path = getattr(datasette.databases.get(database), "path", None)
     if path is None:
         return
-    # A file that is broken, or of another program, is Datasette's to complain of.
+    # Datasette reports damaged files and those of other programs.
     with suppress(LshdbError, *_sqlite_errors(conn)):
         if is_lshdb(conn):
             guarding.ours.add(path)
@@ -61,7 +61,7 @@ def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
 
 @hookimpl
 def skip_csrf(datasette: Datasette, scope: Mapping[str, Any]) -> bool:
-    """Our forms change nothing, and are refused from other sites without cookies and tokens."""
+    """Our forms need no token: they change nothing, and forms of other sites are refused."""
     path = str(scope.get("path", ""))
     return scope["type"] == "http" and path.startswith(f"{Links(datasette, None).root}/")
 

@@ -1,4 +1,4 @@
-"""From what a page tells to HTML: templates, escaping, addresses, headers."""
+"""From a page's values to HTML: templates, escaping, addresses, headers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from lshdb.web.reviewing import Review
 
 HEADERS: Final = {
-    # Nothing but our style sheet and Datasette's icon; no script, whoever wrote it.
+    # Only our style sheet and Datasette's icon; no scripts at all.
     "content-security-policy": (
         "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
         "base-uri 'none'; frame-ancestors 'none'"
     ),
-    # Addresses hold keys; our own forms shall say where they come from.
+    # Addresses hold keys; our own forms must say where they come from.
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
     "cross-origin-resource-policy": "same-origin",
@@ -34,13 +34,13 @@ HEADERS: Final = {
 }
 
 _LONGEST_KEY: Final = 120
-"""Characters shown of a key, but for the heading of its own page."""
+"""Characters shown of a key, except in the heading of its own page."""
 _BEFORE: Final = 60
-"""Characters shown before a word that was found."""
+"""Characters shown before a found word."""
 _EXCERPT: Final = 300
 """Characters shown of a passage."""
 _INVISIBLE: Final = re.compile(
-    # Controls but for tab and line ends, and what changes the direction of the text behind it.
+    # Controls except tab and line ends, and characters that change the direction of text.
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
 )
 
@@ -51,11 +51,11 @@ class Page:
 
     Attributes:
         template: its name in pages/, without suffix.
-        title: what it is of, for the window and the heading; user text as it is.
+        title: for the window and the heading; user text is not escaped yet.
         context: values for the template.
         status: of the response.
-        redirect: the name of another page and its query, to be shown instead.
-        download: the type of a file and its text in parts, to be sent instead.
+        redirect: the name of another page and its query, to show instead.
+        download: the type of a file and its text in parts, to send instead.
     """
 
     template: str
@@ -78,7 +78,7 @@ class Links:
         self.tables = self.datasette if name is None else str(self._urls.database(name))
 
     def page(self, page: str = "", /, **query: object) -> str:
-        """One of our pages; arguments that are None are left out."""
+        """The address of one of our pages; arguments that are None are left out."""
         route = self.tables.rpartition("/")[2]
         return _with_query("/".join(filter(None, (self.root, route, page))), query)
 
@@ -91,7 +91,7 @@ class Links:
         return self.page("compare", a=a, b=b, **query)
 
     def table(self, table: str, **query: object) -> str:
-        """Datasette's own page of a table or view, with rows for which columns have values."""
+        """Datasette's own page of a table or view, filtered by values of columns."""
         exact = {f"{column}__exact": value for column, value in query.items()}
         return _with_query(str(self._urls.table(self._name, table)), exact)
 
@@ -123,7 +123,7 @@ def html(page: Page, links: Links, database: str | None, review: Review | None =
 
 
 def rendered(template: str, **context: object) -> str:
-    """The HTML of a template that is no page of a site."""
+    """The HTML of a template that is not a page of the site."""
     return _environment().get_template(f"{template}.html").render(context)
 
 
@@ -155,7 +155,7 @@ def _environment() -> jinja2.Environment:
 
 
 def visible(text: str) -> str:
-    r"""The text with what would be invisible, or turn the text around, as backslash escapes.
+    r"""The text with invisible and direction-changing characters as backslash escapes.
 
     >>> visible("red \x1b[31m line\n")
     'red \\x1b[31m line\n'
@@ -164,9 +164,9 @@ def visible(text: str) -> str:
 
 
 def pieces_html(pieces: Shown, tag: str) -> Markup:
-    """One side of a row; what changed is in elements of this tag.
+    """One side of a row; changed pieces are in elements of this tag.
 
-    Made here, for a page has tens of thousands of words.
+    Made here, as a page has tens of thousands of words.
 
     >>> pieces_html([("same", [("keyword", "if"), ("", " 1 < ")]), ("changed", [("", "x")])], "del")
     Markup('<span class="keyword">if</span> 1 &lt; <del>x</del>')
@@ -208,14 +208,14 @@ def sentence(text: str) -> str:
 
 
 def behind(key: str, prefix: str) -> str:
-    """A key as it is shown where its first directories were shown already."""
+    """A key without its first directories, which are already shown."""
     if prefix and key.startswith(prefix):
         return f"\N{HORIZONTAL ELLIPSIS}/{_short(key[len(prefix) :])}"
     return _short(key)
 
 
 def snippet(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
-    """The place of a text where the first of some words stands, in pieces: which are words.
+    """The part of a text around the first of some words, in pieces with whether each is a word.
 
     >>> snippet("The fox and the grapes", ["FOX", "grape"])
     [('The ', False), ('fox', True), (' and the ', False), ('grape', True), ('s', False)]
@@ -236,7 +236,7 @@ def snippet(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of at most so many characters, without its middle if it is longer.
+    """A text of at most `most` characters, without its middle if it is longer.
 
     >>> shortened("a long text", 7)
     'a l…ext'

@@ -1,7 +1,7 @@
 """A report to hand on: one file of HTML that shows the near duplicates of a database.
 
-It has all that it shows inside, and needs no server, no script and no network. Its size is
-bounded: so many clusters, pairs and decisions, and so many bytes of what is side by side.
+It contains all that it shows, and needs no server, no script and no network. Its size is bounded by
+the numbers of clusters, pairs and decisions, and the bytes of texts side by side.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ MAX_BYTES: Final = 10_000_000
 MAX_PAIRS: Final = 1_000
 """Pairs side by side."""
 _PAIRS_BYTES: Final = 6_000_000
-"""Of what is side by side; the rest has parts of bounded numbers and lengths."""
+"""Bytes of texts side by side; the other parts have bounded numbers and lengths."""
 _LOOKED_AT: Final = 1_000_000
 """Pairs that are counted, in the order of addition."""
 _BEST: Final = 20_000
 """Pairs kept of these, the most similar: some 10 MB."""
 _EACH: Final = 3
-"""Pairs shown of a cluster, where there are enough clusters."""
+"""Pairs shown of a cluster, if there are enough clusters."""
 _BINS: Final = 50
 _COPIES: Final = 50
 """Identical pairs that are listed."""
@@ -55,7 +55,7 @@ _TEXT: Final = 100_000
 _ROWS: Final = 200
 """Rows shown of two texts, and elements of a set."""
 _WHOLE: Final = 40
-"""Rows up to which two texts are shown whole; of longer ones, what differs."""
+"""Maximum rows to show two texts whole; of longer ones, only the differences."""
 _BESIDE: Final = 2
 _AT_ONCE: Final = 10_000
 
@@ -85,7 +85,7 @@ def report(
         star: the same.
         condition: `where` and `parameters` of it, or nothing.
         timeout: seconds to wait for a file that is locked.
-        on_step: called with how many of how many steps are done, and what comes now.
+        on_step: called with the steps done, all steps, and the name of the next one.
     """
     store = Store.open(path, "read", timeout)
     with Database(store) as database, limits_noted() as notes:
@@ -150,7 +150,7 @@ def report(
 
 
 def redundant(one: Cluster, threshold: float) -> Iterator[str]:
-    """The members of a cluster that can go, as `lshdb clusters --drop-list` has them."""
+    """The members of a cluster that can go, as in `lshdb clusters --drop-list`."""
     for key, score, decided in zip(one.members, one.similarities, one.decided, strict=True):
         if decided == "drop" or (decided is None and key != one.keep and score >= threshold):
             yield key
@@ -164,7 +164,7 @@ def _members(one: Cluster) -> list[tuple[str, float, bool, Verdict | None]]:
 
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """What all clusters of a database come to.
+    """The totals of all clusters of a database.
 
     Attributes:
         largest: the largest, in this order.
@@ -215,13 +215,13 @@ def _bytes(store: Store, keys: list[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What all pairs of a database come to.
+    """The totals of all pairs of a database.
 
     Attributes:
         best: the most similar that are not identical, best first.
-        copies: some that are identical, each with a document that is in none before.
+        copies: some that are identical, each with a new document.
         histogram: how many pairs have which similarity, from 0 to 1.
-        count: how many there are, or were looked at.
+        count: how many there are, or were examined.
         identical: how many of them are identical.
         cut: whether there are more.
     """
@@ -259,7 +259,7 @@ def _pairs(pairs: Iterable[Pair]) -> Found:
 
 
 def _chosen(best: list[Pair], cluster_of: Mapping[str, int], most: int) -> list[Pair]:
-    """The pairs to be shown: of each cluster a few, and more where there are not enough."""
+    """The pairs to show: a few of each cluster, or more if there are not enough."""
     shown: Counter[int | None] = Counter()
     first: list[Pair] = []
     others: list[Pair] = []
@@ -272,7 +272,7 @@ def _chosen(best: list[Pair], cluster_of: Mapping[str, int], most: int) -> list[
 
 
 def _beside(database: Database, pair: Pair) -> dict[str, Any]:
-    """What is shown of two documents side by side."""
+    """The values for two documents side by side."""
     a, b = database.get(pair.a).content, database.get(pair.b).content
     context: dict[str, Any] = {"lines": None, "only": None, "code": False, "cut": False, "says": ""}
     context["prefix"] = common_path([pair.a, pair.b])
@@ -296,7 +296,7 @@ def _beside(database: Database, pair: Pair) -> dict[str, Any]:
 
 
 def _lines(found: Differences) -> Iterator[Line]:
-    """Two texts row by row; of long ones those that differ, and some beside them."""
+    """Two texts row by row; for long ones the rows that differ, and some around them."""
     rows = found.rows
     near = near_differences(rows, _BESIDE) if len(rows) > _WHOLE else range(len(rows))
     done = 0

@@ -1,4 +1,4 @@
-"""Results that take long to make: made once for each state of the file, in threads of their own."""
+"""Results that take long: computed once per state of the file, in separate threads."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _AT_ONCE: Final = 1
 KEPT: Final = 5
 """Results kept: those of the overview and two more. A million near duplicates take 100 MB."""
 _TICK: Final = 50_000_000
-"""Nanoseconds within which two writes may leave the same time at a file, with room to spare."""
+"""Nanoseconds within which two writes may leave a file with the same time, with some margin."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Result(Generic[_T]):
-    """What was made.
+    """A computed result.
 
     Attributes:
         value: the result.
-        notes: what was said of its limits.
-        state: the state of the file that it is of.
+        notes: warnings about limits.
+        state: the state of the file that it is from.
     """
 
     value: _T
@@ -40,11 +40,10 @@ class Result(Generic[_T]):
 
 
 def state_of(path: Path) -> Hashable:
-    """What is equal only as long as a database is not written to or replaced.
+    """A value that stays equal only while a database is not written to or replaced.
 
-    SQLite's own data_version would take a connection that stays open. A file that was written to
-    just now has a state that equals no other, for its time of change may stay when it is written
-    to again.
+    SQLite's own data_version would need a connection that stays open. A file that was just written
+    to has a state that equals no other, as its time may not change when it is written to again.
     """
     found = []
     for name in (path, f"{path}-wal"):
@@ -52,7 +51,7 @@ def state_of(path: Path) -> Hashable:
             status = os.stat(name)
         except FileNotFoundError:
             continue
-        if status.st_size:  # an empty log comes and goes with those who read
+        if status.st_size:  # an empty log comes and goes with readers
             found.append((status.st_ino, status.st_size, status.st_mtime_ns))
     just_now = any(abs(time.time_ns() - changed) < _TICK for _, _, changed in found)
     return object() if just_now else tuple(found)
@@ -60,13 +59,13 @@ def state_of(path: Path) -> Hashable:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a result is that is being made.
+    """The progress of a result that is being computed.
 
     Attributes:
         seconds: since it was begun.
-        what: what is counted now, such as `documents compared`; empty where nothing is yet.
+        what: what is counted now, such as `documents compared`; empty if nothing is yet.
         done: how many of them are done.
-        total: of how many.
+        total: how many there are.
     """
 
     seconds: float
@@ -81,7 +80,7 @@ class Progress:
 
 
 class Results:
-    """Keeps the last results of some names, and makes a new one when the state is another."""
+    """Keeps the last results by name, and computes a new one when the state changes."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
@@ -97,10 +96,9 @@ class Results:
     ) -> Result[_T] | None:
         """The result of this name and state.
 
-        Where it takes longer than `timeout` seconds, the last one of an earlier state, and None
-        where there is none: ask again later. While one is made no other of the name is begun, so
-        that a file which is written to all the time has a result all the same. `make` is given
-        what it may call to say how far it is.
+        If it takes longer than `timeout` seconds, returns the last one of an earlier state, or
+        None: ask again later. While one is computed, no other of the name is begun, so that a file
+        which is always written to still gets a result. `make` gets a function to report progress.
 
         Raises:
             Whatever `make` raised; the next call makes it again.
@@ -115,14 +113,14 @@ class Results:
             if future is None:
                 future = self._being_made[name] = Future()
                 self._begun[name] = time.monotonic()
-                # A thread of an executor would keep the process from ending.
+                # A thread of an executor would prevent the process from ending.
                 arguments = (future, name, state, make)
                 threading.Thread(target=self._make, args=arguments, daemon=True).start()
         wait([future], timeout)
         return future.result() if future.done() else made
 
     def progress(self, name: Hashable) -> Progress | None:
-        """How far the result of this name is; None while none is being made."""
+        """The progress of the result of this name; None if none is being computed."""
         with self._lock:
             if name not in self._being_made:
                 return None
@@ -157,6 +155,6 @@ class Results:
             future.set_result(result)
 
     def _end(self, name: Hashable) -> None:
-        """Forget that a result is being made; the caller has the lock."""
+        """Forget that a result is being computed; the caller holds the lock."""
         del self._being_made[name], self._begun[name]
         self._steps.pop(name, None)

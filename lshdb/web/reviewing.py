@@ -1,8 +1,8 @@
 """`lshdb serve --review`: forms that write decisions, the only ones that change a file.
 
-A review is of one file, begun by the command alone: Datasette with the plugin has none. Its forms
-carry a token that no other site knows, besides coming from our own pages. What is written are
-decisions; no document is touched.
+A review is of one file, and only the command begins it: Datasette with the plugin has none. Its
+forms must come from our own pages and carry a token that no other site knows. They write decisions
+only, and no documents.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Review:
 
     Attributes:
         path: the file.
-        token: what forms carry.
-        script: what makes keys press buttons; pages work without it.
+        token: carried by forms.
+        script: lets keys press buttons; pages work without it.
         script_hash: of the script, for the rules of browsers.
     """
 
@@ -61,7 +61,7 @@ class Review:
             raise Forbidden("this form is of another review: go back and load its page again")
 
     def state(self) -> Hashable:
-        """The state of the file, which our own decisions leave as it is.
+        """The state of the file, which our own decisions do not change.
 
         So clusters are not computed again for each decision.
         """
@@ -73,10 +73,10 @@ class Review:
         return state
 
     def decide(self, posted: Mapping[str, str]) -> str:
-        """Write what a form decided, in one transaction; the time, which names it.
+        """Store the decisions of a form, in one transaction; return their time, which names them.
 
-        The form has the keys and digests of the documents that its page showed: of one that has
-        changed since, nothing is decided.
+        The form has the keys and digests of the documents that its page showed: one that has
+        changed since then is not decided.
         """
         documents = _documents(posted.get("documents", ""))
         decided = now()
@@ -101,7 +101,7 @@ class Review:
         return decided
 
     def undo(self, decided: str) -> list[Decision]:
-        """Take back what was decided at a time, by this reviewer; KeyNotFound if it is gone."""
+        """Undo the decisions of this reviewer with this time; KeyNotFound if they are gone."""
         before = self.state()
         with open_database(self.path, mode="write", timeout=_TIMEOUT) as database:
             version = database.data_version()
@@ -119,7 +119,7 @@ class Review:
         return made
 
     def _carry(self, before: Hashable, *, alone: bool) -> None:
-        """Note that the file has the state of before, unless others wrote to it meanwhile."""
+        """Note that the file still counts as unchanged, unless others wrote to it meanwhile."""
         with self._lock:
             self._carried = (_stat(self.path), before) if alone else None
 
@@ -142,7 +142,7 @@ def _documents(field: str) -> list[tuple[str, str]]:
 def _asked(
     action: str, documents: list[tuple[str, str]]
 ) -> list[tuple[Verdict, list[tuple[str, str]]]]:
-    """What a button stands for: `keep 3`, `drop 3`, `only 3`, `both` or `different`."""
+    """The verdicts of a button: `keep 3`, `drop 3`, `only 3`, `both` or `different`."""
     if action == "different":
         return [("different", documents)]
     if action == "both" and len(documents) == 2:
@@ -160,7 +160,7 @@ def _asked(
 
 
 def _stat(path: Path) -> Hashable:
-    """What os.stat says of the file and its log."""
+    """The os.stat values of the file and its log."""
     found = []
     for name in (path, f"{path}-wal"):
         try:

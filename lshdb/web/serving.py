@@ -34,10 +34,10 @@ def serve(path: Path, port: int, ready: Callable[[str], None], reviewer: str | N
 
     Args:
         path: an lshdb file.
-        port: of 127.0.0.1; 0 for any that is free.
-        ready: called with the address of the overview as soon as it is answered.
-        reviewer: the name of who decides on the pages, which then write decisions; None for pages
-            that only read.
+        port: of 127.0.0.1; 0 for any free one.
+        ready: called with the address of the overview as soon as it is served.
+        reviewer: the name of the person who decides on the pages, which then write decisions; None
+            for pages that only read.
 
     Raises:
         UsageError: Datasette cannot open a file of this name.
@@ -49,8 +49,8 @@ def serve(path: Path, port: int, ready: Callable[[str], None], reviewer: str | N
         raise LshdbError("Datasette does not find lshdb's pages: install lshdb with pip")
     _without_rich()
     files = [str(path.absolute())]
-    # SQLite cannot make its -shm where it may not write: as nobody else has the file open, it can
-    # be read without. lshdb's own pages notice if it changes all the same.
+    # SQLite cannot make its -shm without permission to write: as nobody else has the file open, it
+    # can be read without it. lshdb's own pages notice if it still changes.
     fixed = directory_is_read_only(path)
     datasette = Datasette(
         [] if fixed else files, immutables=files if fixed else [], settings=_SETTINGS
@@ -66,22 +66,22 @@ def serve(path: Path, port: int, ready: Callable[[str], None], reviewer: str | N
         timeout_graceful_shutdown=1,
     )
     with _bound(port) as listening:
-        # Ended by another program, it closes its files as when it is interrupted.
+        # A termination by another program also closes the files.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         with suppress(KeyboardInterrupt):
             ready(f"http://{HOST}:{listening.getsockname()[1]}{Links(datasette, name).page()}")
             uvicorn.Server(config).run(sockets=[listening])
     for database in datasette.databases.values():
         database.close()
-    # Connections that cannot write, as Datasette's, leave the -wal and -shm; this one is the last.
+    # Connections that cannot write, as Datasette's, leave the -wal and -shm; this one does not.
     with suppress(LshdbError):
         lshdb.open(path, mode="read").close()
 
 
 def _without_rich() -> None:
-    """Keep Datasette from printing tracebacks with rich, which the command line brings.
+    """Keep Datasette from printing tracebacks with rich, which the command line imports.
 
-    It does so for every address that is not found, and fails at some.
+    It does so for every unknown address, and fails at some.
     """
     # Imported after the application: the other way round its hook is not registered.
     from datasette import handle_exception

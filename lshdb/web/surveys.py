@@ -1,8 +1,8 @@
-"""What is found out of a whole file, for pages that show parts of it: clusters, pairs, facets.
+"""Surveys of a whole file, for pages that show parts of it: clusters, pairs, facets.
 
-A survey takes long at a million documents. It is made once (lshdb.web.results) and is columns:
-filtering and sorting them takes milliseconds. It is made as if nothing were decided, so that
-clusters keep their places while a reviewer goes through them.
+A survey takes long for a million documents. It is computed once (lshdb.web.results), as columns:
+filtering and sorting them takes milliseconds. It ignores decisions, so that clusters keep their
+places while a reviewer goes through them.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Numbers: TypeAlias = npt.NDArray[np.int64]
 Shares: TypeAlias = npt.NDArray[np.float64]
 
 MAX_PAIRS: Final = 1_000_000
-"""Pairs looked at, in the order of addition."""
+"""Pairs to examine, in the order of addition."""
 BEST_PAIRS: Final = 100_000
 """Pairs kept of these, the most similar: some 30 MB."""
 _BINS: Final = 20
 _AT_ONCE: Final = 10_000
 _FACETS: Final = 12
-"""Fields of metadata that are offered, the first found."""
+"""Maximum fields of metadata to offer, the first found."""
 _VALUES: Final = 40
-"""Different values of a field that is offered."""
+"""Maximum different values of an offered field."""
 _LONGEST_VALUE: Final = 100
 
 
@@ -42,7 +42,7 @@ class Facet:
 
     Attributes:
         values: as text, the most frequent first.
-        codes: int16[n], for each of n documents the place of its value; -1 where it has none.
+        codes: int16[n], for each of n documents the place of its value; -1 for none.
     """
 
     values: tuple[str, ...]
@@ -138,7 +138,7 @@ class ClusterSurvey:
     def redundant(self) -> tuple[int, int]:
         """How many documents are so similar to the kept one of their cluster, and their bytes.
 
-        These are the ones that `lshdb clusters --drop-list` names where nothing is decided.
+        These are the ones that `lshdb clusters --drop-list` names without decisions.
         """
         gone = self.similarities >= self.threshold
         gone[self.kept] = False
@@ -155,7 +155,7 @@ class PairSurvey:
         identical: bool[n].
         exact: whether similarities are exact.
         facets: by field, for the documents of `a` and then those of `b`.
-        found: how many pairs there are, or were looked at.
+        found: how many pairs there are, or were examined.
         cut: whether there may be more.
         histogram: how many pairs have which similarity, from 0 to 1 in bins of 0.05.
     """
@@ -308,7 +308,7 @@ def _facets(metadata: Iterable[str | None]) -> dict[str, Facet]:
 
 
 def _value(value: Any) -> str | None:
-    """A value of metadata as text, None for what is no facet."""
+    """A value of metadata as text, None if it cannot be a facet."""
     if value is None or isinstance(value, list | dict):
         return None
     text = value if isinstance(value, str) else json.dumps(value)

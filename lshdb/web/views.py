@@ -1,4 +1,4 @@
-"""What each page tells of a database. The database is open for reading, and all work is bounded."""
+"""The values that each page shows. The database is open for reading, and all work is bounded."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ from lshdb.web.surveys import (
 )
 
 TIMEOUT: Final = 5.0
-"""Seconds that a page waits for a file that is locked."""
+"""Seconds that a page waits for a locked file."""
 LONGEST_QUERY: Final = 200_000
-"""Characters of a text that is pasted."""
+"""Maximum characters of a pasted text."""
 _MATCHES: Final = 50
 """Matches on a page."""
 _MAX_PAGES: Final = 200
 _SOURCES: Final = 20
 """Documents that share passages with one, on its page."""
 _ASKED: Final = ("threshold", "containment", "exhaustive")
-"""What is asked of a pasted text."""
+"""The options for a pasted text."""
 _LONGEST_FIELD: Final = 500
 """Characters shown of a field of metadata."""
 _PAIRS: Final = 50
@@ -71,12 +71,12 @@ _PAIRS: Final = 50
 _FOUND: Final = 30
 """Keys, and documents by their contents, that a search shows."""
 _LOOKING: Final = 0.07
-"""Seconds for each of them: nobody waits for more."""
+"""Seconds for each of these searches: nobody waits longer."""
 _INDEX_SECONDS: Final = 1.0
-"""Seconds for a full-text index, which takes a hundredth of that, but of a file on a slow disk."""
+"""Seconds for a full-text index, which takes a hundredth of that, except on a slow disk."""
 _MAX_WORDS: Final = 10
 _DROPPED: Final = 500
-"""Documents to be dropped that a page lists."""
+"""Documents to drop that a page lists."""
 _DECISIONS: Final = 100
 """Decisions on a page."""
 _ROWS_AT_ONCE: Final = 500
@@ -94,11 +94,11 @@ _TEXT: Final = 50_000
 _ELEMENTS: Final = 1_000
 """Elements shown of a set."""
 _COMPARED: Final = 2
-"""Comparisons kept: one of the longest texts takes some 60 MB."""
+"""Comparisons kept in memory: one of the longest texts takes some 60 MB."""
 _COUNTED: Final = 4_000_000
-"""Characters up to which distinct shingles are counted for a page."""
+"""Maximum characters of a text whose distinct shingles are counted for a page."""
 _WAIT: Final = 1.5
-"""Seconds that a page waits for what takes long."""
+"""Seconds that a page waits for a slow result."""
 
 _T = TypeVar("_T")
 _results: Final = Results()
@@ -107,7 +107,7 @@ _comparisons: Final = Results(_COMPARED)
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One request: the open database, and what is asked of it."""
+    """One request: the open database, and the arguments."""
 
     database: Database
     store: Store
@@ -117,7 +117,7 @@ class Visit:
     review: Review | None = None
 
     def required(self, name: str) -> str:
-        """An argument that must be there; forms quote keys, for browsers change line ends."""
+        """A required argument; forms quote keys, as browsers change line ends."""
         quoted = f"{name}_quoted"
         if name not in self.arguments and quoted in self.arguments:
             return unquote(self.arguments[quoted])
@@ -128,7 +128,7 @@ class Visit:
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[Database, Store]]:
-    """A file opened read-only for the system as well: pages cannot change it, whatever they do."""
+    """A file opened read-only for the system too: pages cannot change it."""
     store = Store.open(path, "read", TIMEOUT, sealed=True)
     with Database(store) as database:
         yield database, store
@@ -141,10 +141,10 @@ def _wait_for(
     context: dict[str, Any],
     results: Results | None = None,
 ) -> _T | None:
-    """What takes long, made with a handle of its own; None while it is made for the first time.
+    """A slow result, computed with its own handle; None while it is computed for the first time.
 
-    Adds to `context` what every page with such a result shows, whether the browser asks again, and
-    how far it is under the first part of its name, `what`.
+    Adds to `context` the values of every page with such a result: whether the browser reloads, and
+    the progress, under the first part of its name, `what`.
     """
     path = visit.database.path
 
@@ -170,7 +170,7 @@ def _wait_for(
 
 
 def overview(visit: Visit) -> Page:
-    """What there is of near duplicates, and below it the index."""
+    """The near duplicates of a database, and below them its index."""
     info = visit.database.info()
     context: dict[str, Any] = {
         "info": info,
@@ -288,7 +288,7 @@ def _shown(content: str | tuple[Element, ...] | None) -> dict[str, Any]:
 
 
 def find(visit: Visit) -> Page:
-    """Documents whose keys or contents have what is looked for."""
+    """Documents whose keys or contents match the search."""
     asked = visit.arguments.get("q", "").strip()
     words = asked.split()[:_MAX_WORDS]
     if asked in visit.database:
@@ -303,7 +303,7 @@ def find(visit: Visit) -> Page:
         if visit.database.settings.content:
             hits = _found_by_index(visit, context, words, last)
             if len(hits) < _FOUND:
-                # What the index does not have, or all.
+                # Documents that are not in the index, or all.
                 last = max(last, context["indexed"])
                 more, context["further"] = visit.store.documents_with(
                     words, last, _FOUND - len(hits), _LOOKING
@@ -325,7 +325,7 @@ def _found_by_index(
     if index is None:
         return []
     if index.usable and not index.found and not last:
-        # Parts of words may be there, and more than a damaged index says.
+        # The index may miss parts of words, and be damaged.
         context["scan"] = "yes"
         return []
     context["index"] = "used" if index.usable else "unusable"
@@ -351,7 +351,7 @@ def compare(visit: Visit) -> Page:
         title = "the text given"
         one = Document(title, _content_of(visit, text))
     for key in (b, *([one] if isinstance(one, str) else [])):
-        visit.database.get(key)  # an unknown one is not waited for
+        visit.database.get(key)  # an unknown one fails at once
     context: dict[str, Any] = {"compared": None, "given": name is not None, "a": title, "b": b}
     context["verdicts"] = Verdicts(visit.database.decisions())
     context["arguments"] = {
@@ -401,14 +401,14 @@ def _side_by_side(visit: Visit, found: Compared, all_of: Differences) -> dict[st
         "more": more,
         "step": STEP,
         "passages": longest_passages(found, all_of),
-        # As the pages of all rows are cut, and as this one is.
+        # Cut like the pages of all rows, and like this one.
         "row_page": lambda place: max(bisect_right(found.parts, place), 1),
         "view": {"only": "differences" if only else None, "more": more or None},
     }
 
 
 def _pairs_beside(visit: Visit, context: dict[str, Any]) -> dict[str, Any]:
-    """The pairs before and behind this one in the list that it was opened from."""
+    """The pairs before and after this one in the list that it was opened from."""
     asked = context["asked"] = Filters.of(visit.arguments)
     survey = _pair_survey(visit, asked, {})
     if survey is None:
@@ -543,7 +543,7 @@ def _pair_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> PairS
 
 
 def _neighbours(places: list[int], place: int, name: Callable[[int], _T]) -> dict[str, Any]:
-    """The number of a thing in a list, and what comes before and behind it."""
+    """The number of an item in a list, and the items before and after it."""
     if place not in places:
         return {"number": None, "count": len(places), "previous": None, "following": None}
     at = places.index(place)
@@ -559,7 +559,7 @@ Rows: TypeAlias = tuple[Sequence[str], Iterator[tuple[object, ...]]]
 
 
 def _cluster_rows(survey: ClusterSurvey, places: Sequence[int], verdicts: Verdicts) -> Rows:
-    """The members of clusters as rows, whose clusters count from 1 in the order shown."""
+    """The members of clusters as rows; clusters are numbered from 1 in the order shown."""
 
     def rows() -> Iterator[tuple[object, ...]]:
         for number, place in enumerate(places, 1):
@@ -618,7 +618,7 @@ def _csv_lines(names: Sequence[str], rows: Iterator[tuple[object, ...]]) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Which page of how many, of how many things."""
+    """The number of a page, of all pages, and of all items."""
 
     page: int
     pages: int
@@ -643,7 +643,7 @@ def _natural(text: str, name: str) -> int:
 
 
 def _form(visit: Visit, key: str, keys: Sequence[str]) -> dict[str, Any]:
-    """What the form of a page carries: its documents as they are now, and where it leads back."""
+    """The values of a page's form: its documents as they are now, and where it leads back."""
     known = visit.store.known(keys)
     documents = [(each, known[each].digest.hex()) for each in keys if each in known]
     return {
@@ -658,7 +658,7 @@ def _form(visit: Visit, key: str, keys: Sequence[str]) -> dict[str, Any]:
 
 
 def decide(visit: Visit) -> Page:
-    """Write what a form decided, or take it back; then the next page."""
+    """Store the decision of a form, or undo it; then show the next page."""
     posted, review = visit.posted, visit.review
     if posted is None or review is None:
         raise lshdb.KeyNotFound("there is no such page")
@@ -681,7 +681,7 @@ def decide(visit: Visit) -> Page:
 def _undone(
     page: str, back: dict[str, str], made: Sequence[Decision]
 ) -> tuple[str, dict[str, str]]:
-    """Back to the documents whose decision was taken back."""
+    """Back to the documents whose decision was undone."""
     keys = [key for one in made for key in one.keys]
     if page == "cluster":
         return page, {name: text for name, text in back.items() if name != "key_quoted"} | {
@@ -695,7 +695,7 @@ def _undone(
 
 
 def _next_cluster(visit: Visit, back: dict[str, str], done: str) -> Page:
-    """The next undecided cluster of the list, if this one is decided by now."""
+    """The next undecided cluster of the list, if this one is now decided."""
     asked = Filters.of(back)
     survey = _cluster_survey(visit, asked, {})
     verdicts = Verdicts(visit.database.decisions())
@@ -735,7 +735,7 @@ def _unquoted(given: Mapping[str, str], name: str) -> str:
 
 
 def decisions(visit: Visit) -> Page:
-    """All decisions, and what removing by them would do."""
+    """All decisions, and the documents that would be removed."""
     made = visit.database.decisions()[::-1]
     context: dict[str, Any] = {
         "dropped": sorted(
@@ -755,7 +755,7 @@ def decisions(visit: Visit) -> Page:
 
 
 def query(visit: Visit) -> Page:
-    """A box for a text, and the documents similar to it, under an address of their own."""
+    """A box for a text, and the documents similar to it, under their own address."""
     given = visit.arguments if visit.posted is None else visit.posted
     name = visit.arguments.get("pasted")
     text = visit.posted.get("text", "") if visit.posted is not None else pasted.kept(name or "")
@@ -818,10 +818,10 @@ PAGES: Final[Mapping[str, Callable[[Visit], Page]]] = {
     "query": query,
 }
 POSTED: Final = frozenset(["query"])
-"""Pages that may be sent a form."""
+"""Pages that accept a form."""
 REVIEWED: Final = frozenset(["decide"])
-"""Those that may be in a review, and change the file."""
+"""Those that accept one in a review, and change the file."""
 _FORMS: Final = frozenset(["cluster", "compare", "document", "decisions"])
 """Pages that have forms to decide."""
 _PASSING: Final = frozenset(["done", "finished"])
-"""What addresses say of the decision made just before."""
+"""The argument in addresses for the last decision."""

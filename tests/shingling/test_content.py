@@ -73,7 +73,7 @@ def test_stored_sets_are_read_alike_together_and_alone(sets: list[frozenset[str 
     ids=str,
 )
 def test_broken_sets_do_not_become_whole_side_by_side(broken: list[str], path: Path) -> None:
-    with pytest.raises(DamagedFile, match="no JSON array"):
+    with pytest.raises(DamagedFile, match="not a JSON array"):
         many_from_stored(broken, SETS)
     with lshdb.open(path, shingle="set", threshold=0.5) as db:
         db.add_many((str(i), [1, 2, 3]) for i in range(2))
@@ -82,7 +82,7 @@ def test_broken_sets_do_not_become_whole_side_by_side(broken: list[str], path: P
             connection.execute(
                 "UPDATE documents SET content = ? WHERE doc_id = ?", (content, doc_id)
             )
-    with lshdb.open(path) as db, pytest.raises(DamagedFile, match="no JSON array"):
+    with lshdb.open(path) as db, pytest.raises(DamagedFile, match="not a JSON array"):
         db.query([1, 2, 3])
 
 
