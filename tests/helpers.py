@@ -123,7 +123,7 @@ def signed_elsewhere() -> Iterator[None]:
         yield
 
 
-# the installed command in a process of its own
+# the installed command in a separate process
 
 Argument = str | bytes | Path
 
@@ -246,7 +246,7 @@ class Command:
         return sorted(key for (key,) in self.rows("SELECT key FROM documents", name))
 
     def start(self, *arguments: Argument, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a command in a process group of its own, as a shell does."""
+        """Start a command in its own process group, as a shell does."""
         return subprocess.Popen(
             [installed(), *arguments],
             cwd=self.directory,

@@ -82,7 +82,7 @@ def fold(text: str) -> str:
 
 
 def is_ideograph(character: str) -> bool:
-    """Whether the character is a word of its own."""
+    """Whether the character is one word."""
     return any(first <= ord(character) <= last for first, last in IDEOGRAPHS_AND_KANA)
 
 

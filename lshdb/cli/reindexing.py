@@ -29,7 +29,7 @@ def reindex(
         typer.Option(
             metavar="WORDS|off",
             parser=passages_given,
-            help="Make the index of passages for runs of so many words, or delete it. "
+            help="Make the index of passages for runs of this many words, or delete it. "
             "[default: as it is]",
         ),
     ] = None,

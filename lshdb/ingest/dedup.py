@@ -268,7 +268,7 @@ class _Kept:
         n = len(new.digests)
         self._store = store
         self._own = own
-        most = LISTED + 1 + sum(doc_id >= 0 for doc_id in own)  # so many are left after updates
+        most = LISTED + 1 + sum(doc_id >= 0 for doc_id in own)  # left after updates
         self._members: list[list[int]] = []  # of each bucket, in the order of their doc_ids
         self._buckets: list[list[int]] = [[] for _ in range(n)]  # of each document
         filled = np.flatnonzero(new.signed.shingles)

@@ -1,10 +1,9 @@
 """All pairs of documents that share passages.
 
 The windows of some documents, in the order of their hashes, are joined with those of all later
-documents, and what follows each other in both is a run. Two documents are a pair if they share a
-window whose fingerprint no more than `common` documents have: of windows that are in so few, no
-collection has more than linearly many pairs. Other windows may be in all documents; they are looked
-for in these pairs only.
+documents; windows that follow each other in both are a run. Two documents are a pair if they share
+a window whose fingerprint at most `common` documents have: the pairs of such windows grow linearly
+with the collection. Other windows may be in all documents; they are searched in these pairs only.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 
 _OWN: Final = 1 << 21
-"""Windows of the first documents of pairs in memory, some 70 bytes each: for so many first
-documents all others are read once. One document may have more."""
+"""Windows of the first documents of pairs in memory, some 70 bytes each. All other
+documents are read once for these. One document may have more."""
 _OTHERS: Final = 1 << 18
 """Windows of the other documents in memory, some 70 bytes each; one document may have more."""
 _RUNS: Final = 1 << 20

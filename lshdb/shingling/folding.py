@@ -21,7 +21,7 @@ import numpy.typing as npt
 WORD = 1
 """Class bit: part of a word (letters, numbers, combining marks, underscore)."""
 IDEOGRAPH = 2
-"""Class bit: an ideograph or kana, a word of its own."""
+"""Class bit: an ideograph or kana, which is one word."""
 _NOT_NFKC = 4
 _UNASSIGNED = 8
 
@@ -53,7 +53,7 @@ def word_bounds(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Where words begin and end in a folded text of code points, int64[words] both.
 
-    An ideograph is a word of its own.
+    An ideograph is one word.
     """
     classes = np.zeros(len(codes) + 2, dtype=np.uint8)
     classes[1:-1] = character_classes().take(codes)

@@ -8,7 +8,7 @@ In: requests. Out: pages that only read. Needs the extra `web`, but for listing.
     reviewing  `lshdb serve --review`: the only forms that change a file; they write decisions
     answering  a request to a response; views what each page shows; rendering its HTML
     beside     two documents side by side, as rows; colouring finds the words of code, by lexing in
-               a process of its own
+               a separate process
     surveys    all clusters and all pairs, as columns; listing filters and sorts them
     results    results that take long, kept for each state of the file
     pasted     the texts that visitors pasted, under names for addresses

@@ -96,7 +96,9 @@ async def _attached(request: Request, datasette: Datasette, route: str) -> Attac
         raise _Refused(404, f"there is no database {route}") from None
     await datasette.ensure_permissions(request.actor, _permissions(attached.name))
     if attached.path is None:
-        raise _Refused(404, f"{attached.name} is no lshdb database: these pages are for lshdb's")
+        raise _Refused(
+            404, f"{attached.name} is not an lshdb database: these pages are for lshdb's"
+        )
     return attached
 
 

@@ -186,7 +186,7 @@ class Session:
             self.read(until=wanted)
 
     def read(self, until: int | None = None) -> None:
-        """Read until so many questions are there, or to the end."""
+        """Read until a number of questions have come, or to the end."""
         piece = b""
         with suppress(OSError):
             while until is None or self.shown.count(PROMPT) < until:

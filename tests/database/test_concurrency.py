@@ -170,7 +170,7 @@ def test_an_object_in_another_thread_is_refused_by_all_its_methods(path: Path) -
         # It is as usable as before in its own.
         assert db.add("new", "text").added == 1
         assert len(list(pairs)) == 19
-        # Reading that begins in a thread has a connection of its own there.
+        # Reading that begins in a thread has its own connection there.
         in_thread({"pairs": lambda: len(list(db.pairs()))})
         assert outcomes["pairs"] == "done: 20"
         assert db.settings.threshold == 0.8

@@ -403,7 +403,7 @@ Outcome = tuple[str, object]
 def _open_together(
     directory: Path, name: str, seeds: list[int], barrier: Any, outcomes: Any
 ) -> None:
-    """In a process of its own: open files at the same moment as others, and add to each."""
+    """In a separate process: open files at the same moment as others, and add to each."""
     results: list[Outcome] = []
     for round_, seed in enumerate(seeds):
         barrier.wait()

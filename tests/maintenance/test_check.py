@@ -235,11 +235,11 @@ LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int
         "signatures", [f"UPDATE documents SET content = 'x' WHERE {SECOND}"], False,
         {"content": 1}, {"content": 1},
     ),
-    "content that is no text": (
+    "content that is not a text": (
         "words", [f"UPDATE documents SET content = CAST(x'61ff62' AS TEXT) WHERE {SECOND}"], True,
         {"content": 1, "fingerprint-wrong": 1}, {"content": 1},
     ),
-    "content that is no set": (
+    "content that is not a set": (
         "sets",
         ["UPDATE documents SET content = '{\"a\": 1}' WHERE doc_id = 1",
          "UPDATE documents SET content = '[1.5]' WHERE doc_id = 2",
@@ -255,7 +255,7 @@ LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int
          "UPDATE documents SET key = CAST(x'ff' AS TEXT) WHERE doc_id = 3"],
         False, {"key": 3}, {"key": 3},
     ),
-    "metadata that is no object": (
+    "metadata that is not an object": (
         "words",
         ["UPDATE documents SET metadata = '[1]' WHERE doc_id = 1",
          "UPDATE documents SET metadata = '{\"a\": ' WHERE doc_id = 2",

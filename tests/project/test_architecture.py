@@ -94,7 +94,7 @@ def doors_of(room: str) -> set[str]:
 
 
 def in_fresh_python(code: str, directory: Path) -> str:
-    """What a program prints that runs in a Python of its own."""
+    """What a program prints that runs in a separate Python."""
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=directory, capture_output=True, text=True, check=True
     )

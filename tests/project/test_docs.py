@@ -36,7 +36,7 @@ MODULES = sorted(
 
 
 def examples(page: str) -> Iterator[tuple[str, str]]:
-    """The commands of all console blocks, in order, each with what it shall print."""
+    """The commands of all console blocks, in order, each with its expected output."""
     for block in re.findall(r"```console\n(.*?)```", page, re.DOTALL):
         parts = COMMAND.split(block)
         yield from zip(parts[1::2], (text.lstrip("\n") for text in parts[2::2]), strict=True)

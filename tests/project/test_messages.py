@@ -24,7 +24,8 @@ SAYING = {
 }
 """Functions and classes that take a message; so do all errors and warnings."""
 ODD = re.compile(
-    r"\b(told|tells|mended|mends|anew|foretells?|at the most|of its own|shall|put right|whereof)\b"
+    r"\b(told|tells|mended|mends|anew|foretells?|at the most|shall|put right|whereof|whence"
+    r"|thereby|so many|taken back|there already)\b"
 )
 
 
@@ -75,6 +76,13 @@ def test_messages_are_in_plain_words() -> None:
         assert not re.match(r"[A-Z][a-z]+ [a-z]", one) or one.startswith(
             ("Parquet ", "Spark ", "Datasette ", "Ctrl", "Extra data")
         ), f"begins with a capital: {one}"
+
+
+def test_pages_docstrings_and_names_are_in_plain_words() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "lshdb").rglob("*.py")]
+    for path in pages:
+        found = ODD.search(path.read_text("utf-8").replace("_", " "))
+        assert not found, (path.name, found)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def from_json_array(records: list[Record], reader: Reader, directory: Path) -> I
 
 
 def from_csv(records: list[Record], reader: Reader, directory: Path) -> Iterator[Any]:
-    """What is no string is written as JSON; what is missing as an empty field."""
+    """Values that are not strings are written as JSON; missing ones as an empty field."""
     file, columns = io.StringIO(newline=""), columns_of(records)
     writer = csv.writer(file)
     writer.writerow(columns)

@@ -1,4 +1,4 @@
-"""Spark finds what a file finds, bit for bit, in a session of its own on this machine."""
+"""Spark finds what a file finds, bit for bit, in its own session on this machine."""
 
 from __future__ import annotations
 

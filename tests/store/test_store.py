@@ -467,7 +467,7 @@ def test_transactions_are_of_the_kind_named(path: Path) -> None:
 
 
 def add_one_by_one(path: Path, log_sizes: list[int], count: int = 20) -> None:
-    """Add documents of 100 KB, each in a transaction of its own."""
+    """Add documents of 100 KB, each in its own transaction."""
     log = path.with_name(path.name + "-wal")
 
     def measure(_: lshdb.AddReport) -> None:

@@ -575,7 +575,7 @@ def test_pairs_are_filtered_and_sorted(varied: tuple[Path, Site], asked: dict[st
 def test_facets_count_values_and_lead_to_them(varied: tuple[Path, Site]) -> None:
     _, site = varied
     answer = eventually(site, "clusters")
-    # Of `n` every document has a value of its own: that is no facet.
+    # Of `n` every document has a value of its own: that is not a facet.
     assert answer.page.texts("dl", class_="facets")[0].split() == ["lang", "en", "68", "de", "35"]
     links = [href for href in answer.page.values("href") if "field=lang" in href]
     assert len(links) == 2
@@ -652,7 +652,7 @@ def test_a_pasted_text_finds_what_a_query_finds(directory: Path, site: Site) -> 
 
 
 def follow(site: Site, answer: Answer) -> Answer:
-    """The page that a form leads to, which has an address of its own."""
+    """The page that a form leads to, which has its own address."""
     assert answer.status == 303
     return site.ask("GET", answer.headers["location"])
 

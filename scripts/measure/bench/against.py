@@ -1,6 +1,6 @@
 """against: this checkout beside an earlier version, whole commands in turn. Ten minutes.
 
-Both versions are wheels, compiled to .pyc, in environments of their own with the same dependencies:
+Both versions are wheels, compiled to .pyc, in separate environments with the same dependencies:
 one without extras, one with `speed`. They stay in --directory (or the user's cache), so that a
 second comparison with the same revision starts at once. CPU seconds are those of the user and the
 system, of a process and all its children; memory is that of the largest process. Each version

@@ -1,6 +1,6 @@
 """scripts/bench: how fast lshdb is on this machine, and how its peers are.
 
-Each engine runs in a process of its own on the same documents, in turn with the others, several
+Each engine runs in a separate process on the same documents, in turn with the others, several
 times; reports show medians, and compare medians with peers and aims. `lshdb add` is the whole
 command, from a JSONL file to a closed, durable file; peers index documents that are in memory
 already, in memory.

@@ -3,7 +3,7 @@
 Documents are pieces of the Python sources of this machine, or your own (--input). All three have
 shingles of three words and 16 bands of 6 rows. Every document that was dropped is compared with
 all others, exactly: one that no other resembles was dropped wrongly. The peers are installed in
-environments of their own, which stay in --directory (or the user's cache). Half an hour.
+separate environments, which stay in --directory (or the user's cache). Half an hour.
 """
 
 from __future__ import annotations

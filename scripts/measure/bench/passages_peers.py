@@ -2,7 +2,7 @@
 
 Both are given the same files in a directory. lshdb adds them to a new file, with passages of 8
 words, and lists all pairs; copydetect, as its users call it, compares all pairs in memory, with a
-guarantee of 30 characters. It is installed in an environment of its own, which stays in
+guarantee of 30 characters. It is installed in a separate environment, which stays in
 --directory (or the user's cache).
 """
 

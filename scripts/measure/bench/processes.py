@@ -1,6 +1,6 @@
 """processes: what worker processes save: `add` without any, with one, with two. Two minutes.
 
-Documents go into a new file by the library, in a process of its own. If the process that writes is
+Documents go into a new file by the library, in a separate process. If the process that writes is
 the bottleneck, a second worker saves nothing.
 """
 

@@ -91,7 +91,7 @@ def _of_spark(lab: Lab, engine: str, corpus: Corpus, truth: Pairs) -> None:
 
 
 def run_task(lab: Lab, task: str, path: Path, **more: Any) -> tuple[dict[str, Any], Measured]:
-    """Run a function of spark_tasks.py in a process of its own: what it printed, what it took."""
+    """Run a function of spark_tasks.py in a separate process: what it printed, what it took."""
     spec = {
         "task": task,
         "input": str(path),

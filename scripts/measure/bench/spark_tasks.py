@@ -1,4 +1,4 @@
-"""A run of Spark on this machine, in a process of its own, as bench/spark.py starts it.
+"""A run of Spark on this machine, in a separate process, as bench/spark.py starts it.
 
     python scripts/measure bench.spark_tasks '{"task": ..., ...}'
 

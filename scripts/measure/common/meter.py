@@ -1,6 +1,6 @@
 """Run a command and report what it took: meter.py DESCRIPTOR COMMAND...
 
-A small process of its own, without anything of lshdb: Linux counts the memory of the process that
+A small separate process, without anything of lshdb: Linux counts the memory of the process that
 starts a command as the command's own, and `wait4` gives the CPU time of a command with all its
 descendants, and the memory of the largest of them, only to the process that started it. Writes
 JSON to the open file with that number.

@@ -1,4 +1,4 @@
-"""The documents of a benchmark, in files: every engine reads the same, in a process of its own.
+"""The documents of a benchmark, in files: every engine reads the same, in a separate process.
 
 A corpus is a JSONL file of generated documents, or a copy of the user's own with the keys
 numbered, so that all engines name a document by its position.
@@ -131,7 +131,7 @@ def write_hot_halves(path: Path, documents: int, words: int, share: float) -> Co
 
 
 def write_headed(path: Path, documents: int, words: int, share: float) -> Corpus:
-    """Write documents of so many words of which a share is one header, the rest their own."""
+    """Write documents of a number of words of which a share is one header, the rest their own."""
     made = (text.split()[:words] for _, text in texts(documents + 1, 12 * words, duplicates=0))
     head = next(made)[: round(share * words)]
     return _write(path, (" ".join([*head, *own[len(head) :]]) for own in made))
@@ -243,7 +243,7 @@ def write_queries(path: Path, corpus: Corpus, count: int, seed: int = 1) -> None
 
 
 def write_patched(path: Path, corpus: Corpus, count: int, words: int, seed: int = 1) -> None:
-    """Write texts of so many words as JSON lines {"text", "from"}: a quarter is of three documents.
+    """Write texts of some words as JSON lines {"text", "from"}: a quarter is of three documents.
 
     The rest are words of a document of the corpus in another order.
     """

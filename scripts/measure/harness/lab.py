@@ -112,7 +112,7 @@ class Lab:
     # what is made
 
     def fresh(self, suffix: str) -> Path:
-        """A path where nothing is, in a directory of its own."""
+        """A path where nothing is, in its own directory."""
         self._made += 1
         directory = self.directory / str(self._made)
         directory.mkdir()
@@ -140,7 +140,7 @@ class Lab:
         return path
 
     def init(self, shingle: str | None = None, passages: int = 0) -> Path:
-        """A new, empty database, with an index of passages of so many words or without."""
+        """A new, empty database, with an index of passages of a length, or without."""
         path = self.fresh(".db")
         open_database(path, shingle=shingle or self.shingle, passages=passages).close()
         return path
@@ -166,7 +166,7 @@ class Lab:
         print(message, file=sys.stderr, flush=True)
 
     def task(self, name: str, *, variables: Mapping[str, str] | None = None, **given: Any) -> Run:
-        """Run a function of tasks.py in a process of its own."""
+        """Run a function of tasks.py in a separate process."""
         spec = json.dumps({"task": name, **given}, default=str)
         measured = measure(own_script("harness.tasks", spec), variables=variables)
         return Run(json.loads(measured.out.splitlines()[-1]), measured)

@@ -1,4 +1,4 @@
-"""What is measured in a process of its own: one task with one engine, as Lab.task starts it.
+"""What is measured in a separate process: one task with one engine, as Lab.task starts it.
 
     python scripts/measure harness.tasks '{"task": "query", "engine": "rensa", ...}'
 

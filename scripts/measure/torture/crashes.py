@@ -64,7 +64,7 @@ class Ended:
 
 
 def in_child(operation: Operation, path: Path, kill_at: int | None) -> Ended:
-    """Do an operation in a process of its own, which dies at a statement."""
+    """Do an operation in a separate process, which dies at a statement."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -322,7 +322,7 @@ def run(
     seed: int = 1,
     documents: int = _LARGE,
 ) -> dict[str, Any]:
-    """The figures of a sweep, which is done in a process of its own.
+    """The figures of a sweep, which is done in a separate process.
 
     Args:
         kill_points: how many processes are killed.

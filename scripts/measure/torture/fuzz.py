@@ -1,7 +1,7 @@
 """Hostile input: random bytes, texts, JSON lines, keys, settings, options and SQL.
 
 A part of scripts/torture. Commands run in this process (trial.run); one in 200 is the installed one
-in a process of its own; and calls go to the library. Nothing may end with a traceback or hang,
+in a separate process; and calls go to the library. Nothing may end with a traceback or hang,
 output may not act on a terminal, SQL may not change the file, and acknowledged documents must be in
 it, as they were given.
 """
@@ -24,7 +24,7 @@ import lshdb
 from measure.torture.trial import Hang, Tally, limited, processes, run, run_installed, spread
 
 _INSTALLED: Final = 200
-"""One command in this many is started as a process of its own."""
+"""One command in this many is started as a separate process."""
 _LONGEST_ARGUMENT: Final = 100_000
 """Bytes; a system takes no more, at least of some."""
 _PIECES: Final = (

@@ -43,7 +43,7 @@ class Tally:
         lost: documents that were acknowledged and are not in the file, or not as they were given.
         wrong: answers that differ from the right ones.
         tracebacks: operations that ended with a traceback, without a word, or not at all.
-        commands: of the operations, how many were the installed command in a process of its own.
+        commands: of the operations, how many were the installed command in a separate process.
         notes: what is needed to see each of the last three again.
     """
 
@@ -134,7 +134,7 @@ def run(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
 
 
 def run_installed(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
-    """Run the installed command in a process of its own."""
+    """Run the installed command in a separate process."""
     try:
         done = subprocess.run(
             [*map(str, lshdb_command()), *arguments],
