@@ -27,7 +27,6 @@ from lshdb.model import (
     Document,
     Info,
     Keep,
-    Match,
     Pair,
     PassagePair,
     Passages,
@@ -844,8 +843,9 @@ class Database:
         where: str | None = None,
         parameters: Parameters = (),
         fields: Sequence[str] = (),
+        progress: Progress = False,
         workers: int | None = None,
-    ) -> Iterator[tuple[str, list[Match]]]:
+    ) -> Iterator[tuple[str, Matches]]:
         """The stored documents similar to each of many: the results of `query`, many times as fast.
 
         Queries are read and looked up in batches of some thousands. Each batch sees one state of
@@ -862,10 +862,12 @@ class Database:
             where: an SQL expression of the columns of `documents`.
             parameters: the values of its parameters.
             fields: of the metadata, for `Match.metadata`.
+            progress: as for `add_many`, with queries; shown while the answers are taken.
             workers: as for `add_many`.
 
         Yields:
-            The key of each document, in order, with its matches, best first; the list may be empty.
+            The key of each document, in order, with its matches, best first, as `query` gives them:
+            a list, which may be empty, and a table (`to_arrow`, `df`).
 
         One LimitWarning at the end says for how many queries a limit cut the matches.
 
@@ -881,10 +883,11 @@ class Database:
         ...     [(key, [match.key for match in matches]) for key, matches in db.query_many(asked)]
         [('a', ['fox']), ('b', [])]
         """
+        from lshdb.exchange.results import answers_of
         from lshdb.ingest.queries import answer_many
 
         self._store.check_open()
-        check_needed(documents=documents, fields=fields)
+        check_needed(documents=documents, fields=fields, progress=progress)
         check_given(top=top, threshold=threshold, where=where, workers=workers)
         asked = Query(
             "",
@@ -898,7 +901,9 @@ class Database:
             parameters=parameters,
             fields=tuple(dict.fromkeys(fields)),
         )
-        return answer_many([self._store], documents, asked, workers=workers)
+        total = len(documents) if isinstance(documents, Collection) else None
+        answers = answer_many([self._store], documents, asked, workers=workers)
+        return answers_of(answers, containment, asked.fields, progress, total)
 
     def query_signature(
         self,

@@ -22,7 +22,7 @@ import sys
 import termios
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import wait
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import accumulate
@@ -261,12 +261,18 @@ class Command:
         stdin: bytes | None = None,
         typed: bytes = b"",
         columns: int = 100,
+        output: Path | None = None,
     ) -> tuple[str, int]:
-        """Run a command whose output is a terminal: what it showed, and its exit status."""
+        """Run a command on a terminal: what it showed, and its exit status.
+
+        With `output`, its standard output goes to this file and only the rest to the terminal.
+        """
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         source = theirs if stdin is None else subprocess.PIPE
-        process = self.start(*arguments, stdin=source, stdout=theirs, stderr=theirs)
+        with ExitStack() as stack:
+            out = theirs if output is None else stack.enter_context(output.open("wb")).fileno()
+            process = self.start(*arguments, stdin=source, stdout=out, stderr=theirs)
         os.close(theirs)
         os.write(ours, typed)
         if process.stdin is not None:

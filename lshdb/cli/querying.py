@@ -5,9 +5,10 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -20,7 +21,7 @@ from lshdb.cli.documents import (
     reader_for,
 )
 from lshdb.cli.files import STDOUT
-from lshdb.cli.messages import message, note_recall
+from lshdb.cli.messages import message, note_recall, progress_bar
 from lshdb.cli.options import (
     DATABASE,
     FIELDS,
@@ -41,10 +42,14 @@ from lshdb.cli.running import FAILED
 
 if TYPE_CHECKING:
     from lshdb.database import Database
+    from lshdb.ingest.progress import Update
     from lshdb.model import Content, Match
     from lshdb.sources.readers import Reader
 
     _Answer: TypeAlias = tuple[str, list[Match]]
+
+_COUNTED: Final = 500
+"""Queries between two updates of the progress bar."""
 
 
 def query(
@@ -108,6 +113,7 @@ def query(
     """
     import lshdb
     from lshdb.shards import matching
+    from lshdb.sources.paths import input_bytes
 
     files = files or []
     if sum(bool(given) for given in (files, text is not None, key is not None)) != 1:
@@ -120,7 +126,7 @@ def query(
     paths = matching(at.db)
     form.check(*paths, *files)
     failures = Failures()
-    with replace(at, db=paths[0]).reading() as database:
+    with replace(at, db=paths[0]).reading() as database, ExitStack() as stack:
         asked: dict[str, Any] = {
             "top": top,
             "threshold": threshold,
@@ -134,7 +140,10 @@ def query(
         if not _is_one(database, files, format):
             several = True
             reader = queries_reader(database, fields, format, encoding)
-            answers = _many(paths, files, reader, asked, at.timeout, failures)
+            bar = progress_bar("query", input_bytes(files), of_bytes=True)
+            update = stack.enter_context(bar)
+            found = _many(paths, files, reader, asked, at.timeout, failures)
+            answers = _shown(found, reader, update)
         else:
             several = unmatched
             content = None if key is not None else _content(database, files, text, encoding)
@@ -167,6 +176,14 @@ def query(
         message(f"queries {counts.queries:,}, with a match {counts.matched:,}{failed}")
     if failures.count or (fail_if_found and counts.matched):
         raise typer.Exit(FAILED)
+
+
+def _shown(answers: Iterator[_Answer], reader: Reader, update: Update) -> Iterator[_Answer]:
+    """The answers; the progress bar shows how many there are."""
+    for count, answer in enumerate(answers, 1):
+        if not count % _COUNTED:
+            update(reader.bytes_read, documents=count)
+        yield answer
 
 
 class _Counts:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from collections import deque, namedtuple
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from lshdb.ingest.progress import Progress
     from lshdb.search.pairs import PairBlock
     from lshdb.store.rows import SqlValue
 
@@ -30,6 +31,8 @@ Columns = Mapping[str, type]
 _SHOWN: Final = 20
 """Rows that a notebook shows."""
 _MEMBERS_SHOWN: Final = 5
+_COUNTED: Final = 500
+"""Queries between two updates of their progress."""
 
 MATCH: Final[Columns] = {
     "key": str,
@@ -106,6 +109,27 @@ class Matches(list[Match]):
 def matches_of(found: Iterable[Match], containment: bool, fields: Sequence[str]) -> Matches:
     """The matches of a query with or without containment, and with fields of metadata."""
     return Matches(found, with_fields(match_columns(containment=containment), fields))
+
+
+def answers_of(
+    answers: Iterator[tuple[str, list[Match]]],
+    containment: bool,
+    fields: Sequence[str],
+    progress: Progress,
+    total: int | None,
+) -> Generator[tuple[str, Matches]]:
+    """The keys of many queries and their matches; shows progress while they are taken."""
+    from lshdb.ingest.progress import counting
+
+    columns = with_fields(match_columns(containment=containment), fields)
+    count = 0
+    with counting(progress, "queries", total) as show, closing(answers):  # type: ignore[type-var]
+        for key, found in answers:
+            count += 1
+            if not count % _COUNTED:
+                show(count)
+            yield key, Matches(found, columns)
+        show(count)
 
 
 def match_columns(*, containment: bool) -> dict[str, type]:

@@ -5,6 +5,7 @@ rich, which shows the bar, is imported only when needed.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, TypeAlias, TypeVar
@@ -91,6 +92,24 @@ def counted_while_taken(
 
 
 @contextmanager
+def counting(progress: Progress, label: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A function to call with the number of documents done so far, which shows progress.
+
+    Args:
+        progress: the caller's argument.
+        label: what is being done.
+        total: the number of documents; None if unknown.
+    """
+    if callable(progress):
+        yield lambda done: progress(done, total)
+    elif progress:
+        with bar(label, total) as update:
+            yield lambda done: update(done, documents=done)
+    else:
+        yield lambda _: None
+
+
+@contextmanager
 def bar(
     label: str = "", total: int | None = None, *, of_bytes: bool = False, counting: bool = True
 ) -> Iterator[Update]:
@@ -123,6 +142,8 @@ def bar(
         columns.TimeRemainingColumn(),
         console=console,
         transient=not console.is_jupyter,
+        # What is printed meanwhile goes above the bar, but not what goes to a pipe or a file.
+        redirect_stdout=console.is_jupyter or sys.stdout.isatty(),
     ) as shown:
         task = shown.add_task(label, total=total, documents=0, rate=0.0)
 

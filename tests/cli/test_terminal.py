@@ -108,3 +108,22 @@ def test_commands_flags_and_keys_are_completed(command: Command) -> None:
     assert completed(command, "show", "with") == [], "a shell would print the escape as it is"
     assert completed(command, "show", "-d", "missing.db", "arch") == []
     assert not (command.directory / "missing.db").exists()
+
+
+def test_results_in_a_file_are_whole_beside_a_progress_bar(command: Command) -> None:
+    (command.directory / "notes").mkdir()
+    for name in "ab":
+        (command.directory / "notes" / name).write_text(TEXT)
+    rows = "".join(f'{{"id": "{n}", "text": "{TEXT}"}}\n' for n in range(600))
+    (command.directory / "in.jsonl").write_text(rows)
+    output = command.directory / "out.txt"
+    for arguments, expected in [
+        (("dedup", "notes"), 1),
+        (("query", "in.jsonl", "--top", "1"), 600),
+        (("query", "in.jsonl", "--top", "1", "--json"), 600),
+    ]:
+        shown, status = command.on_terminal(*arguments, output=output)
+        assert status == 0
+        assert f"{arguments[0]} " in lines(shown)[0]
+        assert "documents" in shown
+        assert len(output.read_text().splitlines()) == expected

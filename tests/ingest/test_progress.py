@@ -11,6 +11,7 @@ import rich.console
 from rich.console import Console
 
 import lshdb
+from lshdb.exchange import results
 from lshdb.ingest import batches
 from lshdb.model import AddReport
 
@@ -109,3 +110,24 @@ def test_without_a_terminal_there_is_no_bar(
 ) -> None:
     db.add_many(DOCUMENTS, progress=True)
     assert capfd.readouterr().err.strip() == ""
+
+
+def test_queries_are_counted_and_their_matches_are_tables(
+    db: lshdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "_COUNTED", 10)
+    db.add_many(DOCUMENTS)
+    calls: list[tuple[int, int | None]] = []
+    asked = db.query_many(DOCUMENTS, top=3, progress=lambda *now: calls.append(now))
+    answers = dict(asked)
+    assert calls == [(10, 25), (20, 25), (25, 25)]
+    for key, text in DOCUMENTS:
+        single = db.query(text, top=3)
+        assert (answers[key], answers[key].columns) == (single, single.columns)
+        assert answers[key].to_arrow().equals(single.to_arrow())
+        assert answers[key]._repr_html_() == single._repr_html_()
+    calls.clear()
+    some = db.query_many(iter(DOCUMENTS), progress=lambda *now: calls.append(now))
+    next(some)
+    some.close()  # type: ignore[attr-defined]
+    assert calls == []
