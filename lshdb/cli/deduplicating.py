@@ -64,7 +64,7 @@ def dedup(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="List dropped rows, with the row that each resembles.",
+            help="List dropped rows, each with its kept row.",
         ),
     ] = None,
     keep: Annotated[
