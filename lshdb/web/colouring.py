@@ -21,7 +21,7 @@ Words: TypeAlias = list[tuple[int, int, str]]
 COLOURED: Final = 200_000
 """Characters of a text that get colours: a third of a second."""
 _LONGEST_NAME: Final = 100
-_SECONDS: Final = 5.0
+_SECONDS: Final = 10.0
 """Seconds for two texts; a page without colours is better than none."""
 _LEXING: Final = Path(__file__).parent / "lexing.py"
 _PROSE: Final = frozenset(["Text only", "Markdown", "reStructuredText", "TeX", "Org Mode"])

@@ -44,8 +44,11 @@ def words(name: str, text: str) -> list[int | str] | None:
 def tokens(given: Iterator[tuple[int, _TokenType, str]]) -> Iterator[tuple[int, int, str]]:
     """Those with a colour, ascending: a lexer of two languages may go back."""
     done = 0
+    classes: dict[_TokenType, str | None] = {}
     for start, kind, value in given:
-        own = next((CLASSES[each] for each in CLASSES if kind in each), None)
+        if kind not in classes:
+            classes[kind] = next((CLASSES[each] for each in CLASSES if kind in each), None)
+        own = classes[kind]
         if own is not None and start >= done and value:
             done = start + len(value)
             yield start, done, own

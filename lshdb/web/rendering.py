@@ -6,11 +6,12 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
 import jinja2
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from lshdb.sources.paths import escaped
 
@@ -173,12 +174,10 @@ def pieces_html(pieces: Shown, tag: str) -> Markup:
     """
     found = []
     for kind, words in pieces:
-        inner = "".join(
-            f'<span class="{name}">{escape(visible(text))}</span>'
-            if name
-            else escape(visible(text))
-            for name, text in words
-        )
+        inner = ""
+        for name, text in words:
+            safe = escape(visible(text), quote=False)
+            inner += f'<span class="{name}">{safe}</span>' if name else safe
         if kind == "changed":
             inner = f"<{tag}>{inner}</{tag}>"
         elif kind == "moved":
