@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -694,3 +694,17 @@ def test_an_overwritten_page_is_damage(path: Path) -> None:
     assert type(raised.value) is DamagedFile
     assert "\n" not in str(raised.value)
     assert path.read_bytes() == damaged
+
+
+def test_keys_and_signatures_are_read_in_pages(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookups, "_AT_ONCE", 3)
+    wanted = [f"k{number}" for number in range(10)]
+    with lshdb.open(path) as db:
+        db.add_many([(key, f"some words and {key}") for key in wanted])
+        db.remove("k4")
+        wanted.remove("k4")
+        assert [*db] == db.keys() == wanted
+    with closing(Store.open(path, "read", 5)) as store:
+        pages = [*store.all_signatures()]
+    assert [len(doc_ids) for doc_ids, _ in pages] == [3, 3, 3]
+    assert np.concatenate([doc_ids for doc_ids, _ in pages]).tolist() == [1, 2, 3, 4, *range(6, 11)]
