@@ -21,7 +21,7 @@ from unittest import mock
 import measure
 import pytest
 from helpers import Command, Result
-from measure.bench import against, command, dedup_peers, scale
+from measure.bench import against, command, dedup_peers, pages, scale
 from measure.common import brute_force, commands, generate
 from measure.harness import corpora, engines, figures, report, tasks
 from measure.harness import lab as laboratory
@@ -250,6 +250,13 @@ def test_what_is_dropped_wrongly_is_that_of_the_results(page: str) -> None:
     table = dedup_peers.markdown(json.loads(results.read_text("utf-8")))
     text = (SCRIPTS.parent / page).read_text("utf-8")
     assert f"<!-- dropped -->\n{table}\n<!-- end of dropped -->" in text
+
+
+def test_the_figures_of_pages_are_those_of_the_results() -> None:
+    results = SCRIPTS / "measure" / "bench" / "results" / "pages.json"
+    table = pages.markdown(json.loads(results.read_text("utf-8")))
+    text = (SCRIPTS.parent / "docs" / "figures.md").read_text("utf-8")
+    assert f"<!-- pages -->\n{table}\n<!-- end of pages -->" in text
 
 
 def test_the_table_is_made_of_the_figures(directory: Path) -> None:
