@@ -24,6 +24,7 @@ _READING_PRAGMAS: Final = {
     "application_id",
     "collation_list",
     "compile_options",
+    "data_version",  # which full-text tables read
     "database_list",
     "encoding",
     "foreign_key_list",

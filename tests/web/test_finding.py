@@ -69,6 +69,14 @@ def test_parts_of_words_are_found_where_no_word_begins_so(texts: Path) -> None:
     assert found(texts, "uick") == ("", {"fox", "dog"})
 
 
+def test_sql_reads_the_index_too(texts: Path) -> None:
+    statement = "SELECT rowid FROM documents_fts WHERE documents_fts MATCH 'quick*'"
+    with lshdb.open(texts, mode="read") as db:
+        assert [row.rowid for row in db.sql(statement)] == [1, 2]
+        with pytest.raises(lshdb.QueryError):
+            db.sql("INSERT INTO documents_fts (documents_fts) VALUES ('rebuild')")
+
+
 def test_all_contents_are_looked_through_if_asked(texts: Path) -> None:
     assert found(texts, "uick", scan="yes") == ("", {"fox", "dog"})
 
