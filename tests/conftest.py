@@ -1,4 +1,4 @@
-"""Fixtures that several files of tests need."""
+"""Fixtures for several files of tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # No deadline: on a busy machine any test is slow at times. Each run draws other cases.
 settings.register_profile("lshdb", deadline=None, max_examples=60)
 settings.load_profile("lshdb")
-# What scripts/mutations asks for: a failure is enough, and must come again.
+# For scripts/mutations: one failure is enough, and must be repeatable.
 settings.register_profile(
     "mutations",
     settings.get_profile("lshdb"),
@@ -56,7 +56,7 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest: no processor then waits for them at the end."""
+    """Begin with the slowest files, so that no processor waits for them at the end."""
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else 99)
 
 

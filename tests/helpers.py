@@ -1,6 +1,6 @@
-"""What tests of several rooms use: near duplicates, worker processes, the command, a served site.
+"""Helpers for tests of several rooms: near duplicates, workers, the command, a served site.
 
-How a file looks inside is asked of inspection.py, what is right of oracles.py.
+inspection.py looks into a file; oracles.py has the expected results.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from lshdb.model import Shingles
 ROOT = Path(__file__).resolve().parent.parent
 """The directory of the project."""
 TIMEOUT = 60
-"""Seconds after which a command hangs, as far as the tests are concerned."""
+"""Seconds after which a test treats a command as hanging."""
 
 # near-duplicate documents
 
@@ -136,7 +136,7 @@ def installed() -> str:
 
 
 def environment(home: Path) -> dict[str, str]:
-    """The few variables that a command needs, none of them the user's."""
+    """The few variables that a command needs, without the user's."""
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(home),
@@ -172,8 +172,8 @@ class Result:
 class Command:
     """Runs `lshdb` in a directory.
 
-    With variables of its own, an open file or a function to call before, a command is started as
-    the installed one is; else it is a copy of a process that has loaded lshdb (command_server).
+    With variables, an open file or a function to call before, a command is started like the
+    installed one; else it is a copy of a process that has loaded lshdb (command_server).
     """
 
     def __init__(self, directory: Path, variables: Mapping[str, str] | None = None) -> None:
@@ -238,7 +238,7 @@ class Command:
         return reason
 
     def rows(self, statement: str, name: str = "lsh.db") -> list[inspection.Row]:
-        """What is in the file, by plain SQLite, which takes no process."""
+        """The file's rows, by plain SQLite, without a process."""
         return inspection.rows(self.directory / name, statement)
 
     def keys(self, name: str = "lsh.db") -> list[str]:
@@ -280,7 +280,7 @@ class Command:
             process.stdin.close()
             process.stdin = None  # communicate would flush it
         shown = b""
-        # The end of a terminal's output is an error under Linux, no bytes under other systems.
+        # The end of a terminal's output is an error under Linux, and empty on other systems.
         with suppress(OSError):
             while select.select([ours], [], [], TIMEOUT)[0] and (piece := os.read(ours, 65536)):
                 shown += piece
@@ -306,7 +306,7 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
 
 
 def unprivileged() -> None:
-    """Let file modes hold also for root, whose tests could read everything otherwise."""
+    """Make file modes apply to root too, which could otherwise read everything."""
     if os.geteuid() == 0:
         drop_from_bounding_set, override, read_search = 24, 1, 2
         for capability in (override, read_search):
@@ -368,7 +368,7 @@ class Parsed(HTMLParser):
         ]
 
     def values(self, attribute: str) -> list[str]:
-        """What an attribute is, wherever it is given."""
+        """All values of an attribute."""
         return [given[attribute] for _, given, _ in self.elements if attribute in given]
 
 
@@ -419,8 +419,8 @@ def served(
 ) -> Iterator[Site]:
     """`lshdb serve` in a directory; at the end a signal must stop it in order.
 
-    With a function to call before it is started as the installed command is; else it is a copy of a
-    process that has loaded what it needs.
+    With a function to call before, it is started like the installed command; else it is a copy of a
+    process that has loaded its modules.
     """
     command, words = Command(directory), ("serve", "--port", "0", *arguments)
     if before is not None:

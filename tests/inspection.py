@@ -1,4 +1,4 @@
-"""What is in a database file: read by plain SQLite, judged by the rules of the format."""
+"""The contents of a database file, read by plain SQLite and checked by the rules of the format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TABLES = ("settings", "documents", "signatures", "bands", "fingerprints", "decis
 
 @contextmanager
 def sqlite(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection of SQLite's own, in autocommit mode, closed at the end."""
+    """A plain SQLite connection, in autocommit mode, closed at the end."""
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         yield connection
@@ -32,7 +32,7 @@ def sqlite(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def rows(path: Path, sql: str, *parameters: object) -> list[Row]:
-    """The rows that a statement gives."""
+    """The rows of a statement."""
     with sqlite(path) as connection:
         return connection.execute(sql, parameters).fetchall()
 
@@ -43,12 +43,12 @@ def contents(path: Path) -> dict[str, list[Row]]:
 
 
 def files(directory: Path) -> dict[str, bytes]:
-    """What is in a directory, byte by byte."""
+    """The files of a directory, byte by byte."""
     return {file.name: file.read_bytes() for file in sorted(directory.iterdir())}
 
 
 def check(path: Path) -> None:
-    """Assert what holds of every database file, whatever was done to it.
+    """Assert what must be true for every database file.
 
     Digests, shingle counts and signatures are those of the documents, by the oracles; band rows
     are those of the signatures and fingerprints those of the contents, no more and no fewer. The
@@ -104,7 +104,7 @@ def check(path: Path) -> None:
 def _band_rows(
     signatures: dict[object, object], construction: Construction, seed: int, lanes: int
 ) -> set[Row]:
-    """The rows of bands that these signatures make."""
+    """The band rows of these signatures."""
     packed = b"".join(blob for blob in signatures.values() if isinstance(blob, bytes))
     matrix = np.frombuffer(packed, dtype="<u4").reshape(len(signatures), lanes)
     keys = bucket_keys(matrix, construction, seed).tolist()

@@ -1,7 +1,7 @@
 """Makes the golden files of the newest format: python tests/make_golden.py
 
 Run it once for each new format, with the code that is released with it; files of released formats
-are never rebuilt. tests/database/test_golden_files.py checks what later versions answer to them.
+are never rebuilt. tests/database/test_golden_files.py checks the answers of later versions.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ def documents_of(kind: str, format: int = FORMAT_VERSION) -> list[Document]:
 
 
 def _fields(answer: Any) -> dict[str, Any]:
-    """What an answer had when the files were made."""
+    """The fields of an answer when the files were made."""
     later = ("identical", "decided", "metadata", "a_metadata", "b_metadata")
     return {name: value for name, value in asdict(answer).items() if name not in later}
 
 
 def answers(db: lshdb.Database, kind: str, format: int = FORMAT_VERSION) -> dict[str, Any]:
-    """What a file of a format answers, in the form of JSON."""
+    """The answers of a file of a format, as JSON."""
     documents = FILES[kind][1]
     settings = asdict(db.settings)
     settings["construction"] = str(db.settings.construction)
@@ -134,7 +134,7 @@ def answers(db: lshdb.Database, kind: str, format: int = FORMAT_VERSION) -> dict
 
 
 def decide(db: lshdb.Database, kind: str) -> None:
-    """What is decided of the documents of a file, by two people."""
+    """Decisions about the documents of a file, by two people."""
     first, second, *_ = FILES[kind][1]
     db.decide("keep", [second], who="ann", note="the better one")
     db.decide("different", [first, *list(FILES[kind][1])[-2:]], who="bob \U0001f98a")
@@ -142,7 +142,7 @@ def decide(db: lshdb.Database, kind: str) -> None:
 
 
 def _hash(db: lshdb.Database, statement: str) -> str:
-    """A hash of all rows, of bytes that are the same on every machine."""
+    """A hash of all rows, over bytes that are the same on every machine."""
     rows = db.sql(statement)
     text = "\n".join(
         sorted(repr([v.hex() if isinstance(v, bytes) else v for v in row]) for row in rows)

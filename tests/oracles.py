@@ -47,7 +47,7 @@ NASTY = ASCII_NASTY + "".join(
         "\xa8\xb4\u309b",  # a blank and a mark under NFKC
         "\u0301\u0307\u0323\u0345\u3099\uff9e\u20dd\ufe0f",  # marks
         "\xe9\xdf\u1e9e\u0130\u01f0\u0149\u03a3\u03c2\u0390\u1fb3",  # folding makes them longer
-        "\ufb01\u3392\xb2\xbd\u2460\u0e01\u0e33\ufdfa",  # NFKC takes them apart
+        "\ufb01\u3392\xb2\xbd\u2460\u0e01\u0e33\ufdfa",  # NFKC decomposes them
         "\uff0c\uff21\uff3f\uff11\uff5e",  # full-width
         "\u3040\u3041\u304b\u30ab\u30fb\u30ff\uff76\u31f0\u31ff",  # kana and their neighbours
         "\u3400\u4dbf\u4dc0\u4e00\u9fff\uf900\ufaff\u2f800\U0002f800\U00020000\U000323af",
@@ -302,7 +302,7 @@ def s_curve(similarity: float, rows: int, bands: int) -> float:
 
 
 def levels_of(text: str) -> list[tuple[str, int]]:
-    """The levels as the text has them."""
+    """The levels of the text."""
     return [(kind, int(size)) for kind, size in (level.split() for level in text.split(", "))]
 
 

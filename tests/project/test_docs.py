@@ -1,4 +1,4 @@
-"""What is written is so: examples of pages and docstrings run, and each promise has its test."""
+"""The documentation is true: examples of pages and docstrings run; each promise has its test."""
 
 from __future__ import annotations
 
