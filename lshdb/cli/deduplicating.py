@@ -137,7 +137,14 @@ def dedup(
     Example: lshdb dedup test.csv --against train.parquet -o clean.csv
     """
     import lshdb
-    from lshdb.cli.tables import DroppedRows, KeptRows, check_readable, find_tables, targets
+    from lshdb.cli.tables import (
+        DroppedRows,
+        KeptRows,
+        check_fields,
+        check_readable,
+        find_tables,
+        targets,
+    )
     from lshdb.ingest.ordering import check_order
     from lshdb.ingest.reference import check_there, is_database, outermost, reference
     from lshdb.sources.paths import expanded, input_bytes
@@ -215,6 +222,8 @@ def dedup(
             whole=True,
             **asdict(fields),
         )
+        if not of_files and db is None and against is None:
+            check_fields(tables, reader, shown)
         place = _Place(stack, outputs if isinstance(outputs, str) else outputs[0])
         kept = removed = None
         if not of_files:

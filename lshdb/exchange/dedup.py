@@ -21,6 +21,7 @@ from lshdb.exchange.tables import arrow
 from lshdb.ingest.add import Outcome, Selection, deduplicated
 from lshdb.ingest.dedup import Screening
 from lshdb.ingest.ordering import check_order, decided_in_order
+from lshdb.ingest.reference import is_database
 from lshdb.model import Settings
 from lshdb.settings import SettingsRequest, check_given, or_default
 from lshdb.sources.paths import expanded, format_of, printable_path
@@ -172,7 +173,7 @@ class Deduplicated:
 
         Raises:
             UsageError: the rows are from a table, whose library can write files; or files of
-                several kinds would go to a table.
+                several kinds would go to a table; or it is one of the files, or a database.
             OSError: it cannot be written.
         """
         paths = self._source.paths
@@ -361,6 +362,9 @@ def _source_of(rows: Any, parser: RecordParser) -> _Source:
     if isinstance(rows, str | os.PathLike):
         rows = [rows]
     if isinstance(rows, list | tuple) and rows and isinstance(rows[0], str | os.PathLike):
+        for row in rows:
+            if not isinstance(row, str | os.PathLike):
+                raise UsageError(f"among names of files there is {row!r:.100}")
         return _of_files([os.fspath(path) for path in rows], parser)
     library = type(rows).__module__.partition(".")[0]
     if library == "polars" and hasattr(rows, "collect"):
@@ -490,7 +494,15 @@ def _of_files(given: list[str], parser: RecordParser) -> _Source:
     reader = _reader(parser)
     for path in paths:
         if not os.path.isfile(path):
-            raise InputError(f"{printable_path(path)}: not a file")
+            what = "no such file"
+            if os.path.exists(path):
+                what = "not a file: name the files of a directory, as in dir/*.jsonl"
+            raise InputError(f"{printable_path(path)}: {what}")
+        if is_database(path):
+            raise UsageError(
+                f"{printable_path(path)} is a database: lshdb.dedup reads tables, and "
+                "Database.dedup compares rows with what a database has"
+            )
         reader.head(path)
 
     def items() -> Iterator[Item]:
@@ -526,6 +538,11 @@ def _kept_places(items: Iterable[Item], mask: Mask) -> Iterator[tuple[Block, lis
 
 
 def _save(path: str, paths: Sequence[str], source: _Source, mask: Mask) -> None:
+    if os.path.exists(path):
+        if any(os.path.samefile(path, one) for one in paths):
+            raise UsageError(f"{path} is one of the files that are read: save to another one")
+        if is_database(path):
+            raise UsageError(f"{path} is a database, and would be lost: save to another file")
     reader = _reader(source.parser)
     own = reader.format_of(paths[0])
     format = format_of(path)
@@ -534,7 +551,11 @@ def _save(path: str, paths: Sequence[str], source: _Source, mask: Mask) -> None:
     if heads and len(heads) < len(found) and format not in ("jsonl", "json", "text"):
         raise UsageError("files of several kinds have no columns in common: save JSON lines")
     with temporary_directory(None) as directory:
-        file = PartialFile(path)
+        try:
+            file = PartialFile(path)
+        except OSError as error:
+            error.filename = path
+            raise
         try:
             rows = row_file(
                 file.file,

@@ -89,9 +89,10 @@ def decided_in_order(
             stack.callback(deciding.close)
             references.append(Reference(store, str(store.path), without=_without(store, waiting)))
         known = _References(references)
+        ordered = stack.enter_context(closing(waiting.in_order(order)))
         documents = (
             Document(str(number), from_stored(content, store.settings.shingling))
-            for number, content in waiting.in_order(order)
+            for number, content in ordered
         )
         screened = replace(
             selection, numbered=True, keep_blocks=False, against=known if references else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,7 +89,7 @@ class Waiting:
         """Add documents: number, key, length, stored form, metadata."""
         self._write(_ADD, documents)
 
-    def in_order(self, order: Literal["longest", "last"]) -> Iterator[tuple[int, str]]:
+    def in_order(self, order: Literal["longest", "last"]) -> Generator[tuple[int, str]]:
         """The numbers and stored forms: the longest or the last first, the first of equals."""
         with self._errors():
             yield from self._connection.execute(_IN_ORDER[order])

@@ -383,6 +383,15 @@ def test_fields_of_both_rows_are_in_the_list_of_dropped_rows(command: Command) -
     assert reason == "--fields is for the list of dropped rows: give --dropped FILE"
 
 
+def test_a_field_that_no_table_has_is_refused(command: Command) -> None:
+    (command.directory / "in.csv").write_text("id,text,url\n1,a b c,x\n")
+    asked = ("in.csv", "-o", "out.csv", "--dropped", "gone.csv", "--fields")
+    for name in ("uri", "text"):
+        reason = command.fails("dedup", *asked, f"url,{name}")
+        assert reason == f"--fields {name}: no such column (the others are url)"
+    assert [path.name for path in command.directory.iterdir()] == ["in.csv"]
+
+
 def test_fields_of_stored_documents_are_printed_beside_files(command: Command) -> None:
     with lshdb.open(command.directory / "known.db") as db:
         db.add_many([{"key": "s", "text": "words that are in the database", "lang": "de"}])

@@ -172,8 +172,15 @@ def test_what_has_no_rows_is_refused(tmp_path: Path) -> None:
         lshdb.dedup(pa.table({"id": [1], "text": ["a"]}), text="body")
     with pytest.raises(lshdb.InputError, match=r"no field 'body'.*the columns are id, text"):
         lshdb.dedup(pd.DataFrame({"id": [1], "text": ["a"]}), text="body")
-    with pytest.raises(lshdb.InputError, match="not a file"):
+    with pytest.raises(lshdb.InputError, match="no such file"):
         lshdb.dedup(str(tmp_path / "none.jsonl"))
+    with pytest.raises(lshdb.InputError, match="not a file: name the files of a directory"):
+        lshdb.dedup(tmp_path)
+    with pytest.raises(lshdb.UsageError, match="among names of files there is 3"):
+        lshdb.dedup(["a.jsonl", 3])
+    lshdb.open(tmp_path / "x.db").close()
+    with pytest.raises(lshdb.UsageError, match="is a database: lshdb"):
+        lshdb.dedup(tmp_path / "x.db")
     with pytest.raises(lshdb.UsageError, match="keep 'best'"):
         lshdb.dedup(ROWS, keep="best")  # type: ignore[arg-type]
     with pytest.raises(lshdb.UsageError, match="threshold"):
@@ -184,3 +191,23 @@ def test_what_has_no_rows_is_refused(tmp_path: Path) -> None:
     assert (empty.kept, empty.dropped, list(empty.iter_kept())) == ([], [], [])
     nothing = lshdb.dedup(pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "x": pl.Int8}))
     assert nothing.kept.schema == {"id": pl.Int64, "text": pl.String, "x": pl.Int8}
+
+
+def test_neither_an_input_nor_a_database_is_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    (tmp_path / "link.jsonl").symlink_to(path)
+    lshdb.open(tmp_path / "x.db").close()
+    before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
+    result = lshdb.dedup(path)
+    for name, reason in [
+        ("in.jsonl", "is one of the files that are read"),
+        ("link.jsonl", "is one of the files that are read"),
+        ("x.db", "is a database, and would be lost"),
+    ]:
+        with pytest.raises(lshdb.UsageError, match=reason):
+            result.save(tmp_path / name)
+    with pytest.raises(FileNotFoundError) as caught:
+        result.save(tmp_path / "none" / "out.jsonl")
+    assert caught.value.filename == str(tmp_path / "none" / "out.jsonl")
+    assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before

@@ -5,7 +5,9 @@ The oracle decides on the rows one by one, in the order that is asked for.
 
 from __future__ import annotations
 
+import gc
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -162,3 +164,23 @@ def test_rows_that_change_between_the_two_passes(
         with pytest.raises(lshdb.InputError, match="has changed while it was read"):
             list(outcomes)
         assert len(db) == 0
+
+
+def test_an_interrupt_while_it_decides_leaves_nothing_but_the_database(
+    rows: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Also no complaint of a cursor that is still open when its file is closed."""
+    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 20)
+    monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: print(unraisable.exc_value))
+
+    def interrupted(what: str, _count: int) -> None:
+        if what == "deciding":
+            raise KeyboardInterrupt
+
+    with lshdb.open(rows.parent / "own.db", **SETTINGS) as db:
+        with pytest.raises(KeyboardInterrupt):
+            list(db.dedup_blocks([str(rows)], keep="last", workers=0, on_progress=interrupted))
+        assert len(db) == 0
+    gc.collect()
+    assert capfd.readouterr().out == ""
+    assert {path.name for path in rows.parent.iterdir()} == {"rows.jsonl", "own.db"}
