@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
@@ -192,9 +194,11 @@ def _note_limits(key: str, result: Passages, common: int) -> None:
 
 def _cells(passage: CopiedPassage) -> tuple[object, ...]:
     """A passage as the last cells of a row, as `_columns` names them."""
-    return tuple(getattr(passage, name) for name in _columns())
+    cells: tuple[object, ...] = attrgetter(*_columns())(passage)
+    return cells
 
 
+@cache
 def _columns() -> dict[str, type]:
     from lshdb.model import CopiedPassage
 

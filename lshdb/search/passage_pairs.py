@@ -21,7 +21,7 @@ import numpy as np
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import CopiedPassage, PassagePair
 from lshdb.search.limits import COMMON, PASSAGES, pair_cut
-from lshdb.search.passage_rows import AGAIN, COUNTS, HOT, REPEATED, Rows, StoredWindows, slots_of
+from lshdb.search.passage_rows import AGAIN, COUNTS, HOT, REPEATED, HashPlaces, Rows, StoredWindows
 from lshdb.search.passage_texts import (
     MATCHES,
     Mask,
@@ -184,8 +184,13 @@ class _Side:
 
     def row_of(self, document: Numbers, unit: Numbers) -> Numbers:
         """The rows at which windows begin, by document and first unit: int64[n]."""
-        keys = self.document << _32 | self.units
-        return np.searchsorted(keys, document << _32 | unit)
+        rows: Numbers = np.searchsorted(self._keys, document << _32 | unit)
+        return rows
+
+    @cached_property
+    def _keys(self) -> Numbers:
+        keys: Numbers = self.document << _32 | self.units
+        return keys
 
     @cached_property
     def repetitions(self) -> tuple[Numbers, Numbers, Numbers]:
@@ -215,8 +220,10 @@ class _Own(_Side):
         hot = (self.flags & HOT) > 0
         rows = np.flatnonzero(counts & ~hot)
         self._order = rows[np.argsort(self.hashes[rows], kind="stable")]
-        self._ordered = self.hashes[self._order]
-        self._slots = slots_of(self._ordered.view(np.int64))
+        ordered = self.hashes[self._order]
+        begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+        self._bounds = np.append(begins, len(ordered))
+        self._distinct = HashPlaces(ordered[begins])
         rows = np.flatnonzero(counts & hot)
         self._hot, ranks = np.unique(self.hashes[rows], return_inverse=True)
         keys = self.document[rows] << _32 | ranks
@@ -226,12 +233,8 @@ class _Own(_Side):
     def runs_with(self, its: _Side, run: int) -> Iterator[_Runs]:
         """The runs that they share with others."""
         rows = np.flatnonzero((its.flags & (HOT | AGAIN)) == 0)
-        low = its.hashes[rows].view(np.int64) & (len(self._slots) - 1)
-        rows = rows[self._slots[low]]
-        left = np.searchsorted(self._ordered, its.hashes[rows])
-        right = np.searchsorted(self._ordered, its.hashes[rows], "right")
-        shared = right > left
-        rows, left, count = rows[shared], left[shared], (right - left)[shared]
+        found, rank = self._distinct.find(its.hashes[rows])
+        rows, left, count = rows[found], self._bounds[rank], np.diff(self._bounds)[rank]
         bounds = np.searchsorted(rows, its.begins)
         matches = np.diff(np.append(0, np.cumsum(count))[bounds])
         for part in parts_of(matches, _MATCHES):
@@ -241,8 +244,8 @@ class _Own(_Side):
             later = self.document[a] < its.document[b]
             a, b = a[later], b[later]
             pairs = np.unique(self.document[a] << _32 | its.document[b])
-            found = [(a, b), *self._hot_matches(its, pairs >> _32, pairs & _LOW)]
-            a, b = (np.concatenate(sides) for sides in zip(*found, strict=True))
+            matched = [(a, b), *self._hot_matches(its, pairs >> _32, pairs & _LOW)]
+            a, b = (np.concatenate(sides) for sides in zip(*matched, strict=True))
             if len(a):
                 yield from _runs(self, its, a, b, run)
 
