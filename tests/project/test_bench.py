@@ -38,6 +38,7 @@ BENCHMARKS = (
     "pairs",
     "hot",
     "passages",
+    "passages-header",
     "dedup",
     "check",
     "reindex",

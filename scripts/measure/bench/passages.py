@@ -2,19 +2,17 @@
 
 Adding is measured with an index of passages of 8 words and without, for documents of 1 KB and of
 6 KB. Among the source files, pieces of those of this machine, `passages --all` finds what they
-share. Documents with one header show that a run in very many of them costs no more than others:
-half as many are measured too. Copydetect beside it: `scripts/bench passages --peers`.
+share. Documents with one header: `scripts/bench passages-header`. Copydetect beside it:
+`scripts/bench passages --peers`.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from measure.bench.hot import WORDS
 from measure.common.commands import lshdb
 from measure.harness import corpora
 from measure.harness.corpora import Corpus
@@ -27,24 +25,15 @@ _ADDING: Final = {1000: 0.4, 6000: 0.3}
 """The sizes of documents, and how fast adding should be as a part of adding without the index."""
 _SOURCE: Final = 6000
 _QUERY: Final = 500
-_SHARE: Final = 0.5
-"""The part of a document's words that is the header."""
 
 
 def run(lab: Lab) -> None:
-    """Adding and asking, then the two collections in which much is shared."""
+    """Adding and asking, then all pairs where much is shared."""
     count = lab.count(1_000_000, quick=2_000)
     for size, share in _ADDING.items():
         _add(lab, lab.corpus(count if size == 1000 else count // 5, size=size), share)
     _query(lab, lab.corpus(count, size=1000))
-    most = lab.count(100_000, quick=1_000)
-    _sources(lab, most)
-    for some in (most // 2, most):
-        _header(lab, some)
-    for command in ("add", "query", "all"):
-        case = _header_case(command, most)
-        lab.aim(case, SECONDS, 2.5, over_case=_header_case(command, most // 2))
-    lab.aim(_header_case("all", most), PEAK, 500)
+    _sources(lab, lab.count(100_000, quick=1_000))
 
 
 def _add(lab: Lab, corpus: Corpus, share: float) -> None:
@@ -97,37 +86,18 @@ def _sources(lab: Lab, count: int) -> None:
     corpus = corpora.write_pieces(lab.fresh(".jsonl"), count, _SOURCE)
     database = _filled(lab, corpus)
     case = f"all pairs, {lab.describe(corpus)}"
-    lab.measure([Job(case, corpus.documents, partial(_all, lab, database))])
+    lab.measure([Job(case, corpus.documents, partial(listed, lab, database))])
     lab.aim(case, SECONDS, 60)
     lab.aim(case, PEAK, 500)
     shutil.rmtree(database.parent)
 
 
-def _all(lab: Lab, database: Path) -> Values:
+def listed(lab: Lab, database: Path) -> Values:
+    """What `passages --all` takes, and how many passages it writes."""
     output = lab.fresh(".jsonl")
-    values = taken(lshdb("passages", "--all", "-d", database, "-o", output))
+    measured = lshdb("passages", "--all", "-d", database, "-o", output)
+    values = {CPU: measured.cpu, **taken(measured)}
     with output.open("rb") as lines:
         values["passages"] = sum(1 for _ in lines)
     output.unlink()
     return values
-
-
-def _header(lab: Lab, count: int) -> None:
-    corpus = corpora.write_headed(lab.fresh(".jsonl"), count, WORDS, _SHARE)
-    text = lab.fresh(".txt")
-    text.write_text(corpora.read_texts(corpus.path, 1)[0], "utf-8")
-    database = lab.init(passages=RUN)
-    runs: dict[str, Callable[[], Values]] = {
-        "add": lambda: taken(lab.add(database, corpus)),
-        "query": lambda: taken(lshdb("passages", "-d", database, text)),
-        "all": lambda: _all(lab, database),
-    }
-    for command, one in runs.items():
-        lab.measure([Job(_header_case(command, count), count, one)], repeat=1)
-    shutil.rmtree(database.parent)
-    corpus.path.unlink()
-
-
-def _header_case(command: str, count: int) -> str:
-    name = "all pairs" if command == "all" else command
-    return f"{name}, {count:,} documents with a header of {_SHARE:.0%}"
