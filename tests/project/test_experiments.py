@@ -41,7 +41,7 @@ def test_clips_are_as_similar_as_they_say() -> None:
 def test_users_with_similar_ratings_are_found(
     permutations: int, rows: int, share: float, tmp_path: Path
 ) -> None:
-    result = ratings.measure(2_000, 200, 0.99, permutations, 1, tmp_path)
+    result = ratings.measure(1_000, 200, 0.99, permutations, 1, tmp_path)
     assert result.threshold == 0.2
     assert result.similar > 200
     assert result.found >= 0.99 * result.similar
