@@ -25,6 +25,7 @@ from measure.bench import (
     check,
     dedup,
     dedup_peers,
+    dedup_tables,
     hot,
     ingest,
     inputs,
@@ -79,6 +80,7 @@ ALONE: Final[dict[str, ModuleType]] = {
     "spark-header": spark_header,
     "against": against,
     "dedup --peers": dedup_peers,
+    "dedup-tables": dedup_tables,
     "passages --peers": passages_peers,
 }
 """What `all` leaves out."""

@@ -27,7 +27,7 @@ def run(lab: Lab) -> None:
     lab.measure([Job(case, corpus.documents, partial(_dedup, lab, corpus))])
     lab.aim(case, RATE, 12_000)
     lab.aim(case, PEAK, 1000)
-    _formats(lab, case, corpus)
+    formats(lab, case, corpus)
     most = lab.count(100_000, quick=5_000)
     for some in (most // 2, most):
         hot = corpora.write_hot_halves(lab.fresh(".jsonl"), some, WORDS, _SHARE)
@@ -37,13 +37,14 @@ def run(lab: Lab) -> None:
     lab.aim(_hot_case(most), PEAK, 1000)
 
 
-def _formats(lab: Lab, case: str, corpus: Corpus) -> None:
+def formats(lab: Lab, case: str, corpus: Corpus, *, csv: bool = True) -> None:
     """Tables in and out, of the same format; each document has a second text."""
     files = {
         "JSON lines": write_jsonl(lab.fresh(".jsonl"), corpus),
         "Parquet": write_parquet(lab.fresh(".parquet"), corpus, _GROUP),
-        "CSV": write_csv(lab.fresh(".csv"), corpus),
     }
+    if csv:
+        files["CSV"] = write_csv(lab.fresh(".csv"), corpus)
     jobs = []
     for format, path in files.items():
         flush(path)
