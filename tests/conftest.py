@@ -19,7 +19,7 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # No deadline: on a busy machine any test is slow at times. Each run draws other cases.
-settings.register_profile("lshdb", deadline=None, max_examples=60)
+settings.register_profile("lshdb", deadline=None, max_examples=50)
 settings.load_profile("lshdb")
 # For scripts/mutations: one failure is enough, and must be repeatable.
 settings.register_profile(

@@ -34,7 +34,7 @@ _BATCH_BYTES: Final = 240_000_000
 """Bytes of documents and band rows in a batch, and so the length of the log that it leaves."""
 _BATCH_SECONDS: Final = 5.0
 """Seconds to read a batch: a document of a slow stream waits no longer for others."""
-_AHEAD: Final = 60_000_000
+_AHEAD: Final = 40_000_000
 _AHEAD_OF_FILES: Final = 20_000_000
 """Bytes of documents in memory: read, being signed, or signed and not written yet. For files, which
 are read on after each written part, it covers only what is signed during a COMMIT."""
