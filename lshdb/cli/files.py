@@ -146,7 +146,9 @@ def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
         if found is None or found == os.path.realpath(os.devnull):
             continue
         if found in seen:
-            raise UsageError(f"{path} is the same file as {seen[found]}: name different ones")
+            raise UsageError(
+                f"{path} is the same file as {seen[found]}: give the output another name"
+            )
         seen[found] = path
 
 

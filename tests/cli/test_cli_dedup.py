@@ -150,9 +150,9 @@ def test_one_file_is_not_read_and_written(command: Command) -> None:
     (command.directory / "link").hardlink_to(command.directory / "in.jsonl")
     for output in ("in.jsonl", "link"):
         reason = command.fails("dedup", "in.jsonl", "-o", output, status=2)
-        assert reason == f"{output} is the same file as in.jsonl: name different ones"
+        assert reason == f"{output} is the same file as in.jsonl: give the output another name"
     both = command.fails("dedup", "in.jsonl", "-o", "out", "--dropped", "./out", status=2)
-    assert both == "./out is the same file as out: name different ones"
+    assert both == "./out is the same file as out: give the output another name"
     command.fails("dedup", "in.jsonl", "-o", "-", "--dropped", "-", status=2)
     assert (command.directory / "in.jsonl").read_bytes() == b"".join(LINES)
     assert files(command.directory) == {"in.jsonl", "link"}
