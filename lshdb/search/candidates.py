@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.search.limits import RARE, RARE_ROWS, Limit
-from lshdb.search.similarity import Exact, Numbers, runs
+from lshdb.search.similarity import Exact
+from lshdb.shingling.arrays import Numbers, offsets_of, places_of, runs
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -110,7 +111,7 @@ class SharedBuckets:
             return self
         sizes = np.add.reduceat(rows, self.offsets[:-1], dtype=np.int64)
         rows = rows & np.repeat(sizes > 1, self.sizes)
-        return SharedBuckets(self.members[rows], _bounds(sizes[sizes > 1]))
+        return SharedBuckets(self.members[rows], offsets_of(sizes[sizes > 1]))
 
     def pairs(
         self,
@@ -143,7 +144,7 @@ class SharedBuckets:
             del cut
         del place
         order = np.argsort(self.members, kind="stable")
-        first = _bounds(np.bincount(self.members, minlength=documents))
+        first = offsets_of(np.bincount(self.members, minlength=documents))
         work = np.cumsum(np.bincount(self.members, weights=later, minlength=documents))
         a, size = 0, _FIRST_CHUNK
         while a < documents:
@@ -165,11 +166,8 @@ class SharedBuckets:
         self, rows: Numbers, later: npt.NDArray[np.int64], waiting: Mask | None, shared: int
     ) -> tuple[Numbers, Numbers]:
         """The pairs of the members at some places with a number of members after each."""
-        ends = np.cumsum(later)
-        at = np.repeat(rows + 1 - ends + later, later)
-        at += np.arange(len(at))
         keys = np.repeat(self.members[rows].astype(np.int64) << _32, later)
-        keys |= self.members[at]
+        keys |= self.members[places_of(rows + 1, later)]
         if waiting is not None:
             keys = keys[waiting[keys & _LOW]]
         keys = _distinct(keys, shared)
@@ -226,12 +224,6 @@ def _offsets(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     since = row - np.maximum.accumulate(np.where(changed, row, 0))
     begins = np.flatnonzero(since % np.maximum(sizes, 1) == 0)
     return np.append(begins, len(sizes))
-
-
-def _bounds(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    bounds = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=bounds[1:])
-    return bounds
 
 
 def _distinct(keys: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.int64]:

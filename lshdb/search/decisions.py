@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Cluster, Decision, DecisionState, Verdict
+from lshdb.shingling.arrays import Numbers
 from lshdb.store.lookups import DecisionRow, StoreReader
-
-Numbers = npt.NDArray[np.int64]
 
 _KEEP: Final = 0
 _DROP: Final = 1

@@ -25,14 +25,13 @@ from lshdb.search.query import VERIFIED_FIRST, Query, answer, can_match, finds_r
 from lshdb.search.similarity import (
     Estimates,
     Exact,
-    Numbers,
     Shares,
     Signatures,
     containment_at,
     first_of_equal,
-    places_of,
     similarity_at,
 )
+from lshdb.shingling.arrays import Numbers, places_of
 from lshdb.shingling.content import from_stored
 from lshdb.sketching.constructions import candidates_among
 from lshdb.sketching.signing import Signed

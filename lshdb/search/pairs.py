@@ -18,16 +18,8 @@ from lshdb.search.candidates import SharedBuckets, thinned
 from lshdb.search.decisions import Decided
 from lshdb.search.limits import CLUSTERS, Limit, clusters_cut
 from lshdb.search.query import row_of_key
-from lshdb.search.similarity import (
-    Estimates,
-    Exact,
-    Numbers,
-    Scorer,
-    first_of_equal,
-    parts_of,
-    places_of,
-    runs,
-)
+from lshdb.search.similarity import Estimates, Exact, Scorer, first_of_equal
+from lshdb.shingling.arrays import Numbers, parts_of, places_of, runs
 from lshdb.sources.metadata import picked
 from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader

@@ -36,7 +36,7 @@ from lshdb.search.passage_texts import (
     runs_between,
     unused,
 )
-from lshdb.search.similarity import Numbers, parts_of, places_of
+from lshdb.shingling.arrays import Numbers, parts_of, places_of
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.passages import Run
 from lshdb.store.lookups import StoreReader

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.search.passage_texts import Located, Mask, is_in, window_hashes
-from lshdb.search.similarity import Numbers, batches_of_text
+from lshdb.search.similarity import batches_of_text
+from lshdb.shingling.arrays import Numbers
 from lshdb.shingling.hashing import Hashes, Offsets, selection
 from lshdb.shingling.shingles import shingle
 from lshdb.shingling.winnowing import fingerprint_shingling, fingerprints_of_windows

@@ -21,7 +21,6 @@ from lshdb.search.buckets import (
 )
 from lshdb.search.limits import QUERY_FIRST, query_cut, runs_cut
 from lshdb.search.similarity import (
-    Numbers,
     Shares,
     containment,
     containment_at,
@@ -30,6 +29,7 @@ from lshdb.search.similarity import (
     shared_with_stored,
     similarity_at,
 )
+from lshdb.shingling.arrays import Numbers
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.winnowing import fingerprints

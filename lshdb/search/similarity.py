@@ -19,14 +19,13 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile
 from lshdb.model import Construction, Settings, Shingles
+from lshdb.shingling.arrays import Numbers, offsets_of, parts_of, places_of, runs, sums
 from lshdb.shingling.content import many_from_stored
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.constructions import evaluate
 from lshdb.store.lookups import StoreReader
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
-"""Numbers of documents, or counts."""
 Shares: TypeAlias = npt.NDArray[np.float64]
 Signatures: TypeAlias = npt.NDArray[np.uint32]
 Parities: TypeAlias = npt.NDArray[np.uint64]
@@ -141,7 +140,7 @@ def intersections(one: Hashes, others: Shingles) -> Numbers:
     if not len(one):
         return np.zeros(len(others), dtype=np.int64)
     place = np.searchsorted(one, others.hashes)
-    return _sums(one.take(place, mode="clip") == others.hashes, others.offsets)
+    return sums(one.take(place, mode="clip") == others.hashes, others.offsets)
 
 
 def shared_with_stored(
@@ -274,7 +273,7 @@ def _shared_with_one(
         there = table[(its >> _SHIFT).view(np.int64)] == its
         if len(hidden):
             there |= hidden.take(hidden.searchsorted(its), mode="clip") == its
-        counts[part] = _sums(there, np.append(0, np.cumsum(sizes[part])))
+        counts[part] = sums(there, offsets_of(sizes[part]))
     table[slots] = _EMPTY[slots]
     return counts
 
@@ -420,7 +419,7 @@ class Exact:
             self._keep(some)
             sizes = self.sizes[some]
             hashes = self._hashes[places_of(self._starts[some], sizes)]
-            yield some, Shingles(hashes, np.append(0, np.cumsum(sizes)))
+            yield some, Shingles(hashes, offsets_of(sizes))
 
     def _batches(self, documents: Numbers) -> Iterator[Numbers]:
         """Cut documents into batches of about as many shingles as are read at once."""
@@ -552,40 +551,6 @@ def _words(shingles: Numbers) -> int:
     wanted = int(4 * shingles.mean()) // 64
     most = _PARITIES // (8 * len(shingles))
     return 1 << max(2, min(wanted.bit_length(), most.bit_length() - 1, 5))
-
-
-# arrays
-
-
-def runs(numbers: Numbers) -> tuple[Numbers, Numbers]:
-    """Where runs of equal numbers, int64[n] and none below 0, begin and end: int64[r] both."""
-    begins = np.flatnonzero(np.diff(numbers, prepend=-1))
-    return begins, np.append(begins, len(numbers))[1:]
-
-
-def _sums(true: npt.NDArray[np.bool_], offsets: Numbers) -> Numbers:
-    """How many of bool[any] are true from each offset to the next, int64[n+1] -> int64[n]."""
-    running = np.zeros(len(true) + 1, dtype=np.int64)
-    np.cumsum(true, out=running[1:])
-    return np.diff(running[offsets])
-
-
-def places_of(starts: Numbers, sizes: Numbers) -> Numbers:
-    """The places of stretches that begin at starts int64[n], one stretch after another."""
-    at = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
-    at += np.arange(len(at))
-    return at
-
-
-def parts_of(sizes: Numbers, most: int) -> Iterator[slice]:
-    """Cut items of sizes int64[n] into parts up to a limit, or one item alone."""
-    ends = np.cumsum(sizes)
-    first = 0
-    while first < len(ends):
-        begun = ends[first] - sizes[first]
-        last = max(first + 1, int(np.searchsorted(ends, begun + most, side="right")))
-        yield slice(first, last)
-        first = last
 
 
 def _marked(one: Numbers, other: Numbers, count: int) -> Numbers:

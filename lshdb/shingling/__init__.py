@@ -3,6 +3,7 @@
 In: a document's content, and the settings' shingling. Out: 64-bit shingle hashes, the stored form
 of a document.
 
+    arrays     where the items of an array begin; cutting it into parts
     content    the stored form: clean text, or a set as JSON; its digest
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
@@ -11,5 +12,5 @@ of a document.
     shingles   documents to shingle hashes, in blocks; distinct shingles
     winnowing  the fingerprints of texts: texts that share a run of words share one
 
-Doors: content, hashing, passages, positions, shingles, winnowing.
+Doors: arrays, content, hashing, passages, positions, shingles, winnowing.
 """

@@ -17,14 +17,15 @@ processor's cache. `scripts/bench kernels` measures a change.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
-from typing import Final, cast
+from typing import Final, TypeGuard, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Content, Element, Shingles, Shingling
+from lshdb.shingling.arrays import offsets_of, parts_of, places_of, sums
 from lshdb.shingling.folding import code_points, fold, word_bounds
 from lshdb.shingling.hashing import (
     PADDING,
@@ -63,16 +64,11 @@ def groups(contents: Sequence[Content], shingling: Shingling) -> Iterator[list[i
         yield [place]
     for kind in (ascii, ~ascii):
         places = np.flatnonzero(kind & ~large)
-        ends = np.cumsum(lengths[places] + 1)
-        first = 0
-        while first < len(places):
-            before = ends[first - 1] if first else 0
-            last = int(np.searchsorted(ends, before + block))
-            yield places[first : last + 1].tolist()
-            first = last + 1
+        for part in parts_of(lengths[places] + 1, block):
+            yield places[part].tolist()
 
 
-def is_large(content: Content, shingling: Shingling) -> bool:
+def is_large(content: Content, shingling: Shingling) -> TypeGuard[str]:
     """Whether a document is shingled in pieces, by `pieces`."""
     return isinstance(content, str) and len(content) > BLOCK[shingling.kind]
 
@@ -116,18 +112,49 @@ def shingle(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shi
     Returns:
         Shingles: hashes uint64[T] in the order of the documents, offsets int64[n+1].
     """
-    hashes: list[Hashes] = [np.empty(0, dtype=np.uint64)] * len(contents)
+    return _by_groups(contents, shingling, seed, lambda group: group, _together)
+
+
+def distinct_shingles(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
+    """The distinct shingle hashes of a batch of n documents, each document's sorted."""
+    return _by_groups(contents, shingling, seed, distinct_in_each, _distinct_of_pieces)
+
+
+def _by_groups(
+    contents: Sequence[Content],
+    shingling: Shingling,
+    seed: int,
+    of_group: Callable[[Shingles], Shingles],
+    of_pieces: Callable[[Iterable[Hashes]], Hashes],
+) -> Shingles:
+    """The results for all groups of a batch, or the pieces of a large document, in its order."""
+    parts: list[Shingles] = []
+    order: list[int] = []
     for group in groups(contents, shingling):
-        if len(group) == 1 and is_large(contents[group[0]], shingling):
-            large = list(pieces(str(contents[group[0]]), shingling, seed))
-            hashes[group[0]] = np.concatenate(large) if large else hashes[group[0]]
+        first = contents[group[0]]
+        if is_large(first, shingling):
+            own = of_pieces(pieces(first, shingling, seed))
+            parts.append(Shingles(own, np.array([0, len(own)])))
         else:
-            block = shingle_group([contents[i] for i in group], shingling, seed)
-            for i, own in zip(group, np.split(block.hashes, block.offsets[1:-1]), strict=True):
-                hashes[i] = own
-    offsets = np.zeros(len(contents) + 1, dtype=np.int64)
-    np.cumsum([len(own) for own in hashes], out=offsets[1:])
-    return Shingles(np.concatenate(hashes) if hashes else np.empty(0, np.uint64), offsets)
+            parts.append(of_group(shingle_group([contents[i] for i in group], shingling, seed)))
+        order += group
+    if len(parts) == 1 and order == list(range(len(order))):
+        return parts[0]
+    hashes = _together(part.hashes for part in parts)
+    sizes = [np.diff(part.offsets) for part in parts]
+    joined = Shingles(hashes, offsets_of(np.concatenate(sizes) if sizes else []))
+    return taken(joined, np.argsort(order))
+
+
+def _together(arrays: Iterable[Hashes]) -> Hashes:
+    return np.concatenate([np.empty(0, dtype=np.uint64), *arrays])
+
+
+def taken(shingles: Shingles, places: npt.NDArray[np.int64]) -> Shingles:
+    """The shingles of the documents at some places int64[n], in this order."""
+    sizes = np.diff(shingles.offsets)[places]
+    hashes = shingles.hashes[places_of(shingles.offsets[places], sizes)]
+    return Shingles(hashes, offsets_of(sizes))
 
 
 def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
@@ -170,12 +197,6 @@ def _lengths(items: Sequence[str | bytes]) -> Offsets:
     return np.fromiter(map(len, items), dtype=np.int64, count=len(items))
 
 
-def _bounds(lengths: Offsets) -> Offsets:
-    bounds = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=bounds[1:])
-    return bounds
-
-
 def _utf8(text: str) -> tuple[bytes, Offsets]:
     """A text's UTF-8 followed by PADDING, and the byte of each code point (and of the end)."""
     encoded = text.encode("utf-8", "surrogatepass") + b"a" + bytes(PADDING)
@@ -195,12 +216,12 @@ def _counts(lengths: Offsets, size: int) -> Offsets:
 def _char_group(texts: list[str], size: int, seed: int) -> Shingles:
     joined = "".join(texts)
     if joined.isascii():
-        octets, starts, lengths = _collapse_ascii(joined, _bounds(_lengths(texts)))
+        octets, starts, lengths = _collapse_ascii(joined, offsets_of(_lengths(texts)))
         collapsed = octets.tobytes().decode("ascii")
     else:
         texts = [_collapsed(text) for text in _fold_group(texts)]
         lengths = _lengths(texts)
-        starts = _bounds(lengths)[:-1]
+        starts = offsets_of(lengths)[:-1]
         collapsed = "".join(texts)
     return _char_windows(collapsed, starts, lengths, size, seed)
 
@@ -219,7 +240,7 @@ def _char_windows(text: str, starts: Offsets, lengths: Offsets, size: int, seed:
         begin = at[first]
         hashes = hasher.spans(buffer, begin, at[first + size] - begin)
     short = np.flatnonzero((lengths > 0) & (lengths < size))
-    offsets = _bounds(_counts(lengths, size))
+    offsets = offsets_of(_counts(lengths, size))
     if not len(short):
         return Shingles(hashes, offsets)
     first, end = starts[short], starts[short] + lengths[short]
@@ -312,21 +333,21 @@ def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
         first, last = word_bounds(code_points(joined))
         starts, ends = at[first], at[last]
     hashes = hasher.spans(buffer, starts, ends - starts)
-    return hashes, np.diff(np.searchsorted(first, _bounds(_lengths(texts) + 1)))
+    return hashes, np.diff(np.searchsorted(first, offsets_of(_lengths(texts) + 1)))
 
 
 def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shingles:
     """Shingles of `size` words each, from the hashes of the words of all documents."""
     places = constants(seed, "word places", size)
     counts = _counts(lengths, size)
-    starts = _bounds(lengths)[:-1]
+    starts = offsets_of(lengths)[:-1]
     padded = np.append(words, np.zeros(size, dtype=np.uint64))
     total = len(words)
     sums = padded[:total] * places[0]
     for place in range(1, size):
         sums += padded[place : place + total] * places[place]
     hashes = sums[selection(starts, counts, total)]
-    offsets = _bounds(counts)
+    offsets = offsets_of(counts)
     short = np.flatnonzero((lengths > 0) & (lengths < size))
     if len(short):
         hashes[offsets[short]] = 0
@@ -366,7 +387,7 @@ def _set_group(group: Sequence[Content], seed: int) -> Shingles:
     else:
         strange = min(kind.__name__ for kind in kinds - {str, int})
         raise TypeError(f"a set's elements are strings and integers, not {strange}")
-    return Shingles(hashes, _bounds(sizes))
+    return Shingles(hashes, offsets_of(sizes))
 
 
 def _integer_hashes(elements: list[Element], seed: int) -> Hashes:
@@ -395,27 +416,10 @@ def _mixed_hashes(elements: list[Element], seed: int) -> Hashes:
 def _string_hashes(strings: Sequence[Element], hasher: SpanHash) -> Hashes:
     encoded = [str(string).encode("utf-8", "surrogatepass") for string in strings]
     lengths = _lengths(encoded)
-    return hasher.spans(b"".join(encoded) + bytes(PADDING), _bounds(lengths)[:-1], lengths)
+    return hasher.spans(b"".join(encoded) + bytes(PADDING), offsets_of(lengths)[:-1], lengths)
 
 
-def distinct_shingles(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
-    """The distinct shingle hashes of a batch of n documents, each document's sorted."""
-    parts: list[Shingles] = []
-    order: list[int] = []
-    for group in groups(contents, shingling):
-        first = contents[group[0]]
-        if isinstance(first, str) and is_large(first, shingling):
-            own = _distinct_of_pieces(pieces(first, shingling, seed))
-            parts.append(Shingles(own, np.array([0, len(own)])))
-        else:
-            parts.append(_distinct(shingle_group([contents[i] for i in group], shingling, seed)))
-        order += group
-    if len(parts) == 1 and order == list(range(len(order))):
-        return parts[0]
-    return _in_order(parts, np.array(order, dtype=np.int64))
-
-
-def _distinct(shingles: Shingles) -> Shingles:
+def distinct_in_each(shingles: Shingles) -> Shingles:
     """The distinct hashes of each of n documents, sorted.
 
     Sorting in place, document by document, takes 0.3 us a document and what its hashes take; one
@@ -433,24 +437,7 @@ def _distinct(shingles: Shingles) -> Shingles:
     np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
     starts = shingles.offsets[:-1]
     first[starts[np.diff(shingles.offsets) > 0]] = True
-    running = np.zeros(len(hashes) + 1, dtype=np.int64)
-    np.cumsum(first, out=running[1:])
-    return Shingles(hashes[first], running[shingles.offsets])
-
-
-def _in_order(parts: Sequence[Shingles], order: npt.NDArray[np.int64]) -> Shingles:
-    """The documents of all parts as one batch; order[i] is the place of the i-th in it."""
-    if not parts:
-        return Shingles(np.empty(0, dtype=np.uint64), np.zeros(1, dtype=np.int64))
-    hashes = np.concatenate([part.hashes for part in parts])
-    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
-    begins = np.cumsum(lengths) - lengths
-    back = np.argsort(order)
-    offsets = np.zeros(len(order) + 1, dtype=np.int64)
-    np.cumsum(lengths[back], out=offsets[1:])
-    gather = np.repeat(begins[back] - offsets[:-1], lengths[back])
-    gather += np.arange(len(hashes))
-    return Shingles(hashes[gather], offsets)
+    return Shingles(hashes[first], offsets_of(sums(first, shingles.offsets)))
 
 
 def _distinct_of_pieces(stream: Iterable[Hashes]) -> Hashes:

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Construction
+from lshdb.shingling.arrays import Numbers, offsets_of
 
 Mask = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
 
 _CELLS: Final = 1 << 24
 """Pairs times bands that are evaluated at once."""
@@ -72,7 +72,7 @@ def candidates_among(
     found, counts = found[enough], counts[enough].astype(np.int64)
     order = np.argsort(place, kind="stable")
     place, band_nos = place[order], band_nos[order]
-    begins = np.append(0, np.cumsum(counts))
+    begins = offsets_of(counts)
     true = np.zeros(len(found), dtype=np.bool_)
     at_once = max(1, _CELLS // construction.bands)
     for start in range(0, len(found), at_once):

@@ -23,7 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Shingles, SketchName
+from lshdb.shingling.arrays import parts_of
 from lshdb.shingling.hashing import Hashes, Offsets, constants, distinct
+from lshdb.shingling.shingles import distinct_in_each, taken
 
 Signatures = npt.NDArray[np.uint32]
 
@@ -85,7 +87,7 @@ class FastSketch:
         unfilled = np.flatnonzero((table == _NOTHING).any(axis=1) & (counts > 0))
         if len(unfilled):
             rows = table[unfilled]
-            self._later_rounds(rows, _take(shingles, unfilled))
+            self._later_rounds(rows, taken(shingles, unfilled))
             table[unfilled] = rows
         return table.astype(np.uint32)
 
@@ -135,17 +137,15 @@ class FastSketch:
 
     def _later_rounds(self, table: Hashes, shingles: Shingles) -> None:
         """Rounds 1 to 2k-1: fill the empty lanes of the documents in table uint64[n, k]."""
-        shingles = _distinct_if_many(shingles, 8 * self.lanes)
+        if (np.diff(shingles.offsets) > 8 * self.lanes).any():
+            # Such a document leaves lanes empty only if it repeats a few shingles very often; all
+            # of them in every round would take k times as long as reading the document.
+            shingles = distinct_in_each(shingles)
         y = ((shingles.hashes * self._wide[2]) >> _32).astype(np.uint32)
         counts = np.diff(shingles.offsets)
-        work = np.cumsum(counts + self.lanes)
-        first = 0
-        while first < len(table):
-            limit = work[first] - counts[first] + _AT_ONCE
-            last = max(first + 1, int(np.searchsorted(work, limit)))
-            begin, end = shingles.offsets[first], shingles.offsets[last]
-            self._fill(table[first:last], y[begin:end], counts[first:last])
-            first = last
+        for part in parts_of(counts + self.lanes, _AT_ONCE):
+            begin, end = shingles.offsets[part.start], shingles.offsets[part.stop]
+            self._fill(table[part], y[begin:end], counts[part])
 
     def _fill(self, table: Hashes, y: npt.NDArray[np.uint32], counts: Offsets) -> None:
         """Rounds 1 to 2k-1 for documents with y uint32[T] together, into uint64[n, k], in place.
@@ -209,18 +209,16 @@ class MinHashSketch:
         signatures = np.full((len(counts), self.lanes), EMPTY, dtype=np.uint32)
         filled = np.flatnonzero(counts)
         # For an empty segment reduceat returns its first element: leave those documents out.
-        starts = shingles.offsets[filled]
-        for first, last in _batches(starts, len(shingles.hashes)):
-            begin = starts[first]
-            end = starts[last] if last < len(starts) else len(shingles.hashes)
+        starts, sizes = shingles.offsets[filled], counts[filled]
+        for part in parts_of(sizes, _AT_ONCE):
+            begin, end = starts[part][0], starts[part][-1] + sizes[part][-1]
             mixed = self._mix(shingles.hashes[begin:end])
-            at = starts[first:last] - begin
-            least = np.empty((last - first, self.lanes), dtype=np.uint64)
+            least = np.empty((part.stop - part.start, self.lanes), dtype=np.uint64)
             for lane in range(self.lanes):
                 h = mixed * self._factors[lane]
                 h += self._terms[lane]
-                least[:, lane] = np.minimum.reduceat(h, at)
-            signatures[filled[first:last]] = least >> _32
+                least[:, lane] = np.minimum.reduceat(h, starts[part] - begin)
+            signatures[filled[part]] = least >> _32
         return signatures
 
     def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Signatures, int]:
@@ -240,43 +238,3 @@ class MinHashSketch:
         h *= self._multipliers[1]
         h ^= h >> _32
         return h
-
-
-def _batches(starts: Offsets, total: int) -> Iterable[tuple[int, int]]:
-    """Cut documents that begin at `starts` into runs of about a block of hashes."""
-    first = 0
-    while first < len(starts):
-        limit = starts[first] + _AT_ONCE
-        last = max(first + 1, int(np.searchsorted(starts, limit, side="right")) - 1)
-        if limit >= total:
-            last = len(starts)
-        yield first, last
-        first = last
-
-
-def _take(shingles: Shingles, rows: Offsets) -> Shingles:
-    """The shingles of some of the documents, in order."""
-    counts = np.diff(shingles.offsets)
-    if len(rows) == len(counts):
-        return shingles
-    chosen = np.zeros(len(counts), dtype=np.bool_)
-    chosen[rows] = True
-    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum(counts[rows], out=offsets[1:])
-    return Shingles(shingles.hashes[np.repeat(chosen, counts)], offsets)
-
-
-def _distinct_if_many(shingles: Shingles, many: int) -> Shingles:
-    """Drop repeated hashes of documents with more than `many`.
-
-    Such a document leaves lanes empty only if it repeats a few shingles very often; using all of
-    them in every round would take k times as long as reading the document.
-    """
-    counts = np.diff(shingles.offsets)
-    if not (counts > many).any():
-        return shingles
-    parts = np.split(shingles.hashes, shingles.offsets[1:-1])
-    parts = [distinct(part) if len(part) > many else part for part in parts]
-    offsets = np.zeros(len(parts) + 1, dtype=np.int64)
-    np.cumsum([len(part) for part in parts], out=offsets[1:])
-    return Shingles(np.concatenate(parts), offsets)

@@ -85,7 +85,7 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
     counts = np.empty(len(contents), dtype=np.int64)
     for group in groups(contents, shingling):
         first = contents[group[0]]
-        if isinstance(first, str) and is_large(first, shingling):
+        if is_large(first, shingling):
             stream = functools.partial(pieces, first, shingling, seed)
             signatures[group[0]], counts[group[0]] = sketch.of_pieces(stream)
         else:

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from lshdb.errors import UsageError
 from lshdb.model import Content, Settings
 from lshdb.search.similarity import estimates, similarities
+from lshdb.shingling.arrays import Numbers, parts_of
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.signing import sign
 from lshdb.spark.candidates import WHOLE, candidate_pairs
@@ -30,7 +31,6 @@ SCHEMA: Final = "a string, b string, similarity double, exact boolean, estimate 
 _BYTES: Final = 16_000_000
 """Of contents that are compared in one go; two large documents may have more."""
 
-Numbers = npt.NDArray[np.int64]
 Shares = npt.NDArray[np.float64]
 
 
@@ -181,13 +181,8 @@ def _estimates(contents: list[Content], one: Numbers, other: Numbers, settings: 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Cut a batch where its contents would take too much memory together."""
     sizes = _sizes(batch.column("content_a")) + _sizes(batch.column("content_b"))
-    ends = np.cumsum(sizes)
-    first = 0
-    while first < len(ends):
-        begun = ends[first] - sizes[first]
-        last = max(first + 1, int(np.searchsorted(ends, begun + _BYTES, side="right")))
-        yield batch.slice(first, last - first)
-        first = last
+    for part in parts_of(sizes, _BYTES):
+        yield batch.slice(part.start, part.stop - part.start)
 
 
 def _sizes(column: pa.Array) -> Numbers:

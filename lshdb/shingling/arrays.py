@@ -1,0 +1,48 @@
+"""Arrays that hold the values of many items one after another: where items begin, and parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+"""Numbers of documents, counts, or places."""
+
+
+def offsets_of(sizes: npt.ArrayLike) -> Numbers:
+    """Where items of some sizes [n] begin, and where the last one ends: int64[n+1]."""
+    offsets = np.zeros(np.size(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def places_of(starts: Numbers, sizes: Numbers) -> Numbers:
+    """The places of stretches that begin at starts int64[n], one stretch after another."""
+    at = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+    at += np.arange(len(at))
+    return at
+
+
+def parts_of(sizes: Numbers, most: int) -> Iterator[slice]:
+    """Cut items of sizes int64[n] into parts up to a limit, or one item alone."""
+    ends = np.cumsum(sizes)
+    first = 0
+    while first < len(ends):
+        begun = ends[first] - sizes[first]
+        last = max(first + 1, int(np.searchsorted(ends, begun + most, side="right")))
+        yield slice(first, last)
+        first = last
+
+
+def runs(numbers: Numbers) -> tuple[Numbers, Numbers]:
+    """Where runs of equal numbers, int64[n] and none below 0, begin and end: int64[r] both."""
+    begins = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return begins, np.append(begins, len(numbers))[1:]
+
+
+def sums(true: npt.NDArray[np.bool_], offsets: Numbers) -> Numbers:
+    """How many of bool[any] are true from each offset to the next, int64[n+1] -> int64[n]."""
+    return np.diff(offsets_of(true)[offsets])
