@@ -713,7 +713,8 @@ class Database:
         if where is None:
             if parameters:
                 raise UsageError("parameters need an expression: give where")
-            return self._store.keys()
+            with self._store.reading():
+                return list(self)
         from lshdb.ingest.add import matching_keys
 
         return matching_keys(self._store, where, parameters)

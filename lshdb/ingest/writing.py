@@ -129,7 +129,7 @@ class Writer:
 
     def _write_fingerprints(self) -> None:
         if self._fingerprints:
-            self._store.append_fingerprints(joined(self._fingerprints))
+            self._store.index.append_fingerprints(joined(self._fingerprints))
             self._fingerprints, self._held = [], 0
 
     def put(

@@ -7,6 +7,7 @@ write, examine again.
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +34,7 @@ from lshdb.model import Settings
 from lshdb.settings import check_given, check_needed
 from lshdb.shingling.content import digest, encoded
 from lshdb.sketching.signing import sign
-from lshdb.store.auditing import AuditedDocuments, Auditor
+from lshdb.store.auditing import AuditedDocuments, Auditor, audited
 from lshdb.store.connection import TIMEOUT
 
 _DERIVED: Final[tuple[ProblemKind, ...]] = (
@@ -86,12 +87,12 @@ def check(
     check_needed(path=path, timeout=timeout)
     check_given(on_progress=on_progress)
     report = on_progress or _ignore
-    try:
-        auditor = Auditor(Path(path), timeout, write=repair)
-    except DamagedFile as error:
-        damage = (Problem("damaged", 1, (str(error),)),)
-        return CheckReport(0, 0, deep, damage, (), damage)
-    with auditor as audit:
+    with ExitStack() as stack:
+        try:
+            audit = stack.enter_context(audited(Path(path), timeout, write=repair))
+        except DamagedFile as error:
+            damage = (Problem("damaged", 1, (str(error),)),)
+            return CheckReport(0, 0, deep, damage, (), damage)
         first = Examination(audit, deep, report)
         problems = remaining = first.findings.problems()
         repairs: tuple[Repair, ...] = ()
@@ -134,7 +135,7 @@ def _repair_derived(
     if "band-wrong" in found:
         batches = audit.documents(contents=False)
         rebuild_bands(
-            audit,
+            audit.index,
             settings,
             (whole_signatures(batch, settings.permutations) for batch in batches),
             lambda rows: on_progress("rebuilding bands", rows, 0),
@@ -143,7 +144,7 @@ def _repair_derived(
     if "fingerprint-wrong" in found:
         batches = audit.documents(contents=bool(settings.passages))
         rows = (fingerprints_of(batch, settings) for batch in batches)
-        done["fingerprints-rebuilt"] = rebuild_fingerprints(audit, settings, rows) or 1
+        done["fingerprints-rebuilt"] = rebuild_fingerprints(audit.index, settings, rows) or 1
     return tuple(Repair(kind, count) for kind, count in done.items() if count)
 
 

@@ -26,8 +26,7 @@ from lshdb.search.similarity import batches_of_text
 from lshdb.settings import SettingsRequest
 from lshdb.shingling.winnowing import Fingerprints, fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
-from lshdb.store.auditing import Auditor
-from lshdb.store.store import Store
+from lshdb.store.store import Index, Store
 from lshdb.tuning.resolve import reindexed
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -65,7 +64,7 @@ def reindex(
             total = documents * (1 + shape.bands)
             at_once = max(1, min(_DOCUMENTS, _LANES // after.permutations))
             rows = rebuild_bands(
-                store,
+                store.index,
                 after,
                 store.all_signatures(at_once),
                 lambda steps: on_progress(steps, total) if on_progress is not None else None,
@@ -75,7 +74,7 @@ def reindex(
                 fingerprints(texts, after.shingling, after.passages, after.seed).of(doc_ids)
                 for doc_ids, texts in _contents(store)
             )
-            rows += rebuild_fingerprints(store, after, found)
+            rows += rebuild_fingerprints(store.index, after, found)
     if rows:
         store.shrink_log()
     return Reindexed(before, after, documents, rows, store.free_bytes())
@@ -90,20 +89,18 @@ def _contents(store: Store) -> Iterator[tuple[npt.NDArray[np.int64], list[str]]]
             first += len(texts)
 
 
-def rebuild_fingerprints(
-    table: Store | Auditor, settings: Settings, found: Iterable[Fingerprints]
-) -> int:
+def rebuild_fingerprints(index: Index, settings: Settings, found: Iterable[Fingerprints]) -> int:
     """Replace all fingerprints, within the caller's transaction.
 
     Args:
-        table: of the file.
+        index: of the file.
         settings: of the new index.
         found: those of all documents, by their ids, some documents at a time.
 
     Returns:
         The number of rows.
     """
-    table.clear_fingerprints()
+    index.clear_fingerprints()
     if not settings.passages:
         return 0
     waiting: list[Fingerprints] = []
@@ -113,13 +110,13 @@ def rebuild_fingerprints(
             waiting.append(some)
             held += len(some)
         if waiting and (some is None or held > _FINGERPRINTS):
-            table.append_fingerprints(joined(waiting))
+            index.append_fingerprints(joined(waiting))
             rows, held, waiting = rows + held, 0, []
     return rows
 
 
 def rebuild_bands(
-    table: Store | Auditor,
+    index: Index,
     settings: Settings,
     signatures: Iterable[tuple[Numbers, npt.NDArray[np.uint32]]],
     on_step: Callable[[int], object],
@@ -127,7 +124,7 @@ def rebuild_bands(
     """Replace all band rows, within the caller's transaction.
 
     Args:
-        table: of the file.
+        index: of the file.
         settings: of the new index.
         signatures: of all documents that have one, some at a time and in the order of their ids:
             int64[n], uint32[n, k].
@@ -146,7 +143,7 @@ def rebuild_bands(
                 file.write(bucket_keys(some, settings.construction, settings.seed).T.tobytes())
             documents += len(block)
             on_step(documents)
-        table.clear_bands()
+        index.clear_bands()
         ends = np.cumsum([0, *map(len, blocks)]).tolist()
         doc_ids = np.concatenate([_NONE, *blocks])
         blocks.clear()
@@ -160,7 +157,7 @@ def rebuild_bands(
             order = np.argsort(keys, kind="stable")
             for start in range(0, len(order), _ROWS):
                 part = order[start : start + _ROWS]
-                table.append_bands(band, keys[part], doc_ids[part])
+                index.append_bands(band, keys[part], doc_ids[part])
                 rows += len(part)
                 on_step(documents + rows)
     return rows

@@ -7,9 +7,10 @@ raises DamagedFile. Everything is from one moment, in one transaction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 import numpy as np
@@ -21,8 +22,9 @@ from lshdb.shingling.winnowing import Fingerprints
 from lshdb.store import schema
 from lshdb.store import statements as sql
 from lshdb.store.connection import begin_writing, connect, translated_errors
+from lshdb.store.guard import Connection
 from lshdb.store.rows import SqlValue, integers, settings_of
-from lshdb.store.store import insert_fingerprints, insert_rows
+from lshdb.store.store import Index
 
 _ROWS_AT_ONCE: Final = 1 << 16
 _DOCUMENTS_AT_ONCE: Final = 4_000
@@ -61,104 +63,104 @@ class AuditedDocuments:
     metadata: Sequence[bytes | None]
 
 
-class Auditor:
-    """A connection that checks a file. Use as a context manager: one transaction.
-
-    Changes are in the file only after `commit`.
+@contextmanager
+def audited(path: Path, timeout: float, *, write: bool) -> Iterator[Auditor]:
+    """Open a file to be checked, in one transaction; only what is committed is written.
 
     Raises:
         StoreError: the file cannot be opened, is not lshdb's, or is damaged in its first page.
     """
+    connection = connect(path, "write" if write else "read", timeout, whole=False)
+    connection.text_factory = bytes
+    try:
+        with translated_errors(path):
+            if write:
+                begin_writing(connection)
+            else:
+                connection.execute("BEGIN")
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+        yield Auditor(path, connection, int(version))
+    finally:
+        connection.close()
 
-    def __init__(self, path: Path, timeout: float, *, write: bool) -> None:
-        self.path = path
-        self._write = write
-        self._connection = connect(path, "write" if write else "read", timeout, whole=False)
-        self._connection.text_factory = bytes
 
-    def __enter__(self) -> Auditor:
-        try:
-            with translated_errors(self.path):
-                if self._write:
-                    begin_writing(self._connection)
-                else:
-                    self._connection.execute("BEGIN")
-                (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-                self.version = int(version)
-        except BaseException:
-            self._connection.close()
-            raise
-        return self
+class Auditor:
+    """Checks and repairs a file, in a transaction.
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._connection.close()  # rolls back what was not committed
+    Attributes:
+        version: the format of the file.
+        index: writes rows of the index.
+    """
+
+    def __init__(self, path: Path, connection: Connection, version: int) -> None:
+        self.version = version
+        self.index = Index(path, connection)
+        self._path = path
+        self._connection = connection
 
     def commit(self) -> None:
         """Commit the changes."""
-        with translated_errors(self.path):
-            self._connection.execute("COMMIT")
+        self._rows("COMMIT")
+
+    def _rows(self, statement: str, *parameters: SqlValue) -> list[Any]:
+        """All rows of a result."""
+        return list(self._each(statement, *parameters))
+
+    def _each(self, statement: str, *parameters: SqlValue) -> Iterator[Any]:
+        """The rows of a result, read lazily."""
+        with translated_errors(self._path):
+            yield from self._connection.execute(statement, parameters)
 
     # reading
 
     def problems(self) -> list[str]:
         """The problems that SQLite's own check finds; lshdb checks constraints itself."""
-        with translated_errors(self.path):
-            # Otherwise the file's own expressions would run.
-            self._connection.execute("PRAGMA ignore_check_constraints = ON")
-            rows = self._connection.execute(f"PRAGMA integrity_check({_COMPLAINTS})").fetchall()
-            self._connection.execute("PRAGMA ignore_check_constraints = OFF")
+        # Otherwise the file's own expressions would run.
+        self._rows("PRAGMA ignore_check_constraints = ON")
+        rows = self._rows(f"PRAGMA integrity_check({_COMPLAINTS})")
+        self._rows("PRAGMA ignore_check_constraints = OFF")
         lines = [_decoded(row[0]) for row in rows]
         return [] if lines == ["ok"] else [" ".join(line.split()) for line in lines]
 
     def schema_faults(self) -> list[schema.Fault]:
         """How tables, indexes, views and triggers differ from those of the format."""
-        with translated_errors(self.path):
+        with translated_errors(self._path):
             return list(schema.faults(self._connection, range(self.version, self.version + 1)))
 
     def broken_references(self) -> Iterator[tuple[str, int]]:
         """Rows that refer to missing rows: table and rowid."""
-        with translated_errors(self.path):
-            for row in self._connection.execute("PRAGMA foreign_key_check"):
-                yield _decoded(row[0]), 0 if row[1] is None else int(row[1])
+        for row in self._each("PRAGMA foreign_key_check"):
+            yield _decoded(row[0]), 0 if row[1] is None else int(row[1])
 
     def settings(self) -> Settings:
         """The settings; DamagedFile unless there is exactly one valid row."""
-        with translated_errors(self.path):
-            rows = self._connection.execute(sql.ALL_SETTINGS).fetchmany(2)
+        rows = list(islice(self._each(sql.SELECT_SETTINGS), 2))
         if len(rows) != 1:
-            raise DamagedFile(f"{self.path} has {'no' if not rows else 'more than one'} settings")
+            raise DamagedFile(f"{self._path} has {'no' if not rows else 'more than one'} settings")
         try:
             values = [v.decode() if isinstance(v, bytes) else v for v in rows[0]]
         except UnicodeDecodeError as error:
-            raise DamagedFile(f"{self.path} has settings that are not UTF-8") from error
-        return settings_of(values, self.path)
+            raise DamagedFile(f"{self._path} has settings that are not UTF-8") from error
+        return settings_of(values, self._path)
 
     def counts(self) -> tuple[int, int]:
         """The number of documents and of band rows."""
-        with translated_errors(self.path):
-            (documents,) = self._connection.execute(sql.COUNT_DOCUMENTS).fetchone()
-            (bands,) = self._connection.execute(sql.COUNT_BANDS).fetchone()
+        (documents,), (bands,) = self._rows(sql.COUNT_DOCUMENTS) + self._rows(sql.COUNT_BANDS)
         return int(documents), int(bands)
 
     def documents(self, *, contents: bool) -> Iterator[AuditedDocuments]:
         """All documents, some thousands at a time; they may be changed meanwhile."""
-        statement = sql.DOCUMENTS_WITH_CONTENT_FROM if contents else sql.DOCUMENTS_FROM
         first = _FIRST_ID
-        while rows := self._some_documents(statement, first):
+        while rows := self._some_documents(first, contents):
             yield _documents(rows)
             if rows[-1][0] == -_FIRST_ID - 1:
                 return
             first = rows[-1][0] + 1
 
-    def _some_documents(self, statement: str, first: int) -> list[Any]:
+    def _some_documents(self, first: int, contents: bool) -> list[Any]:
         rows, size = [], 0
-        with translated_errors(self.path):
-            cursor = self._connection.execute(statement, (first,))
+        with translated_errors(self._path):
+            cursor = self._connection.execute(sql.DOCUMENTS_FROM, (first, contents))
             for row in cursor:
                 rows.append(row)
                 size += sum(len(row[column] or b"") for column in (4, 6, 7))
@@ -169,42 +171,38 @@ class Auditor:
 
     def orphan_signatures(self) -> Iterator[int]:
         """The doc_ids of signatures that have no document."""
-        with translated_errors(self.path):
-            for (doc_id,) in self._connection.execute(sql.ORPHAN_SIGNATURES):
-                yield int(doc_id)
+        return (int(doc_id) for (doc_id,) in self._each(sql.ORPHAN_SIGNATURES))
 
     def band(self, band_no: int) -> Iterator[tuple[Integers, Integers]]:
         """The rows of a band, some thousands at a time: bucket_keys int64[n], doc_ids int64[n]."""
-        with translated_errors(self.path):
-            cursor = self._connection.execute(sql.BAND, (band_no,))
-            while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-                table = integers(rows).reshape(-1, 2)
-                yield table[:, 0], table[:, 1]
+        for table in self._tables(2, sql.BAND, band_no):
+            yield table[:, 0], table[:, 1]
 
     def foreign_bands(self, bands: int) -> list[tuple[int, int]]:
         """Bands below 0 and from `bands` on, and how many rows each has."""
-        with translated_errors(self.path):
-            return self._connection.execute(sql.FOREIGN_BANDS, (bands,)).fetchall()
+        return self._rows(sql.FOREIGN_BANDS, bands)
 
     def fingerprints(self) -> Iterator[Fingerprints]:
         """The rows of the fingerprints, some thousands at a time, in order."""
-        with translated_errors(self.path):
-            cursor = self._connection.execute(sql.FINGERPRINTS)
+        for table in self._tables(3, sql.FINGERPRINTS):
+            yield Fingerprints(table[:, 0], table[:, 1], table[:, 2])
+
+    def _tables(self, columns: int, statement: str, *parameters: SqlValue) -> Iterator[Integers]:
+        """The rows of a result, int64[n, columns], some thousands at a time."""
+        with translated_errors(self._path):
+            cursor = self._connection.execute(statement, parameters)
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-                table = integers(rows).reshape(-1, 3)
-                yield Fingerprints(table[:, 0], table[:, 1], table[:, 2])
+                yield integers(rows).reshape(-1, columns)
 
     def decisions(self) -> Iterator[tuple[Any, ...]]:
         """The rows of decisions in order: DecisionRow without its last field; texts are bytes."""
-        with translated_errors(self.path):
-            for row in self._connection.execute(sql.DECISIONS):
-                yield row[:-1]
+        return (row[:-1] for row in self._each(sql.DECISIONS))
 
     # writing
 
     def make_missing(self) -> int:
         """Create missing tables, indexes and views; return how many."""
-        with translated_errors(self.path):
+        with translated_errors(self._path):
             return schema.make_missing(self._connection, self.version)
 
     def derive(
@@ -228,26 +226,8 @@ class Auditor:
         """Delete the signatures of documents, if they exist."""
         self._run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))
 
-    def clear_fingerprints(self) -> None:
-        """Delete all fingerprints."""
-        with translated_errors(self.path):
-            self._connection.execute(sql.DELETE_FINGERPRINTS)
-
-    def append_fingerprints(self, found: Fingerprints) -> None:
-        """Insert the fingerprints of documents, which are named by their ids."""
-        insert_fingerprints(self._run_many, found)
-
-    def clear_bands(self) -> None:
-        """Delete all band rows."""
-        with translated_errors(self.path):
-            self._connection.execute(sql.DELETE_BANDS)
-
-    def append_bands(self, band: int, keys: Integers, doc_ids: Integers) -> None:
-        """Insert sorted rows of a band, int64[n] both."""
-        insert_rows(self._run_many, band, keys, doc_ids)
-
     def _run_many(self, statement: str, rows: Iterable[Sequence[SqlValue]]) -> None:
-        with translated_errors(self.path):
+        with translated_errors(self._path):
             self._connection.executemany(statement, rows)
 
 

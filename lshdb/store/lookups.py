@@ -180,15 +180,8 @@ class StoreReader:
         Returns:
             int64[r], the places of the buckets, and int64[r], doc_ids; ordered by both.
         """
-        parts = [np.empty((0, 2), dtype=np.int64)]
-        for start in range(0, len(bucket_keys), _AT_ONCE):
-            some = json.dumps(bucket_keys[start : start + _AT_ONCE].tolist())
-            found = self._integers(sql.MEMBERS_OF_BUCKETS, some, band_no, most).reshape(-1, 2)
-            found[:, 0] += start
-            parts.append(found)
-            most -= len(found)
-        table = np.concatenate(parts)
-        return table[:, 0], table[:, 1]
+        places, doc_ids = self._of_values(sql.MEMBERS_OF_BUCKETS, bucket_keys, band_no, most)
+        return places[:most], doc_ids[:most]
 
     def first_of_buckets(
         self, band_no: int, bucket_keys: npt.NDArray[np.int64], most: int
@@ -198,14 +191,7 @@ class StoreReader:
         Returns:
             int64[r], the places of the buckets, and int64[r], doc_ids; ordered by both.
         """
-        parts = [np.empty((0, 2), dtype=np.int64)]
-        for start in range(0, len(bucket_keys), _AT_ONCE):
-            some = json.dumps(bucket_keys[start : start + _AT_ONCE].tolist())
-            found = self._integers(sql.FIRST_OF_BUCKETS, some, band_no, most).reshape(-1, 2)
-            found[:, 0] += start
-            parts.append(found)
-        table = np.concatenate(parts)
-        return table[:, 0], table[:, 1]
+        return self._of_values(sql.FIRST_OF_BUCKETS, bucket_keys, band_no, most)
 
     def documents_of_fingerprints(
         self, values: npt.NDArray[np.int64], most: int
@@ -215,10 +201,16 @@ class StoreReader:
         Returns:
             int64[r], the places of the fingerprints, and int64[r], doc_ids; ordered by both.
         """
+        return self._of_values(sql.FIRST_OF_FINGERPRINTS, values, most)
+
+    def _of_values(
+        self, statement: str, values: npt.NDArray[np.int64], *parameters: SqlValue
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The rows of values int64[n], looked up some thousands at a time: places and doc_ids."""
         parts = [np.empty((0, 2), dtype=np.int64)]
         for start in range(0, len(values), _AT_ONCE):
             some = json.dumps(values[start : start + _AT_ONCE].tolist())
-            found = self._integers(sql.FIRST_OF_FINGERPRINTS, some, most).reshape(-1, 2)
+            found = self._integers(statement, some, *parameters).reshape(-1, 2)
             found[:, 0] += start
             parts.append(found)
         table = np.concatenate(parts)
@@ -238,13 +230,7 @@ class StoreReader:
 
     def contents(self, doc_ids: npt.NDArray[np.int64]) -> Iterator[str]:
         """The stored contents of these documents, in this order, read lazily."""
-        found = 0
-        for wanted in _parts(doc_ids):
-            with translated_errors(self.path):
-                for (content,) in self._connection.execute(sql.CONTENTS, (wanted,)):
-                    found += 1
-                    yield text(content)
-        self._check_number(found, doc_ids)
+        return (text(content) for (content,) in self._rows_of(sql.CONTENTS, doc_ids))
 
     def sizes(
         self, doc_ids: npt.NDArray[np.int64]
@@ -252,9 +238,9 @@ class StoreReader:
         """Shingles of these documents, repetitions counted, int64[n], and their digests V16[n]."""
         shingles = np.empty(len(doc_ids), dtype=np.int64)
         digests = np.empty(len(doc_ids), dtype=f"V{DIGEST_BYTES}")
-        start = 0
-        for rows in self._rows_of(sql.SIZES, doc_ids):
-            part = slice(start, start := start + len(rows))
+        for start in range(0, len(doc_ids), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            rows = list(self._rows_of(sql.SIZES, doc_ids[part]))
             shingles[part] = self._counts(row[:1] for row in rows)
             blobs = self._joined([row[1] for row in rows], DIGEST_BYTES, "digest", doc_ids[part])
             digests[part] = np.frombuffer(blobs, dtype=digests.dtype)
@@ -274,37 +260,33 @@ class StoreReader:
 
     def lengths(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The lengths of these documents, in characters; in shingles without content: int64[n]."""
-        blocks = self._rows_of(sql.LENGTHS, doc_ids)
-        return np.concatenate([np.empty(0, dtype=np.int64), *map(self._counts, blocks)])
+        return self._counts(self._rows_of(sql.LENGTHS, doc_ids))
 
     def byte_lengths(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The lengths of these documents in bytes of UTF-8, 0 without content: int64[n]."""
-        blocks = self._rows_of(sql.BYTES, doc_ids)
-        return np.concatenate([np.empty(0, dtype=np.int64), *map(self._counts, blocks)])
+        return self._counts(self._rows_of(sql.BYTES, doc_ids))
 
     def keys_of(self, doc_ids: npt.NDArray[np.int64]) -> list[str]:
         """The keys of these documents, in this order."""
-        return [text(key) for rows in self._rows_of(sql.KEYS_OF, doc_ids) for (key,) in rows]
+        return [text(key) for (key,) in self._rows_of(sql.KEYS_OF, doc_ids)]
 
     def metadata_of(self, doc_ids: npt.NDArray[np.int64]) -> Iterator[str | None]:
         """The stored metadata of these documents, in this order, read lazily."""
-        found = 0
-        for wanted in _parts(doc_ids):
-            with translated_errors(self.path):
-                for (metadata,) in self._connection.execute(sql.METADATA_OF, (wanted,)):
-                    found += 1
-                    yield None if metadata is None else text(metadata)
-        self._check_number(found, doc_ids)
+        for (metadata,) in self._rows_of(sql.METADATA_OF, doc_ids):
+            yield None if metadata is None else text(metadata)
 
     def _rows_of(
         self, statement: str, doc_ids: npt.NDArray[np.int64]
-    ) -> Iterator[list[tuple[SqlValue, ...]]]:
-        """One row for each of these documents, in this order, some thousands at a time."""
+    ) -> Iterator[tuple[SqlValue, ...]]:
+        """One row for each of these documents, in this order, read lazily."""
         found = 0
-        for wanted in _parts(doc_ids):
-            rows = self._rows(statement, wanted)
-            found += len(rows)
-            yield rows
+        for start in range(0, len(doc_ids), _AT_ONCE):
+            wanted = json.dumps(doc_ids[start : start + _AT_ONCE].tolist())
+            with translated_errors(self.path):
+                for row in self._connection.execute(statement, (wanted,)):
+                    found += 1
+                    yield row
+            self._connection.check_unchanged()
         self._check_number(found, doc_ids)
 
     def _check_number(self, found: int, doc_ids: npt.NDArray[np.int64]) -> None:
@@ -337,37 +319,39 @@ class StoreReader:
         Yields:
             int64[n], how many documents the bucket of each row has, and int64[n], their doc_ids.
         """
-        return self._sized_rows(sql.SHARED_BUCKETS, band)
-
-    def common_fingerprints(self, most: int) -> npt.NDArray[np.int64]:
-        """The fingerprints that more than `most` documents have, in order, int64[n]."""
-        return self._integers(sql.COMMON_FINGERPRINTS, most)
-
-    def _sized_rows(
-        self, statement: str, *parameters: SqlValue
-    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         with translated_errors(self.path):
-            cursor = self._connection.execute(statement, parameters)
+            cursor = self._connection.execute(sql.SHARED_BUCKETS, (band,))
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                 self._connection.check_unchanged()
                 table = integers(rows).reshape(-1, 2)
                 yield table[:, 0], table[:, 1]
                 self._connection.check_owner()
 
+    def common_fingerprints(self, most: int) -> npt.NDArray[np.int64]:
+        """The fingerprints that more than `most` documents have, in order, int64[n]."""
+        return self._integers(sql.COMMON_FINGERPRINTS, most)
+
     def all_signatures(
         self, most: int | None = None
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]]:
         """All signatures by doc_id, some thousands or `most` at a time: int64[n], uint32[n, k]."""
+        for _, rows in self._ascending(sql.SIGNATURES_AFTER, most or _AT_ONCE):
+            yield self._signature_matrix(rows)
+
+    def _ascending(
+        self, statement: str, most: int
+    ) -> Iterator[tuple[npt.NDArray[np.int64], list[tuple[SqlValue, ...]]]]:
+        """All rows by doc_id, their first column, up to `most` at a time: int64[n], n rows."""
         last = 0
-        while rows := self._rows(sql.SIGNATURES_AFTER, last, most or _AT_ONCE):
-            doc_ids, signatures = self._signature_matrix(rows)
+        while rows := self._rows(statement, last, most):
+            doc_ids = integers(row[:1] for row in rows)
             if (np.diff(doc_ids, prepend=last) <= 0).any():
                 # In a damaged table it would never end.
                 raise DamagedFile(
-                    f"{self.path} is damaged: signatures are not in order; restore it from a copy"
+                    f"{self.path} is damaged: documents are not in order; restore it from a copy"
                 )
             last = int(doc_ids[-1])
-            yield doc_ids, signatures
+            yield doc_ids, rows
 
     def bucket_sizes(self, bucket_keys: npt.NDArray[np.int64]) -> list[Bucket]:
         """The buckets int64[b], one per band, with their numbers of documents."""
@@ -391,21 +375,9 @@ class StoreReader:
         (documents,), (empty,) = self._rows(sql.COUNT_DOCUMENTS) + self._rows(sql.COUNT_EMPTY)
         return integer(documents), integer(empty)
 
-    def keys(self) -> list[str]:
-        """All keys, in the order of first addition."""
-        return [text(key) for (key,) in self._rows(sql.KEYS)]
-
     def all_keys(self) -> Iterator[tuple[npt.NDArray[np.int64], list[str]]]:
         """All documents in the order of addition, some thousands at a time: int64[n], n keys."""
-        last = 0
-        while rows := self._rows(sql.KEYS_AFTER, last, _AT_ONCE):
-            doc_ids = integers(row[:1] for row in rows)
-            if (np.diff(doc_ids, prepend=last) <= 0).any():
-                # In a damaged table it would never end.
-                raise DamagedFile(
-                    f"{self.path} is damaged: documents are not in order; restore it from a copy"
-                )
-            last = int(doc_ids[-1])
+        for doc_ids, rows in self._ascending(sql.KEYS_AFTER, _AT_ONCE):
             yield doc_ids, [text(key) for _, key in rows]
 
     def keys_from(self, first: str, most: int) -> list[str]:
@@ -662,12 +634,6 @@ def _equal(one: str, other: str) -> int:
     """How many characters are equal from the start."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
-def _parts(doc_ids: npt.NDArray[np.int64]) -> Iterator[str]:
-    """Documents as JSON arrays, some thousands in each."""
-    for start in range(0, len(doc_ids), _AT_ONCE):
-        yield json.dumps(doc_ids[start : start + _AT_ONCE].tolist())
 
 
 def _stored_file(row: tuple[SqlValue, ...]) -> StoredFile:

@@ -106,15 +106,10 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
     """Migrate a file of an older format, within the caller's transaction."""
     if version >= newest_format():  # another process was first, perhaps one of a newer lshdb
         return
-    redo_steps(connection, version, newest_format())
-    connection.execute(f"PRAGMA user_version = {newest_format()}")
-
-
-def redo_steps(connection: sqlite3.Connection, old: int, new: int) -> None:
-    """Turn tables of an older format into those of a newer one."""
-    for step in STEPS[old - 1 : new - 1]:
+    for step in STEPS[version - 1 :]:
         for statement in step.statements:
             connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {newest_format()}")
 
 
 def make_readable(connection: sqlite3.Connection, version: int) -> None:

@@ -20,28 +20,6 @@ _ALLOWED: Final = {
     sqlite3.SQLITE_RECURSIVE,
 }
 _SCHEMA_TABLES: Final = {"sqlite_master", "sqlite_schema"}
-_READING_PRAGMAS: Final = {
-    "application_id",
-    "collation_list",
-    "compile_options",
-    "data_version",  # which full-text tables read
-    "database_list",
-    "encoding",
-    "foreign_key_list",
-    "freelist_count",
-    "function_list",
-    "index_info",
-    "index_list",
-    "index_xinfo",
-    "journal_mode",
-    "page_count",
-    "page_size",
-    "schema_version",
-    "table_info",
-    "table_list",
-    "table_xinfo",
-    "user_version",
-}
 _WITH_ARGUMENT: Final = {
     "foreign_key_list",
     "index_info",
@@ -51,8 +29,21 @@ _WITH_ARGUMENT: Final = {
     "table_list",
     "table_xinfo",
 }
-
-
+_READING_PRAGMAS: Final = _WITH_ARGUMENT | {
+    "application_id",
+    "collation_list",
+    "compile_options",
+    "data_version",  # which full-text tables read
+    "database_list",
+    "encoding",
+    "freelist_count",
+    "function_list",
+    "journal_mode",
+    "page_count",
+    "page_size",
+    "schema_version",
+    "user_version",
+}
 _FORBIDDEN_FUNCTIONS: Final = {
     "load_extension",
     # Reveals addresses of the process, and calls given ones.

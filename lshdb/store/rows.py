@@ -115,8 +115,8 @@ def settings_of(values: Any, path: Path) -> Settings:
         raise DamagedFile(f"{path} has invalid settings: {error}") from error
 
 
-def insert_settings(connection: sqlite3.Connection, settings: Settings) -> None:
-    """Write the settings of a new file, within the caller's transaction."""
+def write_settings(connection: sqlite3.Connection, settings: Settings) -> None:
+    """Write all settings of a file, within the caller's transaction."""
     values = (
         settings.threshold,
         settings.recall,
@@ -128,15 +128,4 @@ def insert_settings(connection: sqlite3.Connection, settings: Settings) -> None:
         int(settings.content),
         settings.passages,
     )
-    connection.execute(sql.INSERT_SETTINGS, values)
-
-
-def update_index_settings(connection: sqlite3.Connection, settings: Settings) -> None:
-    """Write the settings of the index, within the caller's transaction; the others stay."""
-    values = (
-        settings.threshold,
-        settings.recall,
-        str(settings.construction),
-        settings.passages,
-    )
-    connection.execute(sql.UPDATE_INDEX_SETTINGS, values)
+    connection.execute(sql.WRITE_SETTINGS, values)

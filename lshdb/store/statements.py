@@ -11,13 +11,11 @@ SELECT_SETTINGS: Final = """
     FROM settings"""
 WHOLE_SETTINGS: Final = "SELECT * FROM main.settings"
 """Those of any format."""
-INSERT_SETTINGS: Final = """
-    INSERT INTO settings
+WRITE_SETTINGS: Final = """
+    INSERT OR REPLACE INTO settings
         (id, threshold, recall, shingle, permutations, construction, sketch, seed, content,
          passages)
     VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-UPDATE_INDEX_SETTINGS: Final = """
-    UPDATE settings SET threshold = ?, recall = ?, construction = ?, passages = ? WHERE id = 1"""
 
 MAIN_APPLICATION_ID: Final = "PRAGMA main.application_id"
 MAIN_USER_VERSION: Final = "PRAGMA main.user_version"
@@ -141,7 +139,6 @@ SIGNATURES: Final = """
     FROM json_each(?) AS wanted CROSS JOIN signatures AS s ON s.doc_id = wanted.value"""
 SIGNATURES_AFTER: Final = """
     SELECT doc_id, signature FROM signatures WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
-KEYS: Final = "SELECT key FROM documents ORDER BY doc_id"
 KEYS_AFTER: Final = """
     SELECT doc_id, key FROM documents WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
 KEYS_FROM: Final = "SELECT key FROM documents WHERE key >= ? ORDER BY key LIMIT ?"
@@ -205,20 +202,12 @@ PAGE_SIZE: Final = "PRAGMA page_size"
 
 
 SCHEMA: Final = "SELECT type, name, sql FROM main.sqlite_schema ORDER BY rowid"
-ALL_SETTINGS: Final = """
-    SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages
-    FROM settings ORDER BY id"""
 COUNT_BANDS: Final = "SELECT count(*) FROM bands"
 DOCUMENTS_FROM: Final = """
-    SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL, NULL,
-        d.metadata
+    SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL,
+        CASE WHEN ?2 THEN d.content END, d.metadata
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id)
-    WHERE d.doc_id >= ? ORDER BY d.doc_id"""
-DOCUMENTS_WITH_CONTENT_FROM: Final = """
-    SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL, d.content,
-        d.metadata
-    FROM documents AS d LEFT JOIN signatures AS s USING (doc_id)
-    WHERE d.doc_id >= ? ORDER BY d.doc_id"""
+    WHERE d.doc_id >= ?1 ORDER BY d.doc_id"""
 ORPHAN_SIGNATURES: Final = """
     SELECT doc_id FROM signatures AS s
     WHERE NOT EXISTS (SELECT 1 FROM documents AS d WHERE d.doc_id = s.doc_id)"""

@@ -35,10 +35,9 @@ from lshdb.store.lookups import StoreReader
 from lshdb.store.rows import (
     SqlValue,
     blob,
-    insert_settings,
     integer,
     text,
-    update_index_settings,
+    write_settings,
 )
 
 _T = TypeVar("_T")
@@ -66,10 +65,15 @@ that doubles its time.
 
 
 class Store(StoreReader):
-    """One open database file. Its settings are checked, its values typed, its errors lshdb's."""
+    """One open database file. Its settings are checked, its values typed, its errors lshdb's.
+
+    Attributes:
+        index: writes rows of the index.
+    """
 
     def __init__(self, path: Path, connection: Connection, timeout: float) -> None:
         super().__init__(path, connection, timeout)
+        self.index = Index(path, connection)
         self._rebuilding = False
 
     @classmethod
@@ -96,7 +100,7 @@ class Store(StoreReader):
                         with transaction(connection, "write"):
                             if is_new(connection):
                                 create_tables(connection)
-                                insert_settings(connection, settings)
+                                write_settings(connection, settings)
             return cls(path, connection, timeout)
         except BaseException:
             connection.close()
@@ -301,34 +305,16 @@ class Store(StoreReader):
         for band in range(bucket_keys[0].shape[1]):
             keys = np.concatenate([piece[:, band] for piece in bucket_keys])
             order = np.argsort(keys)  # pages are then visited in order, each once
-            self.append_bands(band, keys[order], doc_ids[order])
-
-    def append_bands(
-        self, band: int, keys: npt.NDArray[np.int64], doc_ids: npt.NDArray[np.int64]
-    ) -> None:
-        """Insert sorted rows of a band, int64[n] both."""
-        insert_rows(self._run_many, band, keys, doc_ids)
-
-    def append_fingerprints(self, found: Fingerprints) -> None:
-        """Insert the fingerprints of documents, which are named by their ids."""
-        insert_fingerprints(self._run_many, found)
+            self.index.append_bands(band, keys[order], doc_ids[order])
 
     def delete_fingerprints(self, found: Fingerprints) -> None:
         """Delete the fingerprints of documents, which are named by their ids."""
         rows = np.column_stack([found.values, found.documents, found.positions])
         self._run_many(sql.DELETE_FINGERPRINT, rows.tolist())
 
-    def clear_fingerprints(self) -> None:
-        """Delete all fingerprints; their pages are free for new rows."""
-        self._run(lambda: self._connection.execute(sql.DELETE_FINGERPRINTS))
-
-    def clear_bands(self) -> None:
-        """Delete all band rows; their pages are free for new rows."""
-        self._run(lambda: self._connection.execute(sql.DELETE_BANDS))
-
     def set_index(self, settings: Settings) -> None:
         """Write the threshold, recall and construction of the index."""
-        self._run(lambda: update_index_settings(self._connection, settings))
+        self._run(lambda: write_settings(self._connection, settings))
 
     def unindex(self, doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]) -> None:
         """Delete the signatures and band rows of documents int64[n], buckets int64[n, b]."""
@@ -340,33 +326,50 @@ class Store(StoreReader):
         self._run_many(sql.DELETE_SIGNATURE, [(doc_id,) for doc_id in doc_ids.tolist()])
 
 
-def insert_rows(
-    run_many: Callable[[str, Iterable[Sequence[SqlValue]]], None],
-    band: int,
-    keys: npt.NDArray[np.int64],
-    doc_ids: npt.NDArray[np.int64],
-) -> None:
-    """Insert sorted rows of a band, int64[n] both, many at once, by a function that runs SQL."""
-    at_once = sql.BANDS_AT_ONCE
-    statements = len(keys) // at_once
-    whole = statements * at_once
-    values = np.empty((statements, 1 + 2 * at_once), dtype=np.int64)
-    values[:, 0] = band
-    values[:, 1::2] = keys[:whole].reshape(statements, at_once)
-    values[:, 2::2] = doc_ids[:whole].reshape(statements, at_once)
-    run_many(sql.INSERT_BANDS, (row.tolist() for row in values))
-    last = zip(repeat(band), keys[whole:].tolist(), doc_ids[whole:].tolist(), strict=False)
-    run_many(sql.INSERT_BAND, list(last))
+class Index:
+    """The rows of the index, as they are rebuilt within the caller's transaction."""
 
+    def __init__(self, path: Path, connection: Connection) -> None:
+        self._path = path
+        self._connection = connection
 
-def insert_fingerprints(
-    run_many: Callable[[str, Iterable[Sequence[SqlValue]]], None], found: Fingerprints
-) -> None:
-    """Insert the fingerprints of documents, in order, many at once, by a function that runs SQL."""
-    columns = found.values, found.documents, found.positions
-    at_once = sql.FINGERPRINTS_AT_ONCE
-    whole = len(found) - len(found) % at_once
-    starts = range(0, whole, at_once)
-    many = (np.column_stack([one[i : i + at_once] for one in columns]) for i in starts)
-    run_many(sql.INSERT_FINGERPRINTS, (rows.ravel().tolist() for rows in many))
-    run_many(sql.INSERT_FINGERPRINT, np.column_stack([one[whole:] for one in columns]).tolist())
+    def clear_bands(self) -> None:
+        """Delete all band rows; their pages are free for new rows."""
+        with translated_errors(self._path):
+            self._connection.execute(sql.DELETE_BANDS)
+
+    def append_bands(
+        self, band: int, keys: npt.NDArray[np.int64], doc_ids: npt.NDArray[np.int64]
+    ) -> None:
+        """Insert sorted rows of a band, int64[n] both."""
+        at_once = sql.BANDS_AT_ONCE
+        statements = len(keys) // at_once
+        whole = statements * at_once
+        values = np.empty((statements, 1 + 2 * at_once), dtype=np.int64)
+        values[:, 0] = band
+        values[:, 1::2] = keys[:whole].reshape(statements, at_once)
+        values[:, 2::2] = doc_ids[:whole].reshape(statements, at_once)
+        self._run_many(sql.INSERT_BANDS, (row.tolist() for row in values))
+        last = zip(repeat(band), keys[whole:].tolist(), doc_ids[whole:].tolist(), strict=False)
+        self._run_many(sql.INSERT_BAND, list(last))
+
+    def clear_fingerprints(self) -> None:
+        """Delete all fingerprints; their pages are free for new rows."""
+        with translated_errors(self._path):
+            self._connection.execute(sql.DELETE_FINGERPRINTS)
+
+    def append_fingerprints(self, found: Fingerprints) -> None:
+        """Insert the fingerprints of documents, which are named by their ids."""
+        columns = found.values, found.documents, found.positions
+        at_once = sql.FINGERPRINTS_AT_ONCE
+        whole = len(found) - len(found) % at_once
+        starts = range(0, whole, at_once)
+        many = (np.column_stack([one[i : i + at_once] for one in columns]) for i in starts)
+        self._run_many(sql.INSERT_FINGERPRINTS, (rows.ravel().tolist() for rows in many))
+        self._run_many(
+            sql.INSERT_FINGERPRINT, np.column_stack([one[whole:] for one in columns]).tolist()
+        )
+
+    def _run_many(self, statement: str, rows: Iterable[Sequence[SqlValue]]) -> None:
+        with translated_errors(self._path):
+            self._connection.executemany(statement, rows)
