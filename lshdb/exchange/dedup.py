@@ -415,16 +415,12 @@ def _source_of_table(
 
 def _of_arrow(rows: Any, parser: RecordParser) -> _Source:
     pa = arrow()
+    from lshdb.sources import arrow_rows
+
     if not isinstance(rows, pa.Table):
-        reader = rows if isinstance(rows, pa.RecordBatchReader) else None
-        if isinstance(rows, pa.RecordBatch) or not hasattr(rows, "__arrow_c_stream__"):
-            batch = pa.record_batch(rows)
-            reader = pa.RecordBatchReader.from_batches(batch.schema, [batch])
-        rows = (reader or pa.RecordBatchReader.from_stream(rows)).read_all()
+        rows = arrow_rows.table_reader(rows).read_all()
 
     def each(kept: Any) -> Iterator[dict[str, Any]]:
-        from lshdb.sources import arrow_rows
-
         for batch in kept.to_batches():
             yield from arrow_rows.records(batch)
 

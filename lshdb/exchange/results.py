@@ -8,7 +8,7 @@ only for a table.
 from __future__ import annotations
 
 import json
-from collections import deque, namedtuple
+from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice
@@ -78,7 +78,42 @@ def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict
     return found
 
 
-class Matches(list[Match]):
+class Tabular:
+    """Rows of named columns, which make tables.
+
+    Attributes:
+        columns: their names, with types if these are known.
+    """
+
+    columns: Columns | list[str]
+
+    def rows(self) -> Iterator[Sequence[Any]]:
+        """The rows of the table: a value per column."""
+        raise NotImplementedError
+
+    def to_arrow(self) -> pa.Table:
+        """An Arrow table of the rows. Needs the extra `arrow` (pyarrow).
+
+        A column of any values whose types differ is text.
+
+        Raises:
+            UsageError: pyarrow is not installed.
+            StoreError: the file cannot be read.
+        """
+        return table_of(self.columns, self.rows())
+
+    def df(self) -> pd.DataFrame:
+        """The same as a pandas DataFrame. Needs pandas, and the extra `arrow` (pyarrow)."""
+        try:
+            import pandas  # noqa: F401
+        except ModuleNotFoundError as error:
+            if error.name is None or not error.name.startswith("pandas"):
+                raise
+            raise UsageError("data frames need pandas: pip install pandas") from None
+        return self.to_arrow().to_pandas()
+
+
+class Matches(Tabular, list[Match]):
     """The matches of a query, best first: a list, and a table.
 
     Attributes:
@@ -87,20 +122,12 @@ class Matches(list[Match]):
 
     def __init__(self, matches: Iterable[Match], columns: Columns) -> None:
         super().__init__(matches)
-        self.columns = columns
+        self.columns: Columns = columns
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of the table: a value per column for each match."""
         own = [name for name in MATCH if name in self.columns]
         return (match_row(match, own) for match in self)
-
-    def to_arrow(self) -> pa.Table:
-        """An Arrow table. Needs the extra `arrow` (pyarrow)."""
-        return table_of(self.columns, self.rows())
-
-    def df(self) -> pd.DataFrame:
-        """A pandas DataFrame. Needs pandas, and the extra `arrow` (pyarrow)."""
-        return frame_of(self.to_arrow)
 
     def _repr_html_(self) -> str:
         return html_table(list(self.columns), islice(self.rows(), _SHOWN), len(self))
@@ -143,7 +170,7 @@ def match_row(match: Match, columns: Iterable[str]) -> tuple[Any, ...]:
     return *own, *(match.metadata or {}).values()
 
 
-class Results(Iterator[T], Generic[T]):
+class Results(Tabular, Iterator[T], Generic[T]):
     """Pairs or clusters as they are found: an iterator, and a table.
 
     The table is always read from the beginning, whatever the iterator has given.
@@ -172,7 +199,8 @@ class Results(Iterator[T], Generic[T]):
             shown: the columns that a notebook shows, and their values.
             batches: see above.
         """
-        self.columns, self.batches = columns, batches
+        self.columns: Columns = columns
+        self.batches = batches
         self._name, self._find, self._rows, self._shown = name, find, rows, shown
         self._found: Iterator[T] | None = None
 
@@ -192,46 +220,41 @@ class Results(Iterator[T], Generic[T]):
         return self._rows()
 
     def to_arrow(self) -> pa.Table:
-        """An Arrow table. Needs the extra `arrow` (pyarrow).
-
-        Raises:
-            UsageError: pyarrow is not installed.
-            StoreError: the file cannot be read.
-        """
+        """An Arrow table of all rows; see `Tabular.to_arrow`."""
         if self.batches is None:
-            return table_of(self.columns, self._rows())
+            return super().to_arrow()
         from lshdb.exchange.tables import arrow, schema_of
 
         return arrow().Table.from_batches(self.batches(), schema_of(self.columns))
-
-    def df(self) -> pd.DataFrame:
-        """A pandas DataFrame. Needs pandas, and the extra `arrow` (pyarrow).
-
-        Raises:
-            UsageError: pandas or pyarrow is not installed.
-            StoreError: the file cannot be read.
-        """
-        return frame_of(self.to_arrow)
 
     def __repr__(self) -> str:
         return f"<{self._name}: an iterator; to_arrow() and df() give a table>"
 
     def _repr_html_(self) -> str | None:
-        """The first rows; None if they cannot be read, so that a notebook shows the repr."""
         names, values = self._shown
-        found = self._find()
-        try:
-            rows = [values(one) for one in islice(found, _SHOWN + 1)]
-        except LshdbError:
-            return None
-        finally:
-            _close(found)
-        return html_table(names, rows[:_SHOWN], len(rows) if len(rows) <= _SHOWN else None)
+        return _first_rows(names, self._find, values)
 
 
 def _close(found: Iterator[object]) -> None:
     with suppress(AttributeError):
         found.close()  # type: ignore[attr-defined]
+
+
+def _first_rows(
+    names: Sequence[str],
+    find: Callable[[], Iterator[T]],
+    values: Callable[[T], Sequence[Any]],
+) -> str | None:
+    """The first rows for a notebook; None if they cannot be read, so that it shows the repr."""
+    try:
+        found = find()
+        try:
+            rows = [values(one) for one in islice(found, _SHOWN + 1)]
+        finally:
+            _close(found)
+    except LshdbError:
+        return None
+    return html_table(names, rows[:_SHOWN], len(rows) if len(rows) <= _SHOWN else None)
 
 
 def pair_results(
@@ -310,7 +333,7 @@ def roles(cluster: Cluster, threshold: float) -> list[str]:
     return [decided or role for decided, role in zip(cluster.decided, found, strict=True)]
 
 
-class SqlRows(Iterator[Any]):
+class SqlRows(Tabular, Iterator[Any]):
     """The rows of a SELECT as named tuples: an iterator, and a table of the remaining rows.
 
     A column whose name is not valid in Python, or repeated, is `_0`, `_1`, ... by its place.
@@ -323,7 +346,7 @@ class SqlRows(Iterator[Any]):
         """Run the statement; a notebook runs it again."""
         self._run = run
         names, self._rows = run()
-        self.columns = _distinct(names)
+        self.columns: list[str] = _distinct(names)
         self._named = cast(Any, namedtuple("Row", names, rename=True))._make
 
     def __next__(self) -> Any:
@@ -341,35 +364,11 @@ class SqlRows(Iterator[Any]):
         """The remaining rows, as dicts by the names in `columns`."""
         return (dict(zip(self.columns, row, strict=True)) for row in self._rows)
 
-    def to_arrow(self) -> pa.Table:
-        """The remaining rows as an Arrow table. Needs the extra `arrow` (pyarrow).
-
-        A column whose values have several types is text.
-
-        Raises:
-            UsageError: pyarrow is not installed.
-            QueryError: the SQL fails.
-        """
-        return table_of(dict.fromkeys(self.columns, object), self._rows)
-
-    def df(self) -> pd.DataFrame:
-        """The same as a pandas DataFrame. Needs pandas, and the extra `arrow` (pyarrow)."""
-        return frame_of(self.to_arrow)
-
     def __repr__(self) -> str:
         return f"<rows of {', '.join(self.columns)}: an iterator; df() gives a table>"
 
     def _repr_html_(self) -> str | None:
-        """The first rows; None if they cannot be read, so that a notebook shows the repr."""
-        try:
-            _, found = self._run()
-            try:
-                rows = list(islice(found, _SHOWN + 1))
-            finally:
-                _close(found)
-        except LshdbError:
-            return None
-        return html_table(self.columns, rows[:_SHOWN], len(rows) if len(rows) <= _SHOWN else None)
+        return _first_rows(self.columns, lambda: self._run()[1], tuple)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
@@ -386,15 +385,18 @@ def _distinct(names: Sequence[str]) -> list[str]:
 # tables
 
 
-def table_of(columns: Columns, rows: Iterable[Sequence[Any]]) -> pa.Table:
+def table_of(columns: Columns | list[str], rows: Iterable[Sequence[Any]]) -> pa.Table:
     """An Arrow table of rows; UsageError without pyarrow.
 
-    A column of any values has the type that Arrow finds for all of them. If they have no common
-    type, or are all null, it is text: strings as they are, other values as JSON.
+    A column of any values, or of an unknown type, has the type that Arrow finds for all of them.
+    If they have no common type, or are all null, it is text: strings as they are, other values as
+    JSON.
     """
     from lshdb.exchange.tables import arrow, row_batches, schema_of
 
     pa = arrow()
+    if isinstance(columns, list):
+        columns = dict.fromkeys(columns, object)
     # Columns of any values come last.
     known = {name: kind for name, kind in columns.items() if kind is not object}
     others: dict[str, list[Any]] = {name: [] for name in columns if name not in known}
@@ -406,12 +408,8 @@ def table_of(columns: Columns, rows: Iterable[Sequence[Any]]) -> pa.Table:
             yield row[: len(known)]
 
     schema = schema_of(known)
-    arrays: dict[str, Any] = {}
-    if known:
-        table = pa.Table.from_batches(row_batches(schema, known_values()), schema)
-        arrays = dict(zip(known, table.columns, strict=True))
-    else:
-        deque(known_values(), maxlen=0)
+    table = pa.Table.from_batches(row_batches(schema, known_values()), schema)
+    arrays: dict[str, Any] = dict(zip(known, table.columns, strict=True))
     for name, values in others.items():
         try:
             column = pa.array(values)
@@ -419,25 +417,11 @@ def table_of(columns: Columns, rows: Iterable[Sequence[Any]]) -> pa.Table:
             column = pa.array(list(map(_as_text, values)), pa.string())
         arrays[name] = column.cast(pa.string()) if pa.types.is_null(column.type) else column
     # Columns of known types are never null.
-    return pa.table(arrays, schema=pa.schema([*schema, *_nullable(pa, arrays, others)]))
-
-
-def _nullable(pa: Any, arrays: Mapping[str, Any], names: Iterable[str]) -> list[pa.Field]:
-    return [pa.field(name, arrays[name].type) for name in names]
+    nullable = [pa.field(name, arrays[name].type) for name in others]
+    return pa.table(arrays, schema=pa.schema([*schema, *nullable]))
 
 
 def _as_text(value: object) -> str | None:
     if isinstance(value, bytes):
         return value.hex()
     return value if value is None or isinstance(value, str) else json.dumps(value)
-
-
-def frame_of(table: Callable[[], pa.Table]) -> pd.DataFrame:
-    """The pandas DataFrame of an Arrow table; UsageError without pandas, before it is made."""
-    try:
-        import pandas  # noqa: F401
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("pandas"):
-            raise
-        raise UsageError("data frames need pandas: pip install pandas") from None
-    return table().to_pandas()

@@ -23,7 +23,7 @@ from lshdb.model import Line
 from lshdb.shingling.content import without_surrogates
 from lshdb.sources.metadata import json_text
 from lshdb.sources.records import BOM, Block, CsvText, Head, Lines, Rows
-from lshdb.sources.text_rows import DELIMITERS, json_blocks
+from lshdb.sources.text_rows import DELIMITERS, line_blocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -423,7 +423,7 @@ class _Spooled:
             head = Head(names, pa.schema(fields))
         table = self._make(head)
         self._spool.seek(0)
-        for block in json_blocks(iter(lambda: self._spool.read(_BLOCK), b""), "lines"):
+        for block in line_blocks(iter(lambda: self._spool.read(_BLOCK), b""), "lines"):
             assert isinstance(block, Lines)
             filled = [i for i, line in enumerate(block.data.split(b"\n")) if line]
             table.write(block, filled)

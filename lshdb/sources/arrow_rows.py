@@ -6,6 +6,7 @@ pyarrow, the extra `arrow`.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -28,7 +29,6 @@ _FIRST_ROWS: Final = 64
 _FILE_MAGIC: Final = b"ARROW1"
 _SCHEMA: Final = b"ARROW:schema"
 """The key of Parquet's metadata that has the schema itself."""
-_NOT_SEEKABLE: Final = "Parquet is read from its end, so it cannot come from a pipe"
 _TYPE_SHOWN: Final = 60
 """Characters of a column's type in a message: types of nested columns can be very long."""
 _INDEX_OF_PANDAS: Final = re.compile(r"__index_level_\d+__")
@@ -58,12 +58,28 @@ def file_batches(
         InputError: a file without the columns that are needed, or not of that format.
         pyarrow.ArrowException: a damaged file.
     """
-    if format == "parquet":
-        if not file.seekable():
-            raise InputError(_NOT_SEEKABLE)
-        yield from _of_parquet(file, parser, on_read, whole)
-    else:
-        yield from _of_arrow(file, parser, on_read, whole)
+    with _opened(file, format) as source:
+        if isinstance(source, pa.parquet.ParquetFile):
+            wanted = _checked_columns(source.schema_arrow, parser)
+            yield from _of_parquet(source, None if whole else wanted, on_read)
+            return
+        wanted = _checked_columns(source.schema, parser)
+        if isinstance(source, pa.ipc.RecordBatchFileReader):
+            count = source.num_record_batches
+            for number in range(count):
+                batch = source.get_batch(number)
+                on_read((number + 1) / count)
+                yield batch if whole else batch.select(wanted)
+            return
+        size = 0
+        if file.seekable():
+            place = file.tell()
+            size = file.seek(0, os.SEEK_END)
+            file.seek(place)
+        for batch in source:
+            if size:
+                on_read(min(1.0, file.tell() / size))
+            yield batch if whole else batch.select(wanted)
 
 
 def file_head(file: BinaryIO, format: str, parser: RecordParser) -> Head:
@@ -72,88 +88,63 @@ def file_head(file: BinaryIO, format: str, parser: RecordParser) -> Head:
     Raises:
         InputError: as `file_batches`, and for a file that is not of that format.
     """
-    if format == "parquet":
-        if not file.seekable():
-            raise InputError(_NOT_SEEKABLE)
-        with _readable(_unreadable(format)), pa.parquet.ParquetFile(file) as source:
-            schema, metadata = source.schema_arrow, source.metadata
-            _checked_columns(schema, parser)
-            compression = {}
-            if metadata.num_row_groups:
-                group = metadata.row_group(0)
-                columns = map(group.column, range(group.num_columns))
-                compression = {one.path_in_schema: one.compression for one in columns}
-            # Also keeps what other programs put beside the schema.
-            own = {
-                name: text for name, text in (metadata.metadata or {}).items() if name != _SCHEMA
-            }
-            schema = schema.with_metadata(own | (schema.metadata or {}))
-            return Head(tuple(schema.names), schema, compression=compression)
-    with _readable(_unreadable(format)):
-        if file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
-            schema, is_file = pa.ipc.open_file(file).schema, True
-        else:
-            file.seek(0)
-            schema, is_file = pa.ipc.open_stream(file).schema, False
+    with _readable(_unreadable(format)), _opened(file, format) as source:
+        if not isinstance(source, pa.parquet.ParquetFile):
+            _checked_columns(source.schema, parser)
+            is_stream = isinstance(source, pa.RecordBatchReader)
+            return Head(tuple(source.schema.names), source.schema, replaces_dictionaries=is_stream)
+        schema, metadata = source.schema_arrow, source.metadata
         _checked_columns(schema, parser)
-        return Head(tuple(schema.names), schema, replaces_dictionaries=not is_file)
+        compression = {}
+        if metadata.num_row_groups:
+            group = metadata.row_group(0)
+            columns = map(group.column, range(group.num_columns))
+            compression = {one.path_in_schema: one.compression for one in columns}
+        # Also keeps what other programs put beside the schema.
+        own = {name: text for name, text in (metadata.metadata or {}).items() if name != _SCHEMA}
+        schema = schema.with_metadata(own | (schema.metadata or {}))
+        return Head(tuple(schema.names), schema, compression=compression)
 
 
 def _unreadable(format: str) -> str:
     return f"not {format.capitalize()}, or damaged"
 
 
+def _opened(file: BinaryIO, format: str) -> Any:
+    """A reader of Parquet, or of an Arrow file or stream, to be closed; see `file_batches`."""
+    if format == "parquet":
+        if not file.seekable():
+            raise InputError("Parquet is read from its end, so it cannot come from a pipe")
+        return pa.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
+    is_file = file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
+    if file.seekable():
+        file.seek(0)
+    return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+
+
 def _of_parquet(
-    file: BinaryIO, parser: RecordParser, on_read: Callable[[float], None], whole: bool
+    source: pa.parquet.ParquetFile, wanted: list[str] | None, on_read: Callable[[float], None]
 ) -> Iterator[pa.RecordBatch]:
     # In pieces: a row group may be larger than memory.
-    with pa.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False) as source:
-        metadata = source.metadata
-        wanted: list[str] | None = _checked_columns(source.schema_arrow, parser)
-        if whole:
-            wanted = None
-        # Repeated values take almost no room in the file: the first rows show their size in memory.
-        first = next(source.iter_batches(_FIRST_ROWS, columns=wanted, use_threads=False), None)
-        least = first.nbytes // max(1, first.num_rows) if first is not None else 1
-        done = 0
-        for number in range(metadata.num_row_groups):
-            group = metadata.row_group(number)
-            each = max(1, least, group.total_byte_size // max(1, group.num_rows))
-            for batch in source.iter_batches(
-                max(1, min(_MAX_ROWS, _BLOCK // each)),
-                row_groups=[number],
-                columns=wanted,
-                use_threads=False,
-            ):
-                yield batch
-                done += batch.num_rows
-                on_read(min(1.0, done / max(1, metadata.num_rows)))
-        if done < metadata.num_rows:
-            raise InputError(f"it has {done:,} rows, and says that it has {metadata.num_rows:,}")
-
-
-def _of_arrow(
-    file: BinaryIO, parser: RecordParser, on_read: Callable[[float], None], whole: bool
-) -> Iterator[pa.RecordBatch]:
-    """The record batches of an Arrow IPC file, or stream, as they are in it."""
-    if file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC:
-        with pa.ipc.open_file(file) as source:
-            wanted = _checked_columns(source.schema, parser)
-            for number in range(source.num_record_batches):
-                batch = source.get_batch(number)
-                on_read((number + 1) / source.num_record_batches)
-                yield batch if whole else batch.select(wanted)
-        return
-    size = 0
-    if file.seekable():
-        size = file.seek(0, 2)
-        file.seek(0)
-    with pa.ipc.open_stream(file) as source:
-        wanted = _checked_columns(source.schema, parser)
-        for batch in source:
-            if size:
-                on_read(min(1.0, file.tell() / size))
-            yield batch if whole else batch.select(wanted)
+    metadata = source.metadata
+    # Repeated values take almost no room in the file: the first rows show their size in memory.
+    first = next(source.iter_batches(_FIRST_ROWS, columns=wanted, use_threads=False), None)
+    least = first.nbytes // max(1, first.num_rows) if first is not None else 1
+    done = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        each = max(1, least, group.total_byte_size // max(1, group.num_rows))
+        for batch in source.iter_batches(
+            max(1, min(_MAX_ROWS, _BLOCK // each)),
+            row_groups=[number],
+            columns=wanted,
+            use_threads=False,
+        ):
+            yield batch
+            done += batch.num_rows
+            on_read(min(1.0, done / max(1, metadata.num_rows)))
+    if done < metadata.num_rows:
+        raise InputError(f"it has {done:,} rows, and says that it has {metadata.num_rows:,}")
 
 
 def table_batches(table: object, parser: RecordParser) -> Iterator[pa.RecordBatch]:
@@ -180,7 +171,7 @@ def table_batches(table: object, parser: RecordParser) -> Iterator[pa.RecordBatc
     for one in tables:
         if not _is_table(one):
             raise _no_table(one)
-        reader = _reader(one)
+        reader = table_reader(one)
         wanted_columns(reader.schema, parser)
         yield from reader
 
@@ -196,7 +187,8 @@ def _no_table(table: object) -> UsageError:
     )
 
 
-def _reader(table: object) -> pa.RecordBatchReader:
+def table_reader(table: object) -> pa.RecordBatchReader:
+    """A reader of a table with the Arrow C stream or array interface."""
     # pyarrow's own tables do not go through C: before 25 that fails with views that a cast made.
     if isinstance(table, pa.Table):
         return table.to_reader()

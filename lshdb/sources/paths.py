@@ -40,16 +40,6 @@ _UNUSUAL: Final = re.compile("[^ -~]+")
 """Characters outside of printable ASCII, which may still be harmless."""
 
 
-class _Shown(dict[int, str]):
-    """How characters are printed, by their numbers; each is checked once."""
-
-    def __missing__(self, number: int) -> str:
-        character = chr(number)
-        shown = character if _is_harmless(character) else ascii(character)[1:-1]
-        self[number] = shown
-        return shown
-
-
 def escaped(text: str) -> str:
     r"""The text with every character that is not printable written as a backslash escape.
 
@@ -58,13 +48,14 @@ def escaped(text: str) -> str:
     """
     if text.isprintable():
         return text
-    shown = _Shown()
-    return _UNUSUAL.sub(lambda run: run[0].translate(shown), text)
+    return _UNUSUAL.sub(lambda run: "".join(map(_shown, run[0])), text)
 
 
-def _is_harmless(character: str) -> bool:
+def _shown(character: str) -> str:
     # Python takes only the ASCII space for printable.
-    return character.isprintable() or unicodedata.category(character) == "Zs"
+    if character.isprintable() or unicodedata.category(character) == "Zs":
+        return character
+    return ascii(character)[1:-1]
 
 
 def format_of(path: str) -> Format:

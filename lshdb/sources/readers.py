@@ -46,8 +46,8 @@ from lshdb.sources.text_rows import (
     csv_blocks,
     is_blank,
     json_array_blocks,
-    json_blocks,
     json_documents,
+    line_blocks,
 )
 from lshdb.sources.walking import PassedOver, Rules, walk
 from lshdb.store.guard import is_open
@@ -226,7 +226,7 @@ class Reader:
         elif format == "json":
             yield from json_array_blocks(self._chunks(file), name)
         else:
-            yield from json_blocks(self._chunks(file), name)
+            yield from line_blocks(self._chunks(file), name)
 
     def _tables(self, file: BinaryIO, path: str, format: Format) -> Iterator[Rows]:
         _check_table(path, format)
@@ -283,7 +283,7 @@ class Reader:
         if format != "text":
             yield from self._blocks(file, STDIN, format)
         else:
-            yield from json_blocks(_starting_object(self._chunks(file)), STDIN)
+            yield from line_blocks(_starting_object(self._chunks(file)), STDIN)
 
     def _text_document(self, file: BinaryIO) -> str:
         text = self._text(file)

@@ -55,7 +55,7 @@ _SPACE: Final = 32
 """The last of the blank characters of ASCII."""
 
 
-def json_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines | Failure]:
+def line_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines | Failure]:
     """Cut a file of lines, given in chunks, into blocks of whole lines."""
     number = 1
     waiting: list[bytes] = []  # the beginning of a line, in pieces
@@ -262,7 +262,7 @@ def csv_blocks(
             long.
     """
     csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
-    lines = _TextLines(chunks)
+    lines = _TextLines(line_blocks(chunks, name))
     delimiter = DELIMITERS[format]
     columns: tuple[str, ...] = ()
     heading = b""
@@ -320,7 +320,7 @@ def _csv_records(
 
 
 class _TextLines:
-    """An iterator over the lines of a text, given in chunks of bytes.
+    """An iterator over the lines of a text, given in blocks of bytes.
 
     Attributes:
         number: of the next line, from 1.
@@ -330,14 +330,13 @@ class _TextLines:
         bom: the byte order mark at the start of the text, or empty.
     """
 
-    def __init__(self, chunks: Iterable[bytes]) -> None:
+    def __init__(self, blocks: Iterator[Lines | Failure]) -> None:
         self.number = 1
         self.waiting: list[str] = []
         self.characters = 0
         self.torn = False
         self.bom = b""
-        self._chunks = iter(chunks)
-        self._rest: list[bytes] = []  # the beginning of a line, in pieces
+        self._blocks = blocks
         self._record = (1, 0)  # the number of its line, and the characters before it
         self._lines: list[str] = []  # of the record
 
@@ -353,16 +352,12 @@ class _TextLines:
     def read(self, *, pass_over_empty: bool = False) -> bool:
         """Read until lines wait; False at the end."""
         while not self.waiting:
-            chunk = next(self._chunks, b"")
-            end = chunk.rfind(b"\n") + 1
-            if chunk and not end:
-                self._rest.append(chunk)
-                self._check_length(sum(map(len, self._rest)))
-                continue
-            data = b"".join([*self._rest, chunk[:end]])
-            self._rest = [chunk[end:]]
-            if not data:
+            block = next(self._blocks, None)
+            if block is None:
                 return False
+            if isinstance(block, Failure):
+                raise self._too_long()
+            data = block.data
             # A file may have millions of empty lines.
             if pass_over_empty and data[0] in b"\r\n":
                 filled = len(data) - len(data.lstrip(b"\r\n"))
@@ -383,7 +378,8 @@ class _TextLines:
         line = self.waiting.pop()
         self.characters += len(line)
         self._lines.append(line)
-        self._check_length(self.characters - self._record[1])
+        if self.characters - self._record[1] > LARGEST:
+            raise self._too_long()
         self.number += 1
         return line
 
@@ -397,10 +393,9 @@ class _TextLines:
             self.torn = True
             return data.decode("utf-8", "surrogateescape")
 
-    def _check_length(self, size: int) -> None:
-        if size > LARGEST:
-            number = self._record[0]
-            raise InputError(f"line {number}: a record longer than {LARGEST:,} bytes, the limit")
+    def _too_long(self) -> InputError:
+        number = self._record[0]
+        return InputError(f"line {number}: a record longer than {LARGEST:,} bytes, the limit")
 
 
 def _name_of(column: str) -> str:
