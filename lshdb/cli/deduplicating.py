@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,7 @@ from lshdb.cli.options import (
     WALKING,
     AsJson,
     Encoding,
+    Estimate,
     Fields,
     Form,
     NewSettings,
@@ -30,12 +31,13 @@ from lshdb.cli.options import (
     Strict,
     Timeout,
     Walking,
+    check_format,
 )
 from lshdb.cli.results import fields_of, write_results
 from lshdb.cli.running import FAILED
 from lshdb.errors import StoreError, UsageError
 from lshdb.sources.compression import compression_of
-from lshdb.sources.paths import Format, format_of
+from lshdb.sources.paths import format_of
 from lshdb.store.partial_files import temporary_directory
 
 if TYPE_CHECKING:
@@ -102,10 +104,7 @@ def dedup(
     ] = None,
     timeout: Timeout = DEFAULT_TIMEOUT,
     settings: NewSettings = SETTINGS,
-    estimate: Annotated[
-        bool,
-        typer.Option("--estimate", help="Faster: estimate from signatures."),
-    ] = False,
+    estimate: Estimate = False,
     format: Annotated[
         str,
         typer.Option(
@@ -147,13 +146,13 @@ def dedup(
     )
     from lshdb.ingest.ordering import check_order
     from lshdb.ingest.reference import check_there, is_database, outermost, reference
+    from lshdb.settings import SettingsRequest
     from lshdb.sources.paths import expanded, input_bytes
     from lshdb.sources.readers import Reader
     from lshdb.sources.walking import PassedOver
+    from lshdb.tuning.resolve import resolve
 
-    formats = get_args(Format)
-    if format not in formats:
-        raise UsageError(f"--format {format} is not {', '.join(formats[:-1])} or {formats[-1]}")
+    check_format(format)
     check_order(keep)
     paths = list(expanded(inputs))
     if keep != "first" and any(map(_is_read_once, paths)):
@@ -187,7 +186,10 @@ def dedup(
         paths = [table.path for table in tables]
     if dropped == STDOUT and (of_files or outputs == STDOUT):
         raise UsageError("--dropped cannot be standard output, too: name a file")
-    _check_distinct([*paths, *([against] if against else [])], outputs, dropped, db)
+    written_to = [outputs] if isinstance(outputs, str) else outputs
+    check_distinct(
+        [*paths, *filter(None, [against])], [*written_to, *map(str, filter(None, [dropped, db]))]
+    )
     exists = db is not None and db.exists() and db.stat().st_size > 0
     threshold = settings.threshold
     given = settings.given()
@@ -205,7 +207,7 @@ def dedup(
         if exists:
             assert db is not None
             database = stack.enter_context(lshdb.open(db, timeout=timeout, **given))
-        made = _settings(given) if database is None else database.settings
+        made = resolve(SettingsRequest(**given)) if database is None else database.settings
         given["seed"] = made.seed  # a random one is chosen once
         reader = Reader(
             of_sets=made.shingling.of_sets,
@@ -224,10 +226,12 @@ def dedup(
         )
         if not of_files and db is None and against is None:
             check_fields(tables, reader, shown)
-        place = _Place(stack, outputs if isinstance(outputs, str) else outputs[0])
+        # Temporary files may take as much room as the input: beside the output there is enough.
+        first = outputs if isinstance(outputs, str) else outputs[0]
+        beside = None if os.environ.get("TMPDIR") else directory_beside(first)
         kept = removed = None
         if not of_files:
-            kept = KeptRows(tables, outputs, reader, place.file, keep=db is not None)
+            kept = KeptRows(tables, outputs, reader, beside, keep=db is not None)
         known = None
         if against is not None:
             if not is_database(against):
@@ -239,7 +243,7 @@ def dedup(
                         reader,
                         made,
                         timeout,
-                        beside=place.file().parent,
+                        beside=beside,
                         fields=shown,
                         on_failure=failures.report,
                         on_progress=lambda done, count: indexing(done, documents=count),
@@ -254,8 +258,9 @@ def dedup(
             stack.enter_context(kept)
         if database is None:
             stack.enter_context(_explaining_tmpdir(db))
-            where = place.file("dedup.db") if db is None else db
-            database = stack.enter_context(lshdb.open(where, timeout=timeout, **given))
+            if db is None:
+                where = stack.enter_context(temporary_directory(beside)) / "dedup.db"
+            database = stack.enter_context(lshdb.open(db or where, timeout=timeout, **given))
         warn_of_low_recall(database.settings, settings.bands, settings.construction)
         if threshold is not None and threshold < database.settings.threshold:
             note_recall(database.settings, threshold)
@@ -391,14 +396,6 @@ def _is_directory(output: str, inputs: Sequence[str]) -> bool:
     return not named and any(map(os.path.isdir, inputs))
 
 
-def _check_distinct(
-    inputs: Sequence[str], outputs: str | Sequence[str], dropped: str | None, db: Path | None
-) -> None:
-    own = [outputs] if isinstance(outputs, str) else list(outputs)
-    own += [dropped] if dropped else []
-    check_distinct(inputs, [*own, *([str(db)] if db else [])])
-
-
 def _like(own: Settings, given: dict[str, Any]) -> dict[str, Any]:
     """The given settings, completed by those of a reference."""
     wanted: dict[str, Any] = {
@@ -410,33 +407,6 @@ def _like(own: Settings, given: dict[str, Any]) -> dict[str, Any]:
     if not any(given[name] for name in ("bands", "rows", "construction")):
         wanted |= {"threshold": own.threshold, "recall": own.recall}
     return given | {name: one for name, one in wanted.items() if given[name] is None}
-
-
-def _settings(given: dict[str, Any]) -> Settings:
-    """The settings of a new database; SettingsError for impossible ones."""
-    from lshdb.settings import SettingsRequest
-    from lshdb.tuning.resolve import resolve
-
-    return resolve(SettingsRequest(**given))
-
-
-class _Place:
-    """A directory for temporary files, made when there is one, and deleted at the end.
-
-    They may take as much room as the input: beside the output there is probably enough.
-    """
-
-    def __init__(self, stack: ExitStack, output: str) -> None:
-        self._stack = stack
-        self._output = output
-        self._directory: Path | None = None
-
-    def file(self, name: str = "lines") -> Path:
-        """A file in it."""
-        if self._directory is None:
-            beside = None if os.environ.get("TMPDIR") else directory_beside(self._output)
-            self._directory = self._stack.enter_context(temporary_directory(beside))
-        return self._directory / name
 
 
 @contextmanager

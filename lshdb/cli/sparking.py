@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _FORMATS = {"parquet": "parquet", "jsonl": "json"}
 """Spark's names of ours."""
 _JSONL = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
-_SQLITE = b"SQLite format 3\0"
 _DEFAULTS = {
     # Of documents that Spark hands to Python in one batch.
     "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
@@ -312,13 +311,10 @@ def _named(given: dict[str, Any]) -> list[str]:
 
 def _databases(against: str) -> list[Path]:
     """The databases that a path or pattern names; none if it is other input."""
+    from lshdb.ingest.reference import is_database
+
     found = sorted(map(Path, glob.glob(against))) if glob.has_magic(against) else [Path(against)]
-    return [path for path in found if path.is_file() and _starts_like_sqlite(path)]
-
-
-def _starts_like_sqlite(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_SQLITE)) == _SQLITE
+    return [path for path in found if is_database(path)]
 
 
 def _check_readable(path: Path, wanted: Settings) -> None:

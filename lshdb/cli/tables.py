@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.exchange.results import with_fields
 from lshdb.exchange.row_files import KIND, combined, row_file
 from lshdb.exchange.tables import arrow, schema_of
+from lshdb.ingest.reference import is_database
 from lshdb.sources.compression import compression_of
 from lshdb.sources.paths import format_of, printable_path
 from lshdb.sources.records import Head, Lines, Rows
@@ -39,7 +40,6 @@ DROPPED: Final = {
 }
 """The columns of a dropped row, before the fields of metadata."""
 _STREAM: Final = ".arrows"
-_SQLITE_MAGIC: Final = b"SQLite format 3\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +90,11 @@ def check_readable(path: str) -> None:
         return
     if not os.path.isfile(path):
         os.stat(path)
-    elif _is_database(path):
+    elif is_database(path):
         raise UsageError(
             f"{printable_path(path)} is a database: dedup reads tables and texts; -d names a "
             "database to compare with"
         )
-
-
-def _is_database(path: str) -> bool:
-    with open(path, "rb") as file:
-        return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
 
 
 def check_fields(tables: Sequence[Table], reader: Reader, fields: Sequence[str]) -> None:
@@ -153,7 +148,7 @@ def output_format(path: str, default: str) -> str:
         if path == STDOUT and sys.stdout.isatty():
             raise UsageError(f"{format} is not for a terminal: name a file with -o")
         arrow()
-    if path != STDOUT and os.path.isfile(path) and _is_database(path):
+    if is_database(path):
         raise UsageError(f"{path} is a database, and would be lost: name another file")
     return format
 
@@ -169,7 +164,7 @@ class KeptRows:
         tables: Sequence[Table],
         output: str | Sequence[str],
         reader: Reader,
-        spool: Callable[[], Path],
+        beside: Path | None,
         *,
         keep: bool,
     ) -> None:
@@ -179,7 +174,7 @@ class KeptRows:
             tables: the source of the rows.
             output: the file for all rows, or one for each table.
             reader: of the tables.
-            spool: a name for a temporary file.
+            beside: the directory of a temporary file; None for the system's.
             keep: whether the rows stay in a file if the command fails (see Output).
 
         Raises:
@@ -189,7 +184,7 @@ class KeptRows:
         self._is_one = isinstance(output, str)
         self._outputs = [output] if isinstance(output, str) else output
         self._reader = reader
-        self._spool = spool
+        self._beside = beside
         self._keep = keep
         self._stack = ExitStack()
         self._numbers = {printable_path(table.path): i for i, table in enumerate(tables)}
@@ -268,7 +263,7 @@ class KeptRows:
             self._formats[number],
             head,
             of_lines=KIND[self._reader.format_of(table.path)] == "json",
-            spool=self._spool,
+            beside=self._beside,
         )
 
     def __exit__(

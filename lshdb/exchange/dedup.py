@@ -546,24 +546,22 @@ def _save(path: str, paths: Sequence[str], source: _Source, mask: Mask) -> None:
     heads = [(name, head) for name, head in found if head is not None]
     if heads and len(heads) < len(found) and format not in ("jsonl", "json", "text"):
         raise UsageError("files of several kinds have no columns in common: save JSON lines")
-    with temporary_directory(None) as directory:
-        try:
-            file = PartialFile(path)
-        except OSError as error:
-            error.filename = path
-            raise
-        try:
-            rows = row_file(
-                file.file,
-                own if format == "text" else format,
-                combined(heads) if heads and format not in ("jsonl", "json") else None,
-                of_lines=not heads,
-                spool=lambda: directory / "lines",
-            )
-            for block, places in _kept_places(source.items(), mask):
-                rows.write(block, places)
-            rows.finish()
-            file.file.close()
-            file.take_name()
-        finally:
-            file.discard()
+    try:
+        file = PartialFile(path)
+    except OSError as error:
+        error.filename = path
+        raise
+    try:
+        rows = row_file(
+            file.file,
+            own if format == "text" else format,
+            combined(heads) if heads and format not in ("jsonl", "json") else None,
+            of_lines=not heads,
+        )
+        for block, places in _kept_places(source.items(), mask):
+            rows.write(block, places)
+        rows.finish()
+        file.file.close()
+        file.take_name()
+    finally:
+        file.discard()

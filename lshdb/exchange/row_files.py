@@ -14,7 +14,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeAlias
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeAlias
 
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.tables import arrow
@@ -63,7 +64,7 @@ def row_file(
     head: Head | None,
     *,
     of_lines: bool = False,
-    spool: Callable[[], Path] | None = None,
+    beside: Path | None = None,
 ) -> RowFile:
     """The writer of rows to a file.
 
@@ -72,7 +73,7 @@ def row_file(
         format: one of `KIND`.
         head: of the tables that the rows are from; None if it is unknown before the rows.
         of_lines: whether the rows are JSON lines.
-        spool: a name for a temporary file, for lines.
+        beside: the directory of a temporary file for lines; None for the system's.
 
     Raises:
         UsageError: the format cannot have such columns.
@@ -82,8 +83,7 @@ def row_file(
     if format == "json":
         return _JsonArray(file)
     if of_lines:
-        assert spool is not None
-        return _Spooled(spool(), lambda head: _table(file, format, head), format)
+        return _Spooled(beside, lambda head: _table(file, format, head), format)
     return _table(file, format, head)
 
 
@@ -226,7 +226,7 @@ def _cell(value: object) -> str:
 
 
 class _JsonLines:
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._is_open_line = False
 
@@ -392,9 +392,8 @@ class _Arrow:
 class _Spooled:
     """JSON lines in a temporary file until their columns are known, then in a table."""
 
-    def __init__(self, path: Path, make: Callable[[Head], RowFile], format: str) -> None:
-        self._path = path
-        self._spool = path.open("w+b", _BLOCK)
+    def __init__(self, beside: Path | None, make: Callable[[Head], RowFile], format: str) -> None:
+        self._spool = TemporaryFile(buffering=_BLOCK, dir=beside)  # noqa: SIM115  # see finish
         self._lines = _JsonLines(self._spool)
         self._make = make
         self._typed = format not in DELIMITERS
@@ -429,7 +428,6 @@ class _Spooled:
             table.write(block, filled)
         table.finish()
         self._spool.close()
-        self._path.unlink()
 
 
 def _head_of(block: Block) -> Head:
