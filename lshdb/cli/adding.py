@@ -23,6 +23,7 @@ from lshdb.cli.options import (
     DatabaseFile,
     Encoding,
     Fields,
+    InputFormat,
     NewSettings,
     Strict,
     Walking,
@@ -79,12 +80,7 @@ def add(
         ),
     ] = None,
     at: DatabaseFile = DATABASE,
-    format: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT", help="Of all files. [default: by suffix]", show_default=False
-        ),
-    ] = "auto",
+    format: InputFormat = "auto",
     fields: Fields = FIELDS,
     key: Annotated[
         str | None,

@@ -18,6 +18,7 @@ from lshdb.cli.options import (
     TEXT,
     DatabaseFile,
     Form,
+    Who,
     completed_keys,
     key_given,
 )
@@ -44,9 +45,7 @@ def decide(
     ] = None,
     at: DatabaseFile = DATABASE,
     note: Annotated[str | None, typer.Option(metavar="TEXT", help="Why.")] = None,
-    who: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who decided. [default: your user name]")
-    ] = None,
+    who: Who = None,
     undo: Annotated[
         bool,
         typer.Option("--undo", help="Undo the last decision, or those with these numbers."),

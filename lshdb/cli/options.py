@@ -123,6 +123,10 @@ Estimate: TypeAlias = Annotated[
 Strict: TypeAlias = Annotated[
     bool, typer.Option("--strict", help="Refuse bad bytes instead of replacing them.")
 ]
+InputFormat: TypeAlias = Annotated[
+    str,
+    typer.Option(metavar="FORMAT", help="Of all files. [default: by suffix]", show_default=False),
+]
 Encoding: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -146,6 +150,9 @@ StoredKey: TypeAlias = Annotated[
         autocompletion=completed_keys,
         help="A stored document, by its key.",
     ),
+]
+Who: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Who decides. [default: your user name]")
 ]
 FailIfFound: TypeAlias = Annotated[
     bool, typer.Option("--fail-if-found", help="Exit with status 1 if anything is found.")

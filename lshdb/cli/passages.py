@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
@@ -21,8 +20,7 @@ from lshdb.cli.options import (
     FailIfFound,
     Fields,
     Form,
-    completed_keys,
-    key_given,
+    StoredKey,
 )
 from lshdb.cli.results import columns_of, write_results
 from lshdb.cli.running import FAILED
@@ -62,15 +60,7 @@ def passages(
         ),
     ] = None,
     at: DatabaseFile = DATABASE,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KEY",
-            parser=key_given,
-            autocompletion=completed_keys,
-            help="Key of a stored document, which is not its own source.",
-        ),
-    ] = None,
+    key: StoredKey = None,
     everything: Annotated[
         bool, typer.Option("--all", help="All pairs of stored documents that share a passage.")
     ] = False,
@@ -93,7 +83,7 @@ def passages(
 
     The index of passages finds every run of words that both have, from the length with which it
     was made: lshdb init --passages 8, or lshdb reindex --passages 8. Case and punctuation do not
-    matter. With char shingles it finds runs of characters.
+    matter. With char shingles it finds runs of characters. A stored document is not its own source.
 
     A passage is a line: the share of the text that its document has, the document's key, the
     number of words, its line in the text and in the document, and its text. The document that
@@ -117,28 +107,13 @@ def passages(
             "common": common,
             "base": texts,
         }
-        found = _Found()
         if everything:
-            _write_pairs(found.counted(database.passage_pairs(**asked)), form)
+            count = _write_pairs(database.passage_pairs(**asked), form)
         else:
-            queries = _queries(database, file, key, fields, failures)
-            rows = _rows(database, queries, found, asked)
-            _write_passages(rows, form, several=file is not None and is_table(file))
-    if failures.count or (fail_if_found and found.count):
+            rows = _rows(database, _queries(database, file, key, fields, failures), asked)
+            count = _write_passages(rows, form, several=file is not None and is_table(file))
+    if failures.count or (fail_if_found and count):
         raise typer.Exit(FAILED)
-
-
-class _Found:
-    """How many documents or pairs were found."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def counted(self, pairs: Iterable[PassagePair]) -> Iterator[PassagePair]:
-        """The pairs, counted as they come."""
-        for pair in pairs:
-            self.count += 1
-            yield pair
 
 
 def _queries(
@@ -159,21 +134,18 @@ def _queries(
 
 
 def _rows(
-    database: Database,
-    queries: Iterable[tuple[str, str | None]],
-    found: _Found,
-    asked: dict[str, Any],
+    database: Database, queries: Iterable[tuple[str, str | None]], asked: dict[str, Any]
 ) -> Iterator[tuple[object, ...]]:
     from lshdb.search.limits import COMMON
 
+    cells = _cells()
     for key, text in queries:
         result = database.passages(text, key=key if text is None else None, **asked)
-        found.count += len(result)
         _note_limits(key, result, asked["common"] or COMMON)
         for source in result:
             totals = (key, source.key, source.coverage, source.stored_coverage, source.words)
             for passage in source.passages:
-                yield *totals, *_cells(passage)
+                yield *totals, *cells(passage)
 
 
 def _note_limits(key: str, result: Passages, common: int) -> None:
@@ -192,29 +164,26 @@ def _note_limits(key: str, result: Passages, common: int) -> None:
         message(f"{key}: and {len(result.common) - _COMMON_SHOWN:,} more such passages")
 
 
-def _cells(passage: CopiedPassage) -> tuple[object, ...]:
-    """A passage as the last cells of a row, as `_columns` names them."""
-    cells: tuple[object, ...] = attrgetter(*_columns())(passage)
-    return cells
-
-
-@cache
-def _columns() -> dict[str, type]:
+def _cells() -> Callable[[CopiedPassage], tuple[object, ...]]:
+    """A function that returns a passage as the last cells of a row."""
     from lshdb.model import CopiedPassage
 
-    return columns_of(CopiedPassage)
+    return attrgetter(*columns_of(CopiedPassage))
 
 
-def _renamed(columns: dict[str, type]) -> dict[str, type]:
-    """The columns of a passage, beside those of its document."""
-    return {"passage_words" if name == "words" else name: of for name, of in columns.items()}
+def _with_passage(totals: dict[str, type]) -> dict[str, type]:
+    """These columns of a document or a pair, and then those of a passage."""
+    from lshdb.model import CopiedPassage
+
+    own = columns_of(CopiedPassage).items()
+    return totals | {"passage_words" if name == "words" else name: kind for name, kind in own}
 
 
-def _write_passages(rows: Iterator[tuple[object, ...]], form: Form, *, several: bool) -> None:
+def _write_passages(rows: Iterator[tuple[object, ...]], form: Form, *, several: bool) -> int:
     totals = {"query": str, "key": str, "coverage": float, "stored_coverage": float, "words": int}
     shown = ("coverage", "key", "passage_words", "line", "stored_line", "text")
-    write_results(
-        totals | _renamed(_columns()),
+    return write_results(
+        _with_passage(totals),
         rows,
         form,
         shown=("query", *shown) if several else shown,
@@ -225,17 +194,19 @@ def _write_passages(rows: Iterator[tuple[object, ...]], form: Form, *, several: 
 
 def pair_columns() -> dict[str, type]:
     """The columns of the passages that pairs of documents share, a row a passage."""
-    totals = {"a": str, "b": str, "words": int, "a_coverage": float, "b_coverage": float}
-    return totals | _renamed(_columns())
+    return _with_passage(
+        {"a": str, "b": str, "words": int, "a_coverage": float, "b_coverage": float}
+    )
 
 
-def _write_pairs(pairs: Iterable[PassagePair], form: Form) -> None:
+def _write_pairs(pairs: Iterable[PassagePair], form: Form) -> int:
+    cells = _cells()
     rows = (
-        (pair.a, pair.b, pair.words, pair.a_coverage, pair.b_coverage, *_cells(passage))
+        (pair.a, pair.b, pair.words, pair.a_coverage, pair.b_coverage, *cells(passage))
         for pair in pairs
         for passage in pair.passages
     )
-    write_results(
+    return write_results(
         pair_columns(),
         rows,
         form,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
@@ -32,6 +31,7 @@ from lshdb.cli.options import (
     FailIfFound,
     Fields,
     Form,
+    InputFormat,
     Shown,
     StoredKey,
     Threshold,
@@ -42,9 +42,7 @@ from lshdb.cli.running import FAILED
 
 if TYPE_CHECKING:
     from lshdb.database import Database
-    from lshdb.ingest.progress import Update
     from lshdb.model import Content, Match
-    from lshdb.sources.readers import Reader
 
     _Answer: TypeAlias = tuple[str, list[Match]]
 
@@ -87,12 +85,7 @@ def query(
         typer.Option("--unmatched", help="Print the queries without a match."),
     ] = False,
     fail_if_found: FailIfFound = False,
-    format: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT", help="Of all files. [default: by suffix]", show_default=False
-        ),
-    ] = "auto",
+    format: InputFormat = "auto",
     fields: Fields = FIELDS,
     encoding: Encoding = None,
     condition: Condition = ANY,
@@ -112,7 +105,8 @@ def query(
     Example: lshdb query page.txt --where "metadata ->> '$.lang' = ?" -p en
     """
     import lshdb
-    from lshdb.shards import matching
+    from lshdb.search.query import Query
+    from lshdb.shards import matching, query_files, query_many
     from lshdb.sources.paths import input_bytes
 
     files = files or []
@@ -137,53 +131,48 @@ def query(
             **condition.given(),
         }
         least = database.settings.threshold if threshold is None else threshold
-        if not _is_one(database, files, format):
-            several = True
+        counts = _Counts()
+        several = not _is_one(database, files, format)
+        if several:
             reader = queries_reader(database, fields, format, encoding)
-            bar = progress_bar("query", input_bytes(files), of_bytes=True)
-            update = stack.enter_context(bar)
-            found = _many(paths, files, reader, asked, at.timeout, failures)
-            answers = _shown(found, reader, update)
+            update = stack.enter_context(progress_bar("query", input_bytes(files), of_bytes=True))
+            answers = query_many(
+                paths,
+                reader.items(files),
+                Query("", None, **asked),
+                parser=reader.parser,
+                on_failure=failures.report,
+                timeout=at.timeout,
+            )
+            answers = counts.counted(
+                answers, lambda: update(reader.bytes_read, documents=counts.queries)
+            )
         else:
-            several = unmatched
             content = None if key is not None else _content(database, files, text, encoding)
-            matches = _one(database, paths, content, key, asked, at.timeout)
-            answers = iter([("".join(files), matches)])
+            if len(paths) > 1:
+                matches = query_files(paths, content, key=key, timeout=at.timeout, **asked)
+            else:
+                matches = database.query(content, key=key, **asked)
+            answers = counts.counted([("".join(files), matches)])
         if containment and not exhaustive:
             _note_containment_recall(database, least)
         elif least < database.settings.threshold and not exhaustive:
             note_recall(database.settings, least, "; --exhaustive finds all")
-        counts = _Counts()
         if unmatched:
             write_results(
                 {"query": str},
-                ((one,) for one, matches in counts.counted(answers) if not matches),
+                ((one,) for one, matches in answers if not matches),
                 form,
                 counted=("query", "queries"),
                 none="every query has a match",
             )
         else:
-            _write(
-                counts.counted(answers),
-                form,
-                asked["fields"],
-                containment=containment,
-                several=several,
-                least=least,
-            )
-    if several:
+            _write(answers, form, asked["fields"], containment, several=several, least=least)
+    if several or unmatched:
         failed = f", failed {failures.count:,}" if failures.count else ""
         message(f"queries {counts.queries:,}, with a match {counts.matched:,}{failed}")
     if failures.count or (fail_if_found and counts.matched):
         raise typer.Exit(FAILED)
-
-
-def _shown(answers: Iterator[_Answer], reader: Reader, update: Update) -> Iterator[_Answer]:
-    """The answers; the progress bar shows how many there are."""
-    for count, answer in enumerate(answers, 1):
-        if not count % _COUNTED:
-            update(reader.bytes_read, documents=count)
-        yield answer
 
 
 class _Counts:
@@ -192,11 +181,15 @@ class _Counts:
     def __init__(self) -> None:
         self.queries = self.matched = 0
 
-    def counted(self, answers: Iterable[_Answer]) -> Iterator[_Answer]:
+    def counted(
+        self, answers: Iterable[_Answer], on_progress: Callable[[], None] = lambda: None
+    ) -> Iterator[_Answer]:
         """The answers, counted as they come."""
         for answer in answers:
             self.queries += 1
             self.matched += bool(answer[1])
+            if not self.queries % _COUNTED:
+                on_progress()
             yield answer
 
 
@@ -219,48 +212,12 @@ def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
     return is_set or not is_table(file, format)
 
 
-def _one(
-    database: Database,
-    paths: Sequence[Path],
-    content: Content | None,
-    key: str | None,
-    asked: dict[str, Any],
-    timeout: float,
-) -> list[Match]:
-    if len(paths) > 1:
-        from lshdb.shards import query_files
-
-        return query_files(paths, content, key=key, timeout=timeout, **asked)
-    return database.query(content, key=key, **asked)
-
-
-def _many(
-    paths: Sequence[Path],
-    files: Sequence[str],
-    reader: Reader,
-    asked: dict[str, Any],
-    timeout: float,
-    failures: Failures,
-) -> Iterator[_Answer]:
-    from lshdb.search.query import Query
-    from lshdb.shards import query_many
-
-    return query_many(
-        paths,
-        reader.items(files),
-        Query("", None, **asked),
-        parser=reader.parser,
-        on_failure=failures.report,
-        timeout=timeout,
-    )
-
-
 def _write(
     answers: Iterable[_Answer],
     form: Form,
     fields: Sequence[str],
-    *,
     containment: bool,
+    *,
     several: bool,
     least: float,
 ) -> None:

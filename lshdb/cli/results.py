@@ -91,8 +91,8 @@ def write_results(
     counted: tuple[str, str] = ("row", "rows"),
     none: str | None = None,
     batches: Callable[[], Iterator[pa.RecordBatch]] | None = None,
-) -> None:
-    """Write rows in the requested format; a file gets its name when all is written.
+) -> int:
+    """Write rows in the requested format, and return how many; a file then gets its name.
 
     Args:
         columns: the names of the columns, and their types.
@@ -109,29 +109,38 @@ def write_results(
         UsageError: a column has values of several types, which Parquet cannot hold.
         OSError: the file cannot be written; it names the file.
     """
-    rows = iter(rows)
+    count = 0
+
+    def taken() -> Iterator[Sequence[Any]]:
+        nonlocal count
+        for row in rows:
+            count += 1
+            yield row
+
     headed = form.heading is not False
     if form.as_json:
-        _write_json(columns, rows, sys.stdout)
+        _write_json(columns, taken(), sys.stdout)
     elif form.as_csv:
-        printable = ([csv_cell(cell) for cell in row] for row in rows)
+        printable = ([csv_cell(cell) for cell in row] for row in taken())
         _write_csv(columns, printable, sys.stdout, headed)
     elif form.output is None:
-        first = next(rows, None)
+        some = taken()
+        first = next(some, None)
         if first is None and none is not None:
             message(none)
-            return
-        everything = rows if first is None else chain([first], rows)
+            return 0
+        everything = some if first is None else chain([first], some)
         _write_text(columns, everything, shown or tuple(columns), separator, form.heading, first)
     else:
         with Output(form.output) as output:
             if form.is_parquet:
-                count = _write_parquet(columns, rows, output, batches and batches())
+                count = _write_parquet(columns, taken(), output, batches and batches())
             elif form.output.lower().endswith((".csv", ".csv.gz")):
-                count = _write_csv(columns, rows, output, headed)
+                _write_csv(columns, taken(), output, headed)
             else:
-                count = _write_json(columns, rows, output)
+                _write_json(columns, taken(), output)
         message(f"{form.output}: {count:,} {counted[count != 1]}")
+    return count
 
 
 def write_record(
@@ -171,10 +180,9 @@ def json_line(fields: Mapping[str, object]) -> None:
 
 def _write_json(
     names: Iterable[str], rows: Iterable[Sequence[object]], file: TextIO | Output
-) -> int:
-    """Write an object a line; how many."""
+) -> None:
+    """Write an object a line."""
     names = list(names)
-    count = 0
     for row in rows:
         fields = dict(zip(names, row, strict=True))
         try:
@@ -183,8 +191,6 @@ def _write_json(
             values = [f"{json.dumps(name)}: {_json(value)}" for name, value in fields.items()]
             line = f"{{{', '.join(values)}}}"
         file.write(f"{line}\n")
-        count += 1
-    return count
 
 
 def _json(value: object) -> str:
@@ -202,16 +208,13 @@ def _json(value: object) -> str:
 
 def _write_csv(
     names: Iterable[str], rows: Iterable[Sequence[object]], file: TextIO | Output, headed: bool
-) -> int:
-    """Write a row a line, but for newlines in quotes; how many."""
+) -> None:
+    """Write a row a line, but for newlines in quotes."""
     writer = csv.writer(file, lineterminator="\n")
     if headed:
         writer.writerow(names)
-    count = 0
     for row in rows:
         writer.writerow(map(_csv_value, row))
-        count += 1
-    return count
 
 
 def csv_cell(cell: Any) -> Any:

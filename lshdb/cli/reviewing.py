@@ -14,7 +14,7 @@ import typer
 
 from lshdb.cli.conditions import ANY, Condition
 from lshdb.cli.messages import message
-from lshdb.cli.options import DATABASE, DatabaseFile, Keep, Star, StoredKey, Threshold
+from lshdb.cli.options import DATABASE, DatabaseFile, Keep, Star, StoredKey, Threshold, Who
 from lshdb.errors import KeyNotFound, UsageError, warn_of_limit
 from lshdb.sources.paths import escaped
 
@@ -70,9 +70,7 @@ def review(
     sort: Sort = "size",
     key: StoredKey = None,
     condition: Condition = ANY,
-    who: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who decides. [default: your user name]")
-    ] = None,
+    who: Who = None,
 ) -> None:
     """Review the clusters at a terminal, and decide which documents stay.
 
