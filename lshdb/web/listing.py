@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from heapq import nsmallest
 from typing import Final, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import KeyNotFound, UsageError
-from lshdb.model import Keep
+from lshdb.model import Cluster, Keep
 from lshdb.search.decisions import Verdicts
 from lshdb.web.surveys import ClusterSurvey, Facet, PairSurvey
 
@@ -29,6 +30,10 @@ SORTS_OF_PAIRS: Final = {
     "lowest": "lowest similarity",
     "key": "key",
 }
+
+
+_WORTH: Final = 8
+"""Characters of a path that helps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +161,8 @@ def place_of_key(survey: ClusterSurvey, key: str) -> int:
 
 def decided_clusters(survey: ClusterSurvey, verdicts: Verdicts) -> set[int]:
     """The places of the clusters with nothing left to decide."""
-    places = {survey.place_of(key) for key in verdicts.decided()}
-    return {
-        place
-        for place in places
-        if place is not None and verdicts.of_cluster(survey.cluster(place))
-    }
+    places = survey.places_of(verdicts.decided())
+    return {place for place in places if verdicts.of_cluster(survey.cluster(place))}
 
 
 def decided_pairs(survey: PairSurvey, verdicts: Verdicts) -> int:
@@ -189,22 +190,13 @@ def common_path(keys: list[str] | tuple[str, ...]) -> str:
     return prefix if len(prefix) >= _WORTH else ""
 
 
-_WORTH: Final = 8
-
-
-def facet_links(facets: dict[str, Facet]) -> dict[str, list[tuple[str, int]]]:
-    """The values of each field, with the number of documents that have them."""
-    return {
-        name: list(
-            zip(
-                facet.values,
-                np.bincount(facet.codes[facet.codes >= 0], minlength=len(facet.values)).tolist(),
-                strict=True,
-            )
-        )
-        for name, facet in facets.items()
-        if len(facet.values) > 1
-    }
+def nearest(one: Cluster, most: int) -> list[int]:
+    """The places of some members of a cluster: the kept one, and those that are nearest to it."""
+    return nsmallest(
+        most,
+        range(len(one.members)),
+        key=lambda at: (one.members[at] != one.keep, -one.similarities[at]),
+    )
 
 
 def _sort(asked: Filters, sorts: Mapping[str, str]) -> str:
@@ -227,5 +219,5 @@ def _with_value(facets: dict[str, Facet], asked: Filters, count: int) -> Mask:
     facet = facets.get(asked.field)
     if facet is None or asked.value not in facet.values:
         return np.zeros(count, dtype=np.bool_)
-    found: Mask = facet.codes == facet.values.index(asked.value)
+    found: Mask = facet.codes == facet.values[asked.value]
     return found

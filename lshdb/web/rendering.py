@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from lshdb.sources.paths import escaped
+from lshdb.web.listing import common_path
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -147,6 +148,7 @@ def _environment() -> jinja2.Environment:
         "script": Markup,  # our own file
         "sentence": sentence,
         "behind": behind,
+        "common_path": common_path,
         "excerpt": lambda text: shortened(text, _EXCERPT),
         "bar": lambda value: round(100 * value, 1),
         "pieces": pieces_html,

@@ -1,4 +1,4 @@
-"""Results that take long: computed once per state of the file, in separate threads."""
+"""Results that take long: computed once per state of the file, in a thread of their own."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Final, Generic, TypeVar
 
 from lshdb.errors import Cut, limits_noted
 from lshdb.search.pairs import OnProgress
 
-_AT_ONCE: Final = 1
-"""Results that are made at once; others wait. A join may have some 300 MB in memory."""
 KEPT: Final = 5
 """Results kept: those of the overview and two more. A million near duplicates take 100 MB."""
 _TICK: Final = 50_000_000
@@ -39,12 +39,8 @@ class Result(Generic[_T]):
     state: Hashable
 
 
-def state_of(path: Path) -> Hashable:
-    """A value that stays equal only while a database is not written to or replaced.
-
-    SQLite's own data_version would need a connection that stays open. A file that was just written
-    to has a state that equals no other, as its time may not change when it is written to again.
-    """
+def stat_of(path: Path) -> tuple[tuple[int, int, int], ...]:
+    """The inode, size and time of a file, and those of its log."""
     found = []
     for name in (path, f"{path}-wal"):
         try:
@@ -53,8 +49,18 @@ def state_of(path: Path) -> Hashable:
             continue
         if status.st_size:  # an empty log comes and goes with readers
             found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(found)
+
+
+def state_of(path: Path) -> Hashable:
+    """A value that stays equal only while a database is not written to or replaced.
+
+    SQLite's own data_version would need a connection that stays open. A file that was just written
+    to has a state that equals no other, as its time may not change when it is written to again.
+    """
+    found = stat_of(path)
     just_now = any(abs(time.time_ns() - changed) < _TICK for _, _, changed in found)
-    return object() if just_now else tuple(found)
+    return object() if just_now else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +68,21 @@ class Progress:
     """The progress of a result that is being computed.
 
     Attributes:
-        seconds: since it was begun.
+        begun: when, by time.monotonic.
         what: what is counted now, such as `documents compared`; empty if nothing is yet.
         done: how many of them are done.
         total: how many there are.
     """
 
-    seconds: float
+    begun: float
     what: str = ""
     done: int = 0
     total: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """The time since it was begun."""
+        return time.monotonic() - self.begun
 
     @property
     def percent(self) -> int:
@@ -80,16 +91,20 @@ class Progress:
 
 
 class Results:
-    """Keeps the last results by name, and computes a new one when the state changes."""
+    """Keeps the last results by name, and computes a new one when the state changes.
+
+    One thread makes all results, one after another, as a join may have some 300 MB in memory. It
+    stays: the memory that a thread frees goes to the next one that starts only in part.
+    """
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
         self._lock = threading.Lock()
-        self._turn = threading.Semaphore(_AT_ONCE)
+        self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._thread: threading.Thread | None = None
         self._being_made: dict[Hashable, Future[Result[Any]]] = {}
+        self._progress: dict[Hashable, Progress] = {}
         self._made: dict[Hashable, Result[Any]] = {}
-        self._begun: dict[Hashable, float] = {}
-        self._steps: dict[Hashable, tuple[str, int, int]] = {}
 
     def get(
         self, name: Hashable, state: Hashable, make: Callable[[OnProgress], _T], timeout: float
@@ -112,19 +127,23 @@ class Results:
             future = self._being_made.get(name)
             if future is None:
                 future = self._being_made[name] = Future()
-                self._begun[name] = time.monotonic()
+                self._progress[name] = Progress(time.monotonic())
+                self._waiting.put(partial(self._make, future, name, state, make))
+            if self._thread is None:
                 # A thread of an executor would prevent the process from ending.
-                arguments = (future, name, state, make)
-                threading.Thread(target=self._make, args=arguments, daemon=True).start()
+                self._thread = threading.Thread(target=self._run, daemon=True)
+                self._thread.start()
         wait([future], timeout)
         return future.result() if future.done() else made
 
     def progress(self, name: Hashable) -> Progress | None:
         """The progress of the result of this name; None if none is being computed."""
         with self._lock:
-            if name not in self._being_made:
-                return None
-            return Progress(time.monotonic() - self._begun[name], *self._steps.get(name, ()))
+            return self._progress.get(name)
+
+    def _run(self) -> None:
+        while True:
+            self._waiting.get()()
 
     def _make(
         self,
@@ -133,16 +152,18 @@ class Results:
         state: Hashable,
         make: Callable[[OnProgress], _T],
     ) -> None:
+        begun = self._progress[name].begun
+
         def report(what: str, done: int, total: int) -> None:
             with self._lock:
-                self._steps[name] = what, done, total
+                self._progress[name] = Progress(begun, what, done, total)
 
         try:
-            with self._turn, limits_noted() as notes:
+            with limits_noted() as notes:
                 value = make(report)
         except BaseException as error:
             with self._lock:
-                self._end(name)
+                del self._being_made[name], self._progress[name]
             future.set_exception(error)
         else:
             result = Result(value, tuple(notes), state)
@@ -151,10 +172,5 @@ class Results:
                 self._made[name] = result
                 if len(self._made) > self._kept:
                     del self._made[next(iter(self._made))]
-                self._end(name)
+                del self._being_made[name], self._progress[name]
             future.set_result(result)
-
-    def _end(self, name: Hashable) -> None:
-        """Forget that a result is being computed; the caller holds the lock."""
-        del self._being_made[name], self._begun[name]
-        self._steps.pop(name, None)

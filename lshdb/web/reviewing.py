@@ -11,19 +11,19 @@ import base64
 import hashlib
 import hmac
 import json
-import os
 import secrets
 import threading
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
 
-from lshdb.database import open_database
+from lshdb.database import Database, open_database
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.ingest.deciding import now
 from lshdb.model import Decision, Verdict
-from lshdb.web.results import state_of
+from lshdb.web.results import stat_of, state_of
 
 MAX_MEMBERS: Final = 5_000
 """Documents that one form decides about."""
@@ -68,7 +68,7 @@ class Review:
         state = state_of(self.path)
         with self._lock:
             carried = self._carried
-        if carried is not None and carried[0] == _stat(self.path):
+        if carried is not None and carried[0] == stat_of(self.path):
             return carried[1]
         return state
 
@@ -92,19 +92,13 @@ class Review:
             )
             for verdict, some in _asked(posted.get("action", ""), documents)
         ]
-        before = self.state()
-        with open_database(self.path, mode="write", timeout=_TIMEOUT) as database:
-            version = database.data_version()
+        with self._writing() as database:
             database.add_decisions(made)
-            alone = database.data_version() == version
-        self._carry(before, alone=alone)
         return decided
 
     def undo(self, decided: str) -> list[Decision]:
         """Undo the decisions of this reviewer with this time; KeyNotFound if they are gone."""
-        before = self.state()
-        with open_database(self.path, mode="write", timeout=_TIMEOUT) as database:
-            version = database.data_version()
+        with self._writing() as database:
             made = [
                 one
                 for one in database.decisions()
@@ -114,14 +108,18 @@ class Review:
                 raise KeyNotFound("that decision no longer exists: it was undone")
             for one in made:
                 database.undo_decision(one.decision, decided)
-            alone = database.data_version() == version
-        self._carry(before, alone=alone)
         return made
 
-    def _carry(self, before: Hashable, *, alone: bool) -> None:
-        """Note that the file still counts as unchanged, unless others wrote to it meanwhile."""
+    @contextmanager
+    def _writing(self) -> Iterator[Database]:
+        """The file, which then still counts as unchanged, unless others wrote to it meanwhile."""
+        before = self.state()
+        with open_database(self.path, mode="write", timeout=_TIMEOUT) as database:
+            version = database.data_version()
+            yield database
+            alone = database.data_version() == version
         with self._lock:
-            self._carried = (_stat(self.path), before) if alone else None
+            self._carried = (stat_of(self.path), before) if alone else None
 
 
 def packed(documents: Sequence[tuple[str, str]]) -> str:
@@ -157,19 +155,6 @@ def _asked(
         others = [each for at, each in enumerate(documents) if at != place]
         return [("keep", [documents[place]]), *(("drop", [each]) for each in others)]
     return [("keep" if name == "keep" else "drop", [documents[place]])]
-
-
-def _stat(path: Path) -> Hashable:
-    """The os.stat values of the file and its log."""
-    found = []
-    for name in (path, f"{path}-wal"):
-        try:
-            status = os.stat(name)
-        except FileNotFoundError:
-            continue
-        if status.st_size:
-            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
-    return tuple(found)
 
 
 _reviews: Final[dict[Path, Review]] = {}

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -41,12 +41,18 @@ class Facet:
     """A field of metadata with few values.
 
     Attributes:
-        values: as text, the most frequent first.
-        codes: int16[n], for each of n documents the place of its value; -1 for none.
+        codes: int16[n], for each of n documents the code of its value; -1 for none.
+        values: as text, each with its code.
     """
 
-    values: tuple[str, ...]
     codes: npt.NDArray[np.int16]
+    values: dict[str, int] = field(default_factory=dict)
+
+    def counts(self) -> list[tuple[str, int]]:
+        """The values with the number of documents that have them, the most frequent first."""
+        counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
+        found = zip(self.values, counts.tolist(), strict=True)
+        return sorted(found, key=lambda each: -each[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +72,6 @@ class ClusterSurvey:
         lowest: float64[C], the lowest similarity of another member to the kept one.
         lengths: int64[n], in bytes of the stored contents; 0 without.
         facets: by field.
-        hashes: int64[n], of the keys, ascending.
-        places: int64[n], where the member of each hash is.
     """
 
     threshold: float
@@ -80,8 +84,6 @@ class ClusterSurvey:
     lowest: Shares
     lengths: Numbers
     facets: dict[str, Facet]
-    hashes: Numbers
-    places: Numbers
 
     def __len__(self) -> int:
         """How many clusters there are."""
@@ -112,16 +114,14 @@ class ClusterSurvey:
             identical=tuple(self.identical[own].tolist()),
         )
 
+    def places_of(self, keys: Container[str]) -> set[int]:
+        """The places of the clusters that some documents are in."""
+        members = [at for at, key in enumerate(self.keys) if key in keys]
+        return set((np.searchsorted(self.begins, members, side="right") - 1).tolist())
+
     def place_of(self, key: str) -> int | None:
         """The place of the cluster that a document is in; None if it is in none."""
-        wanted = hash(key)
-        at = int(np.searchsorted(self.hashes, wanted))
-        while at < len(self.hashes) and self.hashes[at] == wanted:
-            member = self.places[at]
-            if self.keys[member] == key:
-                return int(np.searchsorted(self.begins, member, side="right")) - 1
-            at += 1
-        return None
+        return next(iter(self.places_of([key])), None)
 
     @property
     def sizes(self) -> Numbers:
@@ -190,8 +190,6 @@ def survey_clusters(
         lowest.append(one.lowest)
         exact = one.exact
     doc_ids, facets = _metadata(store, keys, on_progress)
-    hashes = np.fromiter(map(hash, keys), dtype=np.int64, count=len(keys))
-    order = np.argsort(hashes, kind="stable")
     return ClusterSurvey(
         threshold,
         exact,
@@ -203,8 +201,6 @@ def survey_clusters(
         np.frombuffer(lowest, dtype=np.float64),
         _lengths(store, doc_ids),
         facets,
-        hashes[order],
-        order,
     )
 
 
@@ -248,19 +244,27 @@ def _metadata(
 ) -> tuple[Numbers, dict[str, Facet]]:
     """The doc_ids of documents, int64[n], -1 for one that is gone, and their facets."""
     doc_ids = np.full(len(keys), -1, dtype=np.int64)
-
-    def stored() -> Iterator[str | None]:
-        for start in range(0, len(keys), _AT_ONCE):
-            on_progress("documents' metadata read", start, len(keys))
-            some = keys[start : start + _AT_ONCE]
-            known = store.known(some)
-            for place, key in enumerate(some, start):
-                one = known.get(key)
-                if one is not None:
-                    doc_ids[place] = one.doc_id
-                yield None if one is None else one.metadata
-
-    facets = _facets(stored())
+    facets: dict[str, Facet] = {}
+    seen: set[str] = set()
+    for start in range(0, len(keys), _AT_ONCE):
+        on_progress("documents' metadata read", start, len(keys))
+        some = keys[start : start + _AT_ONCE]
+        known = store.known(some)
+        for place, key in enumerate(some, start):
+            if (one := known.get(key)) is None:
+                continue
+            doc_ids[place] = one.doc_id
+            for name, value in json.loads(one.metadata or "{}").items():
+                if name not in seen and len(seen) < _FACETS:
+                    seen.add(name)
+                    facets[name] = Facet(np.full(len(keys), -1, dtype=np.int16))
+                if name not in facets or (text := _value(value)) is None:
+                    continue
+                values = facets[name].values
+                if text in values or len(values) < _VALUES:
+                    facets[name].codes[place] = values.setdefault(text, len(values))
+                else:
+                    del facets[name]
     return doc_ids, facets
 
 
@@ -269,42 +273,6 @@ def _lengths(store: Store, doc_ids: Numbers) -> Numbers:
     present = np.flatnonzero(doc_ids > 0)
     lengths[present] = store.byte_lengths(doc_ids[present])
     return lengths
-
-
-def _facets(metadata: Iterable[str | None]) -> dict[str, Facet]:
-    """The fields with few values of documents, by their metadata as stored."""
-    places: dict[str, array[int]] = {}
-    values: dict[str, dict[str, int]] = {}
-    codes: dict[str, array[int]] = {}
-    count = 0
-    for place, stored in enumerate(metadata):
-        fields = {} if stored is None else json.loads(stored)
-        for name, value in fields.items():
-            if name not in values and len(values) < _FACETS:
-                values[name], places[name], codes[name] = {}, array("q"), array("h")
-            if name in codes and (text := _value(value)) is not None:
-                own = values[name]
-                if text not in own and len(own) == _VALUES:
-                    # Too many: the field stays in `values`, and is not offered.
-                    del codes[name], places[name]
-                    continue
-                places[name].append(place)
-                codes[name].append(own.setdefault(text, len(own)))
-        count = place + 1
-    facets = {}
-    for name, found in codes.items():
-        if not found:
-            continue
-        own_codes = np.frombuffer(found, dtype=np.int16)
-        frequency = np.bincount(own_codes, minlength=len(values[name]))
-        order = np.argsort(-frequency, kind="stable")
-        rank = np.empty(len(order), dtype=np.int16)
-        rank[order] = np.arange(len(order))
-        all_codes = np.full(count, -1, dtype=np.int16)
-        all_codes[np.frombuffer(places[name], dtype=np.int64)] = rank[own_codes]
-        names = list(values[name])
-        facets[name] = Facet(tuple(names[i] for i in order.tolist()), all_codes)
-    return facets
 
 
 def _value(value: Any) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import shlex
@@ -11,8 +10,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from heapq import nsmallest
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode
@@ -20,7 +19,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted
-from lshdb.model import Bucket, Cluster, Content, Decision, Document, Element
+from lshdb.model import Bucket, Content, Decision, Document, Element
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import Differences
 from lshdb.search.pairs import OnProgress
@@ -35,10 +34,9 @@ from lshdb.web.listing import (
     Filters,
     chosen_clusters,
     chosen_pairs,
-    common_path,
     decided_clusters,
     decided_pairs,
-    facet_links,
+    nearest,
     place_of_key,
 )
 from lshdb.web.rendering import Page, shortened, snippet
@@ -101,6 +99,7 @@ _WAIT: Final = 1.5
 """Seconds that a page waits for a slow result."""
 
 _T = TypeVar("_T")
+_S = TypeVar("_S", ClusterSurvey, PairSurvey)
 _results: Final = Results()
 _comparisons: Final = Results(_COMPARED)
 
@@ -118,12 +117,15 @@ class Visit:
 
     def required(self, name: str) -> str:
         """A required argument; forms quote keys, as browsers change line ends."""
-        quoted = f"{name}_quoted"
-        if name not in self.arguments and quoted in self.arguments:
-            return unquote(self.arguments[quoted])
-        if name not in self.arguments:
+        found = _argument(self.arguments, name)
+        if found is None:
             raise lshdb.UsageError(f"the address lacks {name}=")
-        return self.arguments[name]
+        return found
+
+
+def _argument(given: Mapping[str, str], name: str) -> str | None:
+    quoted = given.get(f"{name}_quoted")
+    return given.get(name, None if quoted is None else unquote(quoted))
 
 
 @contextmanager
@@ -181,9 +183,7 @@ def overview(visit: Visit) -> Page:
     if survey is not None:
         context["redundant"] = survey.redundant()
         places = chosen_clusters(survey, Filters(), Verdicts([]))[:_LARGEST]
-        context["clusters"] = [
-            (one, common_path(one.members)) for one in map(survey.cluster, places)
-        ]
+        context["clusters"] = [survey.cluster(place) for place in places]
         verdicts = Verdicts(visit.database.decisions())
         context["decided"] = len(decided_clusters(survey, verdicts))
     pairs = context["pairs"] = _pair_survey(visit, Filters(), context)
@@ -293,46 +293,46 @@ def find(visit: Visit) -> Page:
     words = asked.split()[:_MAX_WORDS]
     if asked in visit.database:
         return Page("find", "", redirect=("document", {"key": asked}))
-    context: dict[str, Any] = {"q": asked, "keys": [], "hits": [], "further": None, "after": 0}
-    context |= {"indexed": 0, "index": "", "scan": "yes" if "scan" in visit.arguments else None}
-    if words:
-        after = visit.arguments.get("after")
-        context["after"] = last = 0 if after is None else _natural(after, "after")
-        if after is None:
-            context["keys"] = visit.store.keys_containing(asked, _FOUND, _LOOKING)
-        if visit.database.settings.content:
-            hits = _found_by_index(visit, context, words, last)
-            if len(hits) < _FOUND:
-                # Documents that are not in the index, or all.
-                last = max(last, context["indexed"])
-                more, context["further"] = visit.store.documents_with(
-                    words, last, _FOUND - len(hits), _LOOKING
-                )
-                hits += more
-            context["hits"] = [(key, snippet(content, words)) for key, content in hits]
-    context["contents"] = visit.database.settings.content
-    context["most"] = _FOUND
+    given = visit.arguments.get("after")
+    after = 0 if given is None or not words else _natural(given, "after")
+    keys = (
+        []
+        if given is not None or not words
+        else visit.store.keys_containing(asked, _FOUND, _LOOKING)
+    )
+    hits: list[tuple[str, str]] = []
+    further: int | None = None
+    index, scan = "", "scan" in visit.arguments
+    contents = visit.database.settings.content
+    if words and contents:
+        found = None
+        if not scan:
+            found = visit.store.documents_in_text_index(words, after, _FOUND, _INDEX_SECONDS)
+        if found is not None and found.usable and not found.found and not after:
+            # The index may miss parts of words, and be damaged.
+            found, scan = None, True
+        if found is not None:
+            index = "used" if found.usable else "unusable"
+            hits = [(key, content) for _, key, content in found.found]
+        if found is not None and len(hits) == _FOUND:
+            further = found.found[-1][0]
+        else:
+            # Documents that are not in the index, or all.
+            last = after if found is None else max(after, found.newest)
+            more, further = visit.store.documents_with(words, last, _FOUND - len(hits), _LOOKING)
+            hits += more
+    context = {
+        "q": asked,
+        "keys": keys,
+        "hits": [(key, snippet(content, words)) for key, content in hits],
+        "further": further,
+        "after": after,
+        "index": index,
+        "scan": "yes" if scan else None,
+        "contents": contents,
+        "most": _FOUND,
+    }
     return Page("find", f"Find in {visit.name}", context)
-
-
-def _found_by_index(
-    visit: Visit, context: dict[str, Any], words: list[str], last: int
-) -> list[tuple[str, str]]:
-    """Keys and contents that the user's full-text index has, if there is one."""
-    if context["scan"]:
-        return []
-    index = visit.store.documents_in_text_index(words, last, _FOUND, _INDEX_SECONDS)
-    if index is None:
-        return []
-    if index.usable and not index.found and not last:
-        # The index may miss parts of words, and be damaged.
-        context["scan"] = "yes"
-        return []
-    context["index"] = "used" if index.usable else "unusable"
-    context["indexed"] = index.newest
-    if len(index.found) == _FOUND:
-        context["further"] = index.found[-1][0]
-    return [(key, content) for _, key, content in index.found]
 
 
 # two documents
@@ -341,28 +341,26 @@ def _found_by_index(
 def compare(visit: Visit) -> Page:
     """Two documents side by side."""
     b = visit.required("b")
+    arguments = {
+        field: visit.arguments[field]
+        for field in ("a", "b", "pasted", "number", "blanks", *Filters.names())
+        if field in visit.arguments
+    } | {"b": b}
     name = visit.arguments.get("pasted")
     if name is None:
         one: str | Document = visit.required("a")
-        title = visit.required("a")
+        title = arguments["a"] = visit.required("a")
+        visit.database.get(title)  # an unknown one fails at once
     elif (text := pasted.kept(name)) is None:
         raise lshdb.KeyNotFound("the text of this address is not kept any more: paste it again")
     else:
         title = "the text given"
         one = Document(title, _content_of(visit, text))
-    for key in (b, *([one] if isinstance(one, str) else [])):
-        visit.database.get(key)  # an unknown one fails at once
+    visit.database.get(b)
     context: dict[str, Any] = {"compared": None, "given": name is not None, "a": title, "b": b}
     context["verdicts"] = Verdicts(visit.database.decisions())
-    context["arguments"] = {
-        field: visit.arguments[field]
-        for field in ("a", "b", "pasted", "number", "blanks", *Filters.names())
-        if field in visit.arguments
-    } | {"b": b}
-    if name is None:
-        context["arguments"]["a"] = title
+    context["arguments"] = arguments
     page = Page("compare", f"{title} and {b}", context)
-
     blanks = visit.arguments.get("blanks") != "ignored"
 
     def make(database: Database, *_: object) -> Compared:
@@ -378,7 +376,12 @@ def compare(visit: Visit) -> Page:
     if found.differences is not None:
         context |= _side_by_side(visit, found, found.differences)
     if "number" in visit.arguments:
-        context |= _pairs_beside(visit, context)
+        asked = context["asked"] = Filters.of(visit.arguments)
+        survey = _pair_survey(visit, asked, {})
+        if survey is not None:
+            number = _natural(visit.arguments["number"], "number")
+            places = chosen_pairs(survey, asked, context["verdicts"])
+            context["beside"] = _beside(places, number - 1, partial(_pair_at, survey, places))
     if visit.review is not None and name is None:
         context |= _form(visit, title, [title, b])
     return page
@@ -407,57 +410,58 @@ def _side_by_side(visit: Visit, found: Compared, all_of: Differences) -> dict[st
     }
 
 
-def _pairs_beside(visit: Visit, context: dict[str, Any]) -> dict[str, Any]:
-    """The pairs before and after this one in the list that it was opened from."""
-    asked = context["asked"] = Filters.of(visit.arguments)
-    survey = _pair_survey(visit, asked, {})
-    if survey is None:
-        return {}
-    places = chosen_pairs(survey, asked, context["verdicts"])
-    number = _natural(visit.arguments["number"], "number")
-
-    def pair(at: int) -> dict[str, object] | None:
-        if not 1 <= at <= len(places):
-            return None
-        place = places[at - 1]
-        return {"a": survey.a[place], "b": survey.b[place], "number": at}
-
-    beside = {"number": number, "previous": pair(number - 1), "following": pair(number + 1)}
-    return {"beside": beside | {"count": len(places)}}
-
-
 # clusters and pairs
 
 
 def clusters(visit: Visit) -> Page:
     """The groups of similar documents, filtered and sorted, some on each page."""
-    asked = Filters.of(visit.arguments)
-    context: dict[str, Any] = {"survey": None, "asked": asked, "sorts": SORTS_OF_CLUSTERS}
-    page = Page("clusters", f"Clusters of {visit.name}", context)
-    survey = _cluster_survey(visit, asked, context)
-    if survey is None:
-        return page
-    verdicts = context["verdicts"] = Verdicts(visit.database.decisions())
-    places = chosen_clusters(survey, asked, verdicts)
-    if (form := visit.arguments.get("format")) is not None:
-        return replace(page, download=_download(form, _cluster_rows(survey, places, verdicts)))
-    some, context["paging"] = _some(visit, list(enumerate(places, 1)), _CLUSTERS)
-    context["survey"] = survey
-    context["clusters"] = [
-        (number, one, common_path(one.members), _nearest(one))
-        for number, one in ((number, survey.cluster(place)) for number, place in some)
-    ]
-    context["facets"] = facet_links(survey.facets)
-    context["redundant"] = survey.redundant()
-    context["settings"] = visit.database.settings
-    context["decided"] = len(decided_clusters(survey, verdicts))
+    page, survey, some = _list(
+        visit, "clusters", _cluster_survey, chosen_clusters, _cluster_rows, _CLUSTERS
+    )
+    page.context["sorts"] = SORTS_OF_CLUSTERS
+    if survey is not None:
+        shown = [(number, survey.cluster(place)) for number, place in some]
+        page.context["clusters"] = [(number, one, nearest(one, _PREVIEW)) for number, one in shown]
+        page.context["redundant"] = survey.redundant()
+        page.context["decided"] = len(decided_clusters(survey, page.context["verdicts"]))
     return page
 
 
-def _nearest(one: Cluster) -> list[tuple[str, float]]:
-    """Some members of a cluster: the kept one, and those that are nearest to it."""
-    members = zip(one.members, one.similarities, strict=True)
-    return nsmallest(_PREVIEW, members, key=lambda each: (each[0] != one.keep, -each[1]))
+def pairs(visit: Visit) -> Page:
+    """The pairs of similar documents, filtered and sorted, some on each page."""
+    page, survey, some = _list(visit, "pairs", _pair_survey, chosen_pairs, _pair_rows, _PAIRS)
+    page.context.update(sorts=SORTS_OF_PAIRS, pairs=some, best=BEST_PAIRS)
+    if survey is not None:
+        page.context["decided"] = decided_pairs(survey, page.context["verdicts"])
+    return page
+
+
+def _list(
+    visit: Visit,
+    name: str,
+    survey_of: Callable[[Visit, Filters, dict[str, Any]], _S | None],
+    chosen: Callable[[_S, Filters, Verdicts], list[int]],
+    rows: Callable[[_S, Sequence[int], Verdicts], Rows],
+    most: int,
+) -> tuple[Page, _S | None, list[tuple[int, int]]]:
+    """A list as a page or a file; with the survey, and the numbers and places on this page."""
+    asked = Filters.of(visit.arguments)
+    context: dict[str, Any] = {"survey": None, "asked": asked}
+    page = Page(name, f"{name.capitalize()} of {visit.name}", context)
+    survey = survey_of(visit, asked, context)
+    if survey is None:
+        return page, None, []
+    verdicts = context["verdicts"] = Verdicts(visit.database.decisions())
+    places = chosen(survey, asked, verdicts)
+    if (form := visit.arguments.get("format")) is not None:
+        return replace(page, download=_download(form, *rows(survey, places, verdicts))), None, []
+    some, context["paging"] = _some(visit, list(enumerate(places, 1)), most)
+    context["survey"] = survey
+    context["facets"] = {
+        name: facet.counts() for name, facet in survey.facets.items() if len(facet.values) > 1
+    }
+    context["settings"] = visit.database.settings
+    return page, survey, some
 
 
 def _cluster_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> ClusterSurvey | None:
@@ -483,54 +487,20 @@ def cluster(visit: Visit) -> Page:
     verdicts = context["verdicts"] = Verdicts(visit.database.decisions())
     places = chosen_clusters(survey, asked, verdicts)
     place = place_of_key(survey, key)
-    context |= _neighbours(places, place, survey.keep)
+    at = places.index(place) if place in places else None
+    context["beside"] = _beside(places, at, lambda number: {"key": survey.keep(places[number])})
     one = context["cluster"] = survey.cluster(place)
-    own = survey.lengths[survey.members(place)].tolist()
-    members = zip(one.members, one.similarities, one.identical, own, strict=True)
-    # The kept one first, then those that are nearest to it.
-    ordered = sorted(members, key=lambda each: (each[0] != one.keep, -each[1]))
+    context["lengths"] = survey.lengths[survey.members(place)].tolist()
+    ordered = nearest(one, len(one.members))
     context["members"], context["paging"] = _some(visit, ordered, _MEMBERS)
-    context["prefix"] = common_path(one.members)
     own_threshold = visit.database.settings.threshold
     context["threshold"] = asked.number("threshold") or own_threshold
     if visit.review is not None:
         done = decided_clusters(survey, verdicts)
         context["progress"] = len(done), len(survey)
         context["decided"] = place in done
-        context |= _form(visit, one.keep, [key for key, *_ in ordered][:MAX_MEMBERS])
+        context |= _form(visit, one.keep, [one.members[i] for i in ordered[:MAX_MEMBERS]])
     return Page("cluster", f"A cluster of {visit.name}", context)
-
-
-def pairs(visit: Visit) -> Page:
-    """The pairs of similar documents, filtered and sorted, some on each page."""
-    asked = Filters.of(visit.arguments)
-    context: dict[str, Any] = {"survey": None, "asked": asked, "sorts": SORTS_OF_PAIRS}
-    page = Page("pairs", f"Pairs of {visit.name}", context)
-    survey = _pair_survey(visit, asked, context)
-    if survey is None:
-        return page
-    verdicts = context["verdicts"] = Verdicts(visit.database.decisions())
-    places = chosen_pairs(survey, asked, verdicts)
-    if (form := visit.arguments.get("format")) is not None:
-        return replace(page, download=_download(form, _pair_rows(survey, places, verdicts)))
-    some, context["paging"] = _some(visit, list(enumerate(places, 1)), _PAIRS)
-    context["survey"] = survey
-    context["pairs"] = [
-        (
-            number,
-            survey.a[place],
-            survey.b[place],
-            float(survey.similarities[place]),
-            bool(survey.identical[place]),
-            common_path([survey.a[place], survey.b[place]]),
-        )
-        for number, place in some
-    ]
-    context["facets"] = facet_links(survey.facets)
-    context["settings"] = visit.database.settings
-    context["decided"] = decided_pairs(survey, verdicts)
-    context["best"] = BEST_PAIRS
-    return page
 
 
 def _pair_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> PairSurvey | None:
@@ -542,17 +512,23 @@ def _pair_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> PairS
     return _wait_for(visit, ("pairs", threshold), make, context)
 
 
-def _neighbours(places: list[int], place: int, name: Callable[[int], _T]) -> dict[str, Any]:
-    """The number of an item in a list, and the items before and after it."""
-    if place not in places:
+def _beside(
+    places: Sequence[int], at: int | None, link: Callable[[int], Mapping[str, object]]
+) -> dict[str, Any]:
+    """The number of an item in a list, and the links to the items before and after it."""
+
+    def there(place: int) -> Mapping[str, object] | None:
+        return link(place) if 0 <= place < len(places) else None
+
+    if at is None:
         return {"number": None, "count": len(places), "previous": None, "following": None}
-    at = places.index(place)
-    return {
-        "number": at + 1,
-        "count": len(places),
-        "previous": name(places[at - 1]) if at else None,
-        "following": name(places[at + 1]) if at + 1 < len(places) else None,
-    }
+    found = {"number": at + 1, "count": len(places)}
+    return found | {"previous": there(at - 1), "following": there(at + 1)}
+
+
+def _pair_at(survey: PairSurvey, places: Sequence[int], at: int) -> dict[str, object]:
+    """The arguments of the page of a pair in a list."""
+    return {"a": survey.a[places[at]], "b": survey.b[places[at]], "number": at + 1}
 
 
 Rows: TypeAlias = tuple[Sequence[str], Iterator[tuple[object, ...]]]
@@ -589,31 +565,33 @@ def _pair_rows(survey: PairSurvey, places: Sequence[int], verdicts: Verdicts) ->
     )
 
 
-def _download(form: str, table: Rows) -> tuple[str, Iterator[str]]:
+def _download(
+    form: str, names: Sequence[str], rows: Iterator[tuple[object, ...]]
+) -> tuple[str, Iterator[str]]:
     """The type of a file of JSON lines or CSV, and its text, some hundred rows at a time."""
-    names, rows = table
     if form == "json":
-        return "application/x-ndjson; charset=utf-8", _json_lines(names, rows)
-    if form != "csv":
+        kind = "application/x-ndjson"
+        objects = (dict(zip(names, row, strict=True)) for row in rows)
+        lines: Iterator[str] = (f"{json.dumps(each)}\n" for each in objects)
+    elif form == "csv":
+        kind = "text/csv"
+        writer = csv.writer(_Returned(), lineterminator="\n")
+        lines = map(writer.writerow, chain([names], (map(_csv_cell, row) for row in rows)))
+    else:
         raise lshdb.UsageError(f"format {form!r:.50} is not csv or json")
-    return "text/csv; charset=utf-8", _csv_lines(names, rows)
+    texts = iter(lambda: "".join(islice(lines, _ROWS_AT_ONCE)), "")
+    return f"{kind}; charset=utf-8", texts
 
 
-def _json_lines(names: Sequence[str], rows: Iterator[tuple[object, ...]]) -> Iterator[str]:
-    while some := list(islice(rows, _ROWS_AT_ONCE)):
-        lines = (json.dumps(dict(zip(names, row, strict=True))) for row in some)
-        yield "".join(f"{line}\n" for line in lines)
+class _Returned:
+    """A file for csv.writer, whose writerow then returns the line."""
+
+    def write(self, text: str) -> str:
+        return text
 
 
-def _csv_lines(names: Sequence[str], rows: Iterator[tuple[object, ...]]) -> Iterator[str]:
-    some: list[tuple[object, ...]] = [tuple(names)]
-    while some:
-        written = io.StringIO()
-        csv.writer(written, lineterminator="\n").writerows(
-            [str(cell).lower() if isinstance(cell, bool) else cell for cell in row] for row in some
-        )
-        yield written.getvalue()
-        some = list(islice(rows, _ROWS_AT_ONCE))
+def _csv_cell(value: object) -> object:
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -670,12 +648,12 @@ def decide(visit: Visit) -> Page:
     back = {name: text for name, text in back.items() if name not in _PASSING}
     if undone := posted.get("undo"):
         return Page("decide", "", redirect=_undone(came_from, back, review.undo(undone)))
-    done = review.decide(posted)
+    back["done"] = review.decide(posted)
     if came_from == "cluster":
-        return _next_cluster(visit, back, done)
-    if came_from == "compare" and "number" in back:
-        return _next_pair(visit, back, done)
-    return Page("decide", "", redirect=(came_from, back | {"done": done}))
+        came_from, back = _next_cluster(visit, back)
+    elif came_from == "compare" and "number" in back:
+        came_from, back = _next_pair(visit, back)
+    return Page("decide", "", redirect=(came_from, back))
 
 
 def _undone(
@@ -694,28 +672,28 @@ def _undone(
     return page, back
 
 
-def _next_cluster(visit: Visit, back: dict[str, str], done: str) -> Page:
+def _next_cluster(visit: Visit, back: dict[str, str]) -> tuple[str, dict[str, str]]:
     """The next undecided cluster of the list, if this one is now decided."""
     asked = Filters.of(back)
     survey = _cluster_survey(visit, asked, {})
-    verdicts = Verdicts(visit.database.decisions())
-    key = _unquoted(back, "key")
-    place = None if survey is None else survey.place_of(key)
+    key = _argument(back, "key")
+    place = None if survey is None or key is None else survey.place_of(key)
     if survey is None or place is None:
-        return Page("decide", "", redirect=("cluster", back | {"done": done}))
+        return "cluster", back
+    verdicts = Verdicts(visit.database.decisions())
     decided = decided_clusters(survey, verdicts)
-    if place in decided:
-        places = chosen_clusters(survey, replace(asked, decided=""), verdicts)
-        at = places.index(place) if place in places else -1
-        open_ = [each for each in places[at + 1 :] + places[: at + 1] if each not in decided]
-        if not open_:
-            return Page("decide", "", redirect=("decisions", {"done": done, "finished": "yes"}))
-        back.pop("key_quoted", None)
-        back["key"] = survey.keep(open_[0])
-    return Page("decide", "", redirect=("cluster", back | {"done": done}))
+    if place not in decided:
+        return "cluster", back
+    places = chosen_clusters(survey, replace(asked, decided=""), verdicts)
+    at = places.index(place) if place in places else -1
+    open_ = [each for each in places[at + 1 :] + places[: at + 1] if each not in decided]
+    if not open_:
+        return "decisions", {"done": back["done"], "finished": "yes"}
+    back.pop("key_quoted", None)
+    return "cluster", back | {"key": survey.keep(open_[0])}
 
 
-def _next_pair(visit: Visit, back: dict[str, str], done: str) -> Page:
+def _next_pair(visit: Visit, back: dict[str, str]) -> tuple[str, dict[str, str]]:
     """The next pair of the list; of the undecided ones, the one that takes this one's place."""
     asked = Filters.of(back)
     survey = _pair_survey(visit, asked, {})
@@ -724,14 +702,9 @@ def _next_pair(visit: Visit, back: dict[str, str], done: str) -> Page:
         places = chosen_pairs(survey, asked, Verdicts(visit.database.decisions()))
         at = number if asked.decided != "no" else number - 1
         if at < len(places):
-            place = places[at]
-            own = {"a": survey.a[place], "b": survey.b[place], "number": str(at + 1)}
-            return Page("decide", "", redirect=("compare", back | own | {"done": done}))
-    return Page("decide", "", redirect=("decisions", {"done": done}))
-
-
-def _unquoted(given: Mapping[str, str], name: str) -> str:
-    return given[name] if name in given else unquote(given.get(f"{name}_quoted", ""))
+            following = _pair_at(survey, places, at)
+            return "compare", back | {name: str(value) for name, value in following.items()}
+    return "decisions", {"done": back["done"]}
 
 
 def decisions(visit: Visit) -> Page:

@@ -18,6 +18,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from threading import Event
@@ -1377,6 +1378,10 @@ def test_while_a_result_is_made_the_last_one_is_shown() -> None:
     assert last.state == 3
 
 
+def _wait(go: Event, _: OnProgress) -> bool:
+    return go.wait(10)
+
+
 def test_a_page_of_what_is_not_ready_yet_asks_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1393,8 +1398,10 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(
         ):
             results = Results()
             monkeypatch.setattr(views, "_results", results)
-            with results._turn:  # another is being made
-                first = view(visit)
+            go = Event()
+            results.get("other", 1, partial(_wait, go), 0)  # is made first
+            first = view(visit)
+            go.set()
             assert (first.context["refresh"], first.context[waited]) == (True, None)
             while (page := view(visit)).context["refresh"]:
                 sleep(0.01)
