@@ -12,16 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import Cut, limits_to
 from lshdb.model import Match
-from lshdb.search.buckets import Keep
+from lshdb.search.buckets import Candidates, Keep
 from lshdb.search.limits import QUERY_FIRST, query_cut
-from lshdb.search.query import VERIFIED_FIRST, Query, answer, can_match, finds_runs, metadata_of
+from lshdb.search.query import (
+    VERIFIED_FIRST,
+    Mask,
+    Query,
+    Scored,
+    answer,
+    can_match,
+    finds_runs,
+    metadata_of,
+)
 from lshdb.search.similarity import (
     Estimates,
     Exact,
@@ -37,13 +46,8 @@ from lshdb.sketching.constructions import candidates_among
 from lshdb.sketching.signing import Signed
 from lshdb.store.lookups import StoreReader
 
-Mask = npt.NDArray[np.bool_]
-
 _ROWS: Final = 1 << 20
 """Band rows that are looked up at once: they and their pairs take some 100 MB."""
-_LARGE: Final = 128
-"""Queries that share a bucket with more documents are answered alone; this many rows for each
-bucket of 16,000 queries take 50 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +91,6 @@ class _Pairs:
     cut: Mask
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """The matches of n queries: the columns of Match, and where those of each query begin.
-
-    Attributes:
-        columns: m values each.
-        begins: n + 1 places.
-        alone: which queries are answered alone.
-        cut: for which queries some documents of a bucket were not compared.
-    """
-
-    columns: tuple[Sequence[object], ...]
-    begins: list[int]
-    alone: list[bool]
-    cut: list[bool]
-
-
 def answers(
     store: StoreReader,
     query: Query,
@@ -131,20 +118,18 @@ def answers(
         yield from answers(store, query, asked.part(0, middle), keep, on_cut, listed)
         yield from answers(store, query, asked.part(middle, count), keep, on_cut, listed)
         return
-    found = None if pairs is None else _found(store, query, asked, pairs, listed)
-    del pairs
+    if pairs is not None:
+        matches, counts, left = _found(store, query, asked, pairs, listed)
     for place, stored in enumerate(asked.stored):
-        if found is None or found.alone[place]:
+        if pairs is None or left[place]:
             content = from_stored(stored, store.settings.shingling)
             with limits_to(on_cut):
-                matches = answer(store, replace(query, content=content), keep)
-            yield matches
-            continue
-        if listed is not None and found.cut[place]:
-            on_cut(query_cut(1, listed))
-        first, last = found.begins[place], found.begins[place + 1]
-        own = (column[first:last] for column in found.columns) if last > first else ()
-        yield [Match(*row) for row in zip(*own, strict=True)]
+                own = answer(store, replace(query, content=content), keep)
+            yield own
+        else:
+            if listed is not None and pairs.cut[place]:
+                on_cut(query_cut(1, listed))
+            yield list(islice(matches, counts[place]))
 
 
 def _candidates(
@@ -155,21 +140,16 @@ def _candidates(
     # An empty document is in no bucket; all empty ones have the same signature.
     wanted = np.flatnonzero(asked.signed.shingles)
     alone, cut = np.zeros((2, count), dtype=np.bool_)
-    rows = _rows(store, keys, wanted)
-    if rows is None and listed is not None:
-        rows = _rows(store, keys, wanted, listed + 1)
-    elif rows is None:
-        alone[_in_large_buckets(store, keys, wanted)] = True
-        wanted = wanted[~alone[wanted]]
-        rows = _rows(store, keys, wanted)
+    most = QUERY_FIRST if listed is None else listed
+    rows = _rows(store, keys, wanted) or _rows(store, keys, wanted, most + 1)
     if rows is None:
         return None
     one, band_nos, doc_ids, rank = rows
     if listed is None:
-        alone |= np.bincount(one, minlength=count) > QUERY_FIRST
+        alone |= np.bincount(one, minlength=count) > most
         left = ~alone[one]
     else:
-        left = rank < listed
+        left = rank < most
         cut[one[~left]] = True
     if not left.all():
         one, band_nos, doc_ids = one[left], band_nos[left], doc_ids[left]
@@ -177,15 +157,9 @@ def _candidates(
     named = one * len(doc_ids) + other
     named, bands = candidates_among(band_nos, named, store.settings.construction)
     one, other = np.divmod(named, max(1, len(doc_ids)))
-    if keep is not None or store.settings.construction.higher:
-        marked = np.zeros(len(doc_ids), dtype=np.bool_)
-        marked[other] = True
-        if keep is not None:
-            marked[marked] = keep(doc_ids[marked])
-        kept = marked[other]
-        one, bands = one[kept], bands[kept]
-        other = (np.cumsum(marked) - 1)[other[kept]]
-        doc_ids = doc_ids[marked]
+    if keep is not None:
+        kept = keep(doc_ids)[other]
+        one, other, bands = one[kept], other[kept], bands[kept]
     return _Pairs(one, other, doc_ids, bands, alone, cut)
 
 
@@ -225,21 +199,10 @@ def _rows(
     return one, bands, doc_ids, rank
 
 
-def _in_large_buckets(store: StoreReader, keys: Numbers, wanted: Numbers) -> Mask:
-    """Which of all queries share a bucket with more than _LARGE documents."""
-    large = np.zeros(len(keys), dtype=np.bool_)
-    for band in range(keys.shape[1]):
-        wanted = wanted[~large[wanted]]
-        order = wanted[np.argsort(keys[wanted, band])]
-        place, _ = store.first_of_buckets(band, keys[order, band], _LARGE + 1)
-        large[order[np.bincount(place, minlength=len(order)) > _LARGE]] = True
-    return large
-
-
 def _found(
     store: StoreReader, query: Query, asked: Asked, pairs: _Pairs, listed: int | None
-) -> _Found:
-    """The matches among the candidates."""
+) -> tuple[Iterator[Match], list[int], list[bool]]:
+    """The matches among the candidates, how many each query has, and which are answered alone."""
     settings, count = store.settings, len(asked.stored)
     threshold = settings.threshold if query.threshold is None else query.threshold
     exact = settings.content and not query.estimate
@@ -284,32 +247,19 @@ def _found(
             contained = containment_at(estimated, size, of_other)
     del verified
 
-    bands, doc_ids = pairs.bands[chosen], pairs.doc_ids[other - count]
-    if contained is None:
-        decisive = similarities
-        order = np.lexsort((doc_ids, -estimated, -similarities, one))
-    else:
-        decisive = contained
-        order = np.lexsort((doc_ids, -similarities, -contained, one))
-    order = order[decisive[order] >= threshold]
-    begins = np.searchsorted(one[order], np.arange(count + 1))
-    if query.top is not None:
-        rank = np.arange(len(order)) - begins[one[order]]
-        order = order[rank < query.top]
-        begins = np.searchsorted(one[order], np.arange(count + 1))
-    matched, key_of = np.unique(doc_ids[order], return_inverse=True)
-    keys, metadata = store.keys_of(matched), metadata_of(store, query, matched)
-    columns = (
-        [keys[place] for place in key_of.tolist()],
-        similarities[order].tolist(),
-        [exact] * len(order),
-        estimated[order].tolist(),
-        bands[order].tolist(),
-        [None] * len(order) if contained is None else contained[order].tolist(),
-        (same[one[order]] == same[other[order]]).tolist(),
-        [metadata[place] for place in key_of.tolist()],
+    found = Candidates(pairs.doc_ids[other - count], pairs.bands[chosen], estimated)
+    scored = Scored(found, one, similarities, contained).best(query.top, threshold)
+    stored = np.searchsorted(pairs.doc_ids, scored.found.doc_ids)
+    identical = same[scored.queries] == same[stored + count]
+    used, place = np.unique(stored, return_inverse=True)
+    keys = store.keys_of(pairs.doc_ids[used])
+    metadata = metadata_of(store, query, pairs.doc_ids[used])
+    places = place.tolist()
+    matches = scored.matches(
+        exact, (keys[i] for i in places), identical, (metadata[i] for i in places)
     )
-    return _Found(columns, begins.tolist(), alone.tolist(), pairs.cut.tolist())
+    counts = np.bincount(scored.queries, minlength=count)
+    return matches, counts.tolist(), alone.tolist()
 
 
 def _distinct(verified: Exact, one: Numbers) -> Numbers:

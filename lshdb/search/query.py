@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from itertools import repeat
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,8 @@ from lshdb.sources.metadata import picked
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 VERIFIED_FIRST: Final = 64
 """Documents verified before checking whether more can be among the best: some ms."""
@@ -98,17 +101,58 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scores:
-    """Scores of some of the candidates: their places int64[n], and float64[n] each."""
+class Scored:
+    """Candidates of one query or several, with their similarities; c of them.
 
-    places: Numbers
+    Attributes:
+        found: the candidates.
+        queries: int64[c], the place of the query of each.
+        similarities: float64[c], exact or estimated.
+        containments: float64[c]; None if they are not asked for.
+    """
+
+    found: Candidates
+    queries: Numbers
     similarities: Shares
     containments: Shares | None
 
-    @property
-    def decisive(self) -> Shares:
-        """The scores that the threshold applies to."""
-        return self.similarities if self.containments is None else self.containments
+    def best(self, top: int | None, threshold: float) -> Scored:
+        """Those that reach the threshold, best first, at most `top` for each query."""
+        first, second, contained = self.similarities, self.found.estimates, self.containments
+        if contained is not None:
+            first, second = contained, self.similarities
+        order = np.lexsort((self.found.doc_ids, -second, -first, self.queries))
+        order = order[first[order] >= threshold]
+        if top is not None:
+            own = self.queries[order]
+            order = order[np.arange(len(order)) - np.searchsorted(own, own) < top]
+        return Scored(
+            self.found.chosen(order),
+            self.queries[order],
+            self.similarities[order],
+            None if contained is None else contained[order],
+        )
+
+    def matches(
+        self,
+        exact: bool,
+        keys: Iterable[str],
+        identical: Mask,
+        metadata: Iterable[dict[str, Any] | None],
+    ) -> Iterator[Match]:
+        """The matches, from the keys and the other columns of their documents."""
+        contained = self.containments
+        return map(
+            Match,
+            keys,
+            self.similarities.tolist(),
+            repeat(exact),
+            self.found.estimates.tolist(),
+            self.found.bands.tolist(),
+            repeat(None) if contained is None else contained.tolist(),
+            identical.tolist(),
+            metadata,
+        )
 
 
 def search(store: Store, query: Query) -> list[Match]:
@@ -135,36 +179,18 @@ def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
         found = found.chosen(found.doc_ids != asked.doc_id)
     threshold = store.settings.threshold if query.threshold is None else query.threshold
     if exact:
-        scores = _verified(store, query, asked, found, threshold)
+        scored = _verified(store, query, asked, found, threshold)
     else:
-        scores = _estimated(store, query, asked, found)
-    scores = _best(found, scores, query.top, threshold)
-    keys = store.keys_of(found.doc_ids[scores.places])
-    metadata = metadata_of(store, query, found.doc_ids[scores.places])
-    identical = _identical(store, asked, found.chosen(scores.places))
-    if found.cut and not _is_certain(scores, query.top):
+        scored = _estimated(store, query, asked, found)
+    scored = scored.best(query.top, threshold)
+    if found.cut and not _is_certain(scored, query.top):
         warn_of_limit(query_cut(found.cut, found.read))
-    found = found.chosen(scores.places)
-    contained: list[float | None] = [None] * len(keys)
-    if scores.containments is not None:
-        contained = [*scores.containments.tolist()]
-    rows = zip(
-        keys,
-        scores.similarities.tolist(),
-        found.estimates.tolist(),
-        found.bands.tolist(),
-        contained,
-        identical,
-        metadata,
-        strict=True,
-    )
-    return [
-        Match(key, similarity, exact, estimate, bands, share, same, fields)
-        for key, similarity, estimate, bands, share, same, fields in rows
-    ]
+    doc_ids = scored.found.doc_ids
+    keys, metadata = store.keys_of(doc_ids), metadata_of(store, query, doc_ids)
+    return [*scored.matches(exact, keys, _identical(store, asked, scored.found), metadata)]
 
 
-def _identical(store: StoreReader, asked: _Asked, found: Candidates) -> list[bool]:
+def _identical(store: StoreReader, asked: _Asked, found: Candidates) -> Mask:
     """Which of n matches have the same content as the document of the query."""
     identical = np.zeros(len(found.doc_ids), dtype=np.bool_)
     # Only useful if all lanes agree: computing a digest loads OpenSSL.
@@ -177,7 +203,7 @@ def _identical(store: StoreReader, asked: _Asked, found: Candidates) -> list[boo
             own = digest(encoded(asked.content).encode())
         digests = store.sizes(found.doc_ids[possible])[1]
         identical[possible] = [one == own for one in digests.tolist()]
-    return [bool(one) for one in identical.tolist()]
+    return identical
 
 
 def metadata_of(
@@ -264,18 +290,18 @@ def _candidates(
     return best_in_buckets(store, signature, min(query.top, _MAX_TOP) + 1)
 
 
-def _estimated(store: StoreReader, query: Query, asked: _Asked, found: Candidates) -> _Scores:
+def _estimated(store: StoreReader, query: Query, asked: _Asked, found: Candidates) -> Scored:
     """The scores of all candidates, by their signatures."""
     contained = None
     if query.containment:
         shingles = store.sizes(found.doc_ids)[0]
         contained = containment_at(found.estimates, asked.size, shingles)
-    return _Scores(np.arange(len(found.doc_ids)), found.estimates, contained)
+    return Scored(found, np.zeros(len(found.doc_ids), np.int64), found.estimates, contained)
 
 
 def _verified(
     store: StoreReader, query: Query, asked: _Asked, found: Candidates, threshold: float
-) -> _Scores:
+) -> Scored:
     """The exact scores of the candidates that can be matches, judged by estimate.
 
     They are verified in the order of their estimates, and with `top` only as long as one of the
@@ -298,18 +324,16 @@ def _verified(
         now, waiting = waiting[:at_once], waiting[at_once:]
         shared[now], sizes[now] = shared_with_stored(store, asked.hashes, found.doc_ids[now])
         done = np.concatenate([done, now])
-        scores = _Scores(
-            done,
-            jaccard(shared[done], asked.size, sizes[done]),
-            containment(shared[done], asked.size) if query.containment else None,
-        )
-        if not len(waiting):
-            return scores
+        similarities, contained = jaccard(shared[done], asked.size, sizes[done]), None
+        if query.containment:
+            contained = containment(shared[done], asked.size)
         if query.top is not None and len(done) >= query.top:
-            level = max(level, float(np.sort(scores.decisive)[-query.top]))
-        if level == 1 and not query.containment:
-            # The rest of the equal documents were added later, and rank behind these.
-            return scores
+            decisive = similarities if contained is None else contained
+            level = max(level, float(np.sort(decisive)[-query.top]))
+        # At level 1, the rest of the equal documents were added later, and rank behind these.
+        if not len(waiting) or (level == 1 and not query.containment):
+            none = np.zeros(len(done), dtype=np.int64)
+            return Scored(found.chosen(done), none, similarities, contained)
         at_once *= 4
 
 
@@ -326,7 +350,7 @@ def _rank(match: Match) -> tuple[float, float]:
 
 def can_match(
     estimates: Shares, level: float, lanes: int, size: int | Numbers, shingles: Numbers | None
-) -> npt.NDArray[np.bool_]:
+) -> Mask:
     """Which candidates may reach a level, by their estimates with MARGIN: bool[n].
 
     Args:
@@ -344,21 +368,6 @@ def can_match(
     return possible
 
 
-def _best(found: Candidates, scores: _Scores, top: int | None, threshold: float) -> _Scores:
-    """The scores that reach the threshold, best first, at most `top`."""
-    doc_ids, estimates = found.doc_ids[scores.places], found.estimates[scores.places]
-    if scores.containments is None:
-        order = np.lexsort((doc_ids, -estimates, -scores.similarities))
-    else:
-        order = np.lexsort((doc_ids, -scores.similarities, -scores.containments))
-    order = order[scores.decisive[order] >= threshold][:top]
-    return _Scores(
-        scores.places[order],
-        scores.similarities[order],
-        None if scores.containments is None else scores.containments[order],
-    )
-
-
-def _is_certain(scores: _Scores, top: int | None) -> bool:
+def _is_certain(scored: Scored, top: int | None) -> bool:
     """Whether no unread document can be better: these are equal, and were added first."""
-    return len(scores.places) == top and float(scores.similarities.min()) == 1
+    return len(scored.similarities) == top and float(scored.similarities.min()) == 1

@@ -12,10 +12,10 @@ Numbers: TypeAlias = npt.NDArray[np.int64]
 """Numbers of documents, counts, or places."""
 
 
-def offsets_of(sizes: npt.ArrayLike) -> Numbers:
-    """Where items of some sizes [n] begin, and where the last one ends: int64[n+1]."""
-    offsets = np.zeros(np.size(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=offsets[1:])
+def offsets_of(sizes: Numbers | npt.NDArray[np.bool_]) -> Numbers:
+    """Where items of some sizes int64[n] begin, and where the last one ends: int64[n+1]."""
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    sizes.cumsum(out=offsets[1:])
     return offsets
 
 
@@ -28,11 +28,11 @@ def places_of(starts: Numbers, sizes: Numbers) -> Numbers:
 
 def parts_of(sizes: Numbers, most: int) -> Iterator[slice]:
     """Cut items of sizes int64[n] into parts up to a limit, or one item alone."""
-    ends = np.cumsum(sizes)
+    ends = sizes.cumsum()
     first = 0
     while first < len(ends):
         begun = ends[first] - sizes[first]
-        last = max(first + 1, int(np.searchsorted(ends, begun + most, side="right")))
+        last = max(first + 1, int(ends.searchsorted(begun + most, side="right")))
         yield slice(first, last)
         first = last
 

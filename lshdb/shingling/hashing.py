@@ -39,8 +39,9 @@ _32: Final = np.uint64(32)
 _FIRST_BYTES: Final = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 
 
+@functools.lru_cache(maxsize=64)
 def constants(seed: int, label: str, count: int) -> Hashes:
-    """`count` odd 64-bit constants for a seed and a purpose, uint64[count].
+    """`count` odd 64-bit constants for a seed and a purpose, uint64[count], read-only.
 
     They are the first outputs of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), started at the
     XXH64 hash of the label under the seed, with the lowest bit set.
@@ -50,7 +51,9 @@ def constants(seed: int, label: str, count: int) -> Hashes:
     z = steps + state
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (z ^ (z >> np.uint64(31))) | np.uint64(1)
+    z = (z ^ (z >> np.uint64(31))) | np.uint64(1)
+    z.flags.writeable = False  # all callers share it
+    return z
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,8 @@ def _by_groups(
     of_pieces: Callable[[Iterable[Hashes]], Hashes],
 ) -> Shingles:
     """The results for all groups of a batch, or the pieces of a large document, in its order."""
+    if not len(contents):
+        return Shingles(np.empty(0, dtype=np.uint64), np.zeros(1, dtype=np.int64))
     parts: list[Shingles] = []
     order: list[int] = []
     for group in groups(contents, shingling):
@@ -140,10 +142,9 @@ def _by_groups(
         order += group
     if len(parts) == 1 and order == list(range(len(order))):
         return parts[0]
-    hashes = _together(part.hashes for part in parts)
-    sizes = [np.diff(part.offsets) for part in parts]
-    joined = Shingles(hashes, offsets_of(np.concatenate(sizes) if sizes else []))
-    return taken(joined, np.argsort(order))
+    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+    hashes = np.concatenate([part.hashes for part in parts])
+    return taken(Shingles(hashes, offsets_of(sizes)), np.argsort(order))
 
 
 def _together(arrays: Iterable[Hashes]) -> Hashes:

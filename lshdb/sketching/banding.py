@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Construction
-from lshdb.shingling.hashing import Hashes, constants
+from lshdb.shingling.hashing import constants
 
 BucketKeys: TypeAlias = npt.NDArray[np.int64]
 
@@ -34,19 +33,11 @@ def bucket_keys(
         int64[n, b]: as SQLite's integers are signed, keys are read as signed.
     """
     rows, bands = construction.rows, construction.bands
-    factors, multiplier = _factors(rows, bands, seed)
+    factors = constants(seed, "bands", rows * bands).reshape(bands, rows)
     lanes = signatures[:, : rows * bands].reshape(len(signatures), bands, rows)
     keys = np.zeros((len(signatures), bands), dtype=np.uint64)
     for row in range(rows):
         keys += lanes[:, :, row] * factors[:, row]
     keys ^= keys >> _32
-    keys *= multiplier
+    keys *= constants(seed, "bucket keys", 1)[0]
     return keys.view(np.int64)
-
-
-@functools.lru_cache(maxsize=16)
-def _factors(rows: int, bands: int, seed: int) -> tuple[Hashes, np.uint64]:
-    return (
-        constants(seed, "bands", rows * bands).reshape(bands, rows),
-        constants(seed, "bucket keys", 1)[0],
-    )

@@ -86,19 +86,16 @@ def both(
     estimate=st.booleans(),
     where=st.sampled_from([None, None, WHERE]),
     fields=st.sampled_from([(), ("odd", "none")]),
-    limits=st.sampled_from(
-        [(1 << 20, 128, 2000, 64), (600, 8, 2000, 4), (40, 3, 30, 64), (100, 20, 20, 4)]
-    ),
+    limits=st.sampled_from([(1 << 20, 2000, 64), (600, 2000, 4), (40, 30, 64), (100, 20, 4)]),
 )
 def test_the_answers_are_those_of_single_queries(
     db: lshdb.Database, seed: int, where: str | None, limits: tuple[int, ...], **options: Any
 ) -> None:
     if where is not None:
         options |= {"where": where, "parameters": [1]}
-    rows, large, first, verified = limits
+    rows, first, verified = limits
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(many, "_ROWS", rows)
-        patch.setattr(many, "_LARGE", large)
         for module in (many, buckets):
             patch.setattr(module, "QUERY_FIRST", first)
         for one in (many, query):
