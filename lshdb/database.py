@@ -239,29 +239,32 @@ class Database:
             workers=workers,
             on_skip=on_skip,
         )
-        from lshdb.ingest.add import add_files
+        from lshdb.ingest.add import add_documents, never_wait
         from lshdb.ingest.progress import counted
         from lshdb.sources.paths import input_bytes
         from lshdb.sources.readers import Reader
 
         if reader is None:
             reader = Reader(of_sets=self._store.settings.shingling.of_sets)
-        before, total = reader.bytes_read, None
+        before, replaced, total = reader.bytes_read, reader.replaced, None
         if progress and isinstance(paths, Collection):
             total = input_bytes(paths)
         with counted(
             progress, "adding", total, on_batch, lambda: reader.bytes_read - before
         ) as on_batch:
-            return add_files(
+            report = add_documents(
                 self._store,
-                paths,
-                reader,
+                reader.items(paths),
+                parser=reader.parser,
                 workers=workers,
                 on_similar=on_similar,
                 on_batch=on_batch,
                 on_failure=on_failure,
                 on_skip=on_skip,
+                prompt=never_wait(paths),
             )
+        # Text files are decoded by the reader itself.
+        return report + AddReport(replaced=reader.replaced - replaced)
 
     def sync(
         self,
@@ -556,9 +559,8 @@ class Database:
             on_progress=on_progress,
             workers=workers,
         )
-        from lshdb.ingest.add import Selection, deduplicated
-        from lshdb.ingest.dedup import Screening
-        from lshdb.ingest.ordering import check_order, decided_in_order, read_again
+        from lshdb.ingest.dedup import Selection
+        from lshdb.ingest.ordering import check_order, deduplicated, read_again
         from lshdb.ingest.reference import Reference, reference
         from lshdb.sources.readers import Reader
         from lshdb.sources.walking import Rules
@@ -568,8 +570,7 @@ class Database:
             rules = Rules(ignore=False)
             of_sets = self._store.settings.shingling.of_sets
             reader = Reader(of_sets=of_sets, fallback="jsonl", rules=rules, whole=True)
-        screening = Screening(threshold, estimate)
-        selection = Selection(screening, numbered, keep_blocks=True, fields=tuple(fields))
+        selection = Selection(threshold, estimate, keep_blocks=True, fields=tuple(fields))
         check_order(keep)
         known: AbstractContextManager[Reference] | None = None
         if isinstance(against, Reference):
@@ -579,25 +580,16 @@ class Database:
             known = reference(
                 against, reader, settings, timeout, fields=fields, on_failure=on_failure
             )
-        if keep == "first":
-            return deduplicated(
-                self._store,
-                reader.items(paths),
-                reader.parser,
-                selection,
-                against=known,
-                workers=workers,
-                on_batch=on_batch,
-                on_failure=on_failure,
-            )
-        paths = list(paths)
-        return decided_in_order(
+        if keep != "first":
+            paths = list(paths)
+        return deduplicated(
             self._store,
             reader.items(paths),
             read_again(reader, paths),
             reader.parser,
             keep,
             selection,
+            numbered=numbered,
             against=known,
             workers=workers,
             on_batch=on_batch,

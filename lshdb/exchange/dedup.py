@@ -18,12 +18,11 @@ import numpy.typing as npt
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.row_files import combined, records, row_file
 from lshdb.exchange.tables import arrow
-from lshdb.ingest.add import Outcome, Selection, deduplicated
-from lshdb.ingest.dedup import Screening
-from lshdb.ingest.ordering import check_order, decided_in_order
+from lshdb.ingest.dedup import Selection
+from lshdb.ingest.ordering import check_order, deduplicated
 from lshdb.ingest.reference import is_database
 from lshdb.model import Settings
-from lshdb.settings import SettingsRequest, check_given, or_default
+from lshdb.settings import SettingsRequest, check_given
 from lshdb.sources.paths import expanded, format_of, printable_path
 from lshdb.sources.readers import Item, Reader
 from lshdb.sources.records import Failure, Lines, RecordParser, Rows, field_paths
@@ -268,8 +267,8 @@ def dedup(
     source = _source_of(data, parser)
 
     def decided(at: float) -> Deduplicated:
-        screening = Screening(at, estimate)
-        return _decided(source, settings, keep, screening, workers, on_failure, decided)
+        selection = Selection(at, estimate, keep_blocks=True)
+        return _decided(source, settings, keep, selection, workers, on_failure, decided)
 
     return decided(settings.threshold)
 
@@ -278,7 +277,7 @@ def _decided(
     source: _Source,
     settings: Settings,
     keep: Order,
-    screening: Screening,
+    selection: Selection,
     workers: int | None,
     on_failure: Callable[[Failure], None] | None,
     again: Callable[[float], Deduplicated],
@@ -298,8 +297,17 @@ def _decided(
         temporary_directory(None) as directory,
         closing(Store.open(directory / "dedup.db", "create", TIMEOUT, lambda: settings)) as store,
     ):
-        selection = Selection(screening, numbered=True, keep_blocks=True)
-        outcomes = _outcomes(store, source, keep, selection, workers, fail)
+        outcomes = deduplicated(
+            store,
+            source.items(),
+            source.items(),
+            source.parser,
+            keep,
+            selection,
+            numbered=True,
+            workers=workers,
+            on_failure=fail,
+        )
         for outcome in outcomes:
             block = outcome.block
             if block is None:
@@ -324,34 +332,7 @@ def _decided(
                     )
             first += block.count
     whole = np.concatenate(masks) if masks else np.zeros(0, dtype=bool)
-    threshold = or_default(screening.threshold, settings.threshold)
-    return Deduplicated(threshold, whole, failed, dropped, source, again)
-
-
-def _outcomes(
-    store: Store,
-    source: _Source,
-    keep: Order,
-    selection: Selection,
-    workers: int | None,
-    on_failure: Callable[[Failure], None],
-) -> Iterator[Outcome]:
-    if keep == "first":
-        return deduplicated(
-            store, source.items(), source.parser, selection, workers=workers, on_failure=on_failure
-        )
-    return decided_in_order(
-        store,
-        source.items(),
-        source.items(),
-        source.parser,
-        keep,
-        selection,
-        workers=workers,
-        on_batch=None,
-        on_failure=on_failure,
-        on_step=None,
-    )
+    return Deduplicated(selection.least(settings), whole, failed, dropped, source, again)
 
 
 # the forms of rows

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lshdb.errors import UsageError
 from lshdb.ingest.add import add_documents
-from lshdb.ingest.dedup import screening
+from lshdb.ingest.dedup import selection_for
 from lshdb.model import AddReport, OnSimilar, Skipped
 from lshdb.search.pairs import PairBlock
 from lshdb.sources.records import Failure, RecordParser
@@ -66,7 +66,7 @@ def add_table(
         metadata=metadata,
         metadata_fields=tuple(metadata_fields),
     )
-    screening(on_similar)  # refuses wrong values before reading
+    selection_for(on_similar)  # refuses wrong values before reading
     arrow()
     from lshdb.sources.arrow_rows import (
         blocks,

@@ -2,7 +2,7 @@
 
 In: documents and blocks of rows (lshdb.sources). Out: the file with them, a report per batch.
 
-    add         the loop: read, sign, write, report; adding, deduplicating, removing
+    add         the loop: read, sign, write, report; adding, removing
     batches     cuts a stream into batches, and these into parts
     parts       parses, digests and signs a part
     workers     does that in worker processes
@@ -11,7 +11,7 @@ In: documents and blocks of rows (lshdb.sources). Out: the file with them, a rep
     queries     a stream of documents that are queries only
     deciding    what reviewers decide of documents; removes what they decided to drop
     progress    how far a job has come, for a function or as a bar
-    ordering    decides in another order than the input's, by reading it twice
+    ordering    deduplicating rows, also in another order than the input's
     dedup       decides which documents are similar to none that is kept, and writes those
 
 Doors: add, batches, deciding, dedup, ordering, parts, progress, queries, reference, sync, writing.

@@ -14,48 +14,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Final
 
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Stream
-from lshdb.ingest.dedup import Screening, screening, write_selected
-from lshdb.ingest.reference import Known, Reference
+from lshdb.ingest.dedup import Selection, selection_for, write_selected
 from lshdb.ingest.workers import Workers, default_workers
-from lshdb.ingest.writing import Writer, delete
+from lshdb.ingest.writing import Writer, delete, numbered_keys
 from lshdb.model import AddReport, OnSimilar, Skipped
 from lshdb.search.limits import LISTED, dedup_cut, reference_cut
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
-from lshdb.sources.readers import Reader
 from lshdb.sources.records import Block, Failure, RecordParser
 from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 
 _KEYS: Final = 10_000
 """Keys of documents to remove that are looked up at once: some MB."""
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """How to add only documents that are not similar to a kept one.
-
-    Attributes:
-        screening: decides about each document.
-        numbered: whether keys may be repeated; see lshdb.ingest.dedup.write_selected.
-        keep_blocks: whether the outcomes include the blocks.
-        against: documents similar to one of these are left out, too.
-        fields: of metadata, which the outcomes include for documents left out.
-    """
-
-    screening: Screening
-    numbered: bool = False
-    keep_blocks: bool = False
-    against: Known | None = None
-    fields: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +81,20 @@ def write_documents(
     selection: Selection | None,
     *,
     prompt: bool = False,
+    numbered: bool = False,
 ) -> Iterator[Written]:
     """Add documents in batches; each is reported when it is in the file.
 
-    `prompt`: whether reading items never blocks, so that they may be read in a transaction.
+    Args:
+        store: the file.
+        items: documents, or blocks of them.
+        workers: processes that sign documents beside this one; None for the usual number.
+        parser: makes documents of blocks.
+        on_failure: called with each line, row or file that gives no document.
+        selection: the rule for similar documents; None to add all.
+        prompt: whether reading items never blocks, so that they may be read in a transaction.
+        numbered: whether keys may be repeated: they are stored with a number before them, in a
+            file that only this process uses.
     """
     on_failure = on_failure or (lambda _: None)
     if store.settings.shingling.foreign:
@@ -122,30 +110,23 @@ def write_documents(
     with store.many_batches(), Workers(settings, parser, count) as pool:
         stream = Stream(store, items, pool, prompt=prompt, keep_blocks=keep_blocks)
         while stream.read_ahead():
+            first = documents if numbered else None
             if selection is None:
-                written = Written(_write(store, stream, on_failure), [])
+                written = Written(_write(store, stream, on_failure, first), [])
             else:
                 parts = list(stream.batch())
                 for _, part in parts:
                     for failure in part.failures:
                         on_failure(failure)
                 batch_parts = [part for _, part in parts]
-                screening = selection.screening
                 left_out: Sequence[Skipped | None] = ()
                 if selection.against is not None:
                     left_out, some = selection.against.similar(
-                        batch_parts,
-                        store.settings,
-                        screening.threshold,
-                        estimate=screening.estimate,
-                        fields=selection.fields,
+                        batch_parts, store.settings, selection
                     )
                     unsure += some
                 with store.writing():
-                    first = documents if selection.numbered else None
-                    selected = write_selected(
-                        store, batch_parts, screening, first, left_out, selection.fields
-                    )
+                    selected = write_selected(store, batch_parts, selection, first, left_out)
                 outcomes = [
                     Outcome(block, part.keys, part.places, skipped)
                     for (block, part), skipped in zip(parts, selected.skipped, strict=True)
@@ -177,9 +158,8 @@ def add_documents(
     on_skip: Callable[[Skipped], None] | None = None,
     prompt: bool = False,
 ) -> AddReport:
-    """Add documents in batches; see Database.add_many, add_files and `write_documents`."""
-    asked = screening(on_similar)
-    selection = None if asked is None else Selection(asked)
+    """Add documents in batches; see Database.add_many and `write_documents`."""
+    selection = selection_for(on_similar)
     total = AddReport()
     for written in write_documents(
         store, items, workers, parser, on_failure, selection, prompt=prompt
@@ -194,37 +174,7 @@ def add_documents(
     return total
 
 
-def add_files(
-    store: Store,
-    paths: Iterable[str],
-    reader: Reader | None,
-    *,
-    workers: int | None = None,
-    on_similar: OnSimilar = "keep",
-    on_batch: Callable[[AddReport], None] | None = None,
-    on_failure: Callable[[Failure], None] | None = None,
-    on_skip: Callable[[Skipped], None] | None = None,
-) -> AddReport:
-    """Add the documents of files and directories; see Database.add_files."""
-    if reader is None:
-        reader = Reader(of_sets=store.settings.shingling.of_sets)
-    before = reader.replaced
-    report = add_documents(
-        store,
-        reader.items(paths),
-        parser=reader.parser,
-        workers=workers,
-        on_similar=on_similar,
-        on_batch=on_batch,
-        on_failure=on_failure,
-        on_skip=on_skip,
-        prompt=_never_wait(paths),
-    )
-    # Text files are decoded by the reader itself.
-    return report + AddReport(replaced=reader.replaced - before)
-
-
-def _never_wait(paths: Iterable[str]) -> bool:
+def never_wait(paths: Iterable[str]) -> bool:
     """Whether paths are files, directories and patterns, not pipes or a list that is read."""
     return isinstance(paths, Sequence) and not any(
         path == STDIN
@@ -233,35 +183,20 @@ def _never_wait(paths: Iterable[str]) -> bool:
     )
 
 
-def deduplicated(
-    store: Store,
-    items: Iterable[Item],
-    parser: RecordParser,
-    selection: Selection,
-    *,
-    against: AbstractContextManager[Reference] | None = None,
-    workers: int | None = None,
-    on_batch: Callable[[AddReport], None] | None = None,
-    on_failure: Callable[[Failure], None] | None = None,
-) -> Iterator[Outcome]:
-    """The kept documents, in blocks; see Database.dedup_blocks."""
-    with ExitStack() as stack:
-        if against is not None:
-            selection = replace(selection, against=stack.enter_context(against))
-        for written in write_documents(store, items, workers, parser, on_failure, selection):
-            yield from written.outcomes
-            if on_batch is not None:
-                on_batch(written.report)
-
-
-def _write(store: Store, stream: Stream, on_failure: Callable[[Failure], None]) -> AddReport:
-    """Write a batch; return its results."""
+def _write(
+    store: Store, stream: Stream, on_failure: Callable[[Failure], None], first: int | None
+) -> AddReport:
+    """Write a batch, with numbers before its keys if these begin with `first`; its results."""
     with store.writing():
         writer = Writer(store)
         # The first parts are written while the last ones are still being signed.
         for _, part in stream.batch():
             for failure in part.failures:
                 on_failure(failure)
+            if first is not None:
+                keys = numbered_keys(part.keys, first)
+                first += len(keys)
+                part = replace(part, keys=keys, files=())
             writer.write(part)
             stream.sign = bool(writer.signed) or not writer.report.documents
         writer.finish()

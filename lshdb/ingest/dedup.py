@@ -17,15 +17,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
-from typing import Final, get_args
+from typing import Final, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.writing import Writer, numbered, signatures_of, unindex, without_number
-from lshdb.model import AddReport, OnSimilar, Skipped
+from lshdb.ingest.writing import Writer, numbered_keys, signatures_of, unindex, without_number
+from lshdb.model import AddReport, OnSimilar, Settings, Skipped
 from lshdb.search.limits import LISTED
 from lshdb.search.similarity import Estimates, Exact, Scorer, first_of_equal
 from lshdb.sketching.signing import Signed, sign
@@ -41,28 +41,57 @@ _32: Final = 32
 Numbers = npt.NDArray[np.int64]
 
 
+class Known(Protocol):
+    """Documents that others are compared with besides those of the file that they go to."""
+
+    def similar(
+        self, parts: Sequence[SignedPart], settings: Settings, selection: Selection
+    ) -> tuple[list[Skipped | None], int]:
+        """The documents of parts that are left out, None for the others.
+
+        Args:
+            parts: documents, with their stored forms.
+            settings: of the database that they were signed for.
+            selection: the rule.
+
+        Returns:
+            One for each document; and how many of those not left out were compared with only a
+            part of a large bucket.
+        """
+
+
 @dataclass(frozen=True, slots=True)
-class Screening:
-    """The rule for leaving out a document.
+class Selection:
+    """How to add only documents that are not similar to a kept one.
 
     Attributes:
         threshold: the minimum similarity to drop a document; None for the database's.
         estimate: whether signatures decide even where contents are kept.
+        keep_blocks: whether the outcomes include the blocks.
+        against: documents similar to one of these are left out, too.
+        fields: of metadata, which the outcomes include for documents left out.
     """
 
     threshold: float | None = None
     estimate: bool = False
+    keep_blocks: bool = False
+    against: Known | None = None
+    fields: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.threshold is not None and not 0 < self.threshold <= 1:
             raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
 
+    def least(self, settings: Settings) -> float:
+        """The minimum similarity to drop a document in a database of these settings."""
+        return settings.threshold if self.threshold is None else self.threshold
 
-def screening(on_similar: OnSimilar) -> Screening | None:
+
+def selection_for(on_similar: OnSimilar) -> Selection | None:
     """The rule for `on_similar`: None to keep all; UsageError if it is neither keep nor skip."""
     if on_similar not in get_args(OnSimilar):
         raise UsageError(f"on_similar {on_similar!r} is not {' or '.join(get_args(OnSimilar))}")
-    return Screening() if on_similar == "skip" else None
+    return Selection() if on_similar == "skip" else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +115,17 @@ class Selected:
 def write_selected(
     store: Store,
     parts: Sequence[SignedPart],
-    asked: Screening,
+    selection: Selection,
     first: int | None = None,
     left_out: Sequence[Skipped | None] = (),
-    fields: Sequence[str] = (),
 ) -> Selected:
     """Write the kept documents of a batch, in the transaction of the caller.
 
     With `first`, keys may be repeated: they are stored with a number before them, from `first` on.
     The file must then be used by this process only. Documents that are `left_out` already, because
-    of another file, change nothing here. Those left out here come with `fields` of their metadata.
+    of another file, change nothing here.
     """
+    fields = selection.fields
     keys = list(chain.from_iterable(part.keys for part in parts))
     digests = list(chain.from_iterable(part.digests for part in parts))
     metadata = list(chain.from_iterable(part.metadata_at(range(len(part.keys))) for part in parts))
@@ -105,7 +134,7 @@ def write_selected(
     if first is None:
         known = store.known(list(dict.fromkeys(keys)))
     else:
-        keys = numbered(keys, first)
+        keys = numbered_keys(keys, first)
     # A document that is stored unchanged needs no decision, and may have no signature.
     changed: dict[str, None] = {}
     places: list[int] = []
@@ -117,7 +146,7 @@ def write_selected(
             places.append(place)
     new = _new_documents(parts, places, store)
     own = [known[keys[i]].doc_id if keys[i] in known else -1 for i in places]
-    kept = _Kept(store, new, asked, own)
+    kept = _Kept(store, new, selection, own)
     if first is None and store.last_decision():
         kept.part([(keys[i], digests[i]) for i in places])
     versions = dict(known)
@@ -263,7 +292,9 @@ class _Kept:
         exact: whether similarities are exact.
     """
 
-    def __init__(self, store: Store, new: _NewDocuments, asked: Screening, own: list[int]) -> None:
+    def __init__(
+        self, store: Store, new: _NewDocuments, selection: Selection, own: list[int]
+    ) -> None:
         """Look up the stored ones; `own` are doc_ids of those with the keys of the new, or -1."""
         n = len(new.digests)
         self._store = store
@@ -314,9 +345,8 @@ class _Kept:
         self._until = 0  # where the next block begins
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
-        threshold = asked.threshold
-        self._least = store.settings.threshold if threshold is None else threshold
-        self.exact = store.settings.content and not asked.estimate
+        self._least = selection.least(store.settings)
+        self.exact = store.settings.content and not selection.estimate
         self._all_same = same
         sources = _Sources(store, new, self._doc_ids)
         numbers, lanes = np.arange(len(same)), store.settings.permutations

@@ -1,7 +1,8 @@
-"""Deciding in another order than the input's, to keep the longest or the last of similar documents.
+"""Deduplicating the rows of an input: which of similar ones are kept, first, longest or last.
 
-The input is read twice. First all documents go into a temporary file, from which they are read in
-the order of decisions; then the input is read again, for the kept rows.
+To keep the longest or the last, the input is read twice. First all documents go into a temporary
+file, from which they are read in the order of decisions; then the input is read again, for the
+kept rows.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
 from itertools import chain
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, TypeAlias, get_args
 
 from lshdb.errors import ContentError, InputError, UsageError
-from lshdb.ingest.add import Outcome, Selection, write_documents
-from lshdb.ingest.dedup import with_fields
+from lshdb.ingest.add import Outcome, write_documents
+from lshdb.ingest.dedup import Selection, with_fields
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.reference import Reference, Without
 from lshdb.model import AddReport, Document, Settings, Skipped
@@ -28,7 +29,7 @@ from lshdb.sources.records import Failure, Lines, RecordParser, Rows, TextFile
 from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
-from lshdb.store.waiting import Decision, Order, Waiting
+from lshdb.store.waiting import Order, Waiting
 
 _AT_ONCE: Final = 1_000
 """Documents written to the temporary file at once."""
@@ -44,80 +45,95 @@ def check_order(keep: str) -> None:
         raise UsageError(f"keep {keep!r} is not {', '.join(get_args(Order))}")
 
 
-def decided_in_order(
+def deduplicated(
     store: Store,
     items: Iterable[Item],
     again: Iterable[Item],
     parser: RecordParser,
-    order: Literal["longest", "last"],
+    order: Order,
     selection: Selection,
     *,
+    numbered: bool,
     against: AbstractContextManager[Reference] | None = None,
-    workers: int | None,
-    on_batch: Callable[[AddReport], None] | None,
-    on_failure: Callable[[Failure], None] | None,
-    on_step: OnStep | None,
+    workers: int | None = None,
+    on_batch: Callable[[AddReport], None] | None = None,
+    on_failure: Callable[[Failure], None] | None = None,
+    on_step: OnStep | None = None,
 ) -> Iterator[Outcome]:
-    """The kept documents, in the order of the input; see Database.dedup_blocks.
+    """The decisions about documents, in the order of the input; see Database.dedup_blocks.
 
     Args:
-        store: a temporary database, if the selection is `numbered`. Else the kept documents are
-            added to it, in the order of the input; the documents it has at the beginning are a
-            reference, and decisions are made in a temporary database beside it.
+        store: to which the kept documents are added, in the order of the input, or a temporary one
+            if `numbered`. The documents it has at the beginning are a reference.
         items: documents, or blocks of them.
-        again: the same items once more, which are read when all is decided.
+        again: the same items once more, which are read when all is decided in another order.
         parser: makes documents of blocks.
         order: which of similar documents is kept.
         selection: the rule for similar documents.
+        numbered: as for `write_documents`.
         against: a reference.
         workers: as for `write_documents`.
         on_batch: called with the results of each batch, when it is decided on or in the file.
         on_failure: as for `write_documents`.
-        on_step: called now and then.
+        on_step: called now and then, if decisions have another order than the input.
     """
+    on_batch = on_batch or (lambda _: None)
     on_step = on_step or (lambda _what, _count: None)
     with ExitStack() as stack:
+        reference = None if against is None else stack.enter_context(against)
+        if order == "first":
+            selection = replace(selection, against=reference)
+            for written in write_documents(
+                store, items, workers, parser, on_failure, selection, numbered=numbered
+            ):
+                yield from written.outcomes
+                on_batch(written.report)
+            return
         beside = None if os.environ.get("TMPDIR") else store.path.absolute().parent
         directory = stack.enter_context(temporary_directory(beside))
         waiting = stack.enter_context(closing(Waiting(directory / "waiting.db")))
         count = _take_in(waiting, items, parser, store, on_failure or (lambda _: None), on_step)
-        references = [] if against is None else [stack.enter_context(against)]
+        known = _References([reference] if reference else [])
         deciding = store
-        if not selection.numbered:
+        if not numbered:
+            # Those in the store are a reference, as decisions come in another order.
             made = replace(store.settings, passages=0)
             deciding = Store.open(directory / "dedup.db", "create", TIMEOUT, lambda: made)
             stack.callback(deciding.close)
-            references.append(Reference(store, str(store.path), without=_without(store, waiting)))
-        known = _References(references)
+            own = Reference(store, str(store.path), without=_without(store, waiting))
+            known.references.append(own)
         ordered = stack.enter_context(closing(waiting.in_order(order)))
         documents = (
             Document(str(number), from_stored(content, store.settings.shingling))
             for number, content in ordered
         )
         screened = replace(
-            selection, numbered=True, keep_blocks=False, against=known if references else None
+            selection, keep_blocks=False, against=known if known.references else None
         )
         decided = 0
-        for written in write_documents(deciding, documents, workers, None, None, screened):
+        for written in write_documents(
+            deciding, documents, workers, None, None, screened, numbered=True
+        ):
             skipped = [one for outcome in written.outcomes for one in outcome.skipped if one]
-            waiting.drop_for_others(one for one in skipped if one.key in known.found)
-            waiting.drop(one for one in skipped if one.key not in known.found)
+            waiting.drop(skipped, for_others=known.found)
             known.found.clear()
-            if on_batch is not None and selection.numbered:
+            if numbered:
                 on_batch(written.report)
             decided += written.report.documents
             on_step("deciding", decided)
-        if selection.numbered:
+        if numbered:
             yield from _outcomes(waiting, again, count, selection.fields, on_step)
             return
-        decisions = _Decisions(_decisions(waiting, count, selection.fields))
-        chosen = replace(selection, against=decisions)
+        decisions = _decisions(waiting, 0, count, selection.fields)
+        chosen = replace(selection, against=_Decisions(decisions))
+        done = 0
         for written in write_documents(store, again, workers, parser, None, chosen):
             yield from written.outcomes
-            on_step("writing", decisions.given)
-            if on_batch is not None:
-                on_batch(written.report)
-        decisions.check_end()
+            done += written.report.documents
+            on_step("writing", done)
+            on_batch(written.report)
+        if next(decisions, None) is not None:
+            raise InputError(_CHANGED)
 
 
 def _without(store: Store, waiting: Waiting) -> Without:
@@ -145,29 +161,22 @@ class _References:
     """Several references as one: a document is left out for the first that has a similar one.
 
     Attributes:
+        references: the references.
         found: the keys of those left out, until the caller clears it.
     """
 
-    def __init__(self, references: Sequence[Reference]) -> None:
-        self._references = references
+    def __init__(self, references: list[Reference]) -> None:
+        self.references = references
         self.found: set[str] = set()
 
     def similar(
-        self,
-        parts: Sequence[SignedPart],
-        settings: Settings,
-        threshold: float | None,
-        *,
-        estimate: bool,
-        fields: Sequence[str] = (),
+        self, parts: Sequence[SignedPart], settings: Settings, selection: Selection
     ) -> tuple[list[Skipped | None], int]:
         """As Reference.similar."""
         skipped: list[Skipped | None] = [None] * sum(len(part.keys) for part in parts)
         unsure = 0
-        for reference in self._references:
-            of_one, some = reference.similar(
-                parts, settings, threshold, estimate=estimate, fields=fields
-            )
+        for reference in self.references:
+            of_one, some = reference.similar(parts, settings, selection)
             skipped = [one or other for one, other in zip(skipped, of_one, strict=True)]
             unsure += some
         self.found.update(one.key for one in skipped if one)
@@ -175,15 +184,10 @@ class _References:
 
 
 class _Decisions:
-    """Decisions about documents, returned in their order as if by a reference.
+    """Decisions about documents, returned in their order as if by a reference."""
 
-    Attributes:
-        given: how many were returned.
-    """
-
-    def __init__(self, decisions: Iterator[tuple[str, Skipped | None]]) -> None:
+    def __init__(self, decisions: Iterator[tuple[int, str, Skipped | None]]) -> None:
         self._decisions = decisions
-        self.given = 0
 
     def similar(
         self, parts: Sequence[SignedPart], *_: object, **__: object
@@ -191,32 +195,21 @@ class _Decisions:
         """The decisions about the next documents; InputError if their keys differ."""
         found = []
         for key in chain.from_iterable(part.keys for part in parts):
-            decided, skipped = next(self._decisions, ("", None))
+            _number, decided, skipped = next(self._decisions, (0, "", None))
             if decided != key:
                 raise InputError(_CHANGED)
             found.append(skipped)
-        self.given += len(found)
         return found, 0
-
-    def check_end(self) -> None:
-        """InputError if there were more documents."""
-        if next(self._decisions, None) is not None:
-            raise InputError(_CHANGED)
 
 
 def _decisions(
-    waiting: Waiting, count: int, fields: Sequence[str]
-) -> Iterator[tuple[str, Skipped | None]]:
-    """The keys of all documents in order, and why each is dropped."""
-    for first in range(0, count, _AT_ONCE):
-        for one in waiting.decisions(first, min(count, first + _AT_ONCE)):
-            yield one.key, _skipped(one, fields)
-
-
-def _skipped(decision: Decision, fields: Sequence[str]) -> Skipped | None:
-    if decision.skipped is None:
-        return None
-    return with_fields(decision.skipped, fields, decision.metadata, decision.kept_metadata)
+    waiting: Waiting, first: int, end: int, fields: Sequence[str]
+) -> Iterator[tuple[int, str, Skipped | None]]:
+    """The numbers and keys of documents in order, and why each is dropped."""
+    for start in range(first, end, _AT_ONCE):
+        some = waiting.decisions(start, min(end, start + _AT_ONCE))
+        for number, key, skipped, *metadata in some:
+            yield number, key, skipped and with_fields(skipped, fields, *metadata)
 
 
 def _take_in(
@@ -265,9 +258,9 @@ def _take_in(
     return count
 
 
-def read_again(reader: Reader, paths: list[str]) -> Iterator[Item]:
+def read_again(reader: Reader, paths: Iterable[str]) -> Iterator[Item]:
     """The items of files once more; UsageError for standard input, which cannot be read twice."""
-    if STDIN in paths:
+    if STDIN in (paths := list(paths)):
         raise UsageError("standard input can be read only once: save it to a file")
     again = replace(reader)  # which counts for itself
     for item in again.items(paths):
@@ -285,11 +278,10 @@ def _outcomes(
             continue
         block = item if isinstance(item, Lines | Rows) else None
         end = first + (1 if block is None else block.count)
-        found = waiting.decisions(first, end)
-        places = [] if block is None else [one.number - first for one in found]
+        found = list(_decisions(waiting, first, end, fields))
+        places = [] if block is None else [number - first for number, _, _ in found]
         on_step("writing", first)
-        skipped = [_skipped(one, fields) for one in found]
-        yield Outcome(block, [one.key for one in found], places, skipped)
+        yield Outcome(block, [key for _, key, _ in found], places, [one for _, _, one in found])
         first = end
     if first != count:
         raise InputError(_CHANGED)

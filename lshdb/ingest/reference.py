@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from lshdb.errors import Cut, InputError, SettingsMismatch
-from lshdb.ingest.batches import Stream
+from lshdb.ingest.add import write_documents
+from lshdb.ingest.dedup import Selection
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.queries import BATCH, asked_about, moment
-from lshdb.ingest.workers import Workers, default_workers
-from lshdb.ingest.writing import Writer, numbered, without_number
+from lshdb.ingest.writing import without_number
 from lshdb.model import Match, Settings, Skipped
 from lshdb.search.limits import LISTED
 from lshdb.search.many import answers
@@ -28,22 +28,6 @@ from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 
 _SQLITE: Final = b"SQLite format 3\0"
-
-
-class Known(Protocol):
-    """Something that documents are compared with besides the file that they go to."""
-
-    def similar(
-        self,
-        parts: Sequence[SignedPart],
-        settings: Settings,
-        threshold: float | None,
-        *,
-        estimate: bool,
-        fields: Sequence[str] = (),
-    ) -> tuple[list[Skipped | None], int]:
-        """For each document of parts why it is left out; see `Reference.similar`."""
-
 
 Without: TypeAlias = Callable[[Sequence[str], Sequence[bytes]], list[set[str]]]
 """Finds for the keys and digests of documents the keys of stored ones to ignore for each."""
@@ -78,29 +62,11 @@ class Reference:
                 )
 
     def similar(
-        self,
-        parts: Sequence[SignedPart],
-        settings: Settings,
-        threshold: float | None,
-        *,
-        estimate: bool,
-        fields: Sequence[str] = (),
+        self, parts: Sequence[SignedPart], settings: Settings, selection: Selection
     ) -> tuple[list[Skipped | None], int]:
-        """For each document of parts the most similar one of the reference, if any is similar.
-
-        Args:
-            parts: documents, with their stored forms.
-            settings: of the database that they were signed for.
-            threshold: the minimum similarity; None for that of the settings.
-            estimate: compare signatures, not contents.
-            fields: of the metadata of both, to be returned.
-
-        Returns:
-            The documents left out, None for the others; and how many of these were compared with
-            only a part of a large bucket.
-        """
-        least = settings.threshold if threshold is None else threshold
-        query = Query("", None, 1, least, estimate, exhaustive=False, fields=tuple(fields))
+        """The documents that are left out, and why; see `lshdb.ingest.dedup.Known`."""
+        fields, least = tuple(selection.fields), selection.least(settings)
+        query = Query("", None, 1, least, selection.estimate, exhaustive=False, fields=fields)
         found: list[Skipped | None] = []
         cuts: list[Cut] = []
         unsure = 0
@@ -218,31 +184,14 @@ def reference(
                 metadata_fields=outermost(fields),
                 whole=False,
             )
-            for count in _filled(store, name, reader, on_failure or (lambda _: None)):
+            items = reader.items([name])
+            count = 0
+            for written in write_documents(
+                store, items, None, reader.parser, on_failure, None, numbered=True
+            ):
+                count += written.report.documents
                 if on_progress is not None:
                     on_progress(reader.bytes_read, count)
         found = Reference(store, name, numbered=is_temporary)
         found.check(settings)
         yield found
-
-
-def _filled(
-    store: Store, path: str, reader: Reader, on_failure: Callable[[Failure], None]
-) -> Iterator[int]:
-    """Add all documents, also with repeated keys; yields their number after each batch."""
-    count = 0
-    with store.many_batches(), Workers(store.settings, reader.parser, default_workers()) as pool:
-        stream = Stream(store, reader.items([path]), pool, prompt=False, keep_blocks=False)
-        while stream.read_ahead():
-            parts = [part for _, part in stream.batch()]
-            with store.writing():
-                writer = Writer(store)
-                for part in parts:
-                    for failure in part.failures:
-                        on_failure(failure)
-                    writer.write(replace(part, keys=numbered(part.keys, count), files=()))
-                    count += len(part.keys)
-                writer.finish()
-            yield count
-    if stream.error is not None:
-        raise stream.error

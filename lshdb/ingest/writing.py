@@ -204,7 +204,7 @@ class Writer:
         self._bucket_keys.append(np.array(signed.bucket_keys, order="F"))
 
 
-def numbered(keys: Sequence[str], first: int) -> list[str]:
+def numbered_keys(keys: Sequence[str], first: int) -> list[str]:
     """Keys with numbers before them, from `first` on, so that none is repeated.
 
     The numbers have one width, so that keys sort by them.

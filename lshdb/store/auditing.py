@@ -160,7 +160,7 @@ class Auditor:
     def _some_documents(self, first: int, contents: bool) -> list[Any]:
         rows, size = [], 0
         with translated_errors(self._path):
-            cursor = self._connection.execute(sql.DOCUMENTS_FROM, (first, contents))
+            cursor = self._connection.execute(sql.DOCUMENTS_FROM, (first, bool(contents)))
             for row in cursor:
                 rows.append(row)
                 size += sum(len(row[column] or b"") for column in (4, 6, 7))

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Generator, Iterable
+from collections.abc import Container, Generator, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -29,13 +28,8 @@ CREATE TABLE dropped (
     identical INTEGER NOT NULL, kept INTEGER, kept_key TEXT, kept_metadata TEXT
 ) STRICT;
 """
-_ADD: Final = (
-    "INSERT INTO documents (number, key, length, content, metadata) VALUES (?, ?, ?, ?, ?)"
-)
-_DROP: Final = (
-    "INSERT INTO dropped (number, similarity, exact, identical, kept, kept_key, kept_metadata) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
+_ADD: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?)"
+_DROP: Final = "INSERT INTO dropped VALUES (?, ?, ?, ?, ?, ?, ?)"
 _IN_ORDER: Final = {
     "longest": "SELECT number, content FROM documents ORDER BY length DESC, number",
     "last": "SELECT number, content FROM documents ORDER BY number DESC",
@@ -52,25 +46,6 @@ LEFT JOIN documents AS kept ON kept.number = dropped.kept
 WHERE documents.number >= ? AND documents.number < ?
 ORDER BY documents.number
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The decision about a document.
-
-    Attributes:
-        number: its own.
-        key: its key.
-        skipped: why it is not kept; None if it is.
-        metadata: its own, as stored.
-        kept_metadata: that of the kept document.
-    """
-
-    number: int
-    key: str
-    skipped: Skipped | None
-    metadata: str | None
-    kept_metadata: str | None
 
 
 class Waiting:
@@ -100,36 +75,31 @@ class Waiting:
             rows = self._connection.execute(_KEYS, (json.dumps(list(numbers)),)).fetchall()
         return [key for (key,) in rows]
 
-    def drop(self, dropped: Iterable[Skipped]) -> None:
-        """Record documents dropped for another one here; their keys are numbers."""
-        self._write(
-            _DROP,
-            (
-                (int(one.key), one.similarity, one.exact, one.identical, int(one.kept), None, None)
-                for one in dropped
-            ),
-        )
+    def drop(self, dropped: Iterable[Skipped], for_others: Container[str]) -> None:
+        """Record documents that are dropped; their keys are numbers.
 
-    def drop_for_others(self, dropped: Iterable[Skipped]) -> None:
-        """Record documents dropped for one elsewhere; their own keys are numbers."""
-        self._write(
-            _DROP,
-            (
-                (
-                    int(one.key),
-                    one.similarity,
-                    one.exact,
-                    one.identical,
-                    None,
-                    one.kept,
-                    None if one.kept_metadata is None else json.dumps(one.kept_metadata),
-                )
-                for one in dropped
-            ),
-        )
+        So are the keys of the kept ones, except where the dropped one is `for_others`: the kept one
+        is then elsewhere.
+        """
+        rows: list[tuple[object, ...]] = []
+        for one in dropped:
+            how = int(one.key), one.similarity, one.exact, one.identical
+            if one.key in for_others:
+                metadata = None if one.kept_metadata is None else json.dumps(one.kept_metadata)
+                rows.append((*how, None, one.kept, metadata))
+            else:
+                rows.append((*how, int(one.kept), None, None))
+        self._write(_DROP, rows)
 
-    def decisions(self, first: int, end: int) -> list[Decision]:
-        """The decisions about the documents numbered from `first` to below `end`, in order."""
+    def decisions(
+        self, first: int, end: int
+    ) -> list[tuple[int, str, Skipped | None, str | None, str | None]]:
+        """The decisions about the documents numbered from `first` to below `end`, in order.
+
+        Returns:
+            Of each its number and key, why it is dropped (None if it is kept), its metadata as
+            stored, and that of the kept document.
+        """
         with self._errors():
             rows = self._connection.execute(_DECISIONS, (first, end)).fetchall()
         found = []
@@ -137,7 +107,7 @@ class Waiting:
             one = None
             if kept is not None:
                 one = Skipped(key, kept, similarity, bool(exact), bool(identical))
-            found.append(Decision(number, key, one, *metadata))
+            found.append((number, key, one, *metadata))
         return found
 
     def close(self) -> None:
