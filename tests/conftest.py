@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -28,6 +29,9 @@ settings.register_profile(
     derandomize=True,
     phases=(Phase.explicit, Phase.generate),
 )
+
+# Collection makes millions of objects that stay: a search for garbage among them takes long.
+gc.disable()
 
 LONGEST = (
     "test_spark.py",
@@ -58,6 +62,12 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the slowest files, so that no processor waits for them at the end."""
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else 99)
+
+
+def pytest_collection_finish() -> None:
+    """Search for garbage again, but only among the objects of the tests that run."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="module", params=["json", "orjson"])
