@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -45,7 +46,12 @@ PATHS = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 """The files of the modules, by their names without `lshdb.`."""
-MODULES = {name: ast.parse(path.read_text("utf-8")) for name, path in PATHS.items()}
+
+
+@cache
+def tree_of(module: str) -> ast.Module:
+    """The syntax of a module."""
+    return ast.parse(PATHS[module].read_text("utf-8"))
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
@@ -61,15 +67,22 @@ def imported(tree: ast.Module) -> Iterator[str]:
                 yield name if name.removeprefix("lshdb.") in PATHS else node.module
 
 
-def own_imports(tree: ast.Module) -> set[str]:
-    """The modules of lshdb that a module imports, without `lshdb.`."""
+def own_names(tree: ast.Module) -> set[str]:
+    """The modules of lshdb that are imported in a tree, without `lshdb.`."""
     names = {"__init__" if name == "lshdb" else name for name in imported(tree)}
     return {name.removeprefix("lshdb.") for name in names} & PATHS.keys()
 
 
-def foreign_imports(tree: ast.Module) -> set[str]:
+@cache
+def own_imports(module: str) -> set[str]:
+    """The modules of lshdb that a module imports, without `lshdb.`."""
+    return own_names(tree_of(module))
+
+
+@cache
+def foreign_imports(module: str) -> set[str]:
     """The packages outside lshdb that a module imports."""
-    return {name.partition(".")[0] for name in imported(tree)} - {"lshdb"}
+    return {name.partition(".")[0] for name in imported(tree_of(module))} - {"lshdb"}
 
 
 def room_of(module: str) -> str:
@@ -81,7 +94,7 @@ def room_of(module: str) -> str:
 
 def page_of(room: str) -> str:
     """What the page of a room says."""
-    page = ast.get_docstring(MODULES[room])
+    page = ast.get_docstring(tree_of(room))
     assert page is not None, f"lshdb/{room}/__init__.py has no page"
     return page
 
@@ -105,8 +118,8 @@ def in_fresh_python(code: str, directory: Path) -> str:
 
 
 def test_every_module_and_file_of_the_root_is_known() -> None:
-    assert {"__init__", "database", "store.store", "cli.app"} <= MODULES.keys()
-    assert {room_of(name) for name in MODULES} == FLOORS.keys()
+    assert {"__init__", "database", "store.store", "cli.app"} <= PATHS.keys()
+    assert {room_of(name) for name in PATHS} == FLOORS.keys()
     modules = {path.name for path in PACKAGE.glob("*.py")}
     assert modules == {f"{name}.py" for name in FLOORS if name not in FOLDERS} - {
         "spark.__main__.py"
@@ -115,19 +128,19 @@ def test_every_module_and_file_of_the_root_is_known() -> None:
     assert others == OTHER_FILES
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", PATHS)
 def test_imports_point_to_rooms_below(module: str) -> None:
     own = room_of(module)
     upward = {
         name
-        for name in own_imports(MODULES[module])
+        for name in own_imports(module)
         if room_of(name) != own and FLOORS[room_of(name)] >= FLOORS[own]
     }
     assert not upward - ({"model", "errors"} if own in ROOMS[0] else set())
 
 
 def test_imports_make_no_circle() -> None:
-    graph = {name: own_imports(tree) for name, tree in MODULES.items()}
+    graph = {name: own_imports(name) for name in PATHS}
     order = list(TopologicalSorter(graph).static_order())
     assert order.index("errors") < order.index("store.store") < order.index("database")
 
@@ -136,9 +149,9 @@ def test_imports_make_no_circle() -> None:
 def test_a_room_is_entered_by_its_doors(room: str) -> None:
     used = {
         name.partition(".")[2]
-        for module, tree in MODULES.items()
+        for module in PATHS
         if room_of(module) != room
-        for name in own_imports(tree)
+        for name in own_imports(module)
         if name.partition(".")[0] == room
     }
     assert used - {""} == doors_of(room)
@@ -158,7 +171,7 @@ def test_the_page_of_a_room_imports_nothing(room: str) -> None:
     """Starting a command stays cheap: importing a module imports the pages above it too."""
     statements = [
         node
-        for node in MODULES[room].body
+        for node in tree_of(room).body
         if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
     ]
     loaded = {
@@ -171,30 +184,30 @@ def test_the_page_of_a_room_imports_nothing(room: str) -> None:
 
 
 def test_imports_in_functions_and_of_submodules_are_seen() -> None:
-    assert own_imports(ast.parse("def f():\n    from lshdb.store.store import Store")) == {
+    assert own_names(ast.parse("def f():\n    from lshdb.store.store import Store")) == {
         "store.store"
     }
-    assert own_imports(ast.parse("from lshdb.store import store")) == {"store.store"}
-    assert own_imports(ast.parse("import lshdb")) == {"__init__"}
-    assert own_imports(ast.parse("from lshdb import store")) == {"store"}
+    assert own_names(ast.parse("from lshdb.store import store")) == {"store.store"}
+    assert own_names(ast.parse("import lshdb")) == {"__init__"}
+    assert own_names(ast.parse("from lshdb import store")) == {"store"}
 
 
 def test_only_the_store_knows_sqlite() -> None:
-    users = {name for name, tree in MODULES.items() if "sqlite3" in foreign_imports(tree)}
+    users = {name for name in PATHS if "sqlite3" in foreign_imports(name)}
     assert users
     assert {room_of(name) for name in users} == {"store"}
 
 
 def test_only_the_command_line_knows_the_terminal() -> None:
-    users = {name for name, tree in MODULES.items() if "typer" in foreign_imports(tree)}
+    users = {name for name in PATHS if "typer" in foreign_imports(name)}
     assert {room_of(name) for name in users} == {"cli"}
-    users = {name for name, tree in MODULES.items() if "rich" in foreign_imports(tree)}
+    users = {name for name in PATHS if "rich" in foreign_imports(name)}
     # A bar is shown in notebooks as well, and only if somebody asks for it.
     assert {room_of(name) for name in users - {"ingest.progress"}} == {"cli"}
 
 
 def test_nothing_is_called_by_address() -> None:
-    users = {name for name, tree in MODULES.items() if "ctypes" in foreign_imports(tree)}
+    users = {name for name in PATHS if "ctypes" in foreign_imports(name)}
     assert not users
 
 
@@ -224,10 +237,10 @@ def test_dependencies_are_those_imported() -> None:
         "web.report": {"markupsafe"},
         "web.serving": {"datasette", "uvicorn"},
     }
-    for module in MODULES:
+    for module in PATHS:
         if room_of(module) == "spark" or module == "cli.sparking":
-            extras[module] = foreign_imports(MODULES[module]) & {"pyarrow", "pyspark"}
-    used = {name: foreign_imports(tree) for name, tree in MODULES.items()}
+            extras[module] = foreign_imports(module) & {"pyarrow", "pyspark"}
+    used = {name: set(foreign_imports(name)) for name in PATHS}
     for module, own in extras.items():
         assert own <= used[module]
         used[module] -= own
@@ -286,7 +299,7 @@ def test_a_query_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
 
 
 def test_the_root_module_only_reexports() -> None:
-    body = MODULES["__init__"].body
+    body = tree_of("__init__").body
     reexports = next(node for node in body if isinstance(node, ast.If))
     assert ast.unparse(reexports.test) == "TYPE_CHECKING"
     assert all(isinstance(node, ast.ImportFrom) for node in reexports.body)
@@ -305,7 +318,7 @@ def test_the_root_module_only_reexports() -> None:
 def test_a_reexported_name_is_what_its_module_defines(name: str) -> None:
     sources = {
         alias.asname or alias.name: (node.module, alias.name)
-        for node in ast.walk(MODULES["__init__"])
+        for node in ast.walk(tree_of("__init__"))
         if isinstance(node, ast.ImportFrom) and node.module not in (None, "typing")
         for alias in node.names
     }
@@ -320,7 +333,7 @@ def test_errors_and_dataclasses_are_all_exported() -> None:
     public = {
         node.name
         for module in ("errors", "database")
-        for node in MODULES[module].body
+        for node in tree_of(module).body
         if isinstance(node, ast.ClassDef)
     }
     assert public <= set(lshdb.__all__)
