@@ -24,6 +24,10 @@ from lshdb.cli.app import COMMANDS
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 COMMAND = re.compile(r"^\$ (.*)$", re.MULTILINE)
+PIECES = re.compile(r"""(?:'[^']*'|"[^"]*"|[^|'"])+""")
+"""The commands of a pipe."""
+QUOTED = re.compile("'[^']*'" r'|"[^"$`\\]*"')
+"""What a shell passes on as it is."""
 IDS = {"ids": lambda page: page.name}
 MODULES = sorted(
     module.name
@@ -61,21 +65,31 @@ def test_console_examples(page: Path, tmp_path: Path) -> None:
 
 
 def shown(command: str, directory: Path) -> str:
-    """What a command prints, all of it: one of lshdb alone takes no shell."""
-    if command.startswith("lshdb ") and not set(command) & set("|<>&;$*`\\"):
-        done = Command(directory)(*shlex.split(command)[1:])
-        return done.err + done.out
+    """What a command prints, or the commands of a pipe one after the other."""
+    said = output = ""
+    for piece in [command] if "||" in command else PIECES.findall(command):
+        err, output = ran(piece.strip(), output, directory)
+        said += err
+    return said + output
+
+
+def ran(command: str, given: str, directory: Path) -> tuple[str, str]:
+    """What a command prints on standard error and output: one of lshdb alone takes no shell."""
+    if command.startswith("lshdb ") and not set(QUOTED.sub("", command)) & set("|<>&;$*`\\"):
+        done = Command(directory)(*shlex.split(command)[1:], stdin=given)
+        return done.err, done.out
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    return subprocess.run(
+    result = subprocess.run(
         command,
         shell=True,
         cwd=directory,
         env={"PATH": path, "LANG": "C.UTF-8"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        input=given,
+        capture_output=True,
         encoding="utf-8",
         check=False,
-    ).stdout
+    )
+    return result.stderr, result.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, **IDS)  # type: ignore[arg-type]
@@ -112,10 +126,12 @@ def test_commands_table_names_every_command() -> None:
 def test_the_table_of_variables_names_all_that_the_code_reads() -> None:
     page = (ROOT / "docs" / "commands.md").read_text("utf-8").partition("## Environment")[2]
     listed = set(re.findall(r"^\| `([A-Z_]+)`", page, re.MULTILINE))
+    texts = [path.read_text("utf-8") for path in (ROOT / "lshdb").rglob("*.py")]
     read = {
         name
-        for path in (ROOT / "lshdb").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for text in texts
+        if "os.environ" in text
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call | ast.Subscript | ast.Compare | ast.BinOp)
         and "os.environ" in ast.unparse(node)
         for name in re.findall(r"'([A-Z][A-Z_]+)'", ast.unparse(node))
