@@ -18,6 +18,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from math import isqrt
+from operator import itemgetter
 from typing import Final, Literal, TypeAlias
 
 _LONG: Final = 300
@@ -64,10 +65,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Segments side by side: their places in the two texts, None for no segment."""
+    """Segments side by side, None for no segment."""
 
-    a: int | None
-    b: int | None
+    a: Segment | None
+    b: Segment | None
     same: bool
 
 
@@ -88,15 +89,12 @@ class Differences:
 
     Attributes:
         a_text, b_text: the texts.
-        a, b: their segments.
-        rows: all of them, in order.
+        rows: all of their segments, in order.
         blanks: whether different blanks count as a difference.
     """
 
     a_text: str
     b_text: str
-    a: list[Segment]
-    b: list[Segment]
     rows: list[Row]
     blanks: bool = True
 
@@ -111,15 +109,13 @@ class Differences:
                 ascending and not overlapping.
             b_moved: the same in B.
         """
-        one = None if row.a is None else self.a[row.a]
-        other = None if row.b is None else self.b[row.b]
-        left = "" if one is None else self.a_text[one.start : one.end]
-        right = "" if other is None else self.b_text[other.start : other.end]
+        left = "" if row.a is None else self.a_text[row.a.start : row.a.end]
+        right = "" if row.b is None else self.b_text[row.b.start : row.b.end]
         if row.same:
             return [Piece(left, "same")], [Piece(right, "same")]
-        if one is None or other is None:
-            a = [] if one is None else list(_with_moved(left, one.start, a_moved))
-            b = [] if other is None else list(_with_moved(right, other.start, b_moved))
+        if row.a is None or row.b is None:
+            a = [] if row.a is None else list(_with_moved(left, row.a.start, a_moved))
+            b = [] if row.b is None else list(_with_moved(right, row.b.start, b_moved))
             return a, b
         sides = word_differences(left, right)
         if not self.blanks:
@@ -135,8 +131,8 @@ def differences(a: str, b: str, *, blanks: bool = True) -> Differences:
     count.
 
     >>> found = differences("one\ntwo\nthree", "one\nthree\nfour")
-    >>> [(row.a, row.b, row.same) for row in found.rows]
-    [(0, 0, True), (1, None, False), (2, 1, True), (None, 2, False)]
+    >>> [(row.a and row.a.line, row.b and row.b.line, row.same) for row in found.rows]
+    [(1, 1, True), (2, None, False), (3, 2, True), (None, 3, False)]
     """
     one, other = list(segments(a)), list(segments(b))
     left = [_bare(a[each.start : each.end], blanks=blanks) for each in one]
@@ -144,19 +140,22 @@ def differences(a: str, b: str, *, blanks: bool = True) -> Differences:
     rows: list[Row] = []
     i = j = 0
     cells = _PAIRED
-    for matched_i, matched_j in [*_aligned(left, right), (len(one), len(other))]:
-        count = (matched_i - i) * (matched_j - j)
+    for matched in [*_aligned(left, right), (len(one), len(other))]:
+        count = (matched[0] - i) * (matched[1] - j)
         pairs: list[tuple[int, int]] = []
         if count == 1:
-            pairs = [(i, matched_j - 1)]
+            pairs = [(i, j)]
         elif 0 < count <= min(cells, _PAIRED // 4):
             cells -= count
-            pairs = _paired(left, right, (i, matched_i), (j, matched_j))
-        rows += _gap((i, matched_i), (j, matched_j), pairs)
-        if matched_i < len(one):
-            rows.append(Row(matched_i, matched_j, same=True))
-        i, j = matched_i + 1, matched_j + 1
-    return Differences(a, b, one, other, rows, blanks)
+            pairs = _paired(left, right, (i, matched[0]), (j, matched[1]))
+        for place, its_place in [*pairs, matched]:
+            rows += (Row(each, None, same=False) for each in one[i:place])
+            rows += (Row(None, each, same=False) for each in other[j:its_place])
+            if place < len(one):
+                same = (place, its_place) == matched
+                rows.append(Row(one[place], other[its_place], same))
+            i, j = place + 1, its_place + 1
+    return Differences(a, b, rows, blanks)
 
 
 def near_differences(rows: Sequence[Row], beside: int) -> list[int]:
@@ -305,17 +304,6 @@ def _longest_common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[
     return [(place, place) for place in range(same)] + found[::-1]
 
 
-def _gap(one: Span, other: Span, pairs: list[tuple[int, int]]) -> Iterator[Row]:
-    """Rows of segments without an equal one, some in pairs."""
-    (i, high), (j, other_high) = one, other
-    for paired_i, paired_j in [*pairs, (high, other_high)]:
-        yield from (Row(place, None, same=False) for place in range(i, paired_i))
-        yield from (Row(None, place, same=False) for place in range(j, paired_j))
-        if paired_i < high:
-            yield Row(paired_i, paired_j, same=False)
-        i, j = paired_i + 1, paired_j + 1
-
-
 def _paired(a: list[str], b: list[str], one: Span, other: Span) -> list[tuple[int, int]]:
     """Pairs of segments, ascending in both, that together share most words."""
     bits: dict[tuple[str, int], int] = {}
@@ -370,10 +358,10 @@ def word_differences(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
     one, other = _TOKEN.findall(a), _TOKEN.findall(b)
     if not a or not b or max(len(one), len(other)) > _MAX_TOKENS:
         return _whole(a), _whole(b)
-    kinds, other_kinds = ["changed"] * len(one), ["changed"] * len(other)
+    same, its_same = [False] * len(one), [False] * len(other)
     for i, j, size in _meaningful(one, other, _longest_common(one, other)):
-        kinds[i : i + size] = other_kinds[j : j + size] = ["same"] * size
-    return _joined(one, kinds), _joined(other, other_kinds)
+        same[i : i + size] = its_same[j : j + size] = [True] * size
+    return _joined(one, same), _joined(other, its_same)
 
 
 def _meaningful(
@@ -411,12 +399,12 @@ def _whole(text: str) -> list[Piece]:
     return [Piece(text, "changed")] if text else []
 
 
-def _joined(tokens: list[str], kinds: list[str]) -> list[Piece]:
-    found = []
-    for changed, some in groupby(zip(tokens, kinds, strict=True), lambda each: each[1]):
-        text = "".join(token for token, _ in some)
-        found.append(Piece(text, "same" if changed == "same" else "changed"))
-    return found
+def _joined(tokens: list[str], same: list[bool]) -> list[Piece]:
+    """A line in pieces, by its words and whether each is the same in the other line."""
+    return [
+        Piece("".join(token for token, _ in some), "same" if kind else "changed")
+        for kind, some in groupby(zip(tokens, same, strict=True), itemgetter(1))
+    ]
 
 
 def _with_moved(text: str, start: int, moved: Sequence[Span]) -> Iterator[Piece]:

@@ -6,10 +6,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import Final, TypeAlias
 
-from lshdb.errors import KeyNotFound, UsageError, warn_of_limit
-from lshdb.model import Comparison, Element, Passage
+from lshdb.errors import KeyNotFound, UsageError
+from lshdb.model import Element, Passage
 from lshdb.search.differences import (
     Differences,
     Piece,
@@ -20,7 +21,7 @@ from lshdb.search.differences import (
     near_differences,
     same_words,
 )
-from lshdb.search.limits import TEXT_CHARACTERS, text_cut
+from lshdb.search.limits import TEXT_CHARACTERS
 from lshdb.web.colouring import Words, words_of
 
 _PART: Final = 100_000
@@ -42,60 +43,61 @@ Shown: TypeAlias = list[tuple[str, list[tuple[str, str]]]]
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Two documents that were compared.
+class Side:
+    """One of two texts side by side.
 
     Attributes:
-        comparison: without their contents.
-        differences: of two texts, side by side.
-        a_words, b_words: of code, the words that have colours.
-        says: how they differ, in words.
-        only: for two sets, the elements of the one, of the other, and of both.
-        code: whether to show them in a fixed-width font.
+        segments: all of them.
+        rows: the places of their rows.
+        shared: the passages that both texts have, by their ends: start and end in this text, and
+            start in the other.
+        words: of code, those that have colours.
     """
 
-    comparison: Comparison
-    differences: Differences | None = None
-    a_words: Words | None = None
-    b_words: Words | None = None
-    says: str = ""
-    only: tuple[tuple[Element, ...], ...] = ()
-    code: bool = False
+    segments: list[Segment]
+    rows: list[int]
+    shared: list[tuple[int, int, int]]
+    words: Words | None
 
     @cached_property
-    def moved(self) -> tuple[list[Span], list[Span]]:
-        """The places of the shared passages in the two texts, ascending and not overlapping."""
-        passages = self.comparison.passages or ()
-        return (
-            _apart((each.a_start, each.a_end) for each in passages),
-            _apart((each.b_start, each.b_end) for each in passages),
-        )
+    def moved(self) -> list[Span]:
+        """The places of the shared passages, ascending and not overlapping."""
+        return _apart((start, end) for start, end, _ in self.shared)
+
+    def segment_at(self, start: int) -> int:
+        """The segment that a place of the text is in."""
+        return max(bisect_right(self.segments, start, key=lambda each: each.start) - 1, 0)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Two texts side by side.
+
+    Attributes:
+        differences: of their beginnings.
+        a, b: the two.
+        says: how they differ, in words.
+        code: whether to show them in a fixed-width font.
+        cut: how many characters of the longer one are not compared.
+    """
+
+    differences: Differences
+    a: Side
+    b: Side
+    says: str
+    code: bool
+    cut: int
 
     @cached_property
     def parts(self) -> list[int]:
         """Where the pages begin, as places of rows."""
-        return [0] if self.differences is None else list(_parts(self.differences)) or [0]
+        return list(_parts(self.differences.rows)) or [0]
 
     @cached_property
     def starts(self) -> list[int]:
         """Where the differences begin, as places of rows."""
-        rows = [] if self.differences is None else self.differences.rows
+        rows = self.differences.rows
         return [i for i, row in enumerate(rows) if not row.same and (i == 0 or rows[i - 1].same)]
-
-    @cached_property
-    def places(self) -> tuple[list[int], list[int]]:
-        """By the segments of the two texts, the places of their rows."""
-        rows = [] if self.differences is None else self.differences.rows
-        return (
-            [place for place, row in enumerate(rows) if row.a is not None],
-            [place for place, row in enumerate(rows) if row.b is not None],
-        )
-
-    @cached_property
-    def passages(self) -> tuple[list[Passage], list[Passage]]:
-        """The shared passages, by where they end in the two texts."""
-        found = self.comparison.passages or ()
-        return sorted(found, key=lambda x: x.a_end), sorted(found, key=lambda x: x.b_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,36 +144,67 @@ class Part:
         return max(bisect_right(self.begins, place), 1)
 
 
-def compared(comparison: Comparison, a_key: str, b_key: str, *, blanks: bool) -> Compared:
-    """The comparison for the page of two documents, made once for all of its parts.
+def texts_beside(
+    a: str,
+    b: str,
+    *,
+    most: int = TEXT_CHARACTERS,
+    keys: tuple[str, str] | None = None,
+    passages: Sequence[Passage] = (),
+    blanks: bool = True,
+) -> Beside:
+    """Align two texts.
 
     Args:
-        comparison: of the two, with their contents.
-        a_key: its file name decides how the text of A is coloured.
-        b_key: the same for B.
+        a: the text on the left.
+        b: the text on the right.
+        most: how many characters of each are compared.
+        keys: of their documents: the names of files decide how they are coloured. None for texts
+            without colours.
+        passages: what both have.
         blanks: whether different blanks count as a difference.
     """
-    a, b = comparison.a_content, comparison.b_content
-    bare = replace(comparison, a_content=None, b_content=None)
-    says = "Identical" if comparison.identical else ""
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        held, other, shared = set(a), set(b), set(comparison.shared_elements or ())
-        only = (
-            tuple(each for each in a if each not in other),
-            tuple(each for each in b if each not in held),
-            tuple(each for each in a if each in shared),
-        )
-        return Compared(bare, says=says, only=only)
-    if not isinstance(a, str) or not isinstance(b, str):
-        return Compared(bare, says=says)
-    if (longest := max(len(a), len(b))) > TEXT_CHARACTERS:
-        warn_of_limit(text_cut(longest - TEXT_CHARACTERS, TEXT_CHARACTERS))
-    found = differences(a[:TEXT_CHARACTERS], b[:TEXT_CHARACTERS], blanks=blanks)
-    if not says and same_words(a, b):
-        says = "The same words; case, punctuation or blanks differ"
-    a_words, b_words = words_of([(a_key, a), (b_key, b)])
-    code = a_words is not None or b_words is not None or looks_like_code(a) or looks_like_code(b)
-    return Compared(bare, found, a_words, b_words, says, code=code)
+    found = differences(a[:most], b[:most], blanks=blanks)
+    a_words, b_words = (None, None) if keys is None else words_of([(keys[0], a), (keys[1], b)])
+    return Beside(
+        found,
+        _side(
+            [row.a for row in found.rows],
+            [(each.a_start, each.a_end, each.b_start) for each in passages],
+            a_words,
+        ),
+        _side(
+            [row.b for row in found.rows],
+            [(each.b_start, each.b_end, each.a_start) for each in passages],
+            b_words,
+        ),
+        "The same words; case, punctuation or blanks differ" if same_words(a, b) else "",
+        a_words is not None or b_words is not None or looks_like_code(a) or looks_like_code(b),
+        max(len(a) - most, len(b) - most, 0),
+    )
+
+
+def _side(
+    segments: list[Segment | None], shared: list[tuple[int, int, int]], words: Words | None
+) -> Side:
+    return Side(
+        [each for each in segments if each is not None],
+        [place for place, each in enumerate(segments) if each is not None],
+        sorted(shared, key=itemgetter(1)),
+        words,
+    )
+
+
+def sets_beside(
+    a: Sequence[Element], b: Sequence[Element]
+) -> tuple[list[Element], list[Element], list[Element]]:
+    """The elements that only one of two sets has, only the other, and both."""
+    held, its = set(a), set(b)
+    return (
+        [each for each in a if each not in its],
+        [each for each in b if each not in held],
+        [each for each in a if each in its],
+    )
 
 
 def looks_like_code(text: str) -> bool:
@@ -195,19 +228,16 @@ def opened_rows(text: str) -> list[Span]:
     return found
 
 
-def part_of(
-    found: Compared, all_of: Differences, page: int, *, only: bool, opened: Sequence[Span] = ()
-) -> Part:
+def part_of(found: Beside, page: int, *, only: bool, opened: Sequence[Span] = ()) -> Part:
     """The rows of one page.
 
     Args:
-        found: the two documents.
-        all_of: their differences.
+        found: the two texts.
         page: its number, from 1; KeyNotFound if there is none.
         only: whether rows far from a difference are left out.
         opened: ranges of rows that are shown anyway, as first and last + 1.
     """
-    rows = all_of.rows
+    rows = found.differences.rows
     near = near_differences(rows, _BESIDE) if only else range(len(rows))
     begins = [near[at] for at in range(0, len(near), _PART_ROWS)] or [0] if only else found.parts
     pages = len(begins)
@@ -218,55 +248,53 @@ def part_of(
     shown = set(near[bisect_left(near, low) : bisect_left(near, high)])
     for first, behind in opened:
         shown.update(range(max(first, low), min(behind, high)))
+    return Part(list(lines_of(found, sorted(shown), low, high)), pages, begins)
+
+
+def lines_of(found: Beside, shown: Iterable[int], low: int, high: int) -> Iterator[Line]:
+    """Some of the rows from `low` to before `high`, and how many are left out between them."""
     numbers = {start: number for number, start in enumerate(found.starts, 1)}
-    lines: list[Line] = []
     before: tuple[int, int] | None = None
     done = low
-    for place in [*sorted(shown), high]:
+    for place in [*shown, high]:
         if place > done:
-            lines.append(Line("left out", skipped=place - done, first=done))
+            yield Line("left out", skipped=place - done, first=done)
         if place < high:
-            line = line_of(all_of, place, found, numbers.get(place, 0))
+            line = _line(found, place, numbers.get(place, 0))
             there = line.elsewhere
             if there and before and 0 <= there[0] - before[0] <= 1:
                 line = replace(line, elsewhere=None)  # the first row of a block says it
-            lines.append(line)
+            yield line
             before = there
         done = place + 1
-    return Part(lines, pages, begins)
 
 
-def longest_passages(found: Compared, all_of: Differences) -> list[tuple[Passage, int, int]]:
+def longest_passages(found: Beside, passages: Sequence[Passage]) -> list[tuple[Passage, int, int]]:
     """The longest shared passages, each with the places of the rows where it begins in A and B."""
-    passages = sorted(found.comparison.passages or (), key=lambda each: -each.shingles)
     return [
         (
             each,
-            found.places[0][_segment_at(all_of.a, each.a_start)],
-            found.places[1][_segment_at(all_of.b, each.b_start)],
+            found.a.rows[found.a.segment_at(each.a_start)],
+            found.b.rows[found.b.segment_at(each.b_start)],
         )
-        for each in passages[:_LISTED]
+        for each in sorted(passages, key=lambda each: -each.shingles)[:_LISTED]
     ]
 
 
-def line_of(
-    all_of: Differences, place: int, found: Compared | None = None, number: int = 0
-) -> Line:
-    """A row as it is shown, with the colours and passages of the documents if given."""
-    row = all_of.rows[place]
-    a, b = all_of.pieces(row, *(([], []) if found is None else found.moved))
-    one = None if row.a is None else all_of.a[row.a]
-    other = None if row.b is None else all_of.b[row.b]
+def _line(found: Beside, place: int, number: int) -> Line:
+    """A row as it is shown; `number` is that of the difference which begins here, or 0."""
+    row = found.differences.rows[place]
+    a, b = found.differences.pieces(row, found.a.moved, found.b.moved)
     moved = any(piece.kind == "moved" for piece in (*a, *b))
     return Line(
-        "same" if row.same else "only" if one is None or other is None else "changed",
+        "same" if row.same else "only" if row.a is None or row.b is None else "changed",
         number,
-        0 if one is None else one.line,
-        0 if other is None else other.line,
-        None if one is None else worded(a, one.start, None if found is None else found.a_words),
-        None if other is None else worded(b, other.start, None if found is None else found.b_words),
+        0 if row.a is None else row.a.line,
+        0 if row.b is None else row.b.line,
+        None if row.a is None else worded(a, row.a.start, found.a.words),
+        None if row.b is None else worded(b, row.b.start, found.b.words),
         first=place,
-        elsewhere=_elsewhere(found, all_of, row) if found and moved else None,
+        elsewhere=_elsewhere(found, row) if moved else None,
     )
 
 
@@ -295,34 +323,20 @@ def worded(pieces: list[Piece], start: int, words: Words | None) -> Shown:
     return found
 
 
-def _elsewhere(found: Compared, all_of: Differences, row: Row) -> tuple[int, int] | None:
+def _elsewhere(found: Beside, row: Row) -> tuple[int, int] | None:
     """Where the other text has the text of a row that only one text has."""
-    if row.a is not None and row.b is None:
-        segment, passages = all_of.a[row.a], found.passages[0]
-        at = bisect_right(passages, segment.start, key=lambda each: each.a_end)
-        if at == len(passages) or passages[at].a_start >= segment.end:
-            return None
-        offset = max(segment.start - passages[at].a_start, 0)
-        wanted, others, places = passages[at].b_start + offset, all_of.b, found.places[1]
-    elif row.b is not None and row.a is None:
-        segment, passages = all_of.b[row.b], found.passages[1]
-        at = bisect_right(passages, segment.start, key=lambda each: each.b_end)
-        if at == len(passages) or passages[at].b_start >= segment.end:
-            return None
-        offset = max(segment.start - passages[at].b_start, 0)
-        wanted, others, places = passages[at].a_start + offset, all_of.a, found.places[0]
-    else:
+    own, other = (found.a, found.b) if row.b is None else (found.b, found.a)
+    segment = row.a or row.b
+    if segment is None or (row.a and row.b):
         return None
-    segment_no = _segment_at(others, wanted)
-    first = segment_no
-    while first and not others[first].line:
+    at = bisect_right(own.shared, segment.start, key=itemgetter(1))
+    if at == len(own.shared) or own.shared[at][0] >= segment.end:
+        return None
+    start, _, there = own.shared[at]
+    first = place = other.segment_at(there + max(segment.start - start, 0))
+    while not other.segments[first].line:
         first -= 1
-    return places[segment_no], others[first].line
-
-
-def _segment_at(segments: list[Segment], start: int) -> int:
-    """The segment that a place of a text is in."""
-    return max(bisect_right(segments, start, key=lambda each: each.start) - 1, 0)
+    return other.rows[place], other.segments[first].line
 
 
 def _apart(spans: Iterable[Span]) -> list[Span]:
@@ -336,16 +350,12 @@ def _apart(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def _parts(found: Differences) -> Iterator[int]:
+def _parts(all_rows: Iterable[Row]) -> Iterator[int]:
     """Where the pages of two texts begin."""
     size = rows = 0
-    for place, row in enumerate(found.rows):
+    for place, row in enumerate(all_rows):
         if place == 0 or size > _PART or rows >= _PART_ROWS:
             yield place
             size = rows = 0
         rows += 1
-        for segment in (
-            None if row.a is None else found.a[row.a],
-            None if row.b is None else found.b[row.b],
-        ):
-            size += 0 if segment is None else segment.end - segment.start
+        size += sum(each.end - each.start for each in (row.a, row.b) if each is not None)

@@ -22,12 +22,12 @@ from markupsafe import Markup
 
 from lshdb.database import Database
 from lshdb.errors import limits_noted
-from lshdb.model import Cluster, Keep, Pair, Verdict
-from lshdb.search.differences import Differences, differences, near_differences, same_words
+from lshdb.model import Cluster, Keep, Pair
+from lshdb.search.differences import near_differences
 from lshdb.store.store import Store
-from lshdb.web.beside import Line, line_of, looks_like_code
+from lshdb.web.beside import lines_of, sets_beside, texts_beside
 from lshdb.web.drawing import columns, s_curve
-from lshdb.web.listing import common_path
+from lshdb.web.listing import nearest
 from lshdb.web.rendering import rendered
 
 MAX_BYTES: Final = 10_000_000
@@ -126,19 +126,10 @@ def report(
             curve=s_curve(settings.construction, least),
             found=found,
             histogram=columns(found.histogram),
-            clusters=[
-                (number, one, common_path(one.members), _members(one))
-                for number, one in enumerate(grouped.largest, 1)
-            ],
+            clusters=[(one, nearest(one, _MEMBERS)) for one in grouped.largest],
             grouped=grouped,
             keep=keep,
-            listed=[
-                *((0, pair, common_path([pair.a, pair.b])) for pair in found.copies),
-                *(
-                    (number, pair, common_path([pair.a, pair.b]))
-                    for number, pair in enumerate(shown[: len(parts)], 1)
-                ),
-            ],
+            listed=[*((0, pair) for pair in found.copies), *enumerate(shown[: len(parts)], 1)],
             left_out=len(shown) - len(parts),
             parts_of_pairs=parts,
             decisions=decisions[: -_DECISIONS - 1 : -1],
@@ -154,12 +145,6 @@ def redundant(one: Cluster, threshold: float) -> Iterator[str]:
     for key, score, decided in zip(one.members, one.similarities, one.decided, strict=True):
         if decided == "drop" or (decided is None and key != one.keep and score >= threshold):
             yield key
-
-
-def _members(one: Cluster) -> list[tuple[str, float, bool, Verdict | None]]:
-    """Some members, the kept one first, then those that are nearest to it."""
-    members = zip(one.members, one.similarities, one.identical, one.decided, strict=True)
-    return sorted(members, key=lambda each: (each[0] != one.keep, -each[1]))[:_MEMBERS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,35 +259,14 @@ def _chosen(best: list[Pair], cluster_of: Mapping[str, int], most: int) -> list[
 def _beside(database: Database, pair: Pair) -> dict[str, Any]:
     """The values for two documents side by side."""
     a, b = database.get(pair.a).content, database.get(pair.b).content
-    context: dict[str, Any] = {"lines": None, "only": None, "code": False, "cut": False, "says": ""}
-    context["prefix"] = common_path([pair.a, pair.b])
     if isinstance(a, str) and isinstance(b, str):
-        found = differences(a[:_TEXT], b[:_TEXT])
-        lines = list(islice(_lines(found), _ROWS + 1))
-        context["lines"] = lines[:_ROWS]
-        context["cut"] = len(lines) > _ROWS or max(len(a), len(b)) > _TEXT
-        context["code"] = looks_like_code(a) or looks_like_code(b)
-        if same_words(a, b):
-            context["says"] = "The same words; case, punctuation or blanks differ"
-    elif isinstance(a, tuple) and isinstance(b, tuple):
-        held, its = set(a), set(b)
-        only = (
-            ("Only in the first", [each for each in a if each not in its]),
-            ("Only in the second", [each for each in b if each not in held]),
-            ("In both", [each for each in a if each in its]),
-        )
-        context["only"] = [(what, len(some), some[:_ROWS]) for what, some in only]
-    return context
-
-
-def _lines(found: Differences) -> Iterator[Line]:
-    """Two texts row by row; for long ones the rows that differ, and some around them."""
-    rows = found.rows
-    near = near_differences(rows, _BESIDE) if len(rows) > _WHOLE else range(len(rows))
-    done = 0
-    for place in [*near, len(rows)]:
-        if place > done:
-            yield Line("left out", skipped=place - done)
-        done = place + 1
-        if place < len(rows):
-            yield line_of(found, place)
+        found = texts_beside(a, b, most=_TEXT)
+        rows = found.differences.rows
+        # Of long texts the rows that differ, and some around them.
+        shown = near_differences(rows, _BESIDE) if len(rows) > _WHOLE else range(len(rows))
+        lines = list(islice(lines_of(found, shown, 0, len(rows)), _ROWS + 1))
+        cut = len(lines) > _ROWS or found.cut
+        return {"texts": found, "lines": lines[:_ROWS], "cut": cut, "only": None}
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return {"texts": None, "only": sets_beside(a, b), "most": _ROWS}
+    return {"texts": None, "only": None}

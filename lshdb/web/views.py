@@ -18,15 +18,23 @@ from urllib.parse import parse_qsl, unquote, urlencode
 
 import lshdb
 from lshdb.database import Database
-from lshdb.errors import limits_noted
-from lshdb.model import Bucket, Content, Decision, Document, Element
+from lshdb.errors import limits_noted, warn_of_limit
+from lshdb.model import Bucket, Comparison, Content, Decision, Document, Element, Passage
 from lshdb.search.decisions import Verdicts
-from lshdb.search.differences import Differences
+from lshdb.search.limits import TEXT_CHARACTERS, text_cut
 from lshdb.search.pairs import OnProgress
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.store.store import Store
 from lshdb.web import pasted
-from lshdb.web.beside import STEP, Compared, compared, longest_passages, opened_rows, part_of
+from lshdb.web.beside import (
+    STEP,
+    Beside,
+    longest_passages,
+    opened_rows,
+    part_of,
+    sets_beside,
+    texts_beside,
+)
 from lshdb.web.drawing import bars, columns, s_curve
 from lshdb.web.listing import (
     SORTS_OF_CLUSTERS,
@@ -363,18 +371,27 @@ def compare(visit: Visit) -> Page:
     page = Page("compare", f"{title} and {b}", context)
     blanks = visit.arguments.get("blanks") != "ignored"
 
-    def make(database: Database, *_: object) -> Compared:
-        return compared(database.compare(one, b), title, b, blanks=blanks)
+    def make(database: Database, *_: object) -> tuple[Comparison, Beside | None, Any]:
+        made = database.compare(one, b)
+        left, right = made.a_content, made.b_content
+        texts = only = None
+        if isinstance(left, str) and isinstance(right, str):
+            passages = made.passages or ()
+            texts = texts_beside(left, right, keys=(title, b), passages=passages, blanks=blanks)
+            if texts.cut:
+                warn_of_limit(text_cut(texts.cut, TEXT_CHARACTERS))
+        elif isinstance(left, tuple) and isinstance(right, tuple):
+            only = sets_beside(left, right)
+        return replace(made, a_content=None, b_content=None), texts, only
 
     what = ("compare", name or title, name is None, b, blanks)
     found = _wait_for(visit, what, make, context, _comparisons)
     if found is None:
         return page
-    context["compared"] = found.comparison
-    context["says"], context["only"], context["code"] = found.says, found.only, found.code
+    context["compared"], texts, context["only"] = found
     context["most_elements"] = _ELEMENTS
-    if found.differences is not None:
-        context |= _side_by_side(visit, found, found.differences)
+    if texts is not None:
+        context |= _side_by_side(visit, texts, found[0].passages or ())
     if "number" in visit.arguments:
         asked = context["asked"] = Filters.of(visit.arguments)
         survey = _pair_survey(visit, asked, {})
@@ -387,23 +404,25 @@ def compare(visit: Visit) -> Page:
     return page
 
 
-def _side_by_side(visit: Visit, found: Compared, all_of: Differences) -> dict[str, Any]:
+def _side_by_side(visit: Visit, found: Beside, passages: Sequence[Passage]) -> dict[str, Any]:
     """The rows of one page of two texts, and where the others are."""
     only = "only" in visit.arguments
     opened = opened_rows(visit.arguments.get("more", "")) if only else []
     page = _natural(visit.arguments.get("page", "1"), "page")
-    part = part_of(found, all_of, page, only=only, opened=opened)
+    part = part_of(found, page, only=only, opened=opened)
     more = ",".join(f"{low}-{high}" for low, high in opened)
     return {
+        "says": found.says,
+        "code": found.code,
         "lines": part.lines,
         "count": len(found.starts),
         "starts": found.starts,
         "page_of": part.page_of,
-        "paging": Paging(page, part.pages, len(all_of.rows)),
+        "paging": Paging(page, part.pages, len(found.differences.rows)),
         "only_differences": only,
         "more": more,
         "step": STEP,
-        "passages": longest_passages(found, all_of),
+        "passages": longest_passages(found, passages),
         # Cut like the pages of all rows, and like this one.
         "row_page": lambda place: max(bisect_right(found.parts, place), 1),
         "view": {"only": "differences" if only else None, "more": more or None},

@@ -13,15 +13,14 @@ from hypothesis import strategies as st
 pytest.importorskip("jinja2", reason="the extra `web` is not installed")
 
 import lshdb
-from lshdb.search.differences import Differences, Piece
+from lshdb.search.differences import Piece
 from lshdb.web import beside, colouring
 from lshdb.web.beside import (
-    Compared,
     Part,
-    compared,
     longest_passages,
     opened_rows,
     part_of,
+    texts_beside,
     worded,
 )
 from lshdb.web.rendering import pieces_html
@@ -30,14 +29,6 @@ CODE = '''def mean(values):  # of <b>numbers</b>
     """A docstring & more."""
     return sum(values) / 2 if values else "</table><script>"
 '''
-
-
-def compare(path: Path, a: str, b: str, *, blanks: bool = True) -> tuple[Compared, Differences]:
-    with lshdb.open(path, threshold=0.3) as db:
-        db.add_many([("a.py", a), ("b.py", b)])
-        found = compared(db.compare("a.py", "b.py"), "a.py", "b.py", blanks=blanks)
-    assert found.differences is not None
-    return found, found.differences
 
 
 def shown(part: Part) -> list[int | str]:
@@ -117,39 +108,39 @@ def test_hostile_words_are_escaped() -> None:
     )
 
 
-def test_equal_rows_are_opened_by_steps(path: Path) -> None:
+def test_equal_rows_are_opened_by_steps() -> None:
     lines = [f"line {number}" for number in range(100)]
     other = [*lines[:50], "another line", *lines[51:]]
-    found, differences = compare(path, "\n".join(lines), "\n".join(other))
+    found = texts_beside("\n".join(lines), "\n".join(other))
     near = [48, 49, 50, 51, 52]
-    assert shown(part_of(found, differences, 1, only=True)) == ["48 left out", *near, "47 left out"]
+    assert shown(part_of(found, 1, only=True)) == ["48 left out", *near, "47 left out"]
     opened = opened_rows("53-56,90-120,91-92")
-    assert shown(part_of(found, differences, 1, only=True, opened=opened)) == [
+    assert shown(part_of(found, 1, only=True, opened=opened)) == [
         "48 left out",
         *near,
         *range(53, 56),
         "34 left out",
         *range(90, 100),
     ]
-    assert shown(part_of(found, differences, 1, only=False)) == list(range(100))
+    assert shown(part_of(found, 1, only=False)) == list(range(100))
 
 
-def test_pages_of_differences_leave_no_row_out(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_of_differences_leave_no_row_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beside, "_PART_ROWS", 7)
     lines = [f"line {number}" for number in range(200)]
     other = [line.upper() if number % 23 == 5 else line for number, line in enumerate(lines)]
-    found, differences = compare(path, "\n".join(lines), "\n".join(other))
+    found = texts_beside("\n".join(lines), "\n".join(other))
     for only in (False, True):
-        pages = part_of(found, differences, 1, only=only).pages
+        pages = part_of(found, 1, only=only).pages
         assert pages > 3
         done = 0
         for page in range(1, pages + 1):
-            for line in part_of(found, differences, page, only=only, opened=[(60, 64)]).lines:
+            for line in part_of(found, page, only=only, opened=[(60, 64)]).lines:
                 assert line.first == done
                 done += line.skipped or 1
-        assert done == len(differences.rows)
+        assert done == len(found.differences.rows)
         with pytest.raises(lshdb.KeyNotFound):
-            part_of(found, differences, pages + 1, only=only)
+            part_of(found, pages + 1, only=only)
 
 
 @pytest.mark.parametrize("text", ["5", "a-b", "-", "3-4,", "1-2-3", "0-3000", "²-3", "9" * 30])
@@ -158,13 +149,13 @@ def test_rows_that_cannot_be_opened_are_refused(text: str) -> None:
         opened_rows(text)
 
 
-def test_blanks_may_be_ignored(path: Path) -> None:
+def test_blanks_may_be_ignored() -> None:
     a = "if x:\n  y = f(1, 2)\n  z = 3\nend of it\n"
     b = "if x:\n    y = f(1,  2)\n    z = 4\nend of it\n"
     for blanks, same in ((True, [True, False, False, True]), (False, [True, True, False, True])):
-        found, differences = compare(path, a, b, blanks=blanks)
-        assert [row.same for row in differences.rows] == same
-    changed = part_of(found, differences, 1, only=False).lines[2]
+        found = texts_beside(a, b, keys=("a.py", "b.py"), blanks=blanks)
+        assert [row.same for row in found.differences.rows] == same
+    changed = part_of(found, 1, only=False).lines[2]
     assert changed.b == [
         ("same", [("", "    ")]),
         ("same", [("", "z = ")]),
@@ -175,12 +166,18 @@ def test_blanks_may_be_ignored(path: Path) -> None:
 def test_what_moved_leads_to_its_place_in_the_other_text(path: Path) -> None:
     moved = "this paragraph went to quite another place of the text\nand all of its lines did too"
     rest = [f"line {number} of these stays where it was" for number in range(9)]
-    found, differences = compare(path, "\n".join([moved, *rest]), "\n".join([*rest, moved]))
+    with lshdb.open(path, threshold=0.3) as db:
+        db.add_many([("a", "\n".join([moved, *rest])), ("b", "\n".join([*rest, moved]))])
+        made = db.compare("a", "b")
+    assert isinstance(made.a_content, str)
+    assert isinstance(made.b_content, str)
+    assert made.passages is not None
+    found = texts_beside(made.a_content, made.b_content, passages=made.passages)
     assert [
         (each.a_line, each.b_line, *places)
-        for each, *places in longest_passages(found, differences)
+        for each, *places in longest_passages(found, made.passages)
     ] == [(3, 1, 2, 2), (1, 10, 0, 11)]
-    lines = part_of(found, differences, 1, only=False).lines
+    lines = part_of(found, 1, only=False).lines
     assert [(line.first, line.elsewhere) for line in lines if line.elsewhere] == [
         (0, (11, 10)),
         (11, (0, 1)),
