@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile
 from lshdb.model import Construction, Settings, Shingles
-from lshdb.shingling.arrays import Numbers, offsets_of, parts_of, places_of, runs, sums
+from lshdb.shingling.arrays import Numbers, bounded, offsets_of, parts_of, places_of, runs, sums
 from lshdb.shingling.content import many_from_stored
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.shingles import distinct_shingles
@@ -184,37 +184,10 @@ def first_of_equal(digests: npt.NDArray[np.void]) -> Numbers:
 
 def batches_of_text(contents: Iterable[str]) -> Iterator[list[str]]:
     """Cut a stream of documents into batches of a bounded number of characters."""
-    batch: list[str] = []
-    size = 0
-    for content in contents:
-        batch.append(content)
-        size += len(content)
-        if size > _CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+    return bounded(contents, len, _CHARACTERS)
 
 
 # pairs of sets
-
-
-def similarities(sets: Shingles, one: Numbers, other: Numbers) -> Shares:
-    """The Jaccard similarities of pairs of sets.
-
-    Args:
-        sets: m sets, the hashes of each sorted and distinct.
-        one: int64[c], the number of the one set of each pair.
-        other: int64[c], the other.
-
-    Returns:
-        float64[c].
-    """
-    sizes = np.diff(sets.offsets)
-    order = np.argsort(one, kind="stable")
-    both = np.empty(len(one), dtype=np.int64)
-    both[order] = shared_by_pairs(sets.hashes, sets.offsets[:-1], sizes, one[order], other[order])
-    return jaccard(both, sizes[one], sizes[other])
 
 
 def shared_by_pairs(

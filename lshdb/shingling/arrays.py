@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 """Numbers of documents, counts, or places."""
+_T = TypeVar("_T")
 
 
 def offsets_of(sizes: Numbers | npt.NDArray[np.bool_]) -> Numbers:
@@ -46,3 +47,17 @@ def runs(numbers: Numbers) -> tuple[Numbers, Numbers]:
 def sums(true: npt.NDArray[np.bool_], offsets: Numbers) -> Numbers:
     """How many of bool[any] are true from each offset to the next, int64[n+1] -> int64[n]."""
     return np.diff(offsets_of(true)[offsets])
+
+
+def bounded(items: Iterable[_T], size_of: Callable[[_T], int], most: int) -> Iterator[list[_T]]:
+    """Cut a stream of items into lists, each ended by the item that exceeds a total size."""
+    some: list[_T] = []
+    size = 0
+    for item in items:
+        some.append(item)
+        size += size_of(item)
+        if size > most:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some

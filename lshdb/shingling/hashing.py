@@ -72,10 +72,6 @@ class SpanHash:
         np.bitwise_xor(x, scratch, out=x)
         return np.multiply(x, self.multiplier_2, out=x)
 
-    @property
-    def _constants(self) -> tuple[np.uint64, ...]:
-        return self.start, self.length, self.multiplier_1, self.multiplier_2
-
     def integers(self, values: npt.NDArray[np.int64]) -> Hashes:
         """Hashes of 64-bit integers, int64[n] -> uint64[n]: one chunk with the length -1."""
         state = np.uint64((int(self.start) - int(self.length)) & _MASK64)

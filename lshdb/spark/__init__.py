@@ -39,23 +39,16 @@ if TYPE_CHECKING:
     from lshdb.spark.sketching import bands, signatures
     from lshdb.spark.verifying import pairs
 
-_MODULES = {
-    "WHOLE": "candidates",
-    "Counts": "counts",
-    "Deduplicated": "deduplicating",
-    "Shard": "files",
-    "bands": "sketching",
-    "candidate_pairs": "candidates",
-    "clusters": "clustering",
-    "dedup": "deduplicating",
-    "fingerprints": "passages",
-    "make_settings": "documents",
-    "pairs": "verifying",
-    "passage_pairs": "passages",
-    "read_bands": "files",
-    "read_database": "files",
-    "signatures": "sketching",
-    "write_databases": "files",
+_NAMES = {
+    "candidates": ("WHOLE", "candidate_pairs"),
+    "clustering": ("clusters",),
+    "counts": ("Counts",),
+    "deduplicating": ("Deduplicated", "dedup"),
+    "documents": ("make_settings",),
+    "files": ("Shard", "read_bands", "read_database", "write_databases"),
+    "passages": ("fingerprints", "passage_pairs"),
+    "sketching": ("bands", "signatures"),
+    "verifying": ("pairs",),
 }
 
 __all__ = [
@@ -89,9 +82,8 @@ def check_installed() -> None:
 
 def __getattr__(name: str) -> object:
     """Import a name when it is first used; ImportError where Spark is not installed."""
-    if name not in _MODULES:
-        raise AttributeError(f"module 'lshdb.spark' has no attribute {name!r}")
-    check_installed()
-    value = getattr(import_module(f"lshdb.spark.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+    for module, names in _NAMES.items():
+        if name in names:
+            check_installed()
+            return getattr(import_module(f"lshdb.spark.{module}"), name)
+    raise AttributeError(f"module 'lshdb.spark' has no attribute {name!r}")

@@ -7,7 +7,7 @@ one document, which are most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -63,7 +63,18 @@ def chosen(listed: DataFrame, construction: Construction, counts: Counts | None)
         found = found.where((F.size("band_nos") >= construction.least_bands) | F.expr("a = b"))
     else:
         found = pairs.agg(*cut)
-    return found.mapInArrow(_choosing_task(construction, counts), "a string, b string")
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if counts is not None:
+                counts.add("cut_buckets", pc.sum(batch.column("cut_buckets")).as_py() or 0)
+                counts.add("cut_pairs", pc.sum(batch.column("cut_pairs")).as_py() or 0)
+            chosen = pc.not_equal(batch.column("a"), batch.column("b"))
+            if construction.higher:
+                chosen = pc.and_(chosen, pa.array(_true(batch.column("band_nos"), construction)))
+            yield batch.select(["a", "b"]).filter(chosen)
+
+    return found.mapInArrow(run, "a string, b string")
 
 
 def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
@@ -88,24 +99,6 @@ def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
     return pairs.select(
         F.least("key", "other").alias("a"), F.greatest("key", "other").alias("b"), "band_no", "cut"
     )
-
-
-def _choosing_task(
-    construction: Construction, counts: Counts | None
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The task for pairs and their bands: counts what is cut, and evaluates a cascade."""
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            if counts is not None:
-                counts.add("cut_buckets", pc.sum(batch.column("cut_buckets")).as_py() or 0)
-                counts.add("cut_pairs", pc.sum(batch.column("cut_pairs")).as_py() or 0)
-            chosen = pc.not_equal(batch.column("a"), batch.column("b"))
-            if construction.higher:
-                chosen = pc.and_(chosen, pa.array(_true(batch.column("band_nos"), construction)))
-            yield batch.select(["a", "b"]).filter(chosen)
-
-    return run
 
 
 def _true(band_nos: pa.ListArray, construction: Construction) -> npt.NDArray[np.bool_]:

@@ -33,20 +33,15 @@ def clusters(pairs: DataFrame) -> DataFrame:
         key string, keep string: for each document of a pair the first of its cluster, which is
         itself for that one, in the order of the keys' UTF-8 bytes.
     """
-    return components(pairs)[0]
-
-
-def components(pairs: DataFrame) -> tuple[DataFrame, int]:
-    """`clusters`, and the number of rounds that it took."""
     # Edges go from the larger key to the smaller.
     edges = pairs.select(F.greatest("a", "b").alias("u"), F.least("a", "b").alias("v"))
     edges, before = _checkpointed(edges.where("u <> v").dropDuplicates())
-    for rounds in range(_ROUNDS):
+    for _ in range(_ROUNDS):
         edges, now = _checkpointed(_small_star(_large_star(edges)))
         if now == before:
             leaves = edges.select(F.col("u").alias("key"), F.col("v").alias("keep"))
             centres = edges.select(F.col("v").alias("key"), F.col("v").alias("keep"))
-            return leaves.unionByName(centres.dropDuplicates()), rounds
+            return leaves.unionByName(centres.dropDuplicates())
         before = now
     raise LshdbError(f"clusters did not converge in {_ROUNDS} rounds")
 

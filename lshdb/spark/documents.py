@@ -108,7 +108,7 @@ def documents(df: DataFrame, settings: Settings, columns: Columns) -> DataFrame:
     content = column_of(df, name)
     if isinstance(type, StringType):
         content = F.make_valid_utf8(content)
-    elif not of_sets or not _holds_elements(type):
+    elif not (of_sets and isinstance(type, ArrayType) and isinstance(type.elementType, _KEYS)):
         wanted = "arrays of strings or integers, or JSON arrays" if of_sets else "strings"
         raise UsageError(
             f"column {name!r} is of type {type.simpleString()}: documents are {wanted}"
@@ -174,7 +174,3 @@ def column_of(df: DataFrame, name: str) -> Column:
     if len(columns) == 1:
         return columns[0]
     return F.when(F.coalesce(*columns).isNotNull(), F.concat_ws("\n", *columns))
-
-
-def _holds_elements(type: DataType) -> bool:
-    return isinstance(type, ArrayType) and isinstance(type.elementType, _KEYS)

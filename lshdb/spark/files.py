@@ -21,6 +21,7 @@ import lshdb
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.model import Settings
+from lshdb.shingling.arrays import bounded
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import KEY, Columns, check_keys, documents
 from lshdb.spark.sketching import Batches, usable
@@ -172,12 +173,15 @@ def _of_files(
 
 def _reading_task(statement: str, schema: pa.Schema) -> Callable[[Batches], Batches]:
     # A row lacks the file's name, which comes first.
-    place = schema.names.index("content") - 1 if "content" in schema.names else -1
+    place = schema.names.index("content") - 1 if "content" in schema.names else None
+
+    def size_of(row: tuple[Any, ...]) -> int:
+        return _ROW + (0 if place is None else len(row[place] or ""))
 
     def run(batches: Batches) -> Batches:
         for file in (file for batch in batches for file in batch.column("file").to_pylist()):
             with lshdb.open(file, mode="read") as database:
-                for rows in _some(database.sql(statement).rows(), place):
+                for rows in bounded(database.sql(statement).rows(), size_of, _BATCH):
                     columns = [[file] * len(rows), *zip(*rows, strict=True)]
                     yield pa.RecordBatch.from_arrays(
                         [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)],
@@ -185,17 +189,3 @@ def _reading_task(statement: str, schema: pa.Schema) -> Callable[[Batches], Batc
                     )
 
     return run
-
-
-def _some(rows: Iterator[tuple[Any, ...]], content: int) -> Iterator[list[tuple[Any, ...]]]:
-    """Cut rows into lists of a bounded size, or of one row; `content` is its place, if not -1."""
-    some: list[tuple[Any, ...]] = []
-    size = 0
-    for row in rows:
-        some.append(row)
-        size += _ROW + (len(row[content] or "") if content >= 0 else 0)
-        if size > _BATCH:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some

@@ -9,14 +9,16 @@ around it are common. Then the contents of pairs are compared, by the same funct
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, fields
+from dataclasses import asdict, fields
 from itertools import pairwise
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from lshdb.errors import Cut, limits_to
 from lshdb.model import CopiedPassage, PassagePair, Settings
@@ -49,9 +51,6 @@ from lshdb.spark.sketching import Batches, usable
 
 _PLACES: Final = [field.name for field in fields(CopiedPassage)][:-2]
 """All but the similarity and the text: whole numbers."""
-_PASSAGE: Final = pa.struct(
-    [*((name, pa.int64()) for name in _PLACES), ("similarity", pa.float64()), ("text", pa.string())]
-)
 _SCHEMA: Final = (
     "a string, b string, words long, a_coverage double, b_coverage double, passages array<struct<"
     + ", ".join(f"{name}: long" for name in _PLACES)
@@ -143,7 +142,9 @@ def passage_pairs(
     one = docs.select(F.col("key").alias("a"), F.col("content").alias("content_a"))
     other = docs.select(F.col("key").alias("b"), F.col("content").alias("content_b"))
     joined = pairs.join(other, "b").join(one, "a").select("a", "b", "content_a", "content_b")
-    return joined.mapInArrow(_comparing_task(settings, query, hot, left_out, counts), _SCHEMA)
+    schema = cast(StructType, StructType.fromDDL(_SCHEMA))
+    task = _comparing_task(settings, query, hot, left_out, counts, to_arrow_schema(schema))
+    return joined.mapInArrow(task, schema)
 
 
 def _winnowing_task(settings: Settings, counts: Counts | None) -> Callable[[Batches], Batches]:
@@ -205,6 +206,7 @@ def _comparing_task(
     hot: Offsets,
     left_out: Sequence[Hashes],
     counts: Counts | None,
+    schema: pa.Schema,
 ) -> Callable[[Batches], Batches]:
     """The task for batches of (a, b, content_a, content_b)."""
 
@@ -216,21 +218,7 @@ def _comparing_task(
         for batch in batches:
             with limits_to(cut):
                 pairs = list(_compared(batch, settings, query, hot, left_out))
-            passages = [[astuple(one) for one in pair.passages] for pair in pairs]
-            names = [field.name for field in _PASSAGE]
-            yield pa.RecordBatch.from_pydict(
-                {
-                    "a": pa.array([pair.a for pair in pairs], pa.string()),
-                    "b": pa.array([pair.b for pair in pairs], pa.string()),
-                    "words": pa.array([pair.words for pair in pairs], pa.int64()),
-                    "a_coverage": pa.array([pair.a_coverage for pair in pairs], pa.float64()),
-                    "b_coverage": pa.array([pair.b_coverage for pair in pairs], pa.float64()),
-                    "passages": pa.array(
-                        [[dict(zip(names, one, strict=True)) for one in own] for own in passages],
-                        pa.list_(_PASSAGE),
-                    ),
-                }
-            )
+            yield pa.RecordBatch.from_pylist([asdict(pair) for pair in pairs], schema)
 
     return run
 

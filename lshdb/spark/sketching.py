@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -64,17 +64,6 @@ def signed(
     with_signatures: bool = True,
 ) -> DataFrame:
     """`signatures` of checked documents; without the signatures if not wanted."""
-    task = signing_task(settings, counts, with_signatures)
-    columns = "key string, shingles long, bucket_keys array<long>"
-    if with_signatures:
-        columns = "key string, shingles long, signature binary, bucket_keys array<long>"
-    return documents.mapInArrow(task, columns)
-
-
-def signing_task(
-    settings: Settings, counts: Counts | None, with_signatures: bool
-) -> Callable[[Batches], Batches]:
-    """The task for batches of (key, content)."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -85,11 +74,14 @@ def signing_task(
                 counts.add("empty", int(np.count_nonzero(~filled)))
             columns = {"key": keys, "shingles": pa.array(made.shingles)}
             if with_signatures:
-                columns["signature"] = blobs(made.signatures, filled)
-            columns["bucket_keys"] = _lists(made.bucket_keys, filled)
+                blobs = map(bytes, np.ascontiguousarray(made.signatures, dtype="<u4"))
+                columns["signature"] = _column(blobs, filled, pa.binary())
+            columns["bucket_keys"] = _column(made.bucket_keys, filled, pa.list_(pa.int64()))
             yield pa.RecordBatch.from_pydict(columns)
 
-    return run
+    signature = "signature binary, " if with_signatures else ""
+    schema = f"key string, shingles long, {signature}bucket_keys array<long>"
+    return documents.mapInArrow(run, schema)
 
 
 def usable(
@@ -108,25 +100,7 @@ def usable(
     return keys, there
 
 
-def blobs(signatures: npt.NDArray[np.uint32], filled: npt.NDArray[np.bool_]) -> pa.Array:
-    """Signatures uint32[n, k] as binary, little-endian; null where not filled, bool[n]."""
-    width = signatures.shape[1] * 4
-    data = np.ascontiguousarray(signatures, dtype="<u4")
-    offsets = np.arange(0, (len(data) + 1) * width, width, dtype=np.int32)
-    made = pa.BinaryArray.from_buffers(
-        pa.binary(), len(data), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    )
-    return (
-        made if filled.all() else pc.if_else(pa.array(filled), made, pa.scalar(None, pa.binary()))
-    )
-
-
-def _lists(keys: npt.NDArray[np.int64], filled: npt.NDArray[np.bool_]) -> pa.Array:
-    """Bucket keys int64[n, b] as lists, null where not filled, bool[n]."""
-    sizes = np.where(filled, keys.shape[1], 0)
-    offsets = np.append(0, np.cumsum(sizes)).astype(np.int32)
-    return pa.ListArray.from_arrays(
-        pa.array(offsets),
-        pa.array(keys[filled].reshape(-1)),
-        mask=None if filled.all() else pa.array(~filled),
-    )
+def _column(values: Iterable[object], filled: npt.NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
+    """The values of n documents as a column, null where they are not filled, bool[n]."""
+    there = zip(values, filled.tolist(), strict=True)
+    return pa.array([value if some else None for value, some in there], kind)

@@ -6,11 +6,10 @@ are made again for the few pairs that are similar, rather than shipped for all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
@@ -18,20 +17,18 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb.errors import UsageError
 from lshdb.model import Content, Settings
-from lshdb.search.similarity import estimates, similarities
+from lshdb.search.similarity import Shares, estimates, jaccard, shared_by_pairs
 from lshdb.shingling.arrays import Numbers, parts_of
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.signing import sign
 from lshdb.spark.candidates import WHOLE, candidate_pairs
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import KEY, Columns, contents_of, documents
-from lshdb.spark.sketching import bands, signed
+from lshdb.spark.sketching import Batches, bands, signed
 
 SCHEMA: Final = "a string, b string, similarity double, exact boolean, estimate double"
 _BYTES: Final = 16_000_000
 """Of contents that are compared in one go; two large documents may have more."""
-
-Shares = npt.NDArray[np.float64]
 
 
 def pairs(
@@ -108,37 +105,25 @@ def verified(
     one = documents.select(F.col("key").alias("a"), F.col("content").alias("content_a"))
     other = documents.select(F.col("key").alias("b"), F.col("content").alias("content_b"))
     joined = candidates.join(one, "a").join(other, "b")
-    return joined.select("a", "b", "content_a", "content_b").mapInArrow(
-        verifying_task(settings, least, exact), SCHEMA
-    )
 
-
-def verifying_task(
-    settings: Settings, least: float, exact: bool
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The task for batches of (a, b, content_a, content_b)."""
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Batches) -> Batches:
         for batch in batches:
             for part in _parts(batch):
                 yield _verified(part, settings, least, exact)
 
-    return run
+    return joined.select("a", "b", "content_a", "content_b").mapInArrow(run, SCHEMA)
 
 
 def _verified(
     batch: pa.RecordBatch, settings: Settings, least: float, exact: bool
 ) -> pa.RecordBatch:
     one, other, contents = _distinct(batch, settings)
+    score = _jaccard if exact else _estimates
+    similarity = score(contents, one, other, settings)
+    chosen = np.flatnonzero(similarity >= least)
+    estimated = similarity = similarity[chosen]
     if exact:
-        similarity = _jaccard(contents, one, other, settings)
-        chosen = np.flatnonzero(similarity >= least)
         estimated = _estimates(contents, one[chosen], other[chosen], settings)
-        similarity = similarity[chosen]
-    else:
-        estimated = _estimates(contents, one, other, settings)
-        chosen = np.flatnonzero(estimated >= least)
-        similarity = estimated = estimated[chosen]
     rows = batch.select(["a", "b"]).take(pa.array(chosen))
     return pa.RecordBatch.from_pydict(
         {
@@ -169,7 +154,11 @@ def _distinct(batch: pa.RecordBatch, settings: Settings) -> tuple[Numbers, Numbe
 
 def _jaccard(contents: list[Content], one: Numbers, other: Numbers, settings: Settings) -> Shares:
     sets = distinct_shingles(contents, settings.shingling, settings.seed)
-    return similarities(sets, one, other)
+    sizes = np.diff(sets.offsets)
+    order = np.argsort(one, kind="stable")
+    both = np.empty(len(one), dtype=np.int64)
+    both[order] = shared_by_pairs(sets.hashes, sets.offsets[:-1], sizes, one[order], other[order])
+    return jaccard(both, sizes[one], sizes[other])
 
 
 def _estimates(contents: list[Content], one: Numbers, other: Numbers, settings: Settings) -> Shares:

@@ -32,7 +32,7 @@ from lshdb.cli.app import make_app
 from lshdb.cli.passages import pair_columns
 from lshdb.model import Keep
 from lshdb.search.pairs import Components
-from lshdb.spark.clustering import components
+from lshdb.spark import clustering
 from lshdb.spark.documents import Columns, documents
 from lshdb.spark.reference import most_similar
 from lshdb.spark.session import session
@@ -219,7 +219,9 @@ def test_a_hot_bucket_makes_a_star(spark: SparkSession) -> None:
 # clusters
 
 
-def test_clusters_are_the_connected_components_in_few_rounds(spark: SparkSession) -> None:
+def test_clusters_are_the_connected_components_in_few_rounds(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # A long path takes most rounds; a random graph beside it has components of all sizes.
     names = [f"path {number:05d}" for number in range(60)]
     random.Random(4).shuffle(names)
@@ -228,8 +230,8 @@ def test_clusters_are_the_connected_components_in_few_rounds(spark: SparkSession
     known = Components(300)
     known.join(one, other)
     edges = [(f"{b:04d}", f"{a:04d}") for a, b in zip(one.tolist(), other.tolist(), strict=True)]
-    found, rounds = components(frame(spark, [*pairwise(names), *edges], "a string, b string"))
-    assert rounds <= 7  # log2 of 60 is 5.9
+    monkeypatch.setattr(clustering, "_ROUNDS", 8)  # log2 of 60 is 5.9
+    found = lshdb.spark.clusters(frame(spark, [*pairwise(names), *edges], "a string, b string"))
     linked = {*one[one != other].tolist(), *other[one != other].tolist()}
     expected = [(f"{i:04d}", f"{known.labels[i]:04d}") for i in linked]
     assert rows(found) == sorted([*expected, *((name, "path 00000") for name in names)])
