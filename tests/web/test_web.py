@@ -32,7 +32,7 @@ from helpers import Answer, Command, Site, datasette, eventually, served, unpriv
 pytest.importorskip("datasette", reason="the extra `web` is not installed")
 
 import lshdb
-from lshdb.cli import reviewing
+from lshdb.cli import review_terminal
 from lshdb.errors import Cut, limits_noted, warn_of_limit
 from lshdb.model import Construction
 from lshdb.search.pairs import OnProgress
@@ -1209,7 +1209,7 @@ def test_pages_and_the_terminal_have_the_same_keys(reviewed: tuple[Path, Reviewe
     named = set()
     for line in manual.partition("## Keys")[2].partition("## By commands")[0].splitlines():
         named.update(re.findall("`(.)`", line.split("|")[1]) if line.startswith("| `") else [])
-    assert pressed | set(reviewing._ACTIONS) | {","} == named
+    assert pressed | set(review_terminal._ACTIONS) | {","} == named
 
 
 def test_what_changed_since_the_page_was_shown_is_not_decided(
