@@ -41,7 +41,7 @@ COMMANDS: Final = {
     "decide": "deciding",
     "info": "looking",
     "show": "looking",
-    "report": "reporting",
+    "report": "serving",
     "decisions": "deciding",
     "buckets": "looking",
     "sql": "looking",
