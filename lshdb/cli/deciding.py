@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import astuple, replace
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -118,20 +116,38 @@ def _take(at: DatabaseFile, path: str, who: str | None) -> None:
 
 
 def _decisions_of(path: str, who: str | None) -> Iterator[Decision]:
-    """The decisions in a file; InputError if one is wrong."""
+    """The decisions in a file; InputError if one is wrong. `-` is JSON lines."""
     from lshdb.ingest.deciding import now, user
-    from lshdb.sources.paths import printable_path
+    from lshdb.sources.paths import STDIN, format_of, printable_path
+    from lshdb.sources.readers import Reader
+    from lshdb.sources.records import Failure
 
+    if path != STDIN and format_of(path) == "text":
+        name = printable_path(path)
+        raise InputError(f"{name}: decisions are read from .jsonl, .csv or .parquet")
+    # Verdicts are read as texts, the other columns as metadata, and the key is the place.
+    reader = Reader(
+        of_sets=False,
+        format="jsonl" if path == STDIN else "auto",
+        key_field="",
+        text_field="verdict",
+        strict=True,
+        auto_key=True,
+        stdin=sys.stdin.buffer if sys.stdin else None,
+    )
     default = who or user()
-    for place, record in enumerate(_records(path), 1):
+    for row in reader.read([path]):
+        if isinstance(row, Failure):
+            reason, _, _ = row.reason.partition(": name it with")  # an option of other commands
+            raise InputError(f"{row.where}: {reason}")
         try:
-            decision = _decision(record, default, now())
+            decision = _decision(row.content, row.metadata or {}, default, now())
         except InputError as error:
-            raise InputError(f"{printable_path(path)}: decision {place}: {error}") from None
+            raise InputError(f"{row.key}: {error}") from None
         yield decision if who is None else replace(decision, who=who)
 
 
-def _decision(record: Mapping[str, object], who: str, now: str) -> Decision:
+def _decision(verdict: object, record: Mapping[str, Any], who: str, now: str) -> Decision:
     from lshdb.ingest.deciding import checked
     from lshdb.model import Decision
 
@@ -141,12 +157,12 @@ def _decision(record: Mapping[str, object], who: str, now: str) -> Decision:
     return checked(
         Decision(
             0,
-            record.get("verdict"),  # type: ignore[arg-type]  # checked there
+            verdict,  # type: ignore[arg-type]  # checked there
             keys,
             _texts(record.get("digests"), "digests"),
-            record.get("note") or None,  # type: ignore[arg-type]
-            record.get("who") or who,  # type: ignore[arg-type]
-            record.get("decided") or now,  # type: ignore[arg-type]
+            record.get("note") or None,
+            record.get("who") or who,
+            record.get("decided") or now,
         )
     )
 
@@ -163,47 +179,6 @@ def _texts(value: object, name: str) -> tuple[Any, ...]:
     if not isinstance(value, list):
         raise InputError(f"{name} {value!r:.100} is not a list")
     return tuple(value)
-
-
-def _records(path: str) -> Iterator[Mapping[str, object]]:
-    """The records of a file, by its suffix; `-` is JSON lines."""
-    from lshdb.sources.paths import STDIN, format_of, opened, printable_path
-
-    name = printable_path(path)
-    kind = "jsonl" if path == STDIN else format_of(path)
-    if kind not in ("jsonl", "csv", "parquet"):
-        raise InputError(f"{name}: decisions are read from .jsonl, .csv or .parquet")
-    with opened(path, sys.stdin.buffer if sys.stdin else None) as file:
-        try:
-            if kind == "parquet":
-                yield from _rows_of_parquet(file)
-                return
-            lines = io.TextIOWrapper(file, "utf-8-sig", newline="")
-            yield from csv.DictReader(lines) if kind == "csv" else _objects(lines, name)
-        except (ValueError, csv.Error) as error:  # also what is not UTF-8, and Arrow's
-            raise InputError(f"{name}: {str(error).splitlines()[0]}") from None
-
-
-def _objects(lines: Iterable[str], name: str) -> Iterator[Mapping[str, object]]:
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                record = json.loads(line)
-            except ValueError as error:
-                raise InputError(f"{name}: line {number}: {error}") from None
-            if not isinstance(record, dict):
-                raise InputError(f"{name}: line {number}: {line.strip():.100} is not an object")
-            yield record
-
-
-def _rows_of_parquet(file: BinaryIO) -> list[dict[str, object]]:
-    from lshdb.exchange.tables import arrow
-
-    arrow()
-    import pyarrow.parquet as pq
-
-    rows: list[dict[str, object]] = pq.read_table(io.BytesIO(file.read())).to_pylist()
-    return rows
 
 
 def decisions(at: DatabaseFile = DATABASE, form: Form = TEXT) -> None:

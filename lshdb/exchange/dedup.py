@@ -263,7 +263,7 @@ def dedup(
     )
     settings = resolve(request)
     of_sets = settings.shingling.of_sets
-    parser = RecordParser(of_sets, key, text, set, strict=False, auto_key=True, metadata=False)
+    parser = RecordParser(of_sets, key, text, set, auto_key=True, metadata=False)
     source = _source_of(data, parser)
 
     def decided(at: float) -> Deduplicated:
@@ -493,16 +493,7 @@ def _of_files(given: list[str], parser: RecordParser) -> _Source:
 
 
 def _reader(parser: RecordParser) -> Reader:
-    return Reader(
-        of_sets=parser.of_sets,
-        key_field=parser.key_field,
-        text_field=parser.text_field,
-        set_field=parser.set_field,
-        auto_key=True,
-        metadata=False,
-        fallback="jsonl",
-        whole=True,
-    )
+    return Reader(**parser.record_options(), fallback="jsonl", whole=True)
 
 
 def _kept_places(items: Iterable[Item], mask: Mask) -> Iterator[tuple[Block, list[int]]]:

@@ -61,8 +61,6 @@ def add_table(
         key,
         text,
         "set" if set is None else set,
-        strict=False,
-        auto_key=False,
         metadata=metadata,
         metadata_fields=tuple(metadata_fields),
     )

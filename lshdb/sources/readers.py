@@ -10,7 +10,7 @@ import codecs
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -37,6 +37,7 @@ from lshdb.sources.records import (
     Head,
     Lines,
     Parsed,
+    RecordOptions,
     RecordParser,
     Rows,
     TextFile,
@@ -75,18 +76,12 @@ class _BinaryInput(InputError):
 
 
 @dataclass(slots=True)
-class Reader:
+class Reader(RecordOptions):
     """Reads documents from paths and streams, and counts what it skipped.
 
     Attributes:
-        of_sets: whether documents are sets (else texts).
         format: `auto` goes by suffix (and, for standard input, by the first character).
-        key_field, text_field, set_field: names in a JSON line, or of columns.
-        strict: refuse input that is not UTF-8, instead of replacing bad bytes by U+FFFD.
         encoding: of texts, JSON and CSV; None for UTF-8, or that of a byte order mark.
-        auto_key: name a line or row without a key FILE:NUMBER, instead of refusing it.
-        metadata: whether the other fields of a line or row are kept.
-        metadata_fields: which of them; all if empty.
         fallback: for `auto`, the format of standard input and of files with any other suffix.
         stdin: the file for `-`; None if it is closed.
         stdin_key: the key of a text on standard input.
@@ -95,20 +90,12 @@ class Reader:
         whole: whether rows of tables come with all of their columns, as they were read.
         passed_over: counts of skipped entries of directories.
         bytes_read: of all input so far.
-        parser: makes documents of lines, by the fields above.
+        parser: makes documents of lines, by the same options.
     """
 
-    of_sets: bool
     format: Format = "auto"
-    key_field: str = "id"
-    text_field: str = "text"
-    set_field: str = "set"
-    strict: bool = False
-    auto_key: bool = False
     stdin: BinaryIO | None = None
     stdin_key: str | None = None
-    metadata: bool = True
-    metadata_fields: Sequence[str] = ()
     fallback: Format = "text"
     encoding: str | None = None
     rules: Rules = field(default_factory=Rules)
@@ -124,16 +111,7 @@ class Reader:
                 "".encode(self.encoding)
             except (LookupError, ValueError) as error:
                 raise UsageError(f"encoding {self.encoding!r} is not known to Python") from error
-        self.parser = RecordParser(
-            self.of_sets,
-            self.key_field,
-            self.text_field,
-            self.set_field,
-            self.strict,
-            self.auto_key,
-            self.metadata,
-            self.metadata_fields,
-        )
+        self.parser = RecordParser(**self.record_options())
 
     @property
     def replaced(self) -> int:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from lshdb.errors import InputError
 from lshdb.model import Content, Document, FileState
@@ -186,8 +186,8 @@ def field_paths(name: str, names: Container[str]) -> list[Path]:
 
 
 @dataclass(slots=True)
-class RecordParser:
-    """Makes documents of records.
+class RecordOptions:
+    """How records become documents.
 
     Attributes:
         of_sets: whether documents are sets (else texts).
@@ -197,23 +197,36 @@ class RecordParser:
         auto_key: name a record without a key by its place, instead of refusing it.
         metadata: whether the other fields of a record are kept.
         metadata_fields: which of them; all if empty.
-        replaced: documents so far with bytes or code units that are not Unicode.
     """
 
     of_sets: bool
-    key_field: str
-    text_field: str
-    set_field: str
-    strict: bool
-    auto_key: bool
+    key_field: str = "id"
+    text_field: str = "text"
+    set_field: str = "set"
+    strict: bool = False
+    auto_key: bool = False
     metadata: bool = True
     metadata_fields: Sequence[str] = ()
-    replaced: int = field(default=0, init=False)
 
     @property
     def content_field(self) -> str:
         """The field that holds a document's content."""
         return self.set_field if self.of_sets else self.text_field
+
+    def record_options(self) -> dict[str, Any]:
+        """These options by their names."""
+        return {one.name: getattr(self, one.name) for one in fields(RecordOptions)}
+
+
+@dataclass(slots=True)
+class RecordParser(RecordOptions):
+    """Makes documents of records.
+
+    Attributes:
+        replaced: documents so far with bytes or code units that are not Unicode.
+    """
+
+    replaced: int = field(default=0, init=False)
 
     def of_record(self, record: dict[str, object], where: str) -> Document:
         """The document of a record; `where` is its name if it has no key."""

@@ -107,9 +107,10 @@ def test_a_file_made_by_hand(command: Command) -> None:
         (["--undo", "--note", "x"], 2, "--note goes with a decision"),
         (["--from", "none.csv"], 1, "none.csv: no such file or directory"),
         (["--from", "in.txt"], 1, "in.txt: decisions are read from .jsonl, .csv or .parquet"),
-        (["--from", "bad.jsonl"], 1, "bad.jsonl: line 2: Expecting value"),
-        (["--from", "list.jsonl"], 1, "list.jsonl: line 1: [1] is not an object"),
-        (["--from", "bad.csv"], 1, "bad.csv: decision 1: verdict 'maybe' is not keep"),
+        (["--from", "bad.jsonl"], 1, "bad.jsonl:2: not JSON: expecting value"),
+        (["--from", "list.jsonl"], 1, "list.jsonl:1: not a JSON object but an array"),
+        (["--from", "bad.csv"], 1, "bad.csv:2: verdict 'maybe' is not keep"),
+        (["--from", "none.jsonl"], 1, "none.jsonl:1: no field 'verdict'"),
         (["--from", "gone.csv"], 1, "no document has the key 'gone'"),
         (["--from", "bad.parquet"], 1, "bad.parquet: "),
     ],
@@ -122,12 +123,15 @@ def test_what_makes_no_sense_is_one_line(
         "in.txt": "keep a\n",
         "bad.jsonl": '{"verdict": "keep", "key": "a"}\n{"verdict":',
         "list.jsonl": "[1]\n",
+        "none.jsonl": '{"key": "a"}\n',
         "bad.csv": "verdict,key\nmaybe,a\n",
         "gone.csv": "verdict,key\nkeep,a\nkeep,gone\n",
         "bad.parquet": "no table",
     }.items():
         (command.directory / name).write_text(text)
-    assert command.fails("decide", *arguments, status=status).startswith(says)
+    err = command.fails("decide", *arguments, status=status)
+    assert err.startswith(says)
+    assert "--text-field" not in err
     assert command("decisions", "--json").records == []
 
 

@@ -226,7 +226,6 @@ def test_dependencies_are_those_imported() -> None:
         "exchange.row_files": {"pyarrow"},
         "sources.records": {"pyarrow"},
         "cli.results": {"pyarrow"},
-        "cli.deciding": {"pyarrow"},
         "cli.tuning": {"matplotlib"},
         "web.plugin": {"datasette", "markupsafe"},
         "web.answering": {"datasette"},

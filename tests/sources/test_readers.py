@@ -271,7 +271,7 @@ def test_blank_lines_by_the_million_are_passed_over_at_once(
     blank = line * (size // len(line))
     last = b'{"id": "", "text": "t"}' if format == "jsonl" else b"id,text\n,t"
     begun = time.process_time()
-    (failure,) = from_stdin(blank + last, Reader(False, format))
+    (failure,) = from_stdin(blank + last, Reader(False, format=format))
     assert time.process_time() - begun < 1
     number = blank.count(b"\n") + last.count(b"\n") + 1
     assert failure == Failure(f"-:{number}", "field 'id' is empty")
@@ -345,7 +345,7 @@ def test_any_bytes_give_documents_and_failures_and_no_error(
     strict: bool,
     key: str | None,
 ) -> None:
-    reader = Reader(of_sets, format, strict=strict, stdin_key=key)
+    reader = Reader(of_sets, format=format, strict=strict, stdin_key=key)
     for item in from_stdin(data, reader):
         if isinstance(item, Failure):
             assert item.where.startswith("-")
