@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from heapq import nsmallest
+from os.path import commonprefix
 from typing import Final, TypeAlias, get_args
 
 import numpy as np
@@ -153,7 +154,7 @@ def chosen_pairs(survey: PairSurvey, asked: Filters, verdicts: Verdicts) -> list
 
 def place_of_key(survey: ClusterSurvey, key: str) -> int:
     """The place of the cluster that a document is in; KeyNotFound if it is in none."""
-    place = survey.place_of(key)
+    place = survey.places_of([key]).get(key)
     if place is None:
         raise KeyNotFound(f"{key!r:.100} is in no cluster: no document is similar enough to it")
     return place
@@ -161,7 +162,7 @@ def place_of_key(survey: ClusterSurvey, key: str) -> int:
 
 def decided_clusters(survey: ClusterSurvey, verdicts: Verdicts) -> set[int]:
     """The places of the clusters with nothing left to decide."""
-    places = survey.places_of(verdicts.decided())
+    places = set(survey.places_of(verdicts.decided()).values())
     return {place for place in places if verdicts.of_cluster(survey.cluster(place))}
 
 
@@ -182,11 +183,8 @@ def common_path(keys: list[str] | tuple[str, ...]) -> str:
     """
     if len(keys) < 2:
         return ""
-    low, high = min(keys), max(keys)
-    same = 0
-    while same < min(len(low), len(high)) and low[same] == high[same]:
-        same += 1
-    prefix = low[: low.rfind("/", 0, same) + 1]
+    same = commonprefix(keys)  # noqa: RUF071  # whole directories are cut from it
+    prefix = same[: same.rfind("/") + 1]
     return prefix if len(prefix) >= _WORTH else ""
 
 

@@ -17,18 +17,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 from markupsafe import Markup
 
 from lshdb.database import Database
 from lshdb.errors import limits_noted
-from lshdb.model import Cluster, Keep, Pair
+from lshdb.model import Keep, Pair
+from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import near_differences
+from lshdb.search.pairs import Request
 from lshdb.store.store import Store
 from lshdb.web.beside import lines_of, sets_beside, texts_beside
 from lshdb.web.drawing import columns, s_curve
-from lshdb.web.listing import nearest
+from lshdb.web.listing import Filters, chosen_clusters, nearest
 from lshdb.web.rendering import rendered
+from lshdb.web.surveys import survey_clusters
 
 MAX_BYTES: Final = 10_000_000
 """Of a report."""
@@ -57,7 +59,6 @@ _ROWS: Final = 200
 _WHOLE: Final = 40
 """Maximum rows to show two texts whole; of longer ones, only the differences."""
 _BESIDE: Final = 2
-_AT_ONCE: Final = 10_000
 
 _CSS: Final = Path(__file__).parent / "static"
 
@@ -94,13 +95,11 @@ def report(
         on_step(0, pairs + 2, "finding pairs")
         found = _pairs(database.pairs(threshold=threshold, **condition))
         on_step(1, pairs + 2, "finding clusters")
-        grouped = _grouped(
-            store,
-            database.clusters(threshold=threshold, keep=keep, star=star, **condition),
-            least,
-            {key for pair in found.best for key in (pair.a, pair.b)},
-        )
-        shown = _chosen(found.best, grouped.cluster_of, pairs)
+        request = Request(least, False, keep, star, **condition)
+        survey = survey_clusters(store, request, lambda *_: None)
+        keys = {key for pair in found.best for key in (pair.a, pair.b)}
+        shown = _chosen(found.best, survey.places_of(keys), pairs)
+        largest = chosen_clusters(survey, Filters(), Verdicts([]))[:_CLUSTERS]
         parts: list[Markup] = []
         size = 0
         for number, pair in enumerate(shown, 1):
@@ -126,8 +125,9 @@ def report(
             curve=s_curve(settings.construction, least),
             found=found,
             histogram=columns(found.histogram),
-            clusters=[(one, nearest(one, _MEMBERS)) for one in grouped.largest],
-            grouped=grouped,
+            clusters=[(one, nearest(one, _MEMBERS)) for one in map(survey.cluster, largest)],
+            survey=survey,
+            redundant=survey.redundant(),
             keep=keep,
             listed=[*((0, pair) for pair in found.copies), *enumerate(shown[: len(parts)], 1)],
             left_out=len(shown) - len(parts),
@@ -138,64 +138,6 @@ def report(
             most_keys=_KEYS,
             notes=tuple(notes),
         )
-
-
-def redundant(one: Cluster, threshold: float) -> Iterator[str]:
-    """The members of a cluster that can go, as in `lshdb clusters --drop-list`."""
-    for key, score, decided in zip(one.members, one.similarities, one.decided, strict=True):
-        if decided == "drop" or (decided is None and key != one.keep and score >= threshold):
-            yield key
-
-
-@dataclass(frozen=True, slots=True)
-class Grouped:
-    """The totals of all clusters of a database.
-
-    Attributes:
-        largest: the largest, in this order.
-        cluster_of: the numbers of the clusters that some documents are in.
-        count: how many clusters there are.
-        members: how many documents they have.
-        gone: how many of these can go.
-        gone_bytes: how many bytes their contents have; 0 without contents.
-    """
-
-    largest: list[Cluster]
-    cluster_of: dict[str, int]
-    count: int
-    members: int
-    gone: int
-    gone_bytes: int
-
-
-def _grouped(
-    store: Store, clusters: Iterable[Cluster], threshold: float, wanted: set[str]
-) -> Grouped:
-    """Go through the clusters, and keep the largest; all of them may be many."""
-    largest: list[tuple[int, int, Cluster]] = []
-    cluster_of: dict[str, int] = {}
-    gone: list[str] = []
-    count = members = dropped = size = 0
-    for count, one in enumerate(clusters, 1):
-        members += len(one.members)
-        cluster_of |= {key: count for key in one.members if key in wanted}
-        heapq.heappush(largest, (len(one.members), -count, one))
-        if len(largest) > _CLUSTERS:
-            heapq.heappop(largest)
-        for key in redundant(one, threshold):
-            dropped += 1
-            gone.append(key)
-            if len(gone) == _AT_ONCE:
-                size += _bytes(store, gone)
-                gone.clear()
-    ordered = [one for _, _, one in sorted(largest, reverse=True)]
-    return Grouped(ordered, cluster_of, count, members, dropped, size + _bytes(store, gone))
-
-
-def _bytes(store: Store, keys: list[str]) -> int:
-    """How many bytes the contents of some documents have."""
-    doc_ids = sorted(one.doc_id for one in store.known(keys).values())
-    return int(store.byte_lengths(np.array(doc_ids, dtype=np.int64)).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,25 +164,28 @@ class Found:
 def _pairs(pairs: Iterable[Pair]) -> Found:
     """Go through the pairs, and keep the best."""
     counts = [0] * _BINS
-    best: list[tuple[float, int, Pair]] = []
     copies: list[Pair] = []
     named: set[str] = set()
     identical = count = 0
     rest = iter(pairs)
-    for count, pair in enumerate(islice(rest, _LOOKED_AT), 1):
-        counts[min(int(pair.similarity * _BINS), _BINS - 1)] += 1
-        if pair.identical:
+
+    def others() -> Iterator[Pair]:
+        """Count all pairs; yield those that are not identical."""
+        nonlocal identical, count
+        for pair in islice(rest, _LOOKED_AT):
+            count += 1
+            counts[min(int(pair.similarity * _BINS), _BINS - 1)] += 1
+            if not pair.identical:
+                yield pair
+                continue
             identical += 1
             if len(copies) < _COPIES and pair.b not in named:
                 named.add(pair.b)
                 copies.append(pair)
-        elif len(best) < _BEST:
-            heapq.heappush(best, (pair.similarity, -count, pair))
-        elif pair.similarity > best[0][0]:
-            heapq.heapreplace(best, (pair.similarity, -count, pair))
+
+    best = heapq.nlargest(_BEST, others(), key=lambda pair: pair.similarity)
     cut = count == _LOOKED_AT and next(rest, None) is not None
-    ordered = [pair for _, _, pair in sorted(best, key=lambda each: (-each[0], -each[1]))]
-    return Found(ordered, copies, tuple(counts), count, identical, cut)
+    return Found(best, copies, tuple(counts), count, identical, cut)
 
 
 def _chosen(best: list[Pair], cluster_of: Mapping[str, int], most: int) -> list[Pair]:

@@ -1,8 +1,7 @@
 """Surveys of a whole file, for pages that show parts of it: clusters, pairs, facets.
 
 A survey takes long for a million documents. It is computed once (lshdb.web.results), as columns:
-filtering and sorting them takes milliseconds. It ignores decisions, so that clusters keep their
-places while a reviewer goes through them.
+filtering and sorting them takes milliseconds.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.model import Cluster, Keep
+from lshdb.model import Cluster, Verdict
 from lshdb.search.pairs import OnProgress, Request, all_clusters, pair_blocks
 from lshdb.store.store import Store
 
@@ -34,6 +33,7 @@ _FACETS: Final = 12
 _VALUES: Final = 40
 """Maximum different values of an offered field."""
 _LONGEST_VALUE: Final = 100
+VERDICTS: Final[tuple[Verdict | None, ...]] = (None, "keep", "drop", "different")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,7 @@ class ClusterSurvey:
         keys: n, of the members.
         similarities: float64[n], to the kept ones.
         identical: bool[n], whether they have the same content as the kept ones.
+        decided: uint8[n], the places of the decisions about them in VERDICTS.
         begins: int64[C], where the members of each begin.
         kept: int64[C], which member of each is kept.
         lowest: float64[C], the lowest similarity of another member to the kept one.
@@ -79,6 +80,7 @@ class ClusterSurvey:
     keys: list[str]
     similarities: Shares
     identical: npt.NDArray[np.bool_]
+    decided: npt.NDArray[np.uint8]
     begins: Numbers
     kept: Numbers
     lowest: Shares
@@ -99,7 +101,7 @@ class ClusterSurvey:
         return self.keys[int(self.kept[place])]
 
     def cluster(self, place: int) -> Cluster:
-        """A cluster, as Database.clusters gives it where nothing is decided."""
+        """A cluster, as Database.clusters gives it."""
         own = self.members(place)
         others = np.delete(self.similarities[own], self.kept[place] - own.start)
         return Cluster(
@@ -112,16 +114,14 @@ class ClusterSurvey:
             below=int((others < self.threshold).sum()),
             exact=self.exact,
             identical=tuple(self.identical[own].tolist()),
+            decided=tuple(VERDICTS[code] for code in self.decided[own].tolist()),
         )
 
-    def places_of(self, keys: Container[str]) -> set[int]:
-        """The places of the clusters that some documents are in."""
+    def places_of(self, keys: Container[str]) -> dict[str, int]:
+        """The places of the clusters that some documents are in, by key."""
         members = [at for at, key in enumerate(self.keys) if key in keys]
-        return set((np.searchsorted(self.begins, members, side="right") - 1).tolist())
-
-    def place_of(self, key: str) -> int | None:
-        """The place of the cluster that a document is in; None if it is in none."""
-        return next(iter(self.places_of([key])), None)
+        places = (np.searchsorted(self.begins, members, side="right") - 1).tolist()
+        return {self.keys[at]: place for at, place in zip(members, places, strict=True)}
 
     @property
     def sizes(self) -> Numbers:
@@ -138,10 +138,11 @@ class ClusterSurvey:
     def redundant(self) -> tuple[int, int]:
         """How many documents are so similar to the kept one of their cluster, and their bytes.
 
-        These are the ones that `lshdb clusters --drop-list` names without decisions.
+        These are the ones that `lshdb clusters --drop-list` names.
         """
-        gone = self.similarities >= self.threshold
+        gone = (self.similarities >= self.threshold) & (self.decided == VERDICTS.index(None))
         gone[self.kept] = False
+        gone |= self.decided == VERDICTS.index("drop")
         return int(gone.sum()), int(self.lengths[gone].sum())
 
 
@@ -171,14 +172,11 @@ class PairSurvey:
     histogram: tuple[int, ...]
 
 
-def survey_clusters(
-    store: Store, threshold: float, keep: Keep, star: bool, on_progress: OnProgress
-) -> ClusterSurvey:
-    """Find all clusters; the arguments are those of Database.clusters."""
-    request = Request(threshold, False, keep, star, ignore_decisions=True)
+def survey_clusters(store: Store, request: Request, on_progress: OnProgress) -> ClusterSurvey:
+    """Find all clusters."""
     keys: list[str] = []
     scores, lowest = array("d"), array("d")
-    identical = bytearray()
+    identical, decided = bytearray(), bytearray()
     begins, kept = array("q"), array("q")
     exact = False
     for one in all_clusters(store, request, on_progress):
@@ -187,15 +185,17 @@ def survey_clusters(
         keys += one.members
         scores.extend(one.similarities)
         identical += bytes(one.identical)
+        decided += bytes(map(VERDICTS.index, one.decided))
         lowest.append(one.lowest)
         exact = one.exact
     doc_ids, facets = _metadata(store, keys, on_progress)
     return ClusterSurvey(
-        threshold,
+        store.settings.threshold if request.threshold is None else request.threshold,
         exact,
         keys,
         np.frombuffer(scores, dtype=np.float64),
         np.frombuffer(identical, dtype=np.bool_),
+        np.frombuffer(decided, dtype=np.uint8),
         np.frombuffer(begins, dtype=np.int64),
         np.frombuffer(kept, dtype=np.int64),
         np.frombuffer(lowest, dtype=np.float64),

@@ -22,7 +22,7 @@ from lshdb.errors import limits_noted, warn_of_limit
 from lshdb.model import Bucket, Comparison, Content, Decision, Document, Element, Passage
 from lshdb.search.decisions import Verdicts
 from lshdb.search.limits import TEXT_CHARACTERS, text_cut
-from lshdb.search.pairs import OnProgress
+from lshdb.search.pairs import OnProgress, Request
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.store.store import Store
 from lshdb.web import pasted
@@ -484,13 +484,13 @@ def _list(
 
 
 def _cluster_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> ClusterSurvey | None:
-    threshold = asked.number("threshold")
+    threshold, star = asked.number("threshold"), bool(asked.star)
     keep: Any = asked.keep or "first"
-    star = bool(asked.star)
+    # Decisions are left out, so that clusters keep their places during a review.
+    request = Request(threshold, False, keep, star, ignore_decisions=True)
 
-    def make(database: Database, store: Store, on_progress: OnProgress) -> ClusterSurvey:
-        least = database.settings.threshold if threshold is None else threshold
-        return survey_clusters(store, least, keep, star, on_progress)
+    def make(_: Database, store: Store, on_progress: OnProgress) -> ClusterSurvey:
+        return survey_clusters(store, request, on_progress)
 
     return _wait_for(visit, ("clusters", threshold, keep, star), make, context)
 
@@ -696,7 +696,7 @@ def _next_cluster(visit: Visit, back: dict[str, str]) -> tuple[str, dict[str, st
     asked = Filters.of(back)
     survey = _cluster_survey(visit, asked, {})
     key = _argument(back, "key")
-    place = None if survey is None or key is None else survey.place_of(key)
+    place = None if survey is None or key is None else survey.places_of([key]).get(key)
     if survey is None or place is None:
         return "cluster", back
     verdicts = Verdicts(visit.database.decisions())
