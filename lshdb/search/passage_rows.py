@@ -14,10 +14,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.search.passage_texts import Located, Mask, is_in, window_hashes
+from lshdb.search.passage_texts import Mask, is_in, window_hashes
 from lshdb.search.similarity import batches_of_text
 from lshdb.shingling.arrays import Numbers
 from lshdb.shingling.hashing import Hashes, Offsets, selection
+from lshdb.shingling.positions import line_numbers, unit_positions
 from lshdb.shingling.shingles import shingle
 from lshdb.shingling.winnowing import fingerprint_shingling, fingerprints_of_windows
 from lshdb.store.lookups import StoreReader
@@ -121,17 +122,11 @@ class StoredWindows:
         rows["unit"] = at - (np.cumsum(counts) - counts)[own]
         rows["flags"] = COUNTS * counting[at] + HOT * is_in(least[at], self._hot)
         rows["flags"] += _repetitions(rows["hash"], own)
-        bounds = np.searchsorted(own, np.arange(len(texts) + 1)).tolist()
-        for text, begin, end in zip(texts, bounds, bounds[1:], strict=False):
-            some_rows = rows[begin:end]
-            place = Located.of(text, settings)
-            first = some_rows["unit"]
-            some_rows["start"] = place.starts[first]
-            some_rows["end"] = place.ends[first + (run - 1)]
-            some_rows["line"], some_rows["end_line"] = place.lines_of(
-                some_rows["start"], some_rows["end"]
-            )
-        return rows, counts, np.diff(bounds)
+        units, begins = unit_positions(texts, settings.shingling.kind)
+        first = begins[own] + rows["unit"]
+        rows["start"], rows["end"] = units.starts[first], units.ends[first + (run - 1)]
+        rows["line"], rows["end_line"] = line_numbers(texts, own, rows["start"], rows["end"])
+        return rows, counts, np.bincount(own, minlength=len(texts))
 
 
 class HashPlaces:

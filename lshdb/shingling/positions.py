@@ -9,6 +9,7 @@ character counts as made of the whole stretch, which is usually one character.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,13 +17,19 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Content, Element, Shingling
+from lshdb.shingling.arrays import offsets_of, parts_of, places_of
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.folding import code_points, fold, word_bounds
 from lshdb.shingling.hashing import Offsets
+from lshdb.shingling.shingles import ascii_words
 
 _JAMO: Final = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
 """Hangul vowels and final consonants: they combine, but are not marks."""
 _CODE_POINTS: Final = 0x110000
+_SEPARATOR: Final = "\0"
+"""It never combines, does not fold and is no part of a word."""
+_AT_ONCE: Final = 1 << 20
+"""Characters of texts whose words are located together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +54,78 @@ def shingle_positions(text: str, shingling: Shingling) -> Positions:
         Offsets in code points; both never decrease. A blank in a `char` shingle covers the whole
         run of white space that it replaces.
     """
-    folded, origin = _folded(text)
-    units = _characters(folded, origin) if shingling.kind == "char" else _words(folded, origin)
+    units = _units(text, shingling.kind)
     count, size = len(units), shingling.size
     if count < size:
         return Positions(units.starts[:1], units.ends[-1:])
     return Positions(units.starts[: count - size + 1], units.ends[size - 1 :])
 
 
+def unit_positions(texts: Sequence[str], kind: str) -> tuple[Positions, Offsets]:
+    """Where the units of n texts are, each place in its own text.
+
+    Args:
+        texts: any texts.
+        kind: `word` or `char`: the units are words, or characters as in `char:1` shingles.
+
+    Returns:
+        The places of u units, those of a text one after the other, and offsets int64[n+1]: where
+        those of each text begin.
+    """
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    ascii = np.fromiter(map(str.isascii, texts), dtype=np.bool_, count=len(texts))
+    together = _AT_ONCE if kind == "word" else 0
+    found: list[tuple[Offsets, Positions]] = []
+    sizes = np.zeros(len(texts), dtype=np.int64)
+    for some in (np.flatnonzero(ascii), np.flatnonzero(~ascii)):
+        for part in parts_of(lengths[some], together):
+            group = some[part]
+            units = _units(_SEPARATOR.join([texts[place] for place in group.tolist()]), kind)
+            begins = offsets_of(lengths[group] + 1)
+            sizes[group] = np.diff(np.searchsorted(units.starts, begins))
+            before = np.repeat(begins[:-1], sizes[group])
+            found.append((group, Positions(units.starts - before, units.ends - before)))
+    offsets = offsets_of(sizes)
+    starts, ends = np.empty((2, offsets[-1]), dtype=np.int64)
+    for group, units in found:
+        at = places_of(offsets[group], sizes[group])
+        starts[at], ends[at] = units.starts, units.ends
+    return Positions(starts, ends), offsets
+
+
 def line_starts(text: str) -> Offsets:
     """Where the lines of a text begin, int64[lines]: at 0 and after each line feed."""
     return np.append(0, np.flatnonzero(code_points(text) == ord("\n")) + 1)
+
+
+def line_numbers(
+    texts: Sequence[str], documents: Offsets, starts: Offsets, ends: Offsets
+) -> tuple[Offsets, Offsets]:
+    """The first and last lines of stretches of n texts, from 1.
+
+    Args:
+        texts: n texts.
+        documents: int64[m], the place of the text of each stretch.
+        starts: int64[m], the first character of each.
+        ends: int64[m], the last + 1.
+
+    Returns:
+        int64[m] both.
+    """
+    feeds = np.flatnonzero(code_points("\n".join(["", *texts])) == ord("\n"))
+    begins = offsets_of([len(text) + 1 for text in texts])
+    before, begins = np.searchsorted(feeds, begins)[documents], begins[documents]
+    # Text i begins one character behind begins[i], where the line feed before it is.
+    first = np.searchsorted(feeds, begins + starts, side="right") - before
+    return first, np.searchsorted(feeds, begins + ends - 1, side="right") - before
+
+
+def _units(text: str, kind: str) -> Positions:
+    if kind == "word" and text.isascii():
+        _, starts, ends = ascii_words(f" {text} ")
+        return Positions(starts - 1, ends - 1)
+    folded, origin = _folded(text)
+    return _characters(folded, origin) if kind == "char" else _words(folded, origin)
 
 
 def _folded(text: str) -> tuple[npt.NDArray[np.uint32], Positions]:
@@ -75,6 +143,7 @@ def _folded(text: str) -> tuple[npt.NDArray[np.uint32], Positions]:
         opens[code_point] = never_combines(chr(code_point))
     begins = opens[characters]
     begins[:1] = True
+    begins[1:] |= characters[:-1] == ord(_SEPARATOR)
     starts = np.flatnonzero(begins)
     ends = np.append(starts[1:], len(text))
     several = np.flatnonzero(ends - starts > 1)

@@ -323,10 +323,8 @@ def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
     joined = "".join((" ", " ".join(texts), " "))
     hasher = span_hash(seed, "word")
     if joined.isascii():
-        buffer = joined.encode("ascii").translate(_WORD_TABLE) + bytes(PADDING)
-        inside = np.frombuffer(buffer, dtype=np.uint8)[:-PADDING] != 0
-        edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
-        first, starts, ends = edges[0::2], edges[0::2], edges[1::2]
+        buffer, starts, ends = ascii_words(joined)
+        first = starts
     else:
         texts = _fold_group(texts)
         joined = "".join((" ", " ".join(texts), " "))
@@ -335,6 +333,19 @@ def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
         starts, ends = at[first], at[last]
     hashes = hasher.spans(buffer, starts, ends - starts)
     return hashes, np.diff(np.searchsorted(first, offsets_of(_lengths(texts) + 1)))
+
+
+def ascii_words(text: str) -> tuple[bytes, Offsets, Offsets]:
+    """The words of an ASCII text that begins and ends with a blank.
+
+    Returns:
+        The folded bytes of the text, followed by PADDING; where the words begin and end in them,
+        int64[words] both.
+    """
+    buffer = text.encode("ascii").translate(_WORD_TABLE) + bytes(PADDING)
+    inside = np.frombuffer(buffer, dtype=np.uint8)[:-PADDING] != 0
+    edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+    return buffer, edges[0::2], edges[1::2]
 
 
 def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shingles:
