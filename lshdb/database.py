@@ -996,12 +996,12 @@ class Database:
         gap: int = 0,
         common: int | None = None,
         base: Sequence[str] = (),
-    ) -> Iterator[PassagePair]:
+    ) -> Results[PassagePair]:
         """All pairs of stored documents that share runs of words, and which runs.
 
         Each pair comes once, as it is found, in the order of addition; with `top` those that share
         most, best first. The arguments mean the same as for `passages`. The iterator reads one
-        state of the file.
+        state of the file; `.df()` and `.to_arrow()` give a table, a row a passage.
 
         Raises:
             UsageError: no index of passages, or numbers out of range.
@@ -1013,14 +1013,18 @@ class Database:
         ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
         [('a', 'b', 6)]
         """
+        from lshdb.exchange.results import passage_results
         from lshdb.search.limits import COMMON
-        from lshdb.search.passage_pairs import PairsQuery, passage_pairs
+        from lshdb.search.passage_pairs import PairsQuery, passage_pairs, passage_rows
 
         self._store.check_open()
         check_given(least=least, top=top, common=common)
         check_needed(gap=gap, base=base)
         common = COMMON if common is None else common
-        return passage_pairs(self._store, PairsQuery(least, top, gap, common, tuple(base)))
+        query = PairsQuery(least, top, gap, common, tuple(base))
+        return passage_results(
+            lambda: passage_pairs(self._store, query), lambda: passage_rows(self._store, query)
+        )
 
     def compare(self, a: str | Document, b: str | Document) -> Comparison:
         """What two documents have in common, and whether a query for one would find the other.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from operator import attrgetter
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
@@ -22,12 +22,12 @@ from lshdb.cli.options import (
     Form,
     StoredKey,
 )
-from lshdb.cli.results import columns_of, write_results
+from lshdb.cli.results import write_results
 from lshdb.cli.running import FAILED
 
 if TYPE_CHECKING:
     from lshdb.database import Database
-    from lshdb.model import CopiedPassage, PassagePair, Passages
+    from lshdb.model import Passages
 
 _COMMON_SHOWN: Final = 5
 
@@ -108,7 +108,15 @@ def passages(
             "base": texts,
         }
         if everything:
-            count = _write_pairs(database.passage_pairs(**asked), form)
+            pairs = database.passage_pairs(**asked)
+            count = write_results(
+                pairs.columns,
+                pairs.rows(),
+                form,
+                shown=("words", "a", "b", "passage_words", "line", "stored_line", "text"),
+                counted=("passage", "passages"),
+                none="no passage that two documents share",
+            )
         else:
             rows = _rows(database, _queries(database, file, key, fields, failures), asked)
             count = _write_passages(rows, form, several=file is not None and is_table(file))
@@ -138,14 +146,13 @@ def _rows(
 ) -> Iterator[tuple[object, ...]]:
     from lshdb.search.limits import COMMON
 
-    cells = _cells()
     for key, text in queries:
         result = database.passages(text, key=key if text is None else None, **asked)
         _note_limits(key, result, asked["common"] or COMMON)
         for source in result:
             totals = (key, source.key, source.coverage, source.stored_coverage, source.words)
             for passage in source.passages:
-                yield *totals, *cells(passage)
+                yield totals + astuple(passage)
 
 
 def _note_limits(key: str, result: Passages, common: int) -> None:
@@ -164,53 +171,16 @@ def _note_limits(key: str, result: Passages, common: int) -> None:
         message(f"{key}: and {len(result.common) - _COMMON_SHOWN:,} more such passages")
 
 
-def _cells() -> Callable[[CopiedPassage], tuple[object, ...]]:
-    """A function that returns a passage as the last cells of a row."""
-    from lshdb.model import CopiedPassage
-
-    return attrgetter(*columns_of(CopiedPassage))
-
-
-def _with_passage(totals: dict[str, type]) -> dict[str, type]:
-    """These columns of a document or a pair, and then those of a passage."""
-    from lshdb.model import CopiedPassage
-
-    own = columns_of(CopiedPassage).items()
-    return totals | {"passage_words" if name == "words" else name: kind for name, kind in own}
-
-
 def _write_passages(rows: Iterator[tuple[object, ...]], form: Form, *, several: bool) -> int:
+    from lshdb.exchange.results import PASSAGE
+
     totals = {"query": str, "key": str, "coverage": float, "stored_coverage": float, "words": int}
     shown = ("coverage", "key", "passage_words", "line", "stored_line", "text")
     return write_results(
-        _with_passage(totals),
+        {**totals, **PASSAGE},
         rows,
         form,
         shown=("query", *shown) if several else shown,
         counted=("passage", "passages"),
         none="no passage of a stored document",
-    )
-
-
-def pair_columns() -> dict[str, type]:
-    """The columns of the passages that pairs of documents share, a row a passage."""
-    return _with_passage(
-        {"a": str, "b": str, "words": int, "a_coverage": float, "b_coverage": float}
-    )
-
-
-def _write_pairs(pairs: Iterable[PassagePair], form: Form) -> int:
-    cells = _cells()
-    rows = (
-        (pair.a, pair.b, pair.words, pair.a_coverage, pair.b_coverage, *cells(passage))
-        for pair in pairs
-        for passage in pair.passages
-    )
-    return write_results(
-        pair_columns(),
-        rows,
-        form,
-        shown=("words", "a", "b", "passage_words", "line", "stored_line", "text"),
-        counted=("passage", "passages"),
-        none="no passage that two documents share",
     )

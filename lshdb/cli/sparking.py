@@ -15,7 +15,7 @@ import typer
 from lshdb.cli.documents import read_content
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import FIELDS, SETTINGS, AsJson, Fields, NewSettings, seed_given
-from lshdb.cli.passages import Base, Common, Gap, pair_columns
+from lshdb.cli.passages import Base, Common, Gap
 from lshdb.cli.results import json_line
 from lshdb.errors import LshdbError, UsageError
 
@@ -287,8 +287,10 @@ def spark_passages(
 
 def _rows(pairs: DataFrame) -> DataFrame:
     """Pairs with lists of passages as rows of one passage, as `lshdb passages --all` has them."""
+    from lshdb.exchange.results import PASSAGE_PAIR
+
     totals = [name for name in pairs.columns if name != "passages"]
-    return pairs.selectExpr(*totals, "inline(passages)").toDF(*pair_columns())
+    return pairs.selectExpr(*totals, "inline(passages)").toDF(*PASSAGE_PAIR)
 
 
 def _settings(file: Path | None, given: dict[str, Any]) -> Settings:

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from lshdb.errors import LshdbError, UsageError
-from lshdb.model import Cluster, Match, Pair, html_table
+from lshdb.model import Cluster, Match, Pair, PassagePair, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +59,27 @@ MEMBER: Final[Columns] = {
     "similarity": float,
     "exact": bool,
     "identical": bool,
+}
+PASSAGE: Final[Columns] = {
+    "start": int,
+    "end": int,
+    "line": int,
+    "end_line": int,
+    "stored_start": int,
+    "stored_end": int,
+    "stored_line": int,
+    "stored_end_line": int,
+    "passage_words": int,
+    "similarity": float,
+    "text": str,
+}
+PASSAGE_PAIR: Final[Columns] = {
+    "a": str,
+    "b": str,
+    "words": int,
+    "a_coverage": float,
+    "b_coverage": float,
+    **PASSAGE,
 }
 
 
@@ -306,6 +327,18 @@ def cluster_results(
         return one.cluster, size, one.keep, listed, one.lowest, one.mean, one.below
 
     return Results("clusters", with_fields(MEMBER, fields), find, rows, (names, shown))
+
+
+def passage_results(
+    find: Callable[[], Iterator[PassagePair]], rows: Callable[[], Iterator[Sequence[Any]]]
+) -> Results[PassagePair]:
+    """Pairs that share passages as results; a row of the table is a passage."""
+    names = ["a", "b", "words", "a_coverage", "b_coverage", "passages"]
+
+    def shown(pair: PassagePair) -> Sequence[Any]:
+        return *(getattr(pair, name) for name in names[:-1]), len(pair.passages)
+
+    return Results("passages", PASSAGE_PAIR, find, rows, (names, shown))
 
 
 def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Sequence[Any]]:

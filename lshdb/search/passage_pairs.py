@@ -13,10 +13,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nlargest
-from itertools import pairwise
-from typing import Any, Final
+from itertools import chain, islice, pairwise, repeat
+from typing import Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import CopiedPassage, PassagePair
@@ -36,7 +37,7 @@ from lshdb.search.passage_texts import (
     runs_between,
     unused,
 )
-from lshdb.shingling.arrays import Numbers, parts_of, places_of
+from lshdb.shingling.arrays import Numbers, offsets_of, parts_of, places_of
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.passages import Run
 from lshdb.store.lookups import StoreReader
@@ -54,6 +55,8 @@ _MATCHES: Final = 1 << 19
 """Windows that pairs share in memory, some 100 bytes each; one document may have more."""
 _PAIRS: Final = 1 << 10
 """Pairs that become objects at once."""
+_WORDS: Final = 2
+"""The place of `words` among the values of a pair."""
 _32: Final = 32
 _LOW: Final = (1 << _32) - 1
 
@@ -97,13 +100,31 @@ class _Runs:
     places: Numbers
     units: Numbers
 
-    def take(self, rows: Numbers | Mask) -> _Runs:
+    def take(self, rows: Numbers | Mask | slice) -> _Runs:
         """Some of the runs."""
         return _Runs(self.a[rows], self.b[rows], self.places[rows], self.units[rows])
 
 
+FoundPair: TypeAlias = tuple[tuple[str, str, int, float, float], list[tuple[Any, ...]]]
+"""The values of a `PassagePair` but its passages, and those of each `CopiedPassage`."""
+
+
 def passage_pairs(store: Store, query: PairsQuery) -> Iterator[PassagePair]:
-    """All pairs of documents that share passages, in the order of addition.
+    """All pairs of documents that share passages, in the order of addition."""
+    for totals, passages in found_pairs(store, query):
+        found = tuple(CopiedPassage(*one) for one in passages)
+        yield PassagePair(*totals, found)
+
+
+def passage_rows(store: Store, query: PairsQuery) -> Iterator[tuple[Any, ...]]:
+    """The same as a row for each passage: what the pair has in common, and the passage."""
+    for totals, passages in found_pairs(store, query):
+        for passage in passages:
+            yield totals + passage
+
+
+def found_pairs(store: Store, query: PairsQuery) -> Iterator[FoundPair]:
+    """The same as values: objects would take as long as finding the passages.
 
     In memory are the fingerprints that documents share, 8 bytes each, and a bounded number of
     windows.
@@ -113,10 +134,10 @@ def passage_pairs(store: Store, query: PairsQuery) -> Iterator[PassagePair]:
         if query.top is None:
             yield from pairs
         else:
-            yield from nlargest(query.top, pairs, key=lambda pair: pair.words)
+            yield from nlargest(query.top, pairs, key=lambda pair: pair[0][_WORDS])
 
 
-def _pairs(reader: StoreReader, query: PairsQuery) -> Iterator[PassagePair]:
+def _pairs(reader: StoreReader, query: PairsQuery) -> Iterator[FoundPair]:
     run = run_of(reader.settings)
     least = least_of(query.least, run)
     hot = reader.common_fingerprints(query.common)
@@ -374,7 +395,7 @@ def _located(own: _Side, its: _Side, ends: Sequence[Numbers], run: int) -> _Runs
 
 def _shown(
     reader: StoreReader, windows: StoredWindows, runs: _Runs, query: PairsQuery
-) -> Iterator[PassagePair]:
+) -> Iterator[FoundPair]:
     """The pairs of documents that share runs, which are in the order of pairs."""
     new = (np.diff(runs.a, prepend=-1) != 0) | (np.diff(runs.b, prepend=-1) != 0)
     words = _covered(runs.units[:, 0], runs.units[:, 1], new)
@@ -389,34 +410,68 @@ def _shown(
     shares = words / units[a], _covered(runs.units[:, 2], runs.units[:, 3], new) / units[b]
     documents = np.unique(np.append(a, b))
     keys = dict(zip(documents.tolist(), reader.keys_of(doc_ids[documents]), strict=True))
-    own = np.unique(a)
-    contents = zip(own.tolist(), reader.contents(doc_ids[own]), strict=True)
-    number, text = -1, ""
-    ends = np.append(begins, len(new))
-    columns = (a, b, words, *shares)
-    for start in range(0, len(begins), _PAIRS):
-        part = slice(start, start + _PAIRS)
-        bounds = ends[start : start + _PAIRS + 1]
-        spans = runs.units[bounds[0] : bounds[-1]].tolist()
-        places = runs.places[bounds[0] : bounds[-1]].tolist()
-        some = (one[part].tolist() for one in columns)
-        each_pair = zip(*some, pairwise((bounds - bounds[0]).tolist()), strict=True)
-        for one, other, total, a_share, b_share, (begin, end) in each_pair:
-            while number != one:
-                number, text = next(contents)
-            passages = _passages(text, spans[begin:end], places[begin:end], query.gap)
-            yield PassagePair(keys[one], keys[other], total, a_share, b_share, passages)
-
-
-def _passages(
-    text: str, units: list[list[int]], places: list[list[int]], gap: int
-) -> tuple[CopiedPassage, ...]:
-    """The passages of a pair, from the units and places of its runs and the first text."""
-    if not gap:
-        return tuple(
-            _passage(place, end - first, 1.0, text)
-            for (first, end, _, _), place in zip(units, places, strict=True)
+    own, first = np.unique(a, return_index=True)
+    contents = reader.contents(doc_ids[own])
+    bounds = np.append(begins, len(new))
+    first = np.append(first, len(a))
+    for part in parts_of(np.diff(first), _PAIRS):
+        pairs = slice(first[part.start], first[part.stop])
+        some = runs.take(slice(bounds[pairs.start], bounds[pairs.stop]))
+        passages = _passages(some, np.diff(bounds[pairs.start : pairs.stop + 1]), query.gap)
+        columns = [*passages.places.T.tolist(), passages.words.tolist()]
+        at = (first[part.start : part.stop + 1] - pairs.start).tolist()
+        sizes = passages.sizes.tolist()
+        each_text = chain.from_iterable(
+            repeat(text, sum(sizes[begin:end]))
+            for (begin, end), text in zip(pairwise(at), contents, strict=False)
         )
+        texts = [text[s:e] for text, s, e in zip(each_text, *columns[:2], strict=True)]
+        rows = zip(*columns, passages.similarities.tolist(), texts, strict=True)
+        totals = zip(*(one[pairs].tolist() for one in (a, b, words, *shares)), strict=True)
+        for (one, other, total, a_share, b_share), size in zip(totals, sizes, strict=True):
+            yield (keys[one], keys[other], total, a_share, b_share), list(islice(rows, size))
+
+
+@dataclass(frozen=True, slots=True)
+class _Passages:
+    """The passages of some pairs, those of a pair one after the other.
+
+    Attributes:
+        places: int32[p, 8], as in `_Runs`.
+        words: int64[p], how many words of each are shared.
+        similarities: float64[p].
+        sizes: int64[pairs], how many each pair has.
+    """
+
+    places: Numbers
+    words: Numbers
+    similarities: npt.NDArray[np.float64]
+    sizes: Numbers
+
+
+def _passages(runs: _Runs, sizes: Numbers, gap: int) -> _Passages:
+    """The passages of pairs that have some numbers of runs, int64[pairs]."""
+    if not gap:
+        words = runs.units[:, 1] - runs.units[:, 0]
+        return _Passages(runs.places, words, np.ones(len(words)), sizes)
+    joined: list[list[int]] = []
+    counts = []
+    spans, places = runs.units.tolist(), runs.places.tolist()
+    for begin, end in pairwise(offsets_of(sizes).tolist()):
+        passages = _bridged(spans[begin:end], places[begin:end], gap)
+        joined += passages
+        counts.append(len(passages))
+    columns = np.array(joined, dtype=np.int64).reshape(-1, 10)
+    words = columns[:, 8]
+    return _Passages(columns[:, :8], words, words / columns[:, 9], np.array(counts))
+
+
+def _bridged(units: list[list[int]], places: list[list[int]], gap: int) -> list[list[int]]:
+    """The passages of a pair, from the units and places of its runs.
+
+    Returns:
+        For each the places, how many words are shared, and the words of its longer side.
+    """
     begun: dict[tuple[int, int], tuple[int, int]] = {}
     ended: dict[tuple[int, int], tuple[int, int]] = {}
     for each, place in zip(units, places, strict=True):
@@ -431,14 +486,8 @@ def _passages(
         for side, first, last in ((0, a, a_end), (2, b, b_end)):
             (start, line), (end, end_line) = begun[side, first], ended[side, last]
             row += [start, end, line, end_line]
-        similarity = words / max(a_end - a, b_end - b)
-        passages.append(_passage(row, words, similarity, text))
-    return tuple(passages)
-
-
-def _passage(places: list[int], words: int, similarity: float, text: str) -> CopiedPassage:
-    row: tuple[Any, ...] = (*places, words, similarity, text[places[0] : places[1]])
-    return CopiedPassage(*row)
+        passages.append([*row, words, max(a_end - a, b_end - b)])
+    return passages
 
 
 def _covered(first: Numbers, end: Numbers, new: Mask) -> Numbers:

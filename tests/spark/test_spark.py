@@ -29,7 +29,7 @@ if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
 
 import lshdb.spark
 from lshdb.cli.app import make_app
-from lshdb.cli.passages import pair_columns
+from lshdb.exchange.results import PASSAGE_PAIR
 from lshdb.model import Keep
 from lshdb.search.pairs import Components
 from lshdb.spark import clustering
@@ -572,7 +572,7 @@ def test_passages_are_those_of_a_file(
         for part in (tmp_path / "out").glob("part-*")
         for line in part.read_text().splitlines()
     ]
-    assert {tuple(row) for row in written} == {tuple(pair_columns())}
+    assert {tuple(row) for row in written} == {tuple(PASSAGE_PAIR)}
     assert sorted(tuple(row.values()) for row in written) == expected
 
 
