@@ -11,7 +11,7 @@ from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Comparison, Document, Element, Passage, Settings, SharedBucket
 from lshdb.search.buckets import buckets_of
 from lshdb.search.limits import TEXT_CHARACTERS, text_cut
-from lshdb.search.passage_texts import Located, bridged, passages_at, runs_between
+from lshdb.search.passage_texts import Compared, Located, bridged, passages_at
 from lshdb.search.query import row_of_key
 from lshdb.search.similarity import containment, intersections, jaccard, standard_error
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
@@ -131,7 +131,9 @@ def _passages(
         warn_of_limit(text_cut(longest - TEXT_CHARACTERS, TEXT_CHARACTERS))
     settings = store.settings
     own, other = (Located.of(text[:TEXT_CHARACTERS], settings) for text in (a, b))
-    runs = runs_between(_hashes(settings, a), _hashes(settings, b))
+    hashes = _hashes(settings, a)
+    compared = Compared(hashes, np.ones(len(hashes), dtype=np.bool_))
+    runs = dict(compared.runs_in([_hashes(settings, b)])).get(0, [])
     # A shorter text is one shingle, which only a text of the same words equals.
     size = min(settings.shingling.size, len(own.starts))
     found = zip(passages_at(own, other, bridged(runs, size, 0)), runs, strict=True)

@@ -24,17 +24,16 @@ from lshdb.model import CopiedPassage, PassagePair
 from lshdb.search.limits import COMMON, PASSAGES, pair_cut
 from lshdb.search.passage_rows import AGAIN, COUNTS, HOT, REPEATED, HashPlaces, Rows, StoredWindows
 from lshdb.search.passage_texts import (
-    MATCHES,
     Mask,
+    are_few,
     base_windows,
     bridged,
     common_windows,
     is_in,
     least_of,
-    longest_first,
-    rows_of_matches,
     run_of,
     runs_between,
+    runs_of_matches,
     unused,
 )
 from lshdb.shingling.arrays import Numbers, offsets_of, parts_of, places_of
@@ -292,7 +291,7 @@ def _runs(own: _Side, its: _Side, a: Numbers, b: Numbers, run: int) -> Iterator[
     """The runs of matches of windows.
 
     Where no window stands in a text twice, they are what follows each other in both texts. The
-    other pairs take the longest runs first (longest_first).
+    other pairs take the longest runs (runs_of_matches).
 
     Args:
         own: the windows of the first documents.
@@ -335,27 +334,24 @@ def _of_repeated(own: _Side, its: _Side, a: Numbers, b: Numbers, run: int) -> It
     )
     pair = np.repeat(np.arange(len(first)), np.diff(first, append=len(a)))
     matches = np.add.reduceat(counts[b], first)
-    few = matches <= MATCHES * (its.windows_of[its.document[b[first]] - its.first])
+    few = are_few(matches, its.windows_of[its.document[b[first]] - its.first])
     part_a, part_b, part_pair = (one[few[pair]] for one in (a, b, pair))
     count = counts[part_b]
     i = own.units[np.repeat(part_a, count)].astype(np.int64)
     j = its.units[order[places_of(begins[part_b], count)]].astype(np.int64)
-    rows = rows_of_matches(
-        i, j, np.repeat(part_pair, count), int(own.units.max()) + 1, int(its.units.max()) + 1
+    found = runs_of_matches(
+        np.repeat(part_pair, count), i, j, int(own.units.max()) + 1, int(its.units.max()) + 1
     )
-    bounds = np.searchsorted(rows[0], np.arange(len(first) + 1)).tolist()
-    columns = [one.tolist() for one in rows[1:]]
-    numbers: list[int] = []
-    runs: list[Run] = []
-    for number, at in enumerate(first.tolist()):
-        if few[number]:
-            some = slice(bounds[number], bounds[number + 1])
-            found = longest_first(*(one[some] for one in columns))
-        else:
-            found = runs_between(*_whole(own.of(own.document[a[at]]), its.of(its.document[b[at]])))
-        numbers += [at] * len(found)
-        runs += found
-    i, j, length = np.array(runs, dtype=np.int64).reshape(-1, 3).T
+    rank = np.arange(len(found[0])) - np.searchsorted(found[0], found[0])
+    if (rank >= PASSAGES).any():
+        warn_of_limit(pair_cut(PASSAGES))
+    columns = [[one[rank < PASSAGES] for one in found]]
+    for number in np.flatnonzero(~few).tolist():
+        at = first[number]
+        runs = runs_between(*_whole(own.of(own.document[a[at]]), its.of(its.document[b[at]])))
+        columns.append([np.full(len(runs), number), *np.array(runs, dtype=np.int64).T])
+    numbers, i, j, length = (np.concatenate(one) for one in zip(*columns, strict=True))
+    numbers = first[numbers]
     own_document, its_document = own.document[a[numbers]], its.document[b[numbers]]
     ends = (
         own.row_of(own_document, i),

@@ -6,7 +6,6 @@ A unit is a word, or a character where the shingles are of characters. A window 
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -19,6 +18,7 @@ from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import CopiedPassage, Settings, Shingling
 from lshdb.search.limits import COMMON_AGREEING, COMMON_SAMPLE, PASSAGES, pair_cut
 from lshdb.search.similarity import batches_of_text
+from lshdb.shingling.arrays import runs as equal_runs
 from lshdb.shingling.hashing import Hashes, Offsets
 from lshdb.shingling.passages import Run, shared_runs
 from lshdb.shingling.positions import line_starts, shingle_positions
@@ -32,8 +32,9 @@ _SPARSE: Final = 4
 """Bits more than the number of windows of a text needs: at most one in 16 of the windows of
 unrelated texts is searched among them."""
 
-MATCHES: Final = 4
-"""Matches per window of another text that may all be in memory, of 80 bytes each."""
+_MATCHES: Final = 4
+"""Matches per window of another text that are compared, in some 100 bytes each."""
+_MOST_MATCHES: Final = 1 << 21
 
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int32]
@@ -150,8 +151,8 @@ class Compared:
     def runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
         """The others that share windows which count, by their places, and the shared runs.
 
-        Every shared window is in a run, each as long as possible; from left to right the longest
-        is taken. Runs of different places may overlap.
+        Every shared window is in a run, each as long as possible (see runs_of_matches). Runs may
+        overlap.
         """
         if not len(self._order):
             return
@@ -178,7 +179,7 @@ class Compared:
         )
         repeated = self._repeated[rank]
         matches = np.bincount(other, weights=repeated, minlength=len(others))
-        few = matches <= MATCHES * sizes
+        few = are_few(matches, sizes)
         kept = few[other]
         places, rank, other, repeated = (one[kept] for one in (places, rank, other, repeated))
         # Each place of another text with each of this one.
@@ -188,13 +189,13 @@ class Compared:
         a = self._order[np.repeat(self._first[rank], repeated) + within]
         b = np.repeat(places - begins[other], repeated)
         other = np.repeat(other, repeated)
-        rows = rows_of_matches(a, b, other, len(self._own), int(sizes.max()))
-        bounds = np.searchsorted(rows[0], np.arange(len(others) + 1)).tolist()
-        columns = [one.tolist() for one in rows[1:]]
+        found = runs_of_matches(other, a, b, len(self._own), int(sizes.max()))
+        bounds = np.searchsorted(found[0], np.arange(len(others) + 1)).tolist()
+        columns = [one.tolist() for one in found[1:]]
         for number in np.flatnonzero(matches).tolist():
             if few[number]:
                 own = slice(bounds[number], bounds[number + 1])
-                yield number, longest_first(*(one[own] for one in columns))
+                yield number, _cut(list(map(Run, *(one[own] for one in columns))))
             else:
                 its = others[number]
                 if (its == self._nothing).any():
@@ -202,66 +203,51 @@ class Compared:
                 yield number, runs_between(self._own, its)
 
 
-def rows_of_matches(
-    a: Offsets, b: Offsets, other: Offsets, longest: int, longest_other: int
-) -> tuple[Offsets, ...]:
-    """Matches of windows in the order of the other texts, then of this one, int64[m] each.
+def are_few(matches: npt.NDArray[Any], windows: Offsets) -> Mask:
+    """Which texts with these windows have few enough matches for `runs_of_matches`, bool[n]."""
+    return matches <= np.minimum(_MATCHES * windows, _MOST_MATCHES)
+
+
+def runs_of_matches(
+    pair: Offsets, a: Offsets, b: Offsets, longest: int, longest_other: int
+) -> tuple[Offsets, Offsets, Offsets, Offsets]:
+    """The runs of windows that agree in pairs of texts.
+
+    Each window of a first text is in the longest run that has it; of equally long ones in that
+    with the nearest places in both texts. Runs that no window is in are left out.
 
     Args:
-        a: places in this text.
-        b: places in another one, ascending in each.
-        other: which text that is, ascending.
-        longest: windows of this text.
-        longest_other: of any other.
+        pair: int64[m], the number of the pair of each match.
+        a: int64[m], the place of the window in the first text.
+        b: int64[m], that in the second one, ascending in each pair.
+        longest: windows of any first text.
+        longest_other: of any second one.
 
     Returns:
-        Sorted other, a and b; how many windows agree from there on, and how many before.
+        The pair of each run, its first places in both texts and its length, int64[r] each, in the
+        order of pairs, then of the first text.
     """
-    diagonal = other * (longest + longest_other) + b - a
+    diagonal = pair * (longest + longest_other) + b - a
     order = np.argsort(diagonal, kind="stable")
-    a, b, other, diagonal = a[order], b[order], other[order], diagonal[order]
+    pair, a, b, diagonal = pair[order], a[order], b[order], diagonal[order]
     new = np.ones(len(a), dtype=np.bool_)
     new[1:] = (np.diff(a) != 1) | (np.diff(diagonal) != 0)
-    starts = np.flatnonzero(new)
-    run = np.cumsum(new) - 1
-    before = np.arange(len(a)) - starts[run]
-    ahead = np.diff(starts, append=len(a))[run] - before
-    order = np.argsort(other * longest + a, kind="stable")
-    return other[order], a[order], b[order], ahead[order], before[order]
-
-
-def longest_first(a: list[int], b: list[int], ahead: list[int], before: list[int]) -> list[Run]:
-    """The runs taken from the matches of two texts, which are in the order of a."""
-    runs: list[Run] = []
-    row = shift = 0
-    while row < len(a):
-        i, last = a[row], row + 1
-        while last < len(a) and a[last] == i:
-            last += 1
-        if last > row + 1:
-            # Of equally long ones, the nearest to where the last run would go on.
-            row = min(range(row, last), key=lambda one: (-ahead[one], abs(b[one] - i - shift)))
-        shift = b[row] - i
-        _append(runs, Run(i, b[row], ahead[row]), before[row])
-        if len(runs) > PASSAGES:
-            return _cut(runs)
-        row = bisect_left(a, i + ahead[row], last)
-    return runs
-
-
-def _append(runs: list[Run], run: Run, before: int) -> None:
-    """Append a run and some windows before it; or extend the last one, if it is the same."""
-    a, b, length = run.a_first - before, run.b_first - before, run.length + before
-    last = runs[-1] if runs else None
-    if (
-        last is not None
-        and b - a == last.b_first - last.a_first
-        and a <= last.a_first + last.length
-    ):
-        end = max(last.a_first + last.length, a + length)
-        runs[-1] = last._replace(length=end - last.a_first)
-    else:
-        runs.append(Run(a, b, length))
+    first = np.flatnonzero(new)
+    length = np.diff(first, append=len(a))
+    preferred = np.lexsort((np.abs(b[first] - a[first]), -length))
+    rank = np.empty_like(preferred)
+    rank[preferred] = np.arange(len(first))
+    # Of each window, the rank of the first run that has it.
+    window = pair * longest + a
+    order = np.argsort(window, kind="stable")
+    each, _ = equal_runs(window[order])
+    best = np.minimum.reduceat(np.repeat(rank, length)[order], each) if len(each) else each
+    taken = np.zeros(len(first), dtype=np.bool_)
+    taken[preferred[best]] = True
+    first, length = first[taken], length[taken]
+    order = np.argsort(window[first], kind="stable")
+    first = first[order]
+    return pair[first], a[first], b[first], length[order]
 
 
 def _cut(runs: list[Run]) -> list[Run]:
@@ -272,13 +258,25 @@ def _cut(runs: list[Run]) -> list[Run]:
 
 
 def runs_between(own: Hashes, its: Hashes) -> list[Run]:
-    """The same for two texts, in linear time whatever they repeat: uint64[n] and uint64[m].
+    """The runs that two texts share, in linear time: uint64[n] and uint64[m].
 
-    If the other text repeats a window, only some of its places are tried (see shared_runs).
+    For texts that repeat themselves too often to compare all matches: only some of the places of
+    a window are tried (see shared_runs), from left to right.
     """
     runs: list[Run] = []
-    for run in _cut(shared_runs(own, its, PASSAGES + 1)):
-        _append(runs, run, _backwards(own, its, run.a_first, run.b_first))
+    for a, b, length in _cut(shared_runs(own, its, PASSAGES + 1)):
+        before = _backwards(own, its, a, b)
+        run = Run(a - before, b - before, length + before)
+        last = runs[-1] if runs else None
+        if (
+            last is not None
+            and run.b_first - run.a_first == last.b_first - last.a_first
+            and run.a_first <= last.a_first + last.length
+        ):
+            end = max(last.a_first + last.length, run.a_first + run.length)
+            runs[-1] = last._replace(length=end - last.a_first)
+        else:
+            runs.append(run)
     return runs
 
 
