@@ -113,7 +113,8 @@ def line_numbers(
         int64[m] both.
     """
     feeds = np.flatnonzero(code_points("\n".join(["", *texts])) == ord("\n"))
-    begins = offsets_of([len(text) + 1 for text in texts])
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    begins = offsets_of(lengths + 1)
     before, begins = np.searchsorted(feeds, begins)[documents], begins[documents]
     # Text i begins one character behind begins[i], where the line feed before it is.
     first = np.searchsorted(feeds, begins + starts, side="right") - before
