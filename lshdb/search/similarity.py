@@ -465,9 +465,9 @@ class Estimates:
         self._doc_ids = doc_ids
         self._same = same
         self._rows = np.full(len(doc_ids), -1)
-        self._ones = np.ones(len(doc_ids), dtype=np.int64)
-        most = max(2, min(len(doc_ids), _SIGNATURES // (4 * lanes)))
-        self._signatures = np.empty((most, lanes), dtype=np.uint32)
+        most = max(2, _SIGNATURES // (4 * lanes))
+        self._signatures = np.empty((min(len(doc_ids), most), lanes), dtype=np.uint32)
+        self._pairs = min(_PAIRS, most // 2)  # the signatures of this many fit
         self._used = 0
 
     def scores(self, one: Numbers, other: Numbers, least: float) -> Shares:  # noqa: ARG002
@@ -493,13 +493,11 @@ class Estimates:
     ) -> Iterator[tuple[Numbers, Signatures, Signatures]]:
         """The signatures uint32[p, k] of pairs at places int64[p], except equal ones."""
         different = np.flatnonzero(self._same[one] != self._same[other])
-        for start in range(0, len(different), _PAIRS):
-            places = different[start : start + _PAIRS]
+        for start in range(0, len(different), self._pairs):
+            places = different[start : start + self._pairs]
             a, b = one[places], other[places]
-            for part, documents in fitting(a, b, self._ones, len(self._signatures)):
-                self._keep(documents)
-                rows = self._rows[a[part]], self._rows[b[part]]
-                yield places[part], self._signatures[rows[0]], self._signatures[rows[1]]
+            self._keep(_marked(a, b, len(self._rows)))
+            yield places, self._signatures[self._rows[a]], self._signatures[self._rows[b]]
 
     def _keep(self, documents: Numbers) -> None:
         missing = documents[self._rows[documents] < 0]

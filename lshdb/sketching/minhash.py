@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -36,27 +36,6 @@ _32: Final = np.uint64(32)
 _NOTHING: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
 _AT_ONCE: Final = 1 << 15
 """Hashes computed in one numpy call: their arrays fit in the processor's cache."""
-
-
-class Sketch(Protocol):
-    """Makes signatures of `lanes` lanes; the same for the same seed on every machine."""
-
-    lanes: int
-
-    def signatures(self, shingles: Shingles) -> Signatures:
-        """The signatures of n documents, uint32[n, lanes]."""
-
-    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Signatures, int]:
-        """The signature uint32[lanes] of one document too large to hold, and its shingle count.
-
-        `pieces` gives the document's hashes, uint64[any] at a time; it may be called twice.
-        """
-
-
-@functools.lru_cache(maxsize=16)
-def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:
-    """The sketch of that name, `fast` or `minhash`, with its seeded constants."""
-    return FastSketch(lanes, seed) if name == "fast" else MinHashSketch(lanes, seed)
 
 
 class FastSketch:
@@ -80,7 +59,7 @@ class FastSketch:
         self._narrow = constants(seed, "fast multipliers", 2).astype(np.uint32)
 
     def signatures(self, shingles: Shingles) -> Signatures:
-        """See Sketch.signatures."""
+        """The signatures of n documents, uint32[n, lanes]."""
         counts = np.diff(shingles.offsets)
         table = np.full((len(counts), self.lanes), _NOTHING)
         self._first_round(table, shingles.hashes, counts)
@@ -92,7 +71,10 @@ class FastSketch:
         return table.astype(np.uint32)
 
     def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Signatures, int]:
-        """See Sketch.of_pieces."""
+        """The signature uint32[lanes] of one document too large to hold, and its shingle count.
+
+        `pieces` gives the document's hashes, uint64[any] at a time; it may be called twice.
+        """
         table = np.full((1, self.lanes), _NOTHING)
         total = 0
         for hashes in pieces():
@@ -204,7 +186,7 @@ class MinHashSketch:
         self._multipliers = constants(seed, "minhash multipliers", 2)
 
     def signatures(self, shingles: Shingles) -> Signatures:
-        """See Sketch.signatures."""
+        """The signatures of n documents, uint32[n, lanes]."""
         counts = np.diff(shingles.offsets)
         signatures = np.full((len(counts), self.lanes), EMPTY, dtype=np.uint32)
         filled = np.flatnonzero(counts)
@@ -222,7 +204,7 @@ class MinHashSketch:
         return signatures
 
     def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Signatures, int]:
-        """See Sketch.of_pieces."""
+        """See FastSketch.of_pieces; `pieces` is called once."""
         signature = np.full(self.lanes, EMPTY, dtype=np.uint32)
         total = 0
         for hashes in pieces():
@@ -238,3 +220,13 @@ class MinHashSketch:
         h *= self._multipliers[1]
         h ^= h >> _32
         return h
+
+
+Sketch: TypeAlias = FastSketch | MinHashSketch
+"""Makes signatures of `lanes` lanes; the same for the same seed on every machine."""
+
+
+@functools.lru_cache(maxsize=16)
+def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:
+    """The sketch of that name, `fast` or `minhash`, with its seeded constants."""
+    return FastSketch(lanes, seed) if name == "fast" else MinHashSketch(lanes, seed)

@@ -74,7 +74,8 @@ def signed(
                 counts.add("empty", int(np.count_nonzero(~filled)))
             columns = {"key": keys, "shingles": pa.array(made.shingles)}
             if with_signatures:
-                blobs = map(bytes, np.ascontiguousarray(made.signatures, dtype="<u4"))
+                rows = np.ascontiguousarray(made.signatures, dtype="<u4")
+                blobs = (row.tobytes() for row in rows)
                 columns["signature"] = _column(blobs, filled, pa.binary())
             columns["bucket_keys"] = _column(made.bucket_keys, filled, pa.list_(pa.int64()))
             yield pa.RecordBatch.from_pydict(columns)

@@ -23,6 +23,7 @@ from lshdb.errors import UsageError
 from lshdb.model import Construction
 from lshdb.search.buckets import candidate_ids
 from lshdb.search.similarity import Exact, first_of_equal, least_estimate
+from lshdb.shingling.arrays import bounded
 from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve
 from lshdb.tuning.sampling import agreeing, sample_documents
@@ -37,9 +38,10 @@ _VERIFIED: Final = 2_000_000
 """Candidates by default, about; some seconds."""
 _PILOT: Final = 20
 """Queries used to estimate the number of candidates."""
-_QUERIES_AT_ONCE: Final = 1_000
 _CANDIDATES_AT_ONCE: Final = 10_000_000
 """Candidates of queries in memory, 8 bytes each; more only if one query has more."""
+_PER_QUERY: Final = 10_000
+"""What each query counts beside its candidates: 1,000 queries at once leave room for a table."""
 _CELLS: Final = 1 << 20
 """Pairs of a query and a document that are compared at once."""
 _DOCUMENTS_AT_ONCE: Final = 10_000
@@ -170,16 +172,11 @@ def _candidates(
     store: Store, signatures: Signatures, doc_ids: Ids
 ) -> Iterator[tuple[slice, list[Ids]]]:
     """The candidates of some queries at a time, doc_ids int64[c] of each, without itself."""
-    start, found, size = 0, list[Ids](), 0
-    for place, signature in enumerate(signatures):
-        own, _ = candidate_ids(store, signature)
-        found.append(own[own != doc_ids[place]])
-        size += len(own)
-        if size >= _CANDIDATES_AT_ONCE or len(found) == _QUERIES_AT_ONCE:
-            yield slice(start, place + 1), found
-            start, found, size = place + 1, [], 0
-    if found:
-        yield slice(start, len(signatures)), found
+    each = (candidate_ids(store, signature)[0] for signature in signatures)
+    others = (own[own != doc_id] for own, doc_id in zip(each, doc_ids, strict=True))
+    start = 0
+    for found in bounded(others, lambda own: len(own) + _PER_QUERY, _CANDIDATES_AT_ONCE):
+        yield slice(start, start := start + len(found)), found
 
 
 class _Counts:

@@ -93,9 +93,9 @@ def reindexed(request: SettingsRequest, settings: Settings) -> Settings:
     given = (request.threshold, request.recall, request.bands, request.rows, request.construction)
     if request.passages is not None:
         settings = replace(settings, passages=request.passages)
-        if all(one is None for one in given):
-            return settings
     if all(one is None for one in given):
+        if request.passages is not None:
+            return settings
         raise SettingsError(
             "give a threshold, a recall, bands and rows, a construction, or passages"
         )
