@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import count, repeat
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,6 @@ class Writer:
         self._next_id = store.last_doc_id() + 1
         self._first_id = self._next_id
         self._updated: set[int] = set()
-        self._expect_new = True  # that keys are new
         self._doc_ids: list[npt.NDArray[np.int64]] = []
         self._bucket_keys: list[npt.NDArray[np.int64]] = []
         self._fingerprints: list[Fingerprints] = []
@@ -49,21 +48,10 @@ class Writer:
 
     def write(self, part: SignedPart) -> None:
         """Write documents and signatures; their band rows are written with those of other parts."""
-        self._write(part)
-        if part.files:
-            self._store.set_files(part.files)
-
-    def _write(self, part: SignedPart) -> None:
-        # Trying is faster than first looking up the keys.
-        if self._expect_new and part.signed is not None and self._write_new(part):
-            return
-        self._expect_new = False
         store = self._store
         part_keys = list(part.keys)
         latest = {key: place for place, key in enumerate(part_keys)}
         known = store.known(list(latest))
-        if not known and len(latest) == len(part_keys) and self._write_new(part):
-            return
         added, updated, unchanged = _count(part, known)
         places = [
             place
@@ -88,22 +76,8 @@ class Writer:
         self.report += AddReport(
             added, updated, unchanged, len(part.failures), empty, part.replaced
         )
-
-    def _write_new(self, part: SignedPart) -> bool:
-        """The same for new documents only; False if a key is stored already or repeated.
-
-        Nothing is written then.
-        """
-        n = len(part.keys)
-        settings = self._store.settings
-        signed = signatures_of(part, range(n), settings)
-        stored = part.stored if settings.content else None
-        if self._put_new(part.keys, part.digests, part.metadata, stored, signed) is None:
-            return False
-        self.signed += n
-        empty = n - int(np.count_nonzero(signed.shingles))
-        self.report += AddReport(n, 0, 0, len(part.failures), empty, part.replaced)
-        return True
+        if part.files:
+            store.set_files(part.files)
 
     def _update_metadata(
         self, part: SignedPart, latest: Mapping[str, int], known: Mapping[str, KnownDocument]
@@ -140,18 +114,11 @@ class Writer:
         stored: Sequence[str] | None,
         signed: Signed,
         known: Mapping[str, KnownDocument],
-    ) -> list[int]:
+    ) -> None:
         """Write n documents with distinct keys; known ones must already be out of all buckets.
 
         `stored` is None if the database keeps no content.
-
-        Returns:
-            Their doc_ids.
         """
-        if not known:
-            ids = self._put_new(keys, digests, metadata if any(metadata) else (), stored, signed)
-            assert ids is not None
-            return cast("list[int]", ids.tolist())
         new_ids = count(self._next_id)
         doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
         self._next_id = next(new_ids)
@@ -163,29 +130,6 @@ class Writer:
         self._store.update([row for row in rows if row[1] in known])
         self._store.insert([row for row in rows if row[1] not in known])
         self._index(np.array(doc_ids, dtype=np.int64), signed)
-        return doc_ids
-
-    def _put_new(
-        self,
-        keys: Sequence[str],
-        digests: Sequence[bytes],
-        metadata: Sequence[str | None],
-        stored: Sequence[str] | None,
-        signed: Signed,
-    ) -> npt.NDArray[np.int64] | None:
-        """The same for keys that are probably new; None, and nothing written, if not all are.
-
-        `metadata` is empty if there is none.
-
-        Returns:
-            Their doc_ids, int64[n].
-        """
-        doc_ids = np.arange(self._next_id, self._next_id + len(keys))
-        if not self._store.insert_new(doc_ids, keys, signed.shingles, digests, stored, metadata):
-            return None
-        self._next_id += len(keys)
-        self._index(doc_ids, signed)
-        return doc_ids
 
     def _index(self, ids: npt.NDArray[np.int64], signed: Signed) -> None:
         """Write the signatures of documents int64[n], and keep their bucket keys for `finish`."""

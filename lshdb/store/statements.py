@@ -28,14 +28,10 @@ KNOWN_DOCUMENTS: Final = """
 INSERT_DOCUMENT: Final = """
     INSERT INTO documents (doc_id, key, shingles, digest, metadata, content)
     VALUES (?, ?, ?, ?, ?, ?)"""
-INSERT_PLAIN_DOCUMENT: Final = """
-    INSERT INTO documents (doc_id, key, shingles, digest, content) VALUES (?, ?, ?, ?, ?)"""
-"""Without metadata."""
 UPDATE_DOCUMENT: Final = """
     UPDATE documents SET shingles = ?3, digest = ?4, metadata = ?5, content = ?6
     WHERE doc_id = ?1 AND key = ?2"""
 UPDATE_METADATA: Final = "UPDATE documents SET metadata = ?2 WHERE doc_id = ?1"
-DELETE_DOCUMENTS_FROM: Final = "DELETE FROM documents WHERE doc_id >= ?"
 DELETE_DOCUMENT: Final = "DELETE FROM documents WHERE doc_id = ?"
 SET_FILE: Final = """
     INSERT OR REPLACE INTO files (doc_id, size, mtime_ns)

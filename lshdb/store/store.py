@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -168,6 +167,7 @@ class Store(StoreReader):
         owner: FrameType | None = sys._getframe(1)
         while owner is not None and owner.f_globals["__name__"] == contextmanager.__module__:
             owner = owner.f_back
+        self._connection.check_owner()
         self._connection.end_abandoned()
         if self._rebuilding and self._connection.in_transaction:
             raise UsageError("the database is being reindexed: finish that first")
@@ -206,46 +206,6 @@ class Store(StoreReader):
     def insert(self, documents: Iterable[DocumentValues]) -> None:
         """Insert rows of documents, without their signatures and bands."""
         self._run_many(sql.INSERT_DOCUMENT, documents)
-
-    def insert_new(
-        self,
-        doc_ids: npt.NDArray[np.int64],
-        keys: Sequence[str],
-        shingles: npt.NDArray[np.int64],
-        digests: Sequence[bytes],
-        stored: Sequence[str] | None,
-        metadata: Sequence[str | None],
-    ) -> bool:
-        """Insert rows of n documents whose keys are probably new.
-
-        Args:
-            doc_ids: int64[n], which follow the last one in use.
-            keys: of the documents.
-            shingles: int64[n], how many each has.
-            digests: 16 bytes each.
-            stored: their stored forms; None if no content is kept.
-            metadata: as stored; empty if there is none.
-
-        Returns:
-            False if a key exists already, or is repeated; then none is inserted.
-        """
-        columns: list[Iterable[SqlValue | bytearray]] = [doc_ids.tolist(), keys]
-        columns += [shingles.tolist(), map(bytearray, digests)]  # see DocumentValues
-        columns += [metadata] if metadata else []
-        columns.append(repeat(None, len(keys)) if stored is None else stored)
-        statement = sql.INSERT_DOCUMENT if metadata else sql.INSERT_PLAIN_DOCUMENT
-
-        def insert() -> bool:
-            try:
-                self._connection.executemany(statement, zip(*columns, strict=True))
-            except sqlite3.IntegrityError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_CONSTRAINT_UNIQUE:
-                    raise
-                self._connection.execute(sql.DELETE_DOCUMENTS_FROM, (int(doc_ids[0]),))
-                return False
-            return True
-
-        return self._run(insert)
 
     def update(self, documents: Iterable[DocumentValues]) -> None:
         """Update stored documents, whose old signatures and bands are already deleted."""
