@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 
 import lshdb
 from lshdb.web import views
-from lshdb.web.guarding import is_own_origin
+from lshdb.web.guarding import is_ours, is_own_origin
 from lshdb.web.rendering import HEADERS, Links, Page, headers, html
 from lshdb.web.reviewing import Forbidden, review_of
 
@@ -200,22 +200,10 @@ async def _index(request: Request, datasette: Datasette) -> Page:
     for name, attached in datasette.databases.items():
         permissions = _permissions(name)
         seen, _ = await datasette.check_visibility(request.actor, permissions=permissions)
-        path = attached.path
-        if seen and path is not None and await asyncio.to_thread(_is_ours, Path(path)):
+        if seen and attached.path is not None and await is_ours(attached):
             found.append(name)
     databases = [(name, Links(datasette, name).page()) for name in found]
     return Page("index", "Databases of near duplicates", {"databases": databases})
-
-
-def _is_ours(path: Path) -> bool:
-    try:
-        with views.opened(path):
-            pass
-    except lshdb.NotADatabase:
-        return False
-    except lshdb.StoreError:
-        return True  # its page reports the problem
-    return True
 
 
 _NAMES: Final[Mapping[int, str]] = {

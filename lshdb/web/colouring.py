@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 Words: TypeAlias = list[tuple[int, int, str]]
 """Start, end and class of each word that has a colour, ascending."""
@@ -33,17 +33,15 @@ def words_of(texts: Sequence[tuple[str, str]]) -> list[Words | None]:
 
     Also None if Pygments is not installed, or takes too long.
     """
-    found: list[Words | None] = [None] * len(texts)
-    named = [(place, _file_name(key)) for place, (key, _) in enumerate(texts)]
-    asked = [(place, name) for place, name in named if _is_code(name)]
-    if not asked:
-        return found
-    given = json.dumps([[name, texts[place][1][:COLOURED]] for place, name in asked])
+    named = [(_file_name(key), text[:COLOURED]) for key, text in texts]
+    asked = [[name, text] if _is_code(name) else None for name, text in named]
+    if not any(asked):
+        return [None] * len(texts)
     try:
         # Without the directory of the program among those of modules: ours have common names.
         done = subprocess.run(
             [sys.executable, "-P", str(_LEXING)],
-            input=given.encode(),
+            input=json.dumps(asked).encode(),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=_SECONDS,
@@ -51,14 +49,8 @@ def words_of(texts: Sequence[tuple[str, str]]) -> list[Words | None]:
         )
         lexed = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
-        return found
-    for (place, _), words in zip(asked, lexed, strict=True):
-        found[place] = None if words is None else list(_threes(words))
-    return found
-
-
-def _threes(flat: list[Any]) -> Iterator[tuple[int, int, str]]:
-    return zip(flat[::3], flat[1::3], flat[2::3], strict=True)
+        return [None] * len(texts)
+    return [None if words is None else list(map(tuple, words)) for words in lexed]
 
 
 def _file_name(key: str) -> str:

@@ -12,80 +12,65 @@ import numpy as np
 from lshdb.model import Construction
 from lshdb.tuning.analysis import curve
 
-LEFT: Final = 40
-RIGHT: Final = 348
-TOP: Final = 12
-BOTTOM: Final = 182
 _POINTS: Final = 121
+_LOWEST: Final = 0.006
+"""Height of a column of the fewest pairs, a pixel: a few among many stay visible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """An S-curve in the coordinates of the picture.
+    """An S-curve.
 
     Attributes:
-        points: of the curve, as SVG's polyline wants them.
-        threshold: x of the threshold.
-        recall: y of the curve there.
+        points: similarities and probabilities, as SVG's polyline wants them.
         probability: that a pair at the threshold becomes a candidate.
         table: similarities 0.1 to 1 with the probabilities there.
     """
 
     points: str
-    threshold: float
-    recall: float
     probability: float
     table: tuple[tuple[float, float], ...]
 
 
 def s_curve(construction: Construction, threshold: float) -> Curve:
     """The curve of a construction."""
-    similarities = np.linspace(0, 1, _POINTS)
-    probabilities = curve(similarities, construction)
-    pairs = zip(similarities.tolist(), probabilities.tolist(), strict=True)
-    at = float(curve(np.array([threshold]), construction)[0])
-    levels = np.arange(1, 11) / 10
+    similarities, levels = np.linspace(0, 1, _POINTS), np.arange(1, 11) / 10
+    pairs = np.column_stack([similarities, curve(similarities, construction)]).tolist()
     table = zip(levels.tolist(), curve(levels, construction).tolist(), strict=True)
     return Curve(
-        " ".join(f"{_x(s):.1f},{_y(p):.1f}" for s, p in pairs),
-        round(_x(threshold), 1),
-        round(_y(at), 1),
-        at,
+        " ".join(f"{similarity:.4f},{probability:.4f}" for similarity, probability in pairs),
+        float(curve(np.array([threshold]), construction)[0]),
         tuple(table),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How many pairs have a similarity from `low` to below `high`; its place in the picture."""
+    """How many pairs have a similarity from `low` to below `high`; its height from 0 to 1."""
 
     low: float
     high: float
     pairs: int
-    x: float
-    y: float
-    width: float
     height: float
 
 
 def columns(counts: Sequence[int]) -> list[Column]:
-    """The columns of a histogram over similarities 0 to 1, in the coordinates of the S-curve.
+    """The columns of a histogram over similarities 0 to 1, without the empty ones.
 
-    >>> [(column.low, column.pairs, column.height) for column in columns([0, 0, 4, 8])][2:]
-    [(0.5, 4, 85.0), (0.75, 8, 170.0)]
+    >>> [(column.low, column.pairs, column.height) for column in columns([0, 0, 4, 8])]
+    [(0.5, 4, 0.5), (0.75, 8, 1.0)]
     """
-    most = max(max(counts, default=0), 1)
-    step = 1 / max(len(counts), 1)
-    found = []
-    for place, count in enumerate(counts):
-        height = round((BOTTOM - TOP) * count / most, 1)
-        if count:
-            height = max(height, 1.0)  # a few among many stay visible
-        low, high = round(place * step, 4), round((place + 1) * step, 4)
-        x = round(_x(low) + 0.75, 1)
-        width = round(_x(high) - _x(low) - 1.5, 1)
-        found.append(Column(low, high, count, x, BOTTOM - height, width, height))
-    return found
+    step, most = 1 / max(len(counts), 1), max(counts, default=0)
+    return [
+        Column(
+            round(place * step, 4),
+            round((place + 1) * step, 4),
+            count,
+            max(round(count / most, 4), _LOWEST),
+        )
+        for place, count in enumerate(counts)
+        if count
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +103,3 @@ def bars(buckets_of_size: Mapping[int, int]) -> list[Bar]:
         )
         for step in range(max(counts, default=-1) + 1)
     ]
-
-
-def _x(similarity: float) -> float:
-    return LEFT + (RIGHT - LEFT) * similarity
-
-
-def _y(probability: float) -> float:
-    return BOTTOM - (BOTTOM - TOP) * probability

@@ -79,7 +79,7 @@ async def _shows_lshdb_file(scope: Scope, datasette: Datasette) -> bool:
     if path == "/-/lshdb" or path.startswith("/-/lshdb/"):
         return True
     files = [one for one in datasette.databases.values() if one.path is not None]
-    found = [one for one in files if await _is_ours(one)]
+    found = [one for one in files if await is_ours(one)]
     if len(found) == len(files):
         return bool(found)
     name = tilde_decode(path.split("/")[1].partition(".")[0])
@@ -87,7 +87,7 @@ async def _shows_lshdb_file(scope: Scope, datasette: Datasette) -> bool:
     return name in [one.route for one in found] or (name == "_memory" and datasette.crossdb)
 
 
-async def _is_ours(attached: Attached) -> bool:
+async def is_ours(attached: Attached) -> bool:
     """Whether a file is lshdb's; one that cannot be read counts as such."""
     if attached.path not in ours | _others:
         try:

@@ -1,7 +1,7 @@
 """A separate program that finds the words of source code, with Pygments; colouring runs it.
 
-Standard input has a JSON list of file names and texts, standard output one of places: for each text
-a flat list of start, end and class, or null if no lexer is for a file of that name.
+Standard input has a JSON list of file names and texts, or null, standard output one of places: for
+each text a list of start, end and class, or null.
 """
 
 from __future__ import annotations
@@ -27,17 +27,14 @@ CLASSES = {
 }
 
 
-def words(name: str, text: str) -> list[int | str] | None:
+def words(name: str, text: str) -> list[tuple[int, int, str]]:
     """The coloured words of a text: start, end and class of each."""
     lexer = find_lexer_class_for_filename(name)
-    if lexer is None:
-        return None
-    found: list[int | str] = []
+    found: list[tuple[int, int, str]] = []
     for start, end, kind in tokens(lexer().get_tokens_unprocessed(text)):
-        if found and found[-1] == kind and found[-2] == start:
-            found[-2] = end
-        else:
-            found += [start, end, kind]
+        if found and found[-1][1:] == (start, kind):
+            start = found.pop()[0]
+        found.append((start, end, kind))
     return found
 
 
@@ -55,4 +52,5 @@ def tokens(given: Iterator[tuple[int, _TokenType, str]]) -> Iterator[tuple[int, 
 
 
 if __name__ == "__main__":
-    json.dump([words(name, text) for name, text in json.load(sys.stdin)], sys.stdout)
+    given = json.load(sys.stdin)
+    json.dump([None if each is None else words(*each) for each in given], sys.stdout)

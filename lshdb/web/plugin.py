@@ -53,7 +53,7 @@ def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
     if path is None:
         return
     # Datasette reports damaged files and those of other programs.
-    with suppress(LshdbError, *_sqlite_errors(conn)):
+    with suppress(LshdbError, conn.Error):
         if is_lshdb(conn):
             guarding.ours.add(path)
             register_functions(conn)
@@ -97,9 +97,3 @@ def render_cell(
 
 def _is_ours(datasette: Datasette, database: str) -> bool:
     return getattr(datasette.databases.get(database), "path", None) in guarding.ours
-
-
-def _sqlite_errors(conn: Any) -> tuple[type[Exception], ...]:
-    """The errors of the connection's own module: Datasette may use another than sqlite3."""
-    error = getattr(conn, "Error", None)
-    return (error,) if isinstance(error, type) else ()

@@ -13,11 +13,10 @@ import hmac
 import json
 import secrets
 import threading
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote, unquote
 
 from lshdb.database import Database, open_database
 from lshdb.errors import InputError, KeyNotFound, UsageError
@@ -122,14 +121,9 @@ class Review:
             self._carried = (stat_of(self.path), before) if alone else None
 
 
-def packed(documents: Sequence[tuple[str, str]]) -> str:
-    """Keys and digests for a hidden field: browsers change line ends in the values of forms."""
-    return quote(json.dumps(documents))
-
-
 def _documents(field: str) -> list[tuple[str, str]]:
     try:
-        found = [(key, digest) for key, digest in json.loads(unquote(field))]
+        found = [(key, digest) for key, digest in json.loads(field)]
     except (ValueError, TypeError):
         raise InputError("the form lacks its documents: load the page again") from None
     if not 1 <= len(found) <= MAX_MEMBERS:

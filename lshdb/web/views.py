@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted, warn_of_limit
-from lshdb.model import Bucket, Comparison, Content, Decision, Document, Element, Passage
+from lshdb.model import Bucket, Comparison, Content, Decision, Document, Passage
 from lshdb.search.decisions import Verdicts
 from lshdb.search.limits import TEXT_CHARACTERS, text_cut
 from lshdb.search.pairs import OnProgress, Request
@@ -49,7 +49,7 @@ from lshdb.web.listing import (
 )
 from lshdb.web.rendering import Page, shortened, snippet
 from lshdb.web.results import Results, state_of
-from lshdb.web.reviewing import MAX_MEMBERS, Review, packed
+from lshdb.web.reviewing import MAX_MEMBERS, Review
 from lshdb.web.surveys import (
     BEST_PAIRS,
     MAX_PAIRS,
@@ -218,7 +218,7 @@ def document(visit: Visit) -> Page:
     distinct = None
     if content is not None and len(content) <= _COUNTED:
         distinct = database.count_distinct(stored)
-    context = {
+    context: dict[str, Any] = {
         "stored": stored,
         "settings": database.settings,
         "fields": {name: _field(value) for name, value in (stored.metadata or {}).items()},
@@ -226,12 +226,13 @@ def document(visit: Visit) -> Page:
         "buckets": database.buckets_of(key),
         "verdicts": Verdicts(database.decisions()),
         "passages": None,
-        **_shown(content),
+        "text": content[:_TEXT] if isinstance(content, str) else None,
+        "elements": content[:_ELEMENTS] if isinstance(content, tuple) else None,
     }
     if visit.review is not None:
         context |= _form(visit, key, [key])
     with limits_noted() as notes:
-        context |= _matches(visit, visit.arguments, key=key)
+        context |= _matches(visit, key=key)
         if database.settings.passages:
             context["passages"] = database.passages(key=key, top=_SOURCES)
             context["unit"] = context["passages"].unit
@@ -246,12 +247,12 @@ def _field(value: object) -> str:
 
 
 def _matches(
-    visit: Visit, given: Mapping[str, str], content: Content | None = None, key: str | None = None
+    visit: Visit, content: Content | None = None, key: str | None = None
 ) -> dict[str, Any]:
     """The documents similar to one, some on each page, and how they were found."""
     database = visit.database
-    least, contained = _threshold(visit, given), "containment" in given
-    exhaustive = "exhaustive" in given
+    least = _threshold(visit, visit.arguments)
+    contained, exhaustive = ("containment" in visit.arguments), ("exhaustive" in visit.arguments)
     page = min(_natural(visit.arguments.get("page", "1"), "page"), _MAX_PAGES)
     found = database.query(
         content,
@@ -281,18 +282,6 @@ def _threshold(visit: Visit, given: Mapping[str, str]) -> float:
         return float(text)
     except ValueError as error:
         raise lshdb.UsageError(f"the minimum similarity {text!r} is not a number") from error
-
-
-def _shown(content: str | tuple[Element, ...] | None) -> dict[str, Any]:
-    """A document's content, cut if it is long."""
-    text = content[:_TEXT] if isinstance(content, str) else None
-    elements = content[:_ELEMENTS] if isinstance(content, tuple) else None
-    return {
-        "text": text,
-        "elements": elements,
-        "length": 0 if content is None else len(content),
-        "cut": content is not None and len(content) > len(text or elements or ()),
-    }
 
 
 def find(visit: Visit) -> Page:
@@ -644,7 +633,7 @@ def _form(visit: Visit, key: str, keys: Sequence[str]) -> dict[str, Any]:
     known = visit.store.known(keys)
     documents = [(each, known[each].digest.hex()) for each in keys if each in known]
     return {
-        "documents": packed(documents),
+        "documents": json.dumps(documents),
         "places": {each: place for place, (each, _) in enumerate(documents)},
         "key": key,
         "back": urlencode(
@@ -681,9 +670,7 @@ def _undone(
     """Back to the documents whose decision was undone."""
     keys = [key for one in made for key in one.keys]
     if page == "cluster":
-        return page, {name: text for name, text in back.items() if name != "key_quoted"} | {
-            "key": keys[0]
-        }
+        return page, back | {"key": keys[0]}
     if page == "compare" and len(keys) == 2:
         number = int(back["number"]) - 1 if back.get("number", "").isdigit() else 0
         own = {"number": str(number)} if number > 0 and back.get("decided") != "no" else {}
@@ -708,7 +695,6 @@ def _next_cluster(visit: Visit, back: dict[str, str]) -> tuple[str, dict[str, st
     open_ = [each for each in places[at + 1 :] + places[: at + 1] if each not in decided]
     if not open_:
         return "decisions", {"done": back["done"], "finished": "yes"}
-    back.pop("key_quoted", None)
     return "cluster", back | {"key": survey.keep(open_[0])}
 
 
@@ -750,12 +736,12 @@ def query(visit: Visit) -> Page:
     """A box for a text, and the documents similar to it, under their own address."""
     given = visit.arguments if visit.posted is None else visit.posted
     name = visit.arguments.get("pasted")
-    text = visit.posted.get("text", "") if visit.posted is not None else pasted.kept(name or "")
+    text = pasted.kept(name or "") if visit.posted is None else visit.posted.get("text", "")
     context: dict[str, Any] = {
         "settings": visit.database.settings,
         "text": text or "",
         "pasted": name,
-        "given": {field: given[field] for field in _ASKED if given.get(field)},
+        "given": {field: given[field] for field in _ASKED if given.get(field, "").strip()},
         "threshold": given.get("threshold", ""),
         "containment": "containment" in given,
         "exhaustive": "exhaustive" in given,
@@ -766,22 +752,23 @@ def query(visit: Visit) -> Page:
     }
     page = Page("query", f"Query {visit.name}", context)
     try:
+        if text is None and name is not None:
+            raise lshdb.InputError("the text of this address is not kept any more: paste it")
         if text is None:
-            if name is not None:
-                raise lshdb.InputError("the text of this address is not kept any more: paste it")
             return page
         content = _content_of(visit, text)
         if visit.posted is not None:
             _threshold(visit, given)
-            asked = {field: given[field] for field in _ASKED if given.get(field, "").strip()}
-            return replace(page, redirect=("query", {"pasted": pasted.keep(text), **asked}))
+            return replace(
+                page, redirect=("query", {"pasted": pasted.keep(text), **context["given"]})
+            )
         with limits_noted() as notes:
-            context |= _matches(visit, given, content)
+            context |= _matches(visit, content)
+        context["notes"] = notes
     except (lshdb.UsageError, lshdb.ContentError, lshdb.InputError) as error:
         context["problem"] = str(error)
-        return Page(page.template, page.title, context, status=400)
-    context["notes"] = notes
-    return Page(page.template, page.title, context)
+        return replace(page, status=400)
+    return page
 
 
 def _content_of(visit: Visit, text: str) -> Content:

@@ -41,7 +41,7 @@ from lshdb.web import pasted as pasted_texts
 from lshdb.web import views
 from lshdb.web.rendering import _environment
 from lshdb.web.results import Results, state_of
-from lshdb.web.reviewing import Review, packed
+from lshdb.web.reviewing import Review
 
 TEXT = "The quick brown fox jumps over the lazy dog while the band plays on in the old square"
 HOSTILE = {
@@ -1294,7 +1294,7 @@ def test_our_own_decisions_do_not_rebuild_clusters(path: Path) -> None:
     review = Review(path, "ann")
     before = review.state()
     assert review.state() == before
-    done = review.decide({"action": "keep 0", "documents": packed([("fox", digest)])})
+    done = review.decide({"action": "keep 0", "documents": json.dumps([("fox", digest)])})
     assert review.state() == before
     review.undo(done)
     assert review.state() == before
