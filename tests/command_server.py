@@ -46,14 +46,15 @@ _LOADED = (
 """What many commands load; pyarrow loads pandas, where there is one, with the first array."""
 
 
+_AT_START = ("PYTHON", "LANG", "LC_", "OPENBLAS_", "PATH")
+"""How the names of variables begin that Python and the modules look at when they are loaded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A command that runs: its process, and file descriptors of this end of its pipes."""
+    """A command that runs."""
 
     pid: int
-    stdin: int
-    stdout: int
-    stderr: int
     _report: int
 
     def status(self) -> int:
@@ -74,10 +75,11 @@ def run(
 
     One that takes longer than `timeout` seconds is ended by SIGALRM.
     """
-    copy = start(arguments, directory, variables, timeout)
+    (source, stdin), (stdout, output), (stderr, errors) = (os.pipe() for _ in range(3))
+    copy = start(arguments, directory, variables, timeout, (source, output, errors))
     with ThreadPoolExecutor(3) as pool:
-        writing = pool.submit(_write, copy.stdin, given)
-        reading = [pool.submit(_read, descriptor) for descriptor in (copy.stdout, copy.stderr)]
+        writing = pool.submit(_write, stdin, given)
+        reading = [pool.submit(_read, descriptor) for descriptor in (stdout, stderr)]
         writing.result()
         out, err = (one.result() for one in reading)
     return out, err, copy.status()
@@ -88,25 +90,26 @@ def start(
     directory: Path,
     variables: Mapping[str, str],
     timeout: int,
+    streams: tuple[int, int, int],
     loaded: tuple[str, ...] = (),
 ) -> Copy:
-    """Start the command; after `timeout` seconds it is ended by SIGALRM.
+    """Start the command on three file descriptors, which are closed here.
 
-    Each set of variables, and of modules that are loaded besides, has a process to copy, for Python
-    looks at some variables when it starts; not at HOME, which differs from test to test.
+    After `timeout` seconds it is ended by SIGALRM. Each set of modules that are loaded besides, and
+    of variables that Python looks at when it starts, has a process to copy.
     """
-    server = _server(tuple((name, variables[name]) for name in variables if name != "HOME"), loaded)
-    pipes = [os.pipe() for _ in range(4)]
-    (source, stdin), (stdout, output), (stderr, errors), (report, reporting) = pipes
+    early = tuple((name, variables[name]) for name in variables if name.startswith(_AT_START))
+    server = _server(early, loaded)
+    report, reporting = os.pipe()
     words = [os.fsdecode(argument) for argument in arguments]
     request = json.dumps([words, str(directory), dict(variables), timeout]).encode()
-    theirs = [source, output, errors, reporting]
+    theirs = [*streams, reporting]
     socket.send_fds(server, [_HEAD.pack(len(request))], theirs)
     server.sendall(request)
     for descriptor in theirs:
         os.close(descriptor)
     (pid,) = _HEAD.unpack(server.recv(_HEAD.size))
-    return Copy(pid, stdin, stdout, stderr, report)
+    return Copy(pid, report)
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -127,7 +130,7 @@ def _server(variables: tuple[tuple[str, str], ...], loaded: tuple[str, ...]) -> 
         process = subprocess.Popen(
             [sys.executable, "-P", __file__, str(theirs.fileno()), *loaded],
             env=dict(variables),
-            # Pipes, as a command has: Python's streams remember of what kind they are.
+            # Pipes, as most commands have: Python's streams remember of what kind they are.
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -248,4 +251,5 @@ if __name__ == "__main__":
     words = _serve(socket.socket(fileno=int(sys.argv[1])))
     if words is not None:
         sys.argv = ["lshdb", *words]
+        sys.stdout.reconfigure(line_buffering=sys.stdout.isatty())  # type: ignore[union-attr]
         _run(main)

@@ -22,7 +22,7 @@ import sys
 import termios
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import wait
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import accumulate
@@ -172,14 +172,14 @@ class Result:
 class Command:
     """Runs `lshdb` in a directory.
 
-    With variables, an open file or a function to call before, a command is started like the
-    installed one; else it is a copy of a process that has loaded lshdb (command_server).
+    With variables of Python's, an open file or a function to call before, a command is started like
+    the installed one; else it is a copy of a process that has loaded lshdb (command_server).
     """
 
     def __init__(self, directory: Path, variables: Mapping[str, str] | None = None) -> None:
         self.directory = directory
         self.variables = {**environment(directory), **(variables or {})}
-        self._starts = bool(variables)
+        self._starts = any(name.startswith("PYTHON") for name in self.variables)
 
     def __call__(
         self,
@@ -269,25 +269,27 @@ class Command:
         """
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        source = theirs if stdin is None else subprocess.PIPE
-        with ExitStack() as stack:
-            out = theirs if output is None else stack.enter_context(output.open("wb")).fileno()
-            process = self.start(*arguments, stdin=source, stdout=out, stderr=theirs)
-        os.close(theirs)
+        source, given = (os.dup(theirs), None) if stdin is None else os.pipe()
+        out = (
+            os.dup(theirs)
+            if output is None
+            else os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        )
+        copy = command_server.start(
+            arguments, self.directory, self.variables, TIMEOUT, (source, out, theirs)
+        )
         os.write(ours, typed)
-        if process.stdin is not None:
-            process.stdin.write(stdin or b"")
-            process.stdin.close()
-            process.stdin = None  # communicate would flush it
+        if given is not None:
+            with open(given, "wb") as file:
+                file.write(stdin or b"")
         shown = b""
         # The end of a terminal's output is an error under Linux, and empty on other systems.
         with suppress(OSError):
             while select.select([ours], [], [], TIMEOUT)[0] and (piece := os.read(ours, 65536)):
                 shown += piece
         os.close(ours)
-        status, _ = finish(process)
         assert b"Traceback" not in shown, shown
-        return shown.decode().replace("\r\n", "\n"), status
+        return shown.decode().replace("\r\n", "\n"), copy.status()
 
 
 def _encoded(text: str | bytes) -> bytes:
@@ -431,12 +433,16 @@ def served(
         assert process.stderr is not None
         pid, stdout, stderr = process.pid, process.stdout, process.stderr
     else:
+        (out, output), (err, errors) = os.pipe(), os.pipe()
         copy = command_server.start(
-            words, directory, command.variables, 5 * TIMEOUT, loaded=("lshdb.web.serving",)
+            words,
+            directory,
+            command.variables,
+            5 * TIMEOUT,
+            (os.open(os.devnull, os.O_RDONLY), output, errors),
+            loaded=("lshdb.web.serving",),
         )
-        os.close(copy.stdin)
-        stdout, stderr = os.fdopen(copy.stdout, "rb"), os.fdopen(copy.stderr, "rb")
-        pid = copy.pid
+        pid, stdout, stderr = copy.pid, os.fdopen(out, "rb"), os.fdopen(err, "rb")
     with stdout, stderr:
         try:
             address = stdout.readline().decode().strip()
