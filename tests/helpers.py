@@ -37,9 +37,9 @@ import inspection
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.workers import Pending, Workers
+from lshdb.ingest.parts import Part, SignedPart
 from lshdb.model import Shingles
+from lshdb.workers import Pending, Workers
 
 ROOT = Path(__file__).resolve().parent.parent
 """The directory of the project."""
@@ -109,7 +109,9 @@ def _word(rng: random.Random) -> str:
 _own_result = Workers.result
 
 
-def _wait_and_take(workers: Workers, pending: Pending) -> SignedPart:
+def _wait_and_take(
+    workers: Workers[Part, SignedPart], pending: Pending[Part, SignedPart]
+) -> SignedPart:
     if pending.future is not None:
         done, _ = wait([pending.future], timeout=60)
         assert done

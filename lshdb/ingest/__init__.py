@@ -4,8 +4,7 @@ In: documents and blocks of rows (lshdb.sources). Out: the file with them, a rep
 
     add         the loop: read, sign, write, report; adding, removing
     batches     cuts a stream into batches, and these into parts
-    parts       parses, digests and signs a part
-    workers     does that in worker processes
+    parts       parses, digests and signs a part, here or in a worker process
     writing     a signed part to rows: new, changed, unchanged
     reference   a collection whose near duplicates are dropped from the input
     queries     a stream of documents that are queries only

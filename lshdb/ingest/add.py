@@ -21,7 +21,7 @@ from typing import Final
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.dedup import Selection, selection_for, write_selected
-from lshdb.ingest.workers import Workers, default_workers
+from lshdb.ingest.parts import Signing
 from lshdb.ingest.writing import Writer, delete, numbered_keys
 from lshdb.model import AddReport, OnSimilar, Skipped
 from lshdb.search.limits import LISTED, dedup_cut, reference_cut
@@ -31,6 +31,7 @@ from lshdb.sources.paths import STDIN
 from lshdb.sources.records import Block, Failure, RecordParser
 from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
+from lshdb.workers import Workers, default_workers
 
 _KEYS: Final = 10_000
 """Keys of documents to remove that are looked up at once: some MB."""
@@ -107,7 +108,7 @@ def write_documents(
     settings = store.settings
     if selection is not None and selection.against is not None:
         settings = replace(settings, content=True)  # compared there, even if not stored
-    with store.many_batches(), Workers(settings, parser, count) as pool:
+    with store.many_batches(), Workers(Signing(settings, parser), count) as pool:
         stream = Stream(store, items, pool, prompt=prompt, keep_blocks=keep_blocks)
         while stream.read_ahead():
             first = documents if numbered else None

@@ -15,12 +15,12 @@ from typing import Final, TypeAlias
 
 from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import Part, SignedPart
-from lshdb.ingest.workers import Pending, Workers
 from lshdb.model import Content, Document, FileState, Settings
 from lshdb.shingling.content import cleaned
 from lshdb.sources.metadata import to_json
 from lshdb.sources.records import Block, Failure, Lines, RecordParser, Rows, TextFile, key_fault
 from lshdb.store.store import Store
+from lshdb.workers import Pending, Workers
 
 Item: TypeAlias = Document | TextFile | tuple[str, Content] | Mapping[str, object] | Block | Failure
 """An item to add: a document, also as a pair of key and content or a record, a block, or a failure,
@@ -51,7 +51,7 @@ class _Part:
     """A part that is being signed: its block if that is kept, its documents and bytes (about)."""
 
     block: Block | None
-    pending: Pending
+    pending: Pending[Part, SignedPart]
     documents: int
     size: int
 
@@ -71,7 +71,7 @@ class Stream:
         self,
         store: Store,
         items: Iterable[Item],
-        pool: Workers,
+        pool: Workers[Part, SignedPart],
         *,
         prompt: bool,
         keep_blocks: bool,
@@ -155,7 +155,7 @@ class Stream:
                 self._over = True
                 return False
             if isinstance(item, Failure):
-                pending = Pending(Part(), signed=SignedPart([], [], [], None, [item], 0))
+                pending = Pending(Part(), done=(SignedPart([], [], [], None, [item], 0),))
             else:
                 pending = self._pool.submit(replace(item, sign=self.sign))
             block = item.block if self._keep_blocks and isinstance(item, Part) else None

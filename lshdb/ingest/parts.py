@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from lshdb.errors import ContentError
@@ -13,7 +12,8 @@ from lshdb.shingling.content import cleaned, digests, encoded
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import to_json
 from lshdb.sources.readers import parsed
-from lshdb.sources.records import Block, Failure, RecordParser
+from lshdb.sources.records import Block, Failure, RecordParser, Rows
+from lshdb.workers import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,53 +69,87 @@ class SignedPart:
         return [self.metadata[place] for place in places]
 
 
-def sign_part(part: Part, settings: Settings, parser: RecordParser | None) -> SignedPart:
-    """Parse, digest and sign a part.
+@dataclass(frozen=True, slots=True)
+class Signing(Job[Part, SignedPart]):
+    """Parses, digests and signs parts.
 
-    Args:
-        part: the part to sign.
+    Attributes:
         settings: of the database.
-        parser: for a block; it is not changed.
+        parser: for blocks; it is not changed.
     """
-    failures: list[Failure] = []
-    keys: list[str] = []
-    contents: list[Content] = []
-    places: list[int] = []
-    metadata: list[str | None] = []
-    replaced = 0
-    if part.block is not None:
-        assert parser is not None
-        parser = dataclasses.replace(parser)  # counts for itself: others may be at work
-        for place, item in parsed(part.block, parser):
-            content: Content
-            if isinstance(item, tuple):
-                key, content = item
-                other = None
-            elif isinstance(item, Failure):
-                failures.append(item)
-                continue
-            else:
-                key = item.key
-                try:
-                    content = cleaned(item.content, settings.shingling)
-                    other = to_json(item.metadata)
-                except ContentError as error:
-                    failures.append(Failure(part.block.where(place), str(error)))
+
+    settings: Settings
+    parser: RecordParser | None
+
+    def run(self, part: Part) -> SignedPart:
+        """Sign a part."""
+        failures: list[Failure] = []
+        keys: list[str] = []
+        contents: list[Content] = []
+        places: list[int] = []
+        metadata: list[str | None] = []
+        replaced = 0
+        if part.block is not None:
+            assert self.parser is not None
+            parser = replace(self.parser)  # counts for itself: others may be at work
+            for place, item in parsed(part.block, parser):
+                content: Content
+                if isinstance(item, tuple):
+                    key, content = item
+                    other = None
+                elif isinstance(item, Failure):
+                    failures.append(item)
                     continue
-            keys.append(key)
-            contents.append(content)
-            places.append(place)
-            metadata.append(other)
-        replaced = parser.replaced
-    else:
-        keys += [key for key, _ in part.documents]
-        contents += [content for _, content in part.documents]
-        metadata += part.metadata
-    signed = sign(contents, settings) if part.sign else None
-    of_sets = settings.shingling.of_sets
-    forms = [encoded(one) for one in contents] if of_sets else cast("list[str]", contents)
-    own = digests(forms)
-    stored = [] if part.sign and not settings.content else forms
-    if not any(metadata):
-        metadata = []
-    return SignedPart(keys, stored, own, signed, failures, replaced, places, metadata, part.files)
+                else:
+                    key = item.key
+                    try:
+                        content = cleaned(item.content, self.settings.shingling)
+                        other = to_json(item.metadata)
+                    except ContentError as error:
+                        failures.append(Failure(part.block.where(place), str(error)))
+                        continue
+                keys.append(key)
+                contents.append(content)
+                places.append(place)
+                metadata.append(other)
+            replaced = parser.replaced
+        else:
+            keys += [key for key, _ in part.documents]
+            contents += [content for _, content in part.documents]
+            metadata += part.metadata
+        signed = sign(contents, self.settings) if part.sign else None
+        of_sets = self.settings.shingling.of_sets
+        forms = [encoded(one) for one in contents] if of_sets else cast("list[str]", contents)
+        own = digests(forms)
+        stored = [] if part.sign and not self.settings.content else forms
+        if not any(metadata):
+            metadata = []
+        return SignedPart(
+            keys, stored, own, signed, failures, replaced, places, metadata, part.files
+        )
+
+    def split(self, part: Part) -> tuple[Part, Part]:
+        """Data that only this process needs stays here."""
+        if part.block is None:
+            documents = [("", one) for _, one in part.documents]
+            return replace(part, documents=documents, metadata=(), files=()), part
+        if isinstance(part.block, Rows) and part.block.source is not None:
+            part = replace(part, block=replace(part.block, source=None))
+        return part, Part()  # the reply has all of it: no need to keep it twice
+
+    def answer(self, part: Part) -> SignedPart:
+        """Sign a part; the reply is without data that the parent has."""
+        signed = self.run(part)
+        if part.block is None and not self.settings.shingling.of_sets:
+            return replace(signed, keys=[], stored=[])
+        return signed
+
+    def whole(self, reply: SignedPart, part: Part) -> SignedPart:
+        """A worker's reply, completed by the data that it did not get or send back."""
+        if not part.documents:
+            return reply
+        stored: Sequence[str] = reply.stored
+        if not self.settings.shingling.of_sets and (self.settings.content or not part.sign):
+            stored = cast("list[str]", [content for _, content in part.documents])
+        keys = [key for key, _ in part.documents]
+        return replace(reply, keys=keys, stored=stored, metadata=part.metadata, files=part.files)

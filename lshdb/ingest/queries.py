@@ -10,8 +10,7 @@ from typing import Final
 
 from lshdb.errors import Cut, warn_of_limit
 from lshdb.ingest.batches import Item, Stream
-from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.workers import Workers, default_workers
+from lshdb.ingest.parts import SignedPart, Signing
 from lshdb.ingest.writing import signatures_of
 from lshdb.model import Match, Settings
 from lshdb.search.buckets import Keep
@@ -24,6 +23,7 @@ from lshdb.sketching.signing import Signed
 from lshdb.sources.records import Failure, RecordParser
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
+from lshdb.workers import Workers, default_workers
 
 BATCH: Final = 16_000
 """Queries that are looked up at once. With 5,000 each lookup takes a tenth longer, with 1,000 twice
@@ -76,7 +76,8 @@ def _answered(
         nonlocal cut
         cut += 1
 
-    with Workers(settings, parser, default_workers() if workers is None else workers) as pool:
+    processes = default_workers() if workers is None else workers
+    with Workers(Signing(settings, parser), processes) as pool:
         stream = Stream(stores[0], items, pool, prompt=False, keep_blocks=False, most=BATCH)
         while stream.read_ahead():
             parts = [part for _, part in stream.batch()]

@@ -20,9 +20,9 @@ import pytest
 from helpers import set_families, signed_elsewhere, text_families
 
 import lshdb
+from lshdb import workers as signers
 from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
 from lshdb.ingest import batches
-from lshdb.ingest import workers as signers
 from lshdb.model import AddReport, Bucket, Content, Document
 from lshdb.store.store import Store
 

@@ -23,7 +23,6 @@ import lshdb
 from lshdb.errors import ContentError, DamagedFile, QueryError, UsageError
 from lshdb.ingest import batches
 from lshdb.ingest.parts import Part
-from lshdb.ingest.workers import Workers
 from lshdb.model import Document
 from lshdb.search import buckets as lookup
 from lshdb.sources.metadata import DEEPEST, to_json
@@ -31,6 +30,7 @@ from lshdb.sources.records import RecordParser
 from lshdb.store.conditions import Condition, check_expression
 from lshdb.store.lookups import StoreReader
 from lshdb.store.migrations import undo_steps
+from lshdb.workers import Workers
 
 PARSER = RecordParser(False, "id", "text", "set", False, False)
 FOX = "the fox and the grapes"
@@ -150,7 +150,7 @@ def test_other_metadata_is_no_reason_to_sign_again(
         asked: list[bool] = []
         submit = Workers.submit
 
-        def watched(self: Workers, part: Part, *rest: Any) -> Any:
+        def watched(self: Workers[Any, Any], part: Part, *rest: Any) -> Any:
             asked.append(part.sign)
             return submit(self, part, *rest)
 

@@ -10,8 +10,9 @@ import pytest
 import lshdb
 from lshdb.ingest import batches
 from lshdb.ingest.batches import Stream
-from lshdb.ingest.workers import Workers
+from lshdb.ingest.parts import Signing
 from lshdb.sources.readers import Reader
+from lshdb.workers import Workers
 
 
 @pytest.mark.parametrize("prompt", [False, True])
@@ -31,7 +32,7 @@ def test_files_are_read_while_a_batch_is_written_and_streams_before(
             yield f"k{read}", "the fox " * 10
 
     sizes, keys, ahead, read_within = list[int](), list[str](), 0, 0
-    with lshdb.open(tmp_path / "x.db") as db, Workers(db.settings, None, 0) as pool:
+    with lshdb.open(tmp_path / "x.db") as db, Workers(Signing(db.settings, None), 0) as pool:
         stream = Stream(db._store, documents(), pool, prompt=prompt, keep_blocks=False)
         while stream.read_ahead():
             before, written = read, len(keys)

@@ -18,14 +18,14 @@ import pytest
 from helpers import signed_elsewhere
 
 import lshdb
-from lshdb.ingest import workers as workers_module
-from lshdb.ingest.parts import Part, SignedPart, sign_part
-from lshdb.ingest.workers import Pending, Workers
+from lshdb import workers as workers_module
+from lshdb.ingest.parts import Part, SignedPart, Signing
 from lshdb.model import Content, Settings
 from lshdb.settings import SettingsRequest
 from lshdb.shingling.content import cleaned
 from lshdb.sources.records import Failure, Lines, RecordParser
 from lshdb.tuning.resolve import resolve
+from lshdb.workers import Pending, Workers
 
 TEXTS: list[Content] = [
     "the fox and the grapes",
@@ -57,11 +57,11 @@ def same(one: SignedPart, other: SignedPart) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
-def pids(workers: Workers) -> list[int]:
+def pids(workers: Workers[Part, SignedPart]) -> list[int]:
     return [process.pid for process in workers._processes]
 
 
-def start(workers: Workers) -> None:
+def start(workers: Workers[Part, SignedPart]) -> None:
     """Have each process sign something."""
     for pending in [workers.submit(Part([("k", "text")])) for _ in range(2 + workers.count)]:
         assert workers.result(pending).digests
@@ -99,19 +99,21 @@ def test_workers_sign_as_this_process_does(
 ) -> None:
     settings = resolve(request_)
     parts = parts_of(settings, contents)
-    with Workers(settings, PARSER, count) as workers, signed_elsewhere():
+    with Workers(Signing(settings, PARSER), count) as workers, signed_elsewhere():
         first = [workers.submit(Part()) for _ in range(2)]  # these are signed here
         submitted = [workers.submit(part) for part in parts]
         for pending in first:
             assert not workers.result(pending).digests
         for part, pending in zip(parts, submitted, strict=True):
             assert pending.future is not None
-            assert same(workers.result(pending), sign_part(part, settings, PARSER))
+            assert same(workers.result(pending), Signing(settings, PARSER).run(part))
         assert len(pids(workers)) == count
 
 
 def test_lines_become_documents_and_failures() -> None:
-    part = sign_part(Part(block=Lines("x.jsonl", 5, 7, LINES)), resolve(SettingsRequest()), PARSER)
+    part = Signing(resolve(SettingsRequest()), PARSER).run(
+        Part(block=Lines("x.jsonl", 5, 7, LINES))
+    )
     assert part.keys == ["a", "b\u00e9", "7", "z"]
     assert part.stored[2] == "na\u00efve \ufffd fox"
     assert part.replaced == 1
@@ -120,7 +122,7 @@ def test_lines_become_documents_and_failures() -> None:
 
 
 def test_processes_end_with_the_work() -> None:
-    with Workers(resolve(SettingsRequest()), None, 2) as workers, signed_elsewhere():
+    with Workers(Signing(resolve(SettingsRequest()), None), 2) as workers, signed_elsewhere():
         start(workers)
         started = pids(workers)
     assert all(map(gone, started))
@@ -129,7 +131,7 @@ def test_processes_end_with_the_work() -> None:
 def test_processes_end_in_the_middle_of_the_work() -> None:
     """Parts that nobody waits for are not signed first."""
     part = Part([(f"k{i}", f"the fox and {i} grapes " * 1000) for i in range(1000)])
-    with Workers(resolve(SettingsRequest()), None, 1) as workers:
+    with Workers(Signing(resolve(SettingsRequest()), None), 1) as workers:
         with signed_elsewhere():
             start(workers)
         for _ in range(10):
@@ -146,15 +148,15 @@ def test_modules_of_the_current_directory_are_not_run(
     for name in ("lshdb.py", "numpy.py", "json.py", "pickle.py", "sitecustomize.py"):
         (tmp_path / name).write_text("open('run', 'w')")
     monkeypatch.chdir(tmp_path)
-    with Workers(resolve(SettingsRequest()), None, 1) as workers, signed_elsewhere():
+    with Workers(Signing(resolve(SettingsRequest()), None), 1) as workers, signed_elsewhere():
         start(workers)
     assert not (tmp_path / "run").exists()
 
 
 def test_a_small_job_starts_no_process() -> None:
-    with Workers(resolve(SettingsRequest()), None, 2) as workers:
+    with Workers(Signing(resolve(SettingsRequest()), None), 2) as workers:
         for _ in range(2):
-            assert workers.submit(Part([("k", "text")])).signed is not None
+            assert workers.submit(Part([("k", "text")])).done is not None
         assert not pids(workers)
 
 
@@ -219,7 +221,7 @@ def test_what_a_dead_worker_was_asked_is_signed_here(tmp_path: Path) -> None:
     started: list[int] = []
     own = Workers._started
 
-    def noting(workers: Workers) -> subprocess.Popen[bytes]:
+    def noting(workers: Workers[Part, SignedPart]) -> subprocess.Popen[bytes]:
         process = own(workers)
         started.append(process.pid)
         return process
@@ -248,10 +250,10 @@ def test_workers_that_always_die_are_given_up(monkeypatch: pytest.MonkeyPatch) -
     settings = resolve(SettingsRequest())
     monkeypatch.setattr(workers_module, "_PROGRAM", "import os; os._exit(1)")
     part = Part([(f"k{i}", text) for i, text in enumerate(TEXTS)])
-    with Workers(settings, None, 1) as workers, signed_elsewhere():
+    with Workers(Signing(settings, None), 1) as workers, signed_elsewhere():
         submitted = [workers.submit(part) for _ in range(10)]
         for pending in submitted:
-            assert same(workers.result(pending), sign_part(part, settings, None))
+            assert same(workers.result(pending), Signing(settings, None).run(part))
         assert 1 <= len(pids(workers)) <= 3
 
 
@@ -261,21 +263,22 @@ def test_the_writing_thread_signs_what_no_worker_has_begun(
     """While it waits, and each part once."""
     settings = resolve(SettingsRequest())
     released, here = threading.Event(), list[str]()
-    own = Workers._sign
+    own = Signing.run
+    job = Signing(settings, None)
 
-    def slowly(_: Workers, pending: Pending) -> bytes:
+    def slowly(_: object, pending: Pending[Part, SignedPart]) -> bytes:
         released.wait(60)
-        return pickle.dumps(sign_part(pending.part, settings, None))
+        return pickle.dumps(own(job, pending.item))
 
-    def noting(workers: Workers, part: Part) -> SignedPart:
+    def noting(job: Signing, part: Part) -> SignedPart:
         here.append(part.documents[0][0])
         if len(here) == 5:
             released.set()
-        return own(workers, part)
+        return own(job, part)
 
     monkeypatch.setattr(Workers, "_elsewhere", slowly)
-    monkeypatch.setattr(Workers, "_sign", noting)
-    with Workers(settings, None, 1) as workers:
+    monkeypatch.setattr(Signing, "run", noting)
+    with Workers(job, 1) as workers:
         submitted = [workers.submit(Part([(f"k{i}", "text")])) for i in range(8)]
         found = [workers.result(pending).keys for pending in submitted]
     assert found == [[f"k{i}"] for i in range(8)]
@@ -286,9 +289,9 @@ def test_the_writing_thread_signs_what_no_worker_has_begun(
 def test_what_a_process_cannot_be_asked_is_signed_here() -> None:
     settings = resolve(SettingsRequest())
     broken = Part(block=Lines("x.jsonl", 5, lambda: 7, LINES))  # type: ignore[arg-type]
-    with Workers(settings, PARSER, 1) as workers, signed_elsewhere():
+    with Workers(Signing(settings, PARSER), 1) as workers, signed_elsewhere():
         start(workers)
-        assert same(workers.result(workers.submit(broken)), sign_part(broken, settings, PARSER))
+        assert same(workers.result(workers.submit(broken)), Signing(settings, PARSER).run(broken))
         start(workers)
 
 
@@ -303,9 +306,9 @@ def test_what_a_process_does_not_understand_is_signed_here() -> None:
     Unknown.__module__ = "nowhere"
     try:
         part = Part([("k", Unknown("the fox and the grapes"))])
-        with Workers(settings, None, 1) as workers, signed_elsewhere():
+        with Workers(Signing(settings, None), 1) as workers, signed_elsewhere():
             start(workers)
-            assert same(workers.result(workers.submit(part)), sign_part(part, settings, None))
+            assert same(workers.result(workers.submit(part)), Signing(settings, None).run(part))
             start(workers)
     finally:
         Unknown.__module__ = __name__
@@ -318,9 +321,9 @@ def test_without_a_python_to_start_signing_is_done_here(
     settings = resolve(SettingsRequest())
     monkeypatch.setattr(sys, "executable", program)
     part = Part([(f"k{i}", text) for i, text in enumerate(TEXTS)])
-    with Workers(settings, None, 2) as workers:
+    with Workers(Signing(settings, None), 2) as workers:
         for _ in range(4):
-            assert same(workers.result(workers.submit(part)), sign_part(part, settings, None))
+            assert same(workers.result(workers.submit(part)), Signing(settings, None).run(part))
         assert not pids(workers)
 
 

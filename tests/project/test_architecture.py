@@ -20,7 +20,7 @@ import lshdb
 
 PACKAGE = Path(lshdb.__file__).parent
 ROOMS = (
-    ("errors", "model", "settings"),
+    ("errors", "model", "settings", "workers"),
     ("shingling",),
     ("sketching",),
     ("store",),

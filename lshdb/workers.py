@@ -1,9 +1,9 @@
-"""Parsing and signing in worker processes, so that both overlap with reading and with SQLite.
+"""A job in worker processes, so that it overlaps with reading and with SQLite.
 
-A worker is a Python process that takes a part (lshdb.ingest.parts), signs it and returns it, as
-pickles through its standard input and output; a thread here waits for it. While it waits, the
-writing thread signs parts that no worker has begun. A worker that dies or cannot be started costs
-only time: its part is signed here.
+A worker is a Python process that takes an item of a job, such as documents to sign, and returns
+the result, as pickles through its standard input and output; a thread here waits for it. While the
+calling thread waits for a result, it does items that no worker has begun. A worker that dies or
+cannot be started costs only time: its item is done here.
 
 `scripts/bench processes` measures what a worker saves: a third of the time of adding, on two
 processors. Threads alone save nothing, as parsing and SQLite's binding of rows hold the
@@ -21,25 +21,23 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, Generic, TypeVar, cast
 
-from lshdb.ingest.parts import Part, SignedPart, sign_part
-from lshdb.model import Settings
-from lshdb.sources.records import RecordParser, Rows
+T = TypeVar("T")
+R = TypeVar("R")
 
 _ALONE: Final = 2
-"""Parts signed before processes are started: a small job ends sooner than they start."""
+"""Items done before processes are started: a small job ends sooner than they start."""
 _MAX_WORKERS: Final = 3
 """Processes that one writer to SQLite can keep busy."""
 _ATTEMPTS: Final = 3
 """Failed processes of one thread after which it starts no more."""
-_HOME: Final = str(Path(__file__).resolve().parents[2])
+_HOME: Final = str(Path(__file__).resolve().parents[1])
 _PIPE_BYTES: Final = 1 << 20
 """Size of the pipes to a process, where the system allows it: fewer turns for the same bytes."""
 _PROGRAM: Final = """
@@ -48,7 +46,7 @@ gc.disable()
 sys.path.insert(0, sys.argv[1])
 import lshdb
 del sys.path[0]
-from lshdb.ingest.workers import main
+from lshdb.workers import main
 main()
 """
 """Imports this copy of lshdb, and nothing from the current directory (-P).
@@ -63,42 +61,61 @@ def default_workers() -> int:
     return min(_MAX_WORKERS, cores - 1)
 
 
+class Job(Generic[T, R]):
+    """What is done with items, in this process or in others, which get it as a pickle."""
+
+    def run(self, item: T) -> R:
+        """Do an item."""
+        raise NotImplementedError
+
+    def split(self, item: T) -> tuple[T, T]:
+        """What a worker needs of an item, and what is needed here to complete its reply."""
+        return item, item
+
+    def answer(self, item: T) -> R:
+        """Do an item in a worker: the result without what the parent has."""
+        return self.run(item)
+
+    def whole(self, reply: R, item: T) -> R:  # noqa: ARG002
+        """The result, from a worker's reply and what was kept of the item."""
+        return reply
+
+
 @dataclass(slots=True, eq=False)
-class Pending:
-    """A part to sign.
+class Pending(Generic[T, R]):
+    """An item to do.
 
     Attributes:
-        part: without its block once a worker has signed that.
+        item: without what its reply has, once that is here.
         future: a worker's reply, still a pickle, or None if there is none.
-        signed: the part if it was signed here.
+        done: the result, in a tuple, if it was done here.
     """
 
-    part: Part
+    item: T
     future: Future[bytes | None] | None = None
-    signed: SignedPart | None = None
+    done: tuple[R] | None = None
 
 
-class Workers:
-    """Signs parts of batches, in worker processes once there is enough to do.
+class Workers(Generic[T, R]):
+    """Does the items of a job, in worker processes once there is enough to do.
 
     Use as a context manager; the processes end with it.
 
     Attributes:
-        count: how many processes; 0 signs in this one.
+        count: how many processes; 0 does all in this one.
     """
 
-    def __init__(self, settings: Settings, parser: RecordParser | None, count: int) -> None:
+    def __init__(self, job: Job[T, R], count: int) -> None:
         self.count = count if _can_start() else 0
-        self._settings = settings
-        self._parser = parser
+        self._job = job
         self._submitted = 0
         self._threads: ThreadPoolExecutor | None = None
         self._own = threading.local()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._closed = False
-        self._under_way: deque[Pending] = deque()
+        self._under_way: deque[Pending[T, R]] = deque()
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> Workers[T, R]:
         return self
 
     def __exit__(
@@ -116,12 +133,12 @@ class Workers:
         for process in self._processes:
             _end(process)
 
-    def submit(self, part: Part) -> Pending:
-        """Submit a part for signing; without workers it is signed at once."""
+    def submit(self, item: T) -> Pending[T, R]:
+        """Submit an item; without workers it is done at once."""
         self._submitted += 1
-        pending = Pending(part)
+        pending: Pending[T, R] = Pending(item)
         if not self.count or self._submitted <= _ALONE:
-            pending.signed = self._sign(part)
+            pending.done = (self._job.run(item),)
             return pending
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self.count, "lshdb-worker")
@@ -133,38 +150,35 @@ class Workers:
         self._under_way.append(pending)
         return pending
 
-    def result(self, pending: Pending) -> SignedPart:
-        """The signed part; while waiting, signs parts here that no worker has begun.
+    def result(self, pending: Pending[T, R]) -> R:
+        """The result of an item; while waiting, does items here that no worker has begun.
 
-        Call this in the order of submission.
+        Call this in the order of submission, and once for each item.
         """
         if self._under_way and pending is self._under_way[0]:
             self._under_way.popleft()
             future = pending.future
             assert future is not None
             others = iter(self._under_way)
-            while pending.signed is None and not future.done() and not future.cancel():
+            while pending.done is None and not future.done() and not future.cancel():
                 other = next((one for one in others if one.future and one.future.cancel()), None)
                 if other is None:
                     break
-                other.signed = self._sign(other.part)
-            reply = None if pending.signed or future.cancelled() else future.result()
+                other.done = (self._job.run(other.item),)
+            reply = None if pending.done or future.cancelled() else future.result()
             if reply is not None:
-                pending.signed = _whole(pickle.loads(reply), pending.part, self._settings)
-        signed, pending.signed, pending.future = pending.signed, None, None
-        return self._sign(pending.part) if signed is None else signed
+                pending.done = (self._job.whole(pickle.loads(reply), pending.item),)
+        done, pending.done, pending.future = pending.done, None, None
+        return done[0] if done else self._job.run(pending.item)
 
-    def _sign(self, part: Part) -> SignedPart:
-        """Sign a part here."""
-        return sign_part(part, self._settings, self._parser)
-
-    def _elsewhere(self, pending: Pending) -> bytes | None:
-        """Have a part signed by this thread's process; its reply, or None if that fails."""
+    def _elsewhere(self, pending: Pending[T, R]) -> bytes | None:
+        """Have an item done by this thread's process; its reply, or None if that fails."""
         if getattr(self._own, "failed", 0) >= _ATTEMPTS:
             return None
-        # In any case the part is signed here, which then raises its error once.
+        # In any case the item is done here, which then raises its error once.
         try:
-            request = _request(pending.part)
+            item, kept = self._job.split(pending.item)
+            request = pickle.dumps(item, 5)
         except Exception:
             return None
         try:
@@ -178,8 +192,8 @@ class Workers:
             self._own.process = None
             self._own.failed = getattr(self._own, "failed", 0) + 1
             return None
-        if reply is not None and pending.part.block is not None:
-            pending.part = Part()  # the reply has all of it: no need to keep it twice
+        if reply is not None:
+            pending.item = kept
         return reply
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -190,7 +204,7 @@ class Workers:
             [sys.executable, "-P", "-c", _PROGRAM, _HOME],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # A part that fails there is signed here, which then raises its error once.
+            # An item that fails there is done here, which then raises its error once.
             stderr=subprocess.DEVNULL,
             # numpy's BLAS, which lshdb does not use, would keep a thread spinning.
             # Arrow's own allocators keep some 30 MB more and save no time here.
@@ -201,7 +215,7 @@ class Workers:
         )
         self._processes.append(process)
         assert process.stdin is not None
-        pickle.dump((self._settings, self._parser), process.stdin, 5)
+        pickle.dump(self._job, process.stdin, 5)
         return process
 
 
@@ -221,35 +235,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
-def _request(part: Part) -> bytes:
-    """A part for a worker: without data that only this process needs."""
-    if isinstance(part.block, Rows) and part.block.source is not None:
-        part = replace(part, block=replace(part.block, source=None))
-    elif part.block is None:
-        part = replace(
-            part, documents=[("", one) for _, one in part.documents], metadata=(), files=()
-        )
-    return pickle.dumps(part, 5)
-
-
-def _reply(part: Part, signed: SignedPart, settings: Settings) -> SignedPart:
-    """A signed part for the parent: without data that it has."""
-    if part.block is None and not settings.shingling.of_sets:
-        return replace(signed, keys=[], stored=[])
-    return signed
-
-
-def _whole(reply: SignedPart, part: Part, settings: Settings) -> SignedPart:
-    """A worker's reply, completed by the data that it did not get or send back."""
-    if not part.documents:
-        return reply
-    stored: Sequence[str] = reply.stored
-    if not settings.shingling.of_sets and (settings.content or not part.sign):
-        stored = cast("list[str]", [content for _, content in part.documents])
-    keys = [key for key, _ in part.documents]
-    return replace(reply, keys=keys, stored=stored, metadata=part.metadata, files=part.files)
-
-
 def _send(pipe: BinaryIO, message: bytes | None) -> None:
     """Write a message as one bytes object, which is read as a whole before it is unpickled."""
     pickle.dump(message, pipe, 5)
@@ -258,18 +243,16 @@ def _send(pipe: BinaryIO, message: bytes | None) -> None:
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
     """Answer requests until there are no more."""
-    settings, parser = pickle.load(requests)
+    job: Job[Any, Any] = pickle.load(requests)
     while True:
         try:
             request = pickle.load(requests)
         except EOFError:
             return
         reply = None
-        # In any case the parent signs the part, and raises the error.
+        # In any case the parent does the item, and raises the error.
         with suppress(Exception):
-            part = pickle.loads(request)
-            signed = sign_part(part, settings, parser)
-            reply = pickle.dumps(_reply(part, signed, settings), 5)
+            reply = pickle.dumps(job.answer(pickle.loads(request)), 5)
         _send(replies, reply)
 
 
