@@ -26,6 +26,7 @@ from lshdb.cli.options import (
     Estimate,
     Fields,
     Form,
+    Keep,
     NewSettings,
     Shown,
     Strict,
@@ -69,13 +70,7 @@ def dedup(
             help="List dropped rows, each with its kept row.",
         ),
     ] = None,
-    keep: Annotated[
-        str,
-        typer.Option(
-            metavar="first|longest|last",
-            help="Which of similar rows to keep.",
-        ),
-    ] = "first",
+    keep: Keep = "first",
     names: Shown = None,
     null: Annotated[
         bool,

@@ -21,6 +21,7 @@ from lshdb.cli.options import (
     Star,
     StoredKey,
     Threshold,
+    Top,
 )
 from lshdb.cli.results import fields_of, on_terminal, write_results
 from lshdb.cli.running import failed
@@ -41,10 +42,7 @@ Everything: TypeAlias = Annotated[
 def pairs(
     at: DatabaseFile = DATABASE,
     threshold: Threshold = None,
-    top: Annotated[
-        int | None,
-        typer.Option(min=1, help="Maximum number of pairs, best first."),
-    ] = None,
+    top: Top = None,
     key: StoredKey = None,
     condition: Condition = ANY,
     estimate: Estimate = False,
@@ -92,10 +90,7 @@ def clusters(
     star: Star = False,
     min_size: Annotated[int | None, typer.Option(min=1, help="Minimum number of members.")] = None,
     max_size: Annotated[int | None, typer.Option(min=2, help="Maximum number of members.")] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(min=1, help="Maximum number of clusters, best first."),
-    ] = None,
+    top: Top = None,
     key: StoredKey = None,
     condition: Condition = ANY,
     estimate: Estimate = False,

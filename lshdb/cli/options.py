@@ -137,7 +137,12 @@ Encoding: TypeAlias = Annotated[
 Threshold: TypeAlias = Annotated[
     float | None, typer.Option(help="Minimum similarity. [default: the database's]")
 ]
-Keep: TypeAlias = Annotated[str, typer.Option(metavar="first|longest|last", help="Member to keep.")]
+Top: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="Maximum number, best first. [default: all]")
+]
+Keep: TypeAlias = Annotated[
+    str, typer.Option(metavar="first|longest|last", help="Which of similar documents to keep.")
+]
 Star: TypeAlias = Annotated[
     bool, typer.Option("--star", help="Make every member similar to the kept one itself.")
 ]

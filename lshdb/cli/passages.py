@@ -21,6 +21,7 @@ from lshdb.cli.options import (
     Fields,
     Form,
     StoredKey,
+    Top,
 )
 from lshdb.cli.results import write_results
 from lshdb.cli.running import FAILED
@@ -68,10 +69,7 @@ def passages(
         int | None,
         typer.Option(metavar="WORDS", help="Shortest passage. [default: what the index finds]"),
     ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(min=1, help="Maximum number of documents or pairs. [default: all]"),
-    ] = None,
+    top: Top = None,
     gap: Gap = 0,
     common: Common = None,
     base: Base = None,

@@ -35,6 +35,7 @@ from lshdb.cli.options import (
     Shown,
     StoredKey,
     Threshold,
+    Top,
     check_format,
 )
 from lshdb.cli.results import fields_of, write_results
@@ -63,10 +64,7 @@ def query(
         str | None, typer.Option(metavar="TEXT", help="The text itself, instead of FILE.")
     ] = None,
     key: StoredKey = None,
-    top: Annotated[
-        int | None,
-        typer.Option(min=1, help="Maximum number of matches, best first. [default: all]"),
-    ] = None,
+    top: Top = None,
     threshold: Threshold = None,
     estimate: Estimate = False,
     exhaustive: Annotated[

@@ -14,7 +14,7 @@ import typer
 
 from lshdb.cli.documents import read_content
 from lshdb.cli.messages import message, warn
-from lshdb.cli.options import FIELDS, SETTINGS, AsJson, Fields, NewSettings, seed_given
+from lshdb.cli.options import FIELDS, SETTINGS, AsJson, Estimate, Fields, NewSettings, seed_given
 from lshdb.cli.passages import Base, Common, Gap
 from lshdb.cli.results import json_line
 from lshdb.errors import LshdbError, UsageError
@@ -131,9 +131,7 @@ def spark_dedup(
             metavar="DIR", help="A new directory: what is dropped, for which, how similar."
         ),
     ] = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Decide by estimates from signatures.")
-    ] = False,
+    estimate: Estimate = False,
     limit: Annotated[
         int,
         typer.Option(min=2, help="In larger buckets, compare each with the first only."),

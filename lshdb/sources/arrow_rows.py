@@ -369,7 +369,7 @@ def _validate(column: pa.Array) -> None:
     column.validate()
     # Some encodings have no such view: they must be UTF-8.
     with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        column = column.view(_as_bytes(column.type))
+        column = column.view(_with_values(column.type, _as_bytes))
     column.validate(full=True)
 
 
@@ -380,17 +380,22 @@ def _as_bytes(kind: pa.DataType) -> pa.DataType:
         return pa.binary()
     if types.is_large_string(kind):
         return pa.large_binary()
-    if types.is_string_view(kind):
-        return pa.binary_view()
+    return pa.binary_view() if types.is_string_view(kind) else kind
+
+
+def _with_values(kind: pa.DataType, changed: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """A type with other types of the innermost values."""
+    types = pa.types
     if types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, _as_bytes(kind.value_type), kind.ordered)
+        values = _with_values(kind.value_type, changed)
+        return pa.dictionary(kind.index_type, values, kind.ordered)
     if types.is_list(kind):
-        return pa.list_(_as_bytes(kind.value_type))
+        return pa.list_(_with_values(kind.value_type, changed))
     if types.is_large_list(kind):
-        return pa.large_list(_as_bytes(kind.value_type))
+        return pa.large_list(_with_values(kind.value_type, changed))
     if types.is_struct(kind):
-        return pa.struct([(field.name, _as_bytes(field.type)) for field in kind])
-    return kind
+        return pa.struct([(field.name, _with_values(field.type, changed)) for field in kind])
+    return changed(kind)
 
 
 def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -415,7 +420,7 @@ def _plain(column: pa.Array) -> pa.Array:
     """
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    target = _in_microseconds(column.type)
+    target = _with_values(column.type, _in_microseconds)
     return column if target == column.type else column.cast(target, safe=False)
 
 
@@ -427,11 +432,6 @@ def _in_microseconds(kind: pa.DataType) -> pa.DataType:
         return pa.duration("us")
     if types.is_time64(kind) and kind.unit == "ns":
         return pa.time64("us")
-    if types.is_list(kind) or types.is_large_list(kind):
-        of_list = pa.list_ if types.is_list(kind) else pa.large_list
-        return of_list(_in_microseconds(kind.value_type))
-    if types.is_struct(kind):
-        return pa.struct([(field.name, _in_microseconds(field.type)) for field in kind])
     return kind
 
 
