@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Final, Self
 from lshdb.cli.files import STDOUT, Output
 from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.exchange.results import with_fields
-from lshdb.exchange.row_files import KIND, combined, row_file
-from lshdb.exchange.tables import arrow, schema_of
+from lshdb.exchange.row_files import KIND, common_head, output_format, row_file
+from lshdb.exchange.tables import schema_of
 from lshdb.ingest.reference import is_database
-from lshdb.sources.compression import compression_of
 from lshdb.sources.paths import format_of, printable_path
 from lshdb.sources.records import Head, Lines, Rows
 from lshdb.sources.walking import PassedOver, Rules, walk
@@ -39,7 +38,6 @@ DROPPED: Final = {
     "identical": bool,
 }
 """The columns of a dropped row, before the fields of metadata."""
-_STREAM: Final = ".arrows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,24 +130,11 @@ def targets(tables: Sequence[Table], directory: str) -> list[str]:
     return [os.path.join(directory, table.name) for table in tables]
 
 
-def output_format(path: str, default: str) -> str:
-    """The format of a file to be written: by its suffix, else the default.
-
-    Raises:
-        UsageError: rows cannot be written in this format.
-    """
-    found = format_of(path)
-    format: str = default if found == "text" else found
-    if format == "arrow" and path.lower().endswith(_STREAM):
-        format = "arrows"
-    if KIND[format] == "columns":
-        if compression_of(path):
-            raise UsageError(f"{path}: {format} is compressed inside: leave out the last suffix")
-        if path == STDOUT and sys.stdout.isatty():
-            raise UsageError(f"{format} is not for a terminal: name a file with -o")
-        arrow()
-    if is_database(path):
-        raise UsageError(f"{path} is a database, and would be lost: name another file")
+def checked_format(path: str, default: str) -> str:
+    """The format of a file to be written (see `output_format`); UsageError for a terminal."""
+    format = output_format(path, default)
+    if KIND[format] == "columns" and path == STDOUT and sys.stdout.isatty():
+        raise UsageError(f"{format} is not for a terminal: name a file with -o")
     return format
 
 
@@ -191,31 +176,13 @@ class KeptRows:
         self._now = -1  # the output that is open
         self._output: Output
         self._rows: RowFile
-        kinds = [KIND[reader.format_of(table.path)] for table in tables]
         self._formats = [
-            output_format(path, self._own_format(number))
-            for number, path in enumerate(self._outputs)
+            checked_format(path, reader.format_of(table.path))
+            for path, table in zip(self._outputs, tables, strict=False)
         ]
-        heads = []
-        for table in tables:
-            # A pipe can be read only once.
-            head = reader.head(table.path) if os.path.isfile(table.path) else None
-            if head is not None and self._is_one:
-                heads.append((printable_path(table.path), head))
-        self._head: Head | None = None
-        if self._is_one and KIND[self._formats[0]] != "json":
-            if len(set(kinds)) > 1:
-                other = next(i for i, kind in enumerate(kinds) if kind != kinds[0])
-                raise UsageError(
-                    f"{tables[0].path} and {tables[other].path} are of different kinds, and a "
-                    "table has the columns of one: write JSON lines, or to a directory"
-                )
-            self._head = combined(heads) if heads else None
-
-    def _own_format(self, number: int) -> str:
-        """The format of an output without a suffix: its input's."""
-        format = self._reader.format_of(self._tables[number].path)
-        return "jsonl" if format == "json" else format
+        # Also reads the heads for a directory: a wrong table is refused before anything is written.
+        paths = [table.path for table in tables]
+        self._head = common_head(reader, paths, self._formats[0] if self._is_one else "jsonl")
 
     def __enter__(self) -> Self:
         self._go_to(0)
@@ -291,7 +258,7 @@ class DroppedRows:
         """With columns for fields of metadata, texts in a table; UsageError for another format."""
         self._path = path
         self._columns = dropped_columns(fields)
-        self._format = output_format(path, "jsonl")
+        self._format = checked_format(path, "jsonl")
 
     def __enter__(self) -> Self:
         self._output = Output(self._path).__enter__()

@@ -16,14 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import InputError, UsageError
-from lshdb.exchange.row_files import combined, records, row_file
+from lshdb.exchange.row_files import KIND, common_head, output_format, records, row_file
 from lshdb.exchange.tables import arrow
 from lshdb.ingest.dedup import Selection
 from lshdb.ingest.ordering import check_order, deduplicated
 from lshdb.ingest.reference import is_database
 from lshdb.model import Settings
 from lshdb.settings import SettingsRequest, check_given
-from lshdb.sources.paths import expanded, format_of, printable_path
+from lshdb.sources.compression import compression_of, packed
+from lshdb.sources.paths import expanded, printable_path
 from lshdb.sources.readers import Item, Reader
 from lshdb.sources.records import Failure, Lines, RecordParser, Rows, field_paths
 from lshdb.store.connection import TIMEOUT
@@ -506,33 +507,24 @@ def _kept_places(items: Iterable[Item], mask: Mask) -> Iterator[tuple[Block, lis
 
 
 def _save(path: str, paths: Sequence[str], source: _Source, mask: Mask) -> None:
-    if os.path.exists(path):
-        if any(os.path.samefile(path, one) for one in paths):
-            raise UsageError(f"{path} is one of the files that are read: save to another one")
-        if is_database(path):
-            raise UsageError(f"{path} is a database, and would be lost: save to another file")
+    if os.path.exists(path) and any(os.path.samefile(path, one) for one in paths):
+        raise UsageError(f"{path} is one of the files that are read: save to another one")
     reader = _reader(source.parser)
     own = reader.format_of(paths[0])
-    format = format_of(path)
-    found = [(printable_path(one), reader.head(one)) for one in paths]
-    heads = [(name, head) for name, head in found if head is not None]
-    if heads and len(heads) < len(found) and format not in ("jsonl", "json", "text"):
-        raise UsageError("files of several kinds have no columns in common: save JSON lines")
+    format = output_format(path, own)
+    head = common_head(reader, paths, format)
+    suffix = compression_of(path)
     try:
         file = PartialFile(path)
     except OSError as error:
         error.filename = path
         raise
     try:
-        rows = row_file(
-            file.file,
-            own if format == "text" else format,
-            combined(heads) if heads and format not in ("jsonl", "json") else None,
-            of_lines=not heads,
-        )
-        for block, places in _kept_places(source.items(), mask):
-            rows.write(block, places)
-        rows.finish()
+        with packed(file.file, suffix) if suffix else file.file as output:
+            rows = row_file(output, format, head, of_lines=KIND[own] == "json")
+            for block, places in _kept_places(source.items(), mask):
+                rows.write(block, places)
+            rows.finish()
         file.file.close()
         file.take_name()
     finally:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -20,9 +21,13 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeAlias
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.tables import arrow
 from lshdb.ingest.add import Outcome
+from lshdb.ingest.reference import is_database
 from lshdb.model import Line
 from lshdb.shingling.content import without_surrogates
+from lshdb.sources.compression import compression_of
 from lshdb.sources.metadata import json_text
+from lshdb.sources.paths import format_of, printable_path
+from lshdb.sources.readers import Reader
 from lshdb.sources.records import BOM, Block, CsvText, Head, Lines, Rows
 from lshdb.sources.text_rows import DELIMITERS, line_blocks
 
@@ -40,6 +45,7 @@ KIND: Final[Mapping[str, str]] = {
 }
 """The formats of rows, where `arrow` is an Arrow file and `arrows` an Arrow stream. Between formats
 of one kind nothing is lost."""
+_STREAM: Final = ".arrows"
 _GROUP_BYTES: Final = 32_000_000
 _GROUP_ROWS: Final = 1 << 20
 """Bytes in memory for a row group of Parquet, or a batch of Arrow, before it is written."""
@@ -96,7 +102,49 @@ def _table(file: BinaryIO, format: str, head: Head | None) -> RowFile:
     return _Arrow(file, format, head)
 
 
-def combined(heads: Sequence[tuple[str, Head]]) -> Head:
+def output_format(path: str, default: str) -> str:
+    """The format of a file to be written: by its suffix, else the default, but no JSON array.
+
+    Raises:
+        UsageError: rows cannot be written in this format, or the file is a database.
+    """
+    format: str = format_of(path)
+    if format == "text":
+        format = "jsonl" if default == "json" else default
+    if format == "arrow" and path.lower().endswith(_STREAM):
+        format = "arrows"
+    if KIND[format] == "columns":
+        if compression_of(path):
+            raise UsageError(f"{path}: {format} is compressed inside: leave out the last suffix")
+        arrow()
+    if is_database(path):
+        raise UsageError(f"{path} is a database, and would be lost: name another file")
+    return format
+
+
+def common_head(reader: Reader, paths: Sequence[str], format: str) -> Head | None:
+    """The head of one file in this format for the rows of several; None if it is not known.
+
+    Raises:
+        UsageError: JSON and tables would go to a table.
+        InputError: the tables have different columns, or of different types.
+    """
+    # A pipe can be read only once.
+    heads = [(path, reader.head(path) if os.path.isfile(path) else None) for path in paths]
+    if KIND[format] == "json":
+        return None
+    kinds = [KIND[reader.format_of(path)] for path in paths]
+    if len(set(kinds)) > 1:
+        other = next(path for path, kind in zip(paths, kinds, strict=True) if kind != kinds[0])
+        raise UsageError(
+            f"{paths[0]} and {other} are of different kinds, and a table has the columns of one: "
+            "write JSON lines, or to a directory"
+        )
+    known = [(printable_path(path), head) for path, head in heads if head is not None]
+    return _combined(known) if known else None
+
+
+def _combined(heads: Sequence[tuple[str, Head]]) -> Head:
     """The common head of several tables, in the order of the first.
 
     Args:
