@@ -1,28 +1,33 @@
-"""Commands that put documents into a file: init, add."""
+"""The commands that fill a database: init, add, sync."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
+from operator import attrgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lshdb.cli.documents import Failures, reader_for, report_passed_over
+from lshdb.cli.files import stdin
 from lshdb.cli.messages import hint, message, progress_bar, shape, warn, warn_of_low_recall
 from lshdb.cli.options import (
     DATABASE,
     FIELDS,
     SETTINGS,
+    TEXT,
     WALKING,
     AsJson,
     DatabaseFile,
     Encoding,
     Fields,
+    Form,
     InputFormat,
     NewSettings,
     Strict,
@@ -30,8 +35,9 @@ from lshdb.cli.options import (
     check_format,
     key_given,
 )
-from lshdb.cli.results import exactness, json_line
+from lshdb.cli.results import columns_of, exactness, json_line, write_record, write_results
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
+from lshdb.errors import UsageError
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -127,25 +133,24 @@ def add(
 
     Example: lshdb add 'crawl/*.jsonl.zst' mails.csv --key-field url
     """
-    import lshdb
     from lshdb.sources.paths import STDIN
 
     check_format(format)
     paths = paths or []
     if not paths and files_from is None:
-        raise lshdb.UsageError("give PATH..., or --files-from FILE")
+        raise UsageError("give PATH..., or --files-from FILE")
     if null and files_from is None:
-        raise lshdb.UsageError("--null is for the list of --files-from")
+        raise UsageError("--null is for the list of --files-from")
     if files_from == STDIN and STDIN in paths:
-        raise lshdb.UsageError("standard input is the list of paths, so it cannot be added")
+        raise UsageError("standard input is the list of paths, so it cannot be added")
     if metadata_fields and not metadata:
-        raise lshdb.UsageError("give one of --metadata-fields and --no-metadata")
+        raise UsageError("give one of --metadata-fields and --no-metadata")
     if on_similar not in ("keep", "skip"):
-        raise lshdb.UsageError(f"--on-similar {on_similar} is not keep or skip")
+        raise UsageError(f"--on-similar {on_similar} is not keep or skip")
     if key is not None and (paths != [STDIN] or files_from or format not in ("auto", "text")):
-        raise lshdb.UsageError("--key is for one text on standard input: lshdb add --key KEY -")
+        raise UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
-        raise lshdb.UsageError("--key is empty")
+        raise UsageError("--key is empty")
     is_new = not at.db.exists()
     with _listed(files_from, null) as also, at.open() as database:
         from lshdb.model import AddReport
@@ -200,14 +205,12 @@ def add(
 @contextmanager
 def _listed(path: str | None, null: bool) -> Iterator[Iterable[str]]:
     """The paths that a file lists, read as they are taken."""
-    from lshdb.sources.paths import STDIN, listed
+    from lshdb.sources.paths import listed, opened
 
     if path is None:
         yield ()
-    elif path == STDIN:
-        yield listed(sys.stdin.buffer, null=null) if sys.stdin else ()
     else:
-        with open(path, "rb") as file:
+        with opened(path, stdin()) as file:
             yield listed(file, null=null)
 
 
@@ -237,3 +240,89 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
     if replaced:
         warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
     report_passed_over(passed_over)
+
+
+def sync(
+    directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Directories.")],
+    at: DatabaseFile = DATABASE,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", "-n", help="Print what would happen, but change nothing."),
+    ] = False,
+    walking: Walking = WALKING,
+    strict: Strict = False,
+    encoding: Encoding = None,
+    form: Form = TEXT,
+) -> None:
+    """Bring the database in line with directories: add, update and remove documents.
+
+    Text files that are new are added, changed ones are updated, and documents whose files are gone
+    are removed. A moved file keeps its document, with the new key. A file with the same size and
+    time as before is not read again. Files that patterns exclude count as gone. Only documents
+    that were read from text files below the directories are touched.
+
+    Keys are those of add: run it in the same directory, or with the same --root.
+
+    Example: lshdb sync -d notes.db notes/ --dry-run
+
+    Example: lshdb sync -d /var/lib/notes.db --root /home /home/ann/notes
+    """
+    from lshdb.ingest.sync import check_directories
+    from lshdb.model import AddReport, SyncChange
+
+    form.check(at.db)
+    check_directories(directories)
+    failures = Failures()
+    with ExitStack() as stack:
+        if dry_run and not at.db.exists():
+            directory = Path(stack.enter_context(TemporaryDirectory(prefix="lshdb-")))
+            database = stack.enter_context(replace(at, db=directory / "none.db").open())
+        else:
+            database = stack.enter_context(at.open("read" if dry_run else "create"))
+        reader = reader_for(
+            database,
+            strict=strict,
+            encoding=encoding,
+            rules=walking.rules(),
+            root=walking.root,
+        )
+        total = AddReport()
+        try:
+            with progress_bar("reading files") as progress:
+
+                def written(report: AddReport) -> None:
+                    nonlocal total
+                    total += report
+                    progress(total.documents)
+
+                report = database.sync(
+                    directories,
+                    reader,
+                    dry_run=dry_run,
+                    on_batch=written,
+                    on_failure=failures.report,
+                )
+        except KeyboardInterrupt:
+            raise failed("interrupted; run it again to go on", INTERRUPTED) from None
+    if dry_run:
+        columns = columns_of(SyncChange)
+        rows = map(attrgetter(*columns), report.changes)
+        write_results(columns, rows, form, counted=("change", "changes"), none="nothing to do")
+    elif not form.is_text:
+        record = asdict(report)
+        del record["changes"]
+        write_record(record, form)
+    message(
+        f"{'would have ' if dry_run else ''}added {report.added:,}, updated {report.updated:,}, "
+        f"moved {report.moved:,}, removed {report.removed:,}, unchanged {report.unchanged:,}, "
+        f"failed {report.failed:,}"
+    )
+    if report.replaced:
+        warn(f"not UTF-8: {report.replaced:,}, bad bytes replaced (--strict refuses them)")
+    report_passed_over(asdict(reader.passed_over))
+    if report.left:
+        message(
+            f"kept {report.left:,} whose keys are in the directories but were not read from files"
+        )
+    if report.failed:
+        raise typer.Exit(FAILED)

@@ -1,4 +1,4 @@
-"""Commands that look after the file: check, backup."""
+"""Commands that look after the file: check, backup, reindex."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.messages import message, progress_bar, warn
-from lshdb.cli.options import DATABASE, TEXT, DatabaseFile, Form
+from lshdb.cli.messages import message, progress_bar, shape, warn, warn_of_low_recall
+from lshdb.cli.options import (
+    DATABASE,
+    TEXT,
+    Bands,
+    Construction,
+    DatabaseFile,
+    Form,
+    Rows,
+    passages_given,
+)
 from lshdb.cli.results import Columns, write_results
-from lshdb.cli.running import FAILED, end_on_interrupt
+from lshdb.cli.running import FAILED, INTERRUPTED, end_on_interrupt, failed
 
 if TYPE_CHECKING:
     from lshdb.maintenance.findings import CheckReport
@@ -128,3 +137,60 @@ def backup(
     with at.reading() as database, progress_bar("copying") as progress:
         database.backup(target, replace=force, on_progress=progress)
     message(f"{target} made: {target.stat().st_size:,} bytes")
+
+
+def reindex(
+    at: DatabaseFile = DATABASE,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Minimum similarity of similar documents. [default: unchanged]"),
+    ] = None,
+    recall: Annotated[
+        float | None,
+        typer.Option(help="Share of pairs at the threshold to find. [default: unchanged]"),
+    ] = None,
+    bands: Bands = None,
+    rows: Rows = None,
+    construction: Construction = None,
+    passages: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORDS|off",
+            parser=passages_given,
+            help="Make the index of passages for runs of this many words, or delete it. "
+            "[default: as it is]",
+        ),
+    ] = None,
+) -> None:
+    """Rebuild the index for another threshold, recall or shape, or for passages.
+
+    It is built from the stored signatures, and for passages from the contents. Others can query
+    the old index meanwhile, but not add. If it fails or is interrupted, the file is as before.
+    Shingles, permutations, sketch and seed cannot change.
+
+    Example: lshdb reindex -d code.db --threshold 0.6
+    """
+    with at.open("write") as database:
+        before = database.settings
+        try:
+            with progress_bar("reindexing") as progress:
+                done = database.reindex(
+                    threshold=threshold,
+                    recall=recall,
+                    bands=bands,
+                    rows=rows,
+                    construction=construction,
+                    passages=None if passages is None else int(passages),
+                    on_progress=progress,
+                )
+        except KeyboardInterrupt:
+            is_old = database.settings == before
+            now = "the index is as before" if is_old else "the new index is in place"
+            raise failed(f"interrupted; {now}", INTERRUPTED) from None
+    warn_of_low_recall(done.after, bands, construction)
+    if done.after == done.before:
+        message(f"{at.db} has {shape(done.after)} already: nothing to do")
+        return
+    written = f"{done.documents:,} documents" if done.rows else "band rows as before"
+    free = f", {done.free / 1e6:,.0f} MB of the file are free" if done.free >= 500_000 else ""
+    message(f"{at.db} reindexed: {shape(done.after)}; {written}{free}")

@@ -18,6 +18,7 @@ from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message
 from lshdb.cli.options import DATABASE, TEXT, DatabaseFile, Encoding, Form, completed_keys
 from lshdb.cli.results import columns_of, on_terminal, write_record, write_results
+from lshdb.errors import KeyNotFound, UsageError
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -66,11 +67,10 @@ def compare(
 
     Example: lshdb compare -d code.db src/main.py src/old.py
     """
-    import lshdb
     from lshdb.model import Comparison
 
     if a == b == "-":
-        raise lshdb.UsageError("standard input can be read once: give - for one document only")
+        raise UsageError("standard input can be read once: give - for one document only")
     files = [name for name in (a, b) if name == STDOUT or os.path.exists(name)]
     form.check(at.db, *files)
     with _database(at, len(files) == 2) as database:
@@ -114,7 +114,6 @@ def _database(at: DatabaseFile, of_files: bool) -> Iterator[Database]:
 
 def _document(database: Database, name: str, encoding: str | None) -> str | Document:
     """The stored key, or the document of the file, that a name on the command line means."""
-    from lshdb.errors import KeyNotFound
     from lshdb.model import Document
     from lshdb.sources.paths import printable_path
 

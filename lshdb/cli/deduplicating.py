@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lshdb.cli.documents import Failures, report_passed_over
-from lshdb.cli.files import STDOUT, check_distinct, directory_beside
+from lshdb.cli.files import STDOUT, check_distinct, directory_beside, stdin
 from lshdb.cli.messages import hint, message, note_recall, progress_bar, warn, warn_of_low_recall
 from lshdb.cli.options import (
     DEFAULT_TIMEOUT,
@@ -208,7 +208,7 @@ def dedup(
             of_sets=made.shingling.of_sets,
             format="text" if of_files else format,  # type: ignore[arg-type]  # checked
             fallback="jsonl",
-            stdin=sys.stdin.buffer if sys.stdin else None,
+            stdin=stdin(),
             strict=strict,
             encoding=encoding,
             auto_key=auto_key or db is None,

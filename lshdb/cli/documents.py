@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from lshdb.cli.files import STDOUT
+from lshdb.cli.files import STDOUT, stdin
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import FIELDS, Fields
 
@@ -24,9 +23,8 @@ def reader_for(database: Database, fields: Fields = FIELDS, **options: Any) -> R
     """The reader of files for a database; see lshdb.sources.readers.Reader."""
     from lshdb.sources.readers import Reader
 
-    stdin = sys.stdin.buffer if sys.stdin else None
     of_sets = database.settings.shingling.of_sets
-    return Reader(of_sets=of_sets, stdin=stdin, **asdict(fields), **options)
+    return Reader(of_sets=of_sets, stdin=stdin(), **asdict(fields), **options)
 
 
 def queries_reader(

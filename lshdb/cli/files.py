@@ -161,6 +161,11 @@ def _identity(path: str, stream: int) -> tuple[int, int] | None:
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
+def stdin() -> BinaryIO | None:
+    """Standard input; None if it is closed."""
+    return sys.stdin.buffer if sys.stdin else None
+
+
 def directory_beside(path: str) -> Path | None:
     """The directory of an output file; None if it is not a file in one."""
     if path == STDOUT or (os.path.exists(path) and not os.path.isfile(path)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from lshdb.cli.conditions import NamedValues, with_named_values
-from lshdb.cli.files import STDOUT
+from lshdb.cli.files import STDOUT, stdin
 from lshdb.cli.options import (
     DATABASE,
     TEXT,
@@ -25,6 +25,7 @@ from lshdb.cli.options import (
 )
 from lshdb.cli.results import columns_of, write_record, write_results
 from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
+from lshdb.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from lshdb.model import Bucket
@@ -142,15 +143,13 @@ def sql(
 
     Example: lshdb sql "select key from documents where shingles > :least" -p least 1000
     """
-    import lshdb
-
     if (statement is None) == (file is None):
-        raise lshdb.UsageError("give one of SELECT, - and --file FILE")
+        raise UsageError("give one of SELECT, - and --file FILE")
     if file is not None or statement == STDOUT:
         statement = _statement_in(file or STDOUT)
     assert statement is not None
     if statement.lstrip().startswith("."):
-        raise lshdb.UsageError(
+        raise UsageError(
             f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "
             "the tables"
         )
@@ -168,15 +167,11 @@ def sql(
 
 def _statement_in(file: str) -> str:
     """The text of a file, or of standard input."""
-    from lshdb.errors import InputError
+    from lshdb.sources.paths import opened
 
     try:
-        if file == STDOUT:
-            data = sys.stdin.buffer.read(_LONGEST_SQL) if sys.stdin else b""
-        else:
-            with open(file, "rb") as opened:
-                data = opened.read(_LONGEST_SQL)
-        return data.decode("utf-8-sig")
+        with opened(file, stdin()) as statement:
+            return statement.read(_LONGEST_SQL).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: the statement is not UTF-8") from error
 

@@ -141,7 +141,7 @@ Top: TypeAlias = Annotated[
     int | None, typer.Option(min=1, help="Maximum number, best first. [default: all]")
 ]
 Keep: TypeAlias = Annotated[
-    str, typer.Option(metavar="first|longest|last", help="Which of similar documents to keep.")
+    str, typer.Option(metavar="first|longest|last", help="Which of similar ones to keep.")
 ]
 Star: TypeAlias = Annotated[
     bool, typer.Option("--star", help="Make every member similar to the kept one itself.")

@@ -25,6 +25,7 @@ from lshdb.cli.options import (
 )
 from lshdb.cli.results import write_results
 from lshdb.cli.running import FAILED
+from lshdb.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -89,12 +90,10 @@ def passages(
 
     Example: lshdb passages essay.txt -d essays.db --base task.txt
     """
-    import lshdb
-
     if sum((file is not None, key is not None, everything)) != 1:
-        raise lshdb.UsageError("give one of FILE, -, --key KEY and --all")
+        raise UsageError("give one of FILE, -, --key KEY and --all")
     if file not in (None, STDOUT) and not os.path.isfile(str(file)):
-        raise lshdb.InputError(f"{file}: no such file; a stored document goes with --key KEY")
+        raise InputError(f"{file}: no such file; a stored document goes with --key KEY")
     failures = Failures()
     with at.reading(form) as database:
         texts = tuple(str(content_of_file(database, name)) for name in base or ())

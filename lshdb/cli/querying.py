@@ -40,6 +40,7 @@ from lshdb.cli.options import (
 )
 from lshdb.cli.results import fields_of, write_results
 from lshdb.cli.running import FAILED
+from lshdb.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -102,19 +103,18 @@ def query(
 
     Example: lshdb query page.txt --where "metadata ->> '$.lang' = ?" -p en
     """
-    import lshdb
     from lshdb.search.query import Query
     from lshdb.shards import matching, query_files, query_many
     from lshdb.sources.paths import input_bytes
 
     files = files or []
     if sum(bool(given) for given in (files, text is not None, key is not None)) != 1:
-        raise lshdb.UsageError("give one of FILE..., -, --text TEXT and --key KEY")
+        raise UsageError("give one of FILE..., -, --text TEXT and --key KEY")
     if unmatched and not files:
-        raise lshdb.UsageError("--unmatched is for FILE...")
+        raise UsageError("--unmatched is for FILE...")
     check_format(format)
     if files.count(STDOUT) > 1:
-        raise lshdb.UsageError("- is given twice, and standard input can be read once")
+        raise UsageError("- is given twice, and standard input can be read once")
     paths = matching(at.db)
     form.check(*paths, *files)
     failures = Failures()
@@ -193,7 +193,6 @@ class _Counts:
 
 def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
     """Whether there is one query: no file, or one that is a document as a whole."""
-    from lshdb.errors import InputError
     from lshdb.sources.paths import format_of
 
     if len(files) != 1:
@@ -244,8 +243,6 @@ def _write(
 def _content(
     database: Database, files: Sequence[str], text: str | None, encoding: str | None
 ) -> Content:
-    from lshdb.errors import InputError
-
     if text is None:
         return content_of_file(database, files[0], encoding)
     try:

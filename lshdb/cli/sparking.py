@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args
 import typer
 
 from lshdb.cli.documents import read_content
+from lshdb.cli.files import stdin
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import FIELDS, SETTINGS, AsJson, Estimate, Fields, NewSettings, seed_given
 from lshdb.cli.passages import Base, Common, Gap
@@ -250,8 +250,7 @@ def spark_passages(
     if settings_from is None and words is None:
         given["passages"] = 8
     wanted = _settings(settings_from, given)
-    stdin = sys.stdin.buffer if sys.stdin else None
-    texts = [str(read_content(Reader(of_sets=False, stdin=stdin), name)) for name in base or ()]
+    texts = [str(read_content(Reader(of_sets=False, stdin=stdin()), name)) for name in base or ()]
     with spark.session(output) as running:
         from pyspark.sql import Observation
         from pyspark.sql import functions as F  # noqa: N812

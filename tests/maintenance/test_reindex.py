@@ -423,10 +423,10 @@ def test_interrupted_it_leaves_the_index_as_it_was(command: Command) -> None:
     before = inspection.contents(command.directory / "lsh.db")
     code = (
         "import contextlib, os, signal\n"
-        "from lshdb.cli import app, reindexing\n"
+        "from lshdb.cli import app, checking\n"
         "def report(done, total):\n"
         "    if 2 * done > total: os.kill(os.getpid(), signal.SIGINT)\n"
-        "reindexing.progress_bar = lambda label: contextlib.nullcontext(report)\n"
+        "checking.progress_bar = lambda label: contextlib.nullcontext(report)\n"
         "app.main()\n"
     )
     child = subprocess.Popen(
