@@ -8,7 +8,7 @@ from typing import cast
 
 from lshdb.errors import ContentError
 from lshdb.model import Content, FileState, Settings
-from lshdb.shingling.content import cleaned, digests, encoded
+from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import to_json
 from lshdb.sources.readers import parsed
@@ -120,7 +120,7 @@ class Signing(Job[Part, SignedPart]):
         signed = sign(contents, self.settings) if part.sign else None
         of_sets = self.settings.shingling.of_sets
         forms = [encoded(one) for one in contents] if of_sets else cast("list[str]", contents)
-        own = digests(forms)
+        own = [digest(form.encode()) for form in forms]
         stored = [] if part.sign and not self.settings.content else forms
         if not any(metadata):
             metadata = []

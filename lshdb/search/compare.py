@@ -13,7 +13,7 @@ from lshdb.search.buckets import buckets_of
 from lshdb.search.limits import TEXT_CHARACTERS, text_cut
 from lshdb.search.passage_texts import Compared, Located, bridged, passages_at
 from lshdb.search.query import row_of_key
-from lshdb.search.similarity import containment, intersections, jaccard, standard_error
+from lshdb.search.similarity import intersections, standard_error
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.shingles import distinct_shingles, shingle
@@ -49,23 +49,29 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         same = np.flatnonzero(collided)
         pairs = zip(same.tolist(), own[same].tolist(), strict=True)
         buckets = tuple(SharedBucket(band_no, key) for band_no, key in pairs)
-    sizes = _sizes(store, one, other)
-    shares: tuple[float | None, ...] = (None, None, None)
-    if sizes is not None:
-        shares = _shares(*sizes)
-    exact = shares[0]
-    likely = agreeing / lanes if exact is None else exact
+    a_shingles = b_shingles = shared = union = None
+    similarity = a_in_b = b_in_a = None
+    if one.content is not None and other.content is not None:
+        shingling, seed = settings.shingling, settings.seed
+        hashes = distinct_shingles([one.content], shingling, seed).hashes
+        others = distinct_shingles([other.content], shingling, seed)
+        a_shingles, b_shingles = len(hashes), len(others.hashes)
+        shared = int(intersections(hashes, others)[0])
+        union = a_shingles + b_shingles - shared
+        similarity = shared / max(union, 1)
+        a_in_b, b_in_a = shared / max(a_shingles, 1), shared / max(b_shingles, 1)
+    likely = agreeing / lanes if similarity is None else similarity
     return Comparison(
         a=one.key,
         b=other.key,
-        a_shingles=None if sizes is None else sizes[0],
-        b_shingles=None if sizes is None else sizes[1],
-        shared=None if sizes is None else sizes[2],
-        union=None if sizes is None else sizes[0] + sizes[1] - sizes[2],
-        similarity=exact,
+        a_shingles=a_shingles,
+        b_shingles=b_shingles,
+        shared=shared,
+        union=union,
+        similarity=similarity,
         identical=one.digest == other.digest and not settings.shingling.foreign,
-        a_in_b=shares[1],
-        b_in_a=shares[2],
+        a_in_b=a_in_b,
+        b_in_a=b_in_a,
         estimate=agreeing / lanes,
         standard_error=float(standard_error(likely, lanes)),
         agreeing_lanes=agreeing,
@@ -94,23 +100,6 @@ def _side(store: Store, given: str | Document) -> _Side:
     signed = sign([content], store.settings)
     signature = signed.signatures[0] if signed.shingles[0] else None
     return _Side(given.key, digest(encoded(content).encode()), content, signature)
-
-
-def _sizes(store: Store, one: _Side, other: _Side) -> tuple[int, int, int] | None:
-    """How many distinct shingles each has, and both share; None if unknown."""
-    if one.content is None or other.content is None:
-        return None
-    shingling, seed = store.settings.shingling, store.settings.seed
-    a = distinct_shingles([one.content], shingling, seed).hashes
-    b = distinct_shingles([other.content], shingling, seed)
-    return len(a), len(b.hashes), int(intersections(a, b)[0])
-
-
-def _shares(a: int, b: int, shared: int) -> tuple[float, float, float]:
-    """Jaccard similarity, and containment of each in the other."""
-    both = np.array([shared])
-    similarity = jaccard(both, a, b)
-    return float(similarity[0]), float(containment(both, a)[0]), float(containment(both, b)[0])
 
 
 def _shared_elements(

@@ -209,16 +209,12 @@ def _found(
     shingles, digests = store.sizes(pairs.doc_ids)
     own_digests = np.frombuffer(b"".join(asked.digests), dtype=digests.dtype)
     same = first_of_equal(np.concatenate([own_digests, digests]))
-    sources = _Sources(store, asked, pairs.doc_ids)
-    numbers = np.arange(count + len(pairs.doc_ids))
-    sizes = np.concatenate([asked.signed.shingles, shingles])
-    verified = Exact(sources.contents, numbers, same, sizes, settings)
+    verified, estimating = _scorers(store, asked, pairs.doc_ids, same, shingles)
 
     # Numbers below n are queries, the others stored documents.
     one, other = pairs.one, pairs.other + count
-    estimated = Estimates(sources.signatures, numbers, same, settings.permutations).scores(
-        one, other, threshold
-    )
+    estimated = estimating.scores(one, other, threshold)
+    del estimating
     size, of_other = None, None
     if query.containment:
         size, of_other = _distinct(verified, one), shingles[pairs.other]
@@ -268,25 +264,23 @@ def _distinct(verified: Exact, one: Numbers) -> Numbers:
     return verified.distinct(queries)[place]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sources:
-    """Reads n queries (numbers below n) and m stored documents, by their numbers."""
+def _scorers(
+    store: StoreReader, asked: Asked, doc_ids: Numbers, same: Numbers, shingles: Numbers
+) -> tuple[Exact, Estimates]:
+    """Compare n queries (numbers below n) and m stored documents, by their numbers."""
+    count, settings = len(asked.stored), store.settings
 
-    store: StoreReader
-    asked: Asked
-    doc_ids: Numbers
+    def contents(numbers: Numbers) -> list[str]:
+        own, stored = numbers[numbers < count], numbers[numbers >= count] - count
+        return [asked.stored[i] for i in own.tolist()] + [*store.contents(doc_ids[stored])]
 
-    def contents(self, numbers: Numbers) -> list[str]:
-        """The stored forms of documents int64[c], ascending."""
-        own, stored = self._parted(numbers)
-        return [self.asked.stored[i] for i in own.tolist()] + [*self.store.contents(stored)]
+    def signatures(numbers: Numbers) -> Signatures:
+        own, stored = numbers[numbers < count], numbers[numbers >= count] - count
+        return np.concatenate([asked.signed.signatures[own], store.signatures_of(doc_ids[stored])])
 
-    def signatures(self, numbers: Numbers) -> Signatures:
-        """The signatures uint32[c, k] of documents int64[c], ascending."""
-        own, stored = self._parted(numbers)
-        return np.concatenate([self.asked.signed.signatures[own], self.store.signatures_of(stored)])
-
-    def _parted(self, numbers: Numbers) -> tuple[Numbers, Numbers]:
-        """The queries, and the doc_ids of the stored ones."""
-        count = len(self.asked.stored)
-        return numbers[numbers < count], self.doc_ids[numbers[numbers >= count] - count]
+    numbers = np.arange(len(same))
+    sizes = np.concatenate([asked.signed.shingles, shingles])
+    return (
+        Exact(contents, numbers, same, sizes, settings),
+        Estimates(signatures, numbers, same, settings.permutations),
+    )

@@ -171,41 +171,29 @@ class _Join:
         same: npt.NDArray[np.bool_] = self.same[one] == self.same[other]
         return same & (not self.settings.shingling.foreign)
 
-    def keys(self, documents: Numbers) -> list[str]:
-        """The keys of documents, int64[n]."""
+    def described(self, documents: Numbers) -> tuple[list[str], list[dict[str, Any]] | None]:
+        """The keys of documents int64[n], and the requested fields; None if there are none."""
         some, place = np.unique(documents, return_inverse=True)
         keys = self._reader.keys_of(self.doc_ids[some])
-        return [keys[i] for i in place.tolist()]
-
-    def metadata(self, documents: Numbers) -> list[dict[str, Any]] | None:
-        """The requested fields of documents, int64[n]; None if there are none."""
-        if not self._fields:
-            return None
-        some, place = np.unique(documents, return_inverse=True)
-        stored = self._reader.metadata_of(self.doc_ids[some])
-        found = [picked(metadata, self._fields) for metadata in stored]
-        return [found[i] for i in place.tolist()]
-
-    def place(self, doc_id: int) -> int | None:
-        """The number of a document, None if it shares no bucket with another."""
-        place = int(np.searchsorted(self.doc_ids, doc_id))
-        return place if place < len(self) and self.doc_ids[place] == doc_id else None
+        metadata = None
+        if self._fields:
+            stored = self._reader.metadata_of(self.doc_ids[some])
+            found = [picked(one, self._fields) for one in stored]
+            metadata = [found[i] for i in place.tolist()]
+        return [keys[i] for i in place.tolist()], metadata
 
     def order(self, keep: Keep) -> Numbers:
         """int64[m]: the documents, in the order of preference to keep."""
-        order = self._order(keep)
-        rank = np.where(self.decided.keep, 0, np.where(self.decided.drop, 2, 1))
-        return order[np.argsort(rank[order], kind="stable")]
-
-    def _order(self, keep: Keep) -> Numbers:
+        order = np.arange(len(self))
         if keep == "last":
-            return np.arange(len(self))[::-1].copy()
-        if keep == "longest":
+            order = order[::-1]
+        elif keep == "longest":
             # The number of elements of a set, not the characters of its JSON.
             of_sets = self.settings.shingling.of_sets
             lengths = self._shingles if of_sets else self._reader.lengths(self.doc_ids)
-            return np.argsort(-lengths, kind="stable")
-        return np.arange(len(self))
+            order = np.argsort(-lengths, kind="stable")
+        rank = np.where(self.decided.keep, 0, np.where(self.decided.drop, 2, 1))
+        return order[np.argsort(rank[order], kind="stable")]
 
 
 def _without(same: Numbers, documents: Numbers) -> Numbers:
@@ -312,9 +300,9 @@ def _candidates(join: _Join) -> Iterator[tuple[Numbers, Numbers]]:
 
 def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[Numbers, Numbers]]:
     """The candidate pairs with one document, from its buckets, in the same order."""
-    place = join.place(doc_id)
-    if place is None:
+    if doc_id not in join.doc_ids:
         return
+    place = int(np.searchsorted(join.doc_ids, doc_id))
     shared = np.bincount(join.buckets.members, minlength=len(join))
     shared[place] = 0
     others = np.flatnonzero(shared >= join.settings.construction.least_bands)
@@ -344,8 +332,7 @@ def _best(join: _Join, candidates: Iterator[tuple[Numbers, Numbers]], top: int) 
 
 def _block(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64]) -> PairBlock:
     estimates = join.estimates.scores(a, b, 0) if join.exact else scores
-    both = np.concatenate([a, b])
-    keys, metadata = join.keys(both), join.metadata(both)
+    keys, metadata = join.described(np.concatenate([a, b]))
     return PairBlock(
         keys[: len(a)],
         keys[len(a) :],
@@ -378,10 +365,10 @@ def all_clusters(
         members = np.flatnonzero(size > 1)
         members = members[np.argsort(first[keeper[members]], kind="stable")]
         found = _Clusters(members, keeper[members], scores[members])
-        chosen = found.of_size(request.min_size, request.max_size)
+        sizes = found.ends - found.begins
+        chosen = (sizes >= (request.min_size or 0)) & (sizes <= (request.max_size or len(join)))
         if own is not None:
-            place = join.place(own)
-            chosen &= found.with_member(-1 if place is None else place)
+            chosen &= np.logical_or.reduceat(join.doc_ids[members] == own, found.begins)
         numbers = np.flatnonzero(chosen)
         if request.top is not None:
             numbers = numbers[np.argsort(-found.mean[numbers], kind="stable")][: request.top]
@@ -402,21 +389,7 @@ class _Clusters:
         self.members, self.keepers, self.scores = members, keepers, scores
         self.begins, self.ends = runs(keepers)
         of_others = np.where(members == keepers, 0, scores)
-        sums = np.add.reduceat(of_others, self.begins) if len(members) else np.zeros(0)
-        self.mean = sums / (self.ends - self.begins - 1)
-
-    def of_size(self, least: int | None, most: int | None) -> npt.NDArray[np.bool_]:
-        """Which of the clusters have a number of members within the limits, bool[C]."""
-        sizes = self.ends - self.begins
-        chosen: npt.NDArray[np.bool_] = sizes >= (least or 0)
-        return chosen if most is None else chosen & (sizes <= most)
-
-    def with_member(self, document: int) -> npt.NDArray[np.bool_]:
-        """Which of the clusters have this member, bool[C]."""
-        places = np.flatnonzero(self.members == document)
-        chosen = np.zeros(len(self.begins), dtype=np.bool_)
-        chosen[np.searchsorted(self.ends, places, side="right")] = True
-        return chosen
+        self.mean = np.add.reduceat(of_others, self.begins) / (self.ends - self.begins - 1)
 
 
 def _cluster_objects(join: _Join, found: _Clusters, numbers: Numbers) -> Iterator[Cluster]:
@@ -425,7 +398,7 @@ def _cluster_objects(join: _Join, found: _Clusters, numbers: Numbers) -> Iterato
     for part in parts_of(sizes, _ROWS):
         starts = np.cumsum(sizes[part]) - sizes[part]
         documents = found.members[places_of(found.begins[numbers[part]], sizes[part])]
-        keys, metadata = join.keys(documents), join.metadata(documents)
+        keys, metadata = join.described(documents)
         for number, start, size in zip(
             numbers[part].tolist(), starts.tolist(), sizes[part].tolist(), strict=True
         ):

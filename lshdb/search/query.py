@@ -88,16 +88,14 @@ class _Asked:
         signature: uint32[k]; None if it is empty.
         size: how many distinct shingles it has, as far as known.
         doc_id: its own, or -1.
-        content: of a given document; None for a stored one.
-        text: its text, if runs of it are searched.
+        content: None if only its signature is known.
     """
 
     hashes: npt.NDArray[np.uint64] | None
     signature: npt.NDArray[np.uint32] | None
     size: int
     doc_id: int
-    content: Content | None = None
-    text: str | None = None
+    content: Content | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +171,8 @@ def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
     if asked.signature is None:
         return []
     found = _candidates(store, query, asked.signature, keep)
-    if asked.text is not None:
-        found = _with_runs(store, asked.signature, asked.text, found, keep)
+    if finds_runs(store.settings, query) and asked.content is not None:
+        found = _with_runs(store, asked.signature, str(asked.content), found, keep)
     if asked.doc_id >= 0:
         found = found.chosen(found.doc_ids != asked.doc_id)
     threshold = store.settings.threshold if query.threshold is None else query.threshold
@@ -195,12 +193,13 @@ def _identical(store: StoreReader, asked: _Asked, found: Candidates) -> Mask:
     identical = np.zeros(len(found.doc_ids), dtype=np.bool_)
     # Only useful if all lanes agree: computing a digest loads OpenSSL.
     possible = np.flatnonzero(found.estimates == 1)
-    known = asked.content is not None or asked.doc_id >= 0
-    if len(possible) and known and not store.settings.shingling.foreign:
-        if asked.content is None:
+    if len(possible) and not store.settings.shingling.foreign:
+        if asked.doc_id >= 0:
             own = store.sizes(np.array([asked.doc_id]))[1][0].tobytes()
-        else:
+        elif asked.content is not None:
             own = digest(encoded(asked.content).encode())
+        else:
+            return identical
         digests = store.sizes(found.doc_ids[possible])[1]
         identical[possible] = [one == own for one in digests.tolist()]
     return identical
@@ -226,24 +225,26 @@ def row_of_key(store: StoreReader, key: str) -> DocumentRow:
 def _document_of(store: StoreReader, query: Query, exact: bool) -> _Asked:
     if query.signature is not None:
         is_empty = bool((query.signature == EMPTY).all())
-        return _Asked(None, None if is_empty else query.signature, 0, -1)
-    shingling = store.settings.shingling
-    needed = exact or query.containment
+        return _Asked(None, None if is_empty else query.signature, 0, -1, None)
+    shingling, seed = store.settings.shingling, store.settings.seed
+    content: Content | None = None
     if query.key is not None:
         row = row_of_key(store, query.key)
-        hashes = None
-        if needed and row.content is not None:
-            hashes = _hashes(store, from_stored(row.content, shingling))
-        size = row.shingles if hashes is None else len(hashes)
-        text = row.content if finds_runs(store.settings, query) else None
-        return _Asked(hashes, row.signature, size, row.doc_id, text=text)
-    assert query.content is not None
-    document = cleaned(query.content, shingling)
-    signed = sign([document], store.settings)
-    signature = signed.signatures[0] if signed.shingles[0] else None
-    hashes = _hashes(store, document) if needed else None
-    text = str(document) if finds_runs(store.settings, query) else None
-    return _Asked(hashes, signature, 0 if hashes is None else len(hashes), -1, document, text)
+        signature, size, doc_id = row.signature, row.shingles, row.doc_id
+        if row.content is not None:
+            content = from_stored(row.content, shingling)
+    else:
+        assert query.content is not None
+        content = cleaned(query.content, shingling)
+        signed = sign([content], store.settings)
+        signature, size, doc_id = signed.signatures[0], int(signed.shingles[0]), -1
+        if not size:
+            signature = None
+    hashes = None
+    if content is not None and (exact or query.containment):
+        hashes = distinct_shingles([content], shingling, seed).hashes
+        size = len(hashes)
+    return _Asked(hashes, signature, size, doc_id, content)
 
 
 def finds_runs(settings: Settings, query: Query) -> bool:
@@ -272,10 +273,6 @@ def _with_runs(
     if keep is not None:
         doc_ids = doc_ids[keep(doc_ids)]
     return with_others(store, signature, found, doc_ids)
-
-
-def _hashes(store: StoreReader, document: Content) -> npt.NDArray[np.uint64]:
-    return distinct_shingles([document], store.settings.shingling, store.settings.seed).hashes
 
 
 def _candidates(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import Final, TypeGuard, cast
 
@@ -70,14 +70,6 @@ def digest(encoded: bytes | memoryview) -> bytes:
     import hashlib  # loads OpenSSL, which a query never needs
 
     return hashlib.blake2b(encoded, digest_size=DIGEST_BYTES).digest()
-
-
-def digests(stored: Iterable[str]) -> list[bytes]:
-    """The digests of many stored forms."""
-    import hashlib
-
-    blake2b = hashlib.blake2b
-    return [blake2b(one.encode(), digest_size=DIGEST_BYTES).digest() for one in stored]
 
 
 def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:

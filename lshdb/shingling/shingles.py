@@ -17,7 +17,7 @@ processor's cache. `scripts/bench kernels` measures a change.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from itertools import chain, pairwise
 from typing import Final, TypeGuard, cast
 
@@ -52,14 +52,12 @@ def groups(contents: Sequence[Content], shingling: Shingling) -> Iterator[list[i
     """
     reuse_freed_memory()
     count, block = len(contents), BLOCK[shingling.kind]
-    lengths = np.fromiter(map(len, contents), dtype=np.int64, count=count)
-    # For all at once, as a Python step for each would take a tenth of the time of signing.
-    if set(map(type, contents)) == {str}:
+    lengths = _lengths(contents)
+    ascii, large = np.ones(count, np.bool_), np.zeros(count, np.bool_)
+    if not shingling.of_sets:
+        # For all at once, as a Python step for each would take a tenth of the time of signing.
         ascii = np.fromiter(map(str.isascii, cast(Sequence[str], contents)), np.bool_, count)
         large = lengths > block
-    else:
-        ascii = np.array([not isinstance(one, str) or one.isascii() for one in contents], np.bool_)
-        large = np.array([is_large(one, shingling) for one in contents], np.bool_)
     for place in np.flatnonzero(large).tolist():
         yield [place]
     for kind in (ascii, ~ascii):
@@ -162,12 +160,10 @@ def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> 
     """The shingle hashes of documents that form one block together."""
     if shingling.kind == "set":
         return _set_group(group, seed)
-    texts = [content for content in group if isinstance(content, str)]
-    if len(texts) != len(group):
-        raise TypeError(f"{shingling} shingles are made of texts")
+    texts = cast(list[str], group)
     if shingling.kind == "char":
         return _char_group(texts, shingling.size, seed)
-    return _word_group(texts, shingling.size, seed)
+    return _word_windows(*_word_hashes(texts, seed), shingling.size, seed)
 
 
 def pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
@@ -194,7 +190,7 @@ def _fold_group(texts: list[str]) -> list[str]:
     return folded if len(folded) == len(texts) else [fold(text) for text in texts]
 
 
-def _lengths(items: Sequence[str | bytes]) -> Offsets:
+def _lengths(items: Sequence[Sized]) -> Offsets:
     return np.fromiter(map(len, items), dtype=np.int64, count=len(items))
 
 
@@ -312,11 +308,6 @@ def _char_pieces(text: str, size: int, seed: int) -> Iterator[Hashes]:
 # word:w
 
 
-def _word_group(texts: list[str], size: int, seed: int) -> Shingles:
-    hashes, lengths = _word_hashes(texts, seed)
-    return _word_windows(hashes, lengths, size, seed)
-
-
 def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
     """The hash of every word, in order, and the number of words in each text."""
     # With a separator before, between and after, every word begins and ends inside.
@@ -385,21 +376,15 @@ def _word_pieces(text: str, size: int, seed: int) -> Iterator[Hashes]:
 
 
 def _set_group(group: Sequence[Content], seed: int) -> Shingles:
-    if any(isinstance(content, str) for content in group):
-        raise TypeError("set shingles are made of collections, not texts")
-    sizes = np.fromiter(map(len, group), dtype=np.int64, count=len(group))
     elements = list(chain.from_iterable(group))
     kinds = set(map(type, elements))
     if kinds <= {str}:
         hashes = _string_hashes(elements, span_hash(seed, "string"))
     elif kinds == {int}:
         hashes = _integer_hashes(elements, seed)
-    elif kinds <= {str, int}:
-        hashes = _mixed_hashes(elements, seed)
     else:
-        strange = min(kind.__name__ for kind in kinds - {str, int})
-        raise TypeError(f"a set's elements are strings and integers, not {strange}")
-    return Shingles(hashes, offsets_of(sizes))
+        hashes = _mixed_hashes(elements, seed)
+    return Shingles(hashes, offsets_of(_lengths(group)))
 
 
 def _integer_hashes(elements: list[Element], seed: int) -> Hashes:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pydoc_data import topics
 from unittest import mock
 
-import numpy as np
 import oracles
 import pytest
 from hypothesis import example, given, settings
@@ -261,19 +260,3 @@ def test_elements_may_come_in_any_collection() -> None:
     hashes = shingled(collections, Shingling("set"))
     assert {tuple(sorted(own)) for own in hashes} == {tuple(sorted(hashes[0]))}
     assert len(hashes[0]) == 2
-
-
-@pytest.mark.parametrize("element", [True, 1.0, b"a", None, ("a",), np.int64(1)], ids=repr)
-def test_other_elements_are_refused(element: Element) -> None:
-    documents: list[list[Element]] = [[element], ["a", element], [1, "a", element]]
-    for elements in documents:
-        with pytest.raises(TypeError, match=f"not {type(element).__name__}$"):
-            shingle([["fine"], elements], Shingling("set"), 1)
-
-
-@pytest.mark.parametrize("kind", [Shingling("char", 5), Shingling("word", 3)], ids=str)
-@pytest.mark.parametrize("count", [2, 200_000])
-def test_text_shingles_are_not_made_of_sets(kind: Shingling, count: int) -> None:
-    elements: list[Element] = ["a"] * count
-    with pytest.raises(TypeError, match="texts"):
-        shingle(["fine", elements], kind, 1)
