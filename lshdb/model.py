@@ -6,7 +6,7 @@ import html
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -665,16 +665,8 @@ class AddReport:
     skipped: int = 0
 
     def __add__(self, other: AddReport) -> AddReport:
-        # Not astuple, which copies deeply: for each part of a batch.
-        return AddReport(
-            self.added + other.added,
-            self.updated + other.updated,
-            self.unchanged + other.unchanged,
-            self.failed + other.failed,
-            self.empty + other.empty,
-            self.replaced + other.replaced,
-            self.skipped + other.skipped,
-        )
+        names = [one.name for one in fields(self)]  # not astuple, which copies deeply
+        return AddReport(*(getattr(self, name) + getattr(other, name) for name in names))
 
     @property
     def documents(self) -> int:

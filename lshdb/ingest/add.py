@@ -108,7 +108,7 @@ def write_documents(
     settings = store.settings
     if selection is not None and selection.against is not None:
         settings = replace(settings, content=True)  # compared there, even if not stored
-    with store.many_batches(), Workers(Signing(settings, parser), count) as pool:
+    with Workers(Signing(settings, parser), count) as pool:
         stream = Stream(store, items, pool, prompt=prompt, keep_blocks=keep_blocks)
         while stream.read_ahead():
             first = documents if numbered else None

@@ -34,7 +34,7 @@ def counted(
     total: int | None,
     on_batch: OnBatch | None,
     bytes_read: Callable[[], int] | None = None,
-) -> Iterator[OnBatch | None]:
+) -> Iterator[OnBatch]:
     """A function for the report of each batch, which also shows progress.
 
     Args:
@@ -44,39 +44,41 @@ def counted(
         on_batch: the caller's own.
         bytes_read: returns the bytes read so far, if these are counted and not documents.
     """
-    if progress is False:
-        yield on_batch
-        return
     documents = 0
+    with _shown(progress, label, total, of_bytes=bytes_read is not None) as show:
 
-    def written(report: AddReport) -> None:
-        nonlocal documents
-        documents += report.documents + report.failed
-        done = documents if bytes_read is None else bytes_read()
-        if callable(progress):
-            progress(done, total)
-        else:
-            update(done, documents=documents)
-        if on_batch is not None:
-            on_batch(report)
+        def written(report: AddReport) -> None:
+            nonlocal documents
+            documents += report.documents + report.failed
+            show(documents if bytes_read is None else bytes_read(), documents)
+            if on_batch is not None:
+                on_batch(report)
 
-    if callable(progress):
         yield written
+
+
+@contextmanager
+def _shown(
+    progress: Progress, label: str, total: int | None, *, of_bytes: bool
+) -> Iterator[Callable[[int, int], None]]:
+    """A function to call with the amount done and the number of documents."""
+    if callable(progress):
+        yield lambda done, _: progress(done, total)
+    elif progress:
+        with bar(label, total, of_bytes=of_bytes and total is not None) as update:
+            yield lambda done, documents: update(done, documents=documents)
     else:
-        with bar(label, total, of_bytes=bytes_read is not None and total is not None) as update:
-            yield written
+        yield lambda _done, _documents: None
 
 
 def counted_while_taken(
     progress: Progress, label: str, on_batch: OnBatch | None
-) -> tuple[Callable[[Iterator[T]], Iterator[T]], OnBatch | None]:
+) -> tuple[Callable[[Iterator[T]], Iterator[T]], OnBatch]:
     """The same for an iterator: progress is shown from its first to its last item.
 
     Returns:
         A function to wrap the iterator, and one for the report of each batch.
     """
-    if progress is False:
-        return (lambda taken: taken), on_batch
     written: OnBatch | None = None
 
     def call(report: AddReport) -> None:
@@ -100,13 +102,8 @@ def counting(progress: Progress, label: str, total: int | None) -> Iterator[Call
         label: what is being done.
         total: the number of documents; None if unknown.
     """
-    if callable(progress):
-        yield lambda done: progress(done, total)
-    elif progress:
-        with bar(label, total) as update:
-            yield lambda done: update(done, documents=done)
-    else:
-        yield lambda _: None
+    with _shown(progress, label, total, of_bytes=False) as show:
+        yield lambda done: show(done, done)
 
 
 @contextmanager

@@ -21,14 +21,7 @@ from lshdb.maintenance.examining import (
     readable_contents,
     whole_signatures,
 )
-from lshdb.maintenance.findings import (
-    CheckReport,
-    OnProgress,
-    Problem,
-    ProblemKind,
-    Repair,
-    RepairKind,
-)
+from lshdb.maintenance.findings import CheckReport, OnProgress, Problem, Repair
 from lshdb.maintenance.reindex import rebuild_bands, rebuild_fingerprints
 from lshdb.model import Settings
 from lshdb.settings import check_given, check_needed
@@ -37,13 +30,7 @@ from lshdb.sketching.signing import sign
 from lshdb.store.auditing import AuditedDocuments, Auditor, audited
 from lshdb.store.connection import TIMEOUT
 
-_DERIVED: Final[tuple[ProblemKind, ...]] = (
-    "content",
-    "digest",
-    "shingles",
-    "signature",
-    "signature-missing",
-)
+_DERIVED: Final = ("content", "digest", "shingles", "signature", "signature-missing")
 """Kinds of values that are derived from a content."""
 
 
@@ -86,7 +73,7 @@ def check(
     """
     check_needed(path=path, timeout=timeout)
     check_given(on_progress=on_progress)
-    report = on_progress or _ignore
+    report = on_progress or (lambda _what, _done, _total: None)
     with ExitStack() as stack:
         try:
             audit = stack.enter_context(audited(Path(path), timeout, write=repair))
@@ -102,10 +89,6 @@ def check(
                 remaining = Examination(audit, deep, report).findings.problems()
                 audit.commit()
     return CheckReport(*first.counts, deep, problems, repairs, remaining)
-
-
-def _ignore(_what: str, _done: int, _total: int) -> None:
-    pass
 
 
 def _repair_derived(
@@ -124,7 +107,7 @@ def _repair_derived(
     Returns:
         The repairs.
     """
-    done: dict[RepairKind, int] = {}
+    done: dict[str, int] = {}
     done["schema-made"] = audit.make_missing()
     orphans = list(audit.orphan_signatures())
     audit.delete_signatures(orphans)

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import ContentError, DamagedFile, QueryError
-from lshdb.maintenance.findings import PROBLEMS, OnProgress, Problem, ProblemKind
+from lshdb.maintenance.findings import PROBLEMS, OnProgress, Problem
 from lshdb.model import Content, Settings
-from lshdb.shingling.content import LARGEST, cleaned, digest, encoded, from_stored
+from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
 from lshdb.shingling.winnowing import Fingerprints, fingerprints
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.signing import sign
@@ -25,10 +25,9 @@ from lshdb.sources.metadata import from_json
 from lshdb.store.auditing import AuditedDocuments, Auditor
 
 Integers: TypeAlias = npt.NDArray[np.int64]
-Faults: TypeAlias = dict[ProblemKind, npt.NDArray[np.bool_]]
+Faults: TypeAlias = dict[str, npt.NDArray[np.bool_]]
 """Which documents of a batch have a kind of problem, bool[n]."""
 
-DIGEST_BYTES: Final = 16
 _EXAMPLES: Final = 5
 
 
@@ -36,29 +35,28 @@ class Findings:
     """Collects problems."""
 
     def __init__(self) -> None:
-        self._counts: dict[ProblemKind, int] = {}
-        self._examples: dict[ProblemKind, list[str]] = {}
+        self._counts = dict.fromkeys(PROBLEMS, 0)
+        self._examples: dict[str, list[str]] = {kind: [] for kind in PROBLEMS}
 
-    def add(self, kind: ProblemKind, count: int, examples: Iterable[str]) -> None:
+    def add(self, kind: str, count: int, examples: Iterable[str]) -> None:
         """Count problems, and remember the first examples."""
-        if count:
-            self._counts[kind] = self._counts.get(kind, 0) + count
-            own = self._examples.setdefault(kind, [])
-            for example in examples:
-                if len(own) >= _EXAMPLES:
-                    break
-                if example not in own:
-                    own.append(example)
+        self._counts[kind] += count
+        own = self._examples[kind]
+        for example in examples:
+            if len(own) >= _EXAMPLES:
+                break
+            if example not in own:
+                own.append(example)
 
-    def __contains__(self, kind: ProblemKind) -> bool:
-        return kind in self._counts
+    def __contains__(self, kind: str) -> bool:
+        return self._counts[kind] > 0
 
     def problems(self) -> tuple[Problem, ...]:
         """All, in the order of PROBLEMS."""
         return tuple(
-            Problem(kind, self._counts[kind], tuple(self._examples[kind]))
-            for kind in PROBLEMS
-            if kind in self._counts
+            Problem(kind, count, tuple(self._examples[kind]))
+            for kind, count in self._counts.items()
+            if count
         )
 
 

@@ -5,39 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 OnProgress: TypeAlias = Callable[[str, int, int], None]
 """Called with the name of a step, the amount done, and the total (0 if unknown)."""
-ProblemKind: TypeAlias = Literal[
-    "damaged",
-    "schema",
-    "foreign-key",
-    "settings",
-    "doc-id",
-    "key",
-    "content",
-    "content-missing",
-    "metadata",
-    "digest",
-    "shingles",
-    "signature",
-    "signature-missing",
-    "signature-orphan",
-    "band-wrong",
-    "fingerprint-wrong",
-    "decision",
-    "not-checked",
-]
-RepairKind: TypeAlias = Literal[
-    "schema-made",
-    "documents-derived",
-    "signatures-removed",
-    "bands-rebuilt",
-    "fingerprints-rebuilt",
-]
-
-PROBLEMS: Final = MappingProxyType[ProblemKind, str](
+PROBLEMS: Final = MappingProxyType[str, str](
     {
         "damaged": "SQLite finds the file damaged",
         "schema": "tables, indexes or views that lshdb did not make so, or triggers that would run",
@@ -60,7 +32,7 @@ PROBLEMS: Final = MappingProxyType[ProblemKind, str](
     }
 )
 """Each kind of problem, in words."""
-REPAIRS: Final = MappingProxyType[RepairKind, str](
+REPAIRS: Final = MappingProxyType[str, str](
     {
         "schema-made": "tables, indexes and views made",
         "documents-derived": "documents derived from their content again",
@@ -83,7 +55,7 @@ class Problem:
             other words that name the place.
     """
 
-    kind: ProblemKind
+    kind: str
     count: int
     examples: tuple[str, ...]
 
@@ -92,7 +64,7 @@ class Problem:
 class Repair:
     """The repairs of one kind (see REPAIRS), and the number of rows or things."""
 
-    kind: RepairKind
+    kind: str
     count: int
 
 

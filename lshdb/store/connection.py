@@ -73,6 +73,9 @@ TIMEOUT: Final = 30.0
 
 _PAGE_SIZE: Final = 16384
 CACHE_KIB: Final = 8192
+_WRITING_CACHE_KIB: Final = 32768
+"""Band rows of a batch touch pages all over the table, and a small cache keeps none of them for the
+next batch: a tenth of the time of adding 600,000 documents of 1 KB. Twice as much saves no more."""
 _CHECKPOINT_PAGES: Final = 1000
 """Pages of log after which a COMMIT copies them into the file, as by SQLite's default."""
 _LONGEST_LOG: Final = 256 << 20
@@ -158,8 +161,8 @@ def directory_is_read_only(path: Path) -> bool:
 def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, whole: bool) -> None:
     seal(connection)
     connection.execute("PRAGMA foreign_keys = ON")
-    # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
-    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    cache = CACHE_KIB if mode == "read" else _WRITING_CACHE_KIB
+    connection.execute(f"PRAGMA cache_size = -{cache}")
     # Takes effect only if the file has no page yet.
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
     version = newest_format()

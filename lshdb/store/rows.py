@@ -62,38 +62,6 @@ def _other(expected: str, value: SqlValue) -> DamagedFile:
     )
 
 
-class SettingsRow:
-    """The settings as a connection saw them last.
-
-    Another process may reindex the file while it is open here. Reads and writes of the index must
-    fit the settings of the same moment: call `refresh` at the start of each transaction. It takes
-    4 us, a hundredth of a query.
-
-    Attributes:
-        settings: typed and checked.
-    """
-
-    settings: Settings
-
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
-        self._path = path
-        self._values: Any = ()
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Read the row, and if it has changed, the settings in it.
-
-        Raises:
-            DamagedFile: the settings are invalid.
-            sqlite3.Error: to be translated by the caller.
-        """
-        values = self._connection.execute(sql.SELECT_SETTINGS).fetchone()
-        if values != self._values:
-            self.settings = settings_of(values, self._path)
-            self._values = values
-
-
 def settings_of(values: Any, path: Path) -> Settings:
     """The settings of a row; DamagedFile if it is missing or invalid."""
     try:

@@ -20,7 +20,6 @@ from lshdb.model import FileState, Settings
 from lshdb.shingling.winnowing import Fingerprints
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
-    CACHE_KIB,
     Mode,
     connect,
     create_tables,
@@ -43,7 +42,6 @@ _T = TypeVar("_T")
 
 _MAX_IDS: Final = 1 << 62
 """No file ever has this many documents."""
-_WRITING_CACHE_KIB: Final = 32768
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,21 +129,6 @@ class Store(StoreReader):
         """
         return self._transaction("read")
 
-    @contextmanager
-    def many_batches(self) -> Iterator[None]:
-        """A larger page cache, for a writer of many batches.
-
-        Their band rows touch pages all over the table, and a small cache would keep none of them
-        for the next batch: a tenth of the time of adding 600,000 documents of 1 KB. A cache twice
-        as large saves no more.
-        """
-        self._connection.execute(f"PRAGMA cache_size = -{_WRITING_CACHE_KIB}")
-        try:
-            yield
-        finally:
-            if not self._connection.closed:
-                self._connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-
     def shrink_log(self) -> None:
         """Copy the log into the file and free its space, as far as no reader needs it.
 
@@ -175,7 +158,7 @@ class Store(StoreReader):
             outermost = not self._connection.in_transaction
             with transaction(self._connection, "read" if kind == "read" else "write", owner):
                 if outermost:
-                    self._settings.refresh()
+                    self._read_settings()
                     self._rebuilding = kind == "rebuild"
                 yield
 
