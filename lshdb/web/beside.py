@@ -24,9 +24,8 @@ from lshdb.search.differences import (
 from lshdb.search.limits import TEXT_CHARACTERS
 from lshdb.web.colouring import Words, words_of
 
-_PART: Final = 100_000
-"""Characters of two texts on a page, and rows of them."""
-_PART_ROWS: Final = 1_000
+PART_ROWS: Final = 500
+"""Rows on a page: some 100 KB of lines or sentences."""
 _BESIDE: Final = 2
 """Equal rows shown beside those that differ."""
 STEP: Final = 20
@@ -89,11 +88,6 @@ class Beside:
     cut: int
 
     @cached_property
-    def parts(self) -> list[int]:
-        """Where the pages begin, as places of rows."""
-        return list(_parts(self.differences.rows)) or [0]
-
-    @cached_property
     def starts(self) -> list[int]:
         """Where the differences begin, as places of rows."""
         rows = self.differences.rows
@@ -132,7 +126,7 @@ class Part:
     Attributes:
         lines: the rows, and how many are left out between them.
         pages: how many pages there are.
-        begins: of each page, the place of its first row.
+        begins: of each page, the place of its first row; 0 of the first page.
     """
 
     lines: list[Line]
@@ -141,7 +135,7 @@ class Part:
 
     def page_of(self, place: int) -> int:
         """The page that a row is on."""
-        return max(bisect_right(self.begins, place), 1)
+        return bisect_right(self.begins, place)
 
 
 def texts_beside(
@@ -239,11 +233,11 @@ def part_of(found: Beside, page: int, *, only: bool, opened: Sequence[Span] = ()
     """
     rows = found.differences.rows
     near = near_differences(rows, _BESIDE) if only else range(len(rows))
-    begins = [near[at] for at in range(0, len(near), _PART_ROWS)] or [0] if only else found.parts
+    begins = [0, *near[PART_ROWS::PART_ROWS]]
     pages = len(begins)
     if page > pages:
         raise KeyNotFound(f"there is no page {page:,}: the last is page {pages:,}")
-    low = 0 if page == 1 else begins[page - 1]
+    low = begins[page - 1]
     high = begins[page] if page < pages else len(rows)
     shown = set(near[bisect_left(near, low) : bisect_left(near, high)])
     for first, behind in opened:
@@ -303,22 +297,19 @@ def worded(pieces: list[Piece], start: int, words: Words | None) -> Shown:
     if words is None:
         return [(piece.kind, [("", piece.text)]) for piece in pieces]
     found: Shown = []
-    at = bisect_right(words, start, key=lambda word: word[1])
     for piece in pieces:
-        done, end = start, start + len(piece.text)
+        begun, end = start, start + len(piece.text)
         cut: list[tuple[str, str]] = []
-        while at < len(words) and words[at][0] < end:
-            low, high = max(words[at][0], done), min(words[at][1], end)
-            if low > done:
-                cut.append(("", piece.text[done - start : low - start]))
-            cut.append((words[at][2], piece.text[low - start : high - start]))
-            done = high
-            if words[at][1] > end:
+        for at in range(bisect_right(words, start, key=itemgetter(1)), len(words)):
+            low, high, name = words[at]
+            if low >= end:
                 break
-            at += 1
-        if done < end:
-            cut.append(("", piece.text[done - start :]))
-        found.append((piece.kind, cut))
+            low, high = max(low, start), min(high, end)
+            cut.append(("", piece.text[start - begun : low - begun]))
+            cut.append((name, piece.text[low - begun : high - begun]))
+            start = high
+        cut.append(("", piece.text[start - begun :]))
+        found.append((piece.kind, [each for each in cut if each[1]]))
         start = end
     return found
 
@@ -348,14 +339,3 @@ def _apart(spans: Iterable[Span]) -> list[Span]:
         else:
             found.append((start, end))
     return found
-
-
-def _parts(all_rows: Iterable[Row]) -> Iterator[int]:
-    """Where the pages of two texts begin."""
-    size = rows = 0
-    for place, row in enumerate(all_rows):
-        if place == 0 or size > _PART or rows >= _PART_ROWS:
-            yield place
-            size = rows = 0
-        rows += 1
-        size += sum(each.end - each.start for each in (row.a, row.b) if each is not None)

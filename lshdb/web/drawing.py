@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -89,17 +90,16 @@ def bars(buckets_of_size: Mapping[int, int]) -> list[Bar]:
     >>> [(bar.least, bar.most, bar.buckets) for bar in bars({1: 50, 3: 2, 4: 1, 9: 1})]
     [(1, 1, 50), (2, 2, 0), (3, 4, 3), (5, 8, 0), (9, 16, 1)]
     """
-    counts: dict[int, int] = {}
+    counts: Counter[int] = Counter()
     for size, buckets in buckets_of_size.items():
-        step = (size - 1).bit_length()
-        counts[step] = counts.get(step, 0) + buckets
+        counts[(size - 1).bit_length()] += buckets
     most = max(counts.values(), default=0)
     return [
         Bar(
             (1 << step >> 1) + 1,
             1 << step,
-            counts.get(step, 0),
-            round(100 * math.log1p(counts.get(step, 0)) / math.log1p(most), 1),
+            counts[step],
+            round(100 * math.log1p(counts[step]) / math.log1p(most), 1),
         )
         for step in range(max(counts, default=-1) + 1)
     ]

@@ -140,10 +140,10 @@ def _header(scope: Scope, name: bytes) -> str:
 
 
 async def _refuse(send: Send) -> None:
+    from datasette.utils.asgi import Response
+
     text = (
-        b"This answers to 127.0.0.1 and localhost only. Other host names are allowed by a plugin "
-        b'setting of Datasette: "plugins": {"lshdb": {"hosts": ["NAME"]}}\n'
+        "This answers to 127.0.0.1 and localhost only. Other host names are allowed by a plugin "
+        'setting of Datasette: "plugins": {"lshdb": {"hosts": ["NAME"]}}\n'
     )
-    headers = [(b"content-type", b"text/plain"), (b"content-length", b"%d" % len(text))]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
-    await send({"type": "http.response.body", "body": text})
+    await Response.text(text, status=403).asgi_send(send)

@@ -105,12 +105,10 @@ class Filters:
 
 def chosen_clusters(survey: ClusterSurvey, asked: Filters, verdicts: Verdicts) -> list[int]:
     """The places of the clusters that match the filters, in the requested order."""
-    chosen = _between(survey.lowest, asked)
     sizes = survey.sizes
-    if asked.smallest:
-        chosen &= sizes >= int(asked.smallest)
-    if asked.largest:
-        chosen &= sizes <= int(asked.largest)
+    chosen = _between(survey.lowest, asked)
+    chosen &= sizes >= int(asked.smallest or 0)
+    chosen &= sizes <= int(asked.largest or len(survey.keys))
     if asked.field:
         chosen &= survey.any_of(_with_value(survey.facets, asked, len(survey.keys)))
     if part := asked.part.casefold():
@@ -205,12 +203,7 @@ def _sort(asked: Filters, sorts: Mapping[str, str]) -> str:
 
 def _between(similarities: npt.NDArray[np.float64], asked: Filters) -> Mask:
     least, most = asked.number("least"), asked.number("most")
-    chosen = np.ones(len(similarities), dtype=np.bool_)
-    if least is not None:
-        chosen &= similarities >= least
-    if most is not None:
-        chosen &= similarities <= most
-    return chosen
+    return (similarities >= (least or 0)) & (similarities <= (1 if most is None else most))
 
 
 def _with_value(facets: dict[str, Facet], asked: Filters, count: int) -> Mask:

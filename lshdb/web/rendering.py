@@ -41,6 +41,7 @@ _BEFORE: Final = 60
 """Characters shown before a found word."""
 _EXCERPT: Final = 300
 """Characters shown of a passage."""
+_DOTS: Final = "\N{HORIZONTAL ELLIPSIS}"
 _INVISIBLE: Final = re.compile(
     # Controls except tab and line ends, and characters that change the direction of text.
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
@@ -210,9 +211,8 @@ def sentence(text: str) -> str:
 
 def behind(key: str, prefix: str) -> str:
     """A key without its first directories, which are already shown."""
-    if prefix and key.startswith(prefix):
-        return f"\N{HORIZONTAL ELLIPSIS}/{_short(key[len(prefix) :])}"
-    return _short(key)
+    rest = key.removeprefix(prefix)
+    return _short(key) if rest == key else f"{_DOTS}/{_short(rest)}"
 
 
 def snippet(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
@@ -221,19 +221,14 @@ def snippet(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
     >>> snippet("The fox and the grapes", ["FOX", "grape"])
     [('The ', False), ('fox', True), (' and the ', False), ('grape', True), ('s', False)]
     """
-    found = re.compile("|".join(map(re.escape, words)), re.IGNORECASE)
+    found = re.compile(f"({'|'.join(map(re.escape, words))})", re.IGNORECASE)
     first = found.search(text)
     start = max(first.start() - _BEFORE, 0) if first else 0
-    shown = text[start : start + _EXCERPT]
-    pieces: list[tuple[str, bool]] = [("\N{HORIZONTAL ELLIPSIS}", False)] if start else []
-    done = 0
-    for match in found.finditer(shown):
-        pieces += [(shown[done : match.start()], False), (match[0], True)]
-        done = match.end()
-    pieces.append((shown[done:], False))
-    if start + _EXCERPT < len(text):
-        pieces.append(("\N{HORIZONTAL ELLIPSIS}", False))
-    return [piece for piece in pieces if piece[0]]
+    end = start + _EXCERPT
+    before, behind = (_DOTS if start else "", _DOTS if end < len(text) else "")
+    # Each second piece is a word.
+    cut = [(piece, at % 2 == 1) for at, piece in enumerate(found.split(text[start:end]))]
+    return [piece for piece in [(before, False), *cut, (behind, False)] if piece[0]]
 
 
 def shortened(text: str, most: int) -> str:
@@ -243,7 +238,7 @@ def shortened(text: str, most: int) -> str:
     'a l…ext'
     """
     half = (most - 1) // 2
-    return text if len(text) <= most else f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
+    return text if len(text) <= most else f"{text[:half]}{_DOTS}{text[-half:]}"
 
 
 def _short(key: str) -> str:

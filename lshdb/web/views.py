@@ -6,7 +6,6 @@ import csv
 import json
 import math
 import shlex
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from lshdb.sketching.constructions import candidate_probability
 from lshdb.store.store import Store
 from lshdb.web import pasted
 from lshdb.web.beside import (
+    PART_ROWS,
     STEP,
     Beside,
     longest_passages,
@@ -35,7 +35,7 @@ from lshdb.web.beside import (
     sets_beside,
     texts_beside,
 )
-from lshdb.web.drawing import bars, columns, s_curve
+from lshdb.web.drawing import Bar, bars, columns, s_curve
 from lshdb.web.listing import (
     SORTS_OF_CLUSTERS,
     SORTS_OF_PAIRS,
@@ -52,7 +52,6 @@ from lshdb.web.results import Results, state_of
 from lshdb.web.reviewing import MAX_MEMBERS, Review
 from lshdb.web.surveys import (
     BEST_PAIRS,
-    MAX_PAIRS,
     ClusterSurvey,
     PairSurvey,
     survey_clusters,
@@ -165,15 +164,16 @@ def _wait_for(
     state = state_of(path) if visit.review is None else visit.review.state()
     results = results or _results
     # A page waits once, however many results it needs.
-    wait = 0.0 if context.get("refresh") else _WAIT
-    found = results.get((path, what), state, run, wait)
-    context["refresh"] = context.get("refresh", False) or found is None
+    found = results.get((path, what), state, run, 0.0 if context.get("refresh") else _WAIT)
     context.setdefault("waiting", {})[what[0]] = results.progress((path, what))
-    context["notes"] = (*context.get("notes", ()), *(() if found is None else found.notes))
-    context["outdated"] = context.get("outdated", False) or (
-        found is not None and found.state != state
-    )
-    return None if found is None else found.value
+    for name in ("refresh", "outdated", "notes"):
+        context.setdefault(name, ())
+    if found is None:
+        context["refresh"] = True
+        return None
+    context["notes"] = (*context["notes"], *found.notes)
+    context["outdated"] = context["outdated"] or found.state != state
+    return found.value
 
 
 # overview
@@ -196,15 +196,13 @@ def overview(visit: Visit) -> Page:
         context["decided"] = len(decided_clusters(survey, verdicts))
     pairs = context["pairs"] = _pair_survey(visit, Filters(), context)
     context["histogram"] = None if pairs is None else columns(pairs.histogram)
-    context["most_pairs"] = MAX_PAIRS
-    found = _wait_for(visit, ("buckets",), _bucket_sizes, context)
-    context["bars"] = None if found is None else bars(found[0])
-    context["largest"] = None if found is None else found[1]
+
+    def buckets(database: Database, *_: object) -> tuple[list[Bar], list[Bucket]]:
+        return bars(database.buckets_of_size()), database.buckets(_BUCKETS)
+
+    found = _wait_for(visit, ("buckets",), buckets, context)
+    context["bars"], context["largest"] = found or (None, None)
     return Page("overview", visit.name, context)
-
-
-def _bucket_sizes(database: Database, *_: object) -> tuple[dict[int, int], list[Bucket]]:
-    return database.buckets_of_size(), database.buckets(_BUCKETS)
 
 
 # documents
@@ -412,8 +410,8 @@ def _side_by_side(visit: Visit, found: Beside, passages: Sequence[Passage]) -> d
         "more": more,
         "step": STEP,
         "passages": longest_passages(found, passages),
-        # Cut like the pages of all rows, and like this one.
-        "row_page": lambda place: max(bisect_right(found.parts, place), 1),
+        # Of all rows, and of those that this page may show.
+        "row_page": lambda place: place // PART_ROWS + 1,
         "view": {"only": "differences" if only else None, "more": more or None},
     }
 

@@ -126,7 +126,7 @@ def test_equal_rows_are_opened_by_steps() -> None:
 
 
 def test_pages_of_differences_leave_no_row_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(beside, "_PART_ROWS", 7)
+    monkeypatch.setattr(beside, "PART_ROWS", 7)
     lines = [f"line {number}" for number in range(200)]
     other = [line.upper() if number % 23 == 5 else line for number, line in enumerate(lines)]
     found = texts_beside("\n".join(lines), "\n".join(other))
