@@ -38,7 +38,6 @@ class Output:
         self._path = path
         self._keep = keep
         self._partial: PartialFile | None = None
-        self._closed = False
         self.filled = False
         suffix = compression_of(path)
         if suffix is not None:
@@ -74,15 +73,12 @@ class Output:
 
     def flush(self) -> None:
         """Pass buffered output to the system; a compressed file is left as it is."""
-        if self._file is self._raw and not self._closed:
+        if self._file is self._raw:
             with self.named():
                 self._file.flush()
 
     def close(self) -> None:
         """Close the file, and release what the system holds for it."""
-        if self._closed:
-            return
-        self._closed = True
         with self.named():
             if self._file is not self._raw:
                 self._file.close()

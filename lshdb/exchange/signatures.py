@@ -158,11 +158,7 @@ def _check_lengths(
     sizes: npt.NDArray[np.int64],
     digests: Sequence[bytes] | None,
 ) -> None:
-    if (
-        len(keys) != count
-        or len(sizes) != count
-        or len(keys if digests is None else digests) != count
-    ):
+    if {len(keys), len(sizes), len(keys if digests is None else digests)} != {count}:
         raise ContentError(
             f"{count:,} signatures, and {len(keys):,} keys, {len(sizes):,} numbers of shingles"
             + ("" if digests is None else f", {len(digests):,} digests")

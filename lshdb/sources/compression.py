@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, BinaryIO, Final, cast
@@ -12,6 +13,13 @@ from lshdb.errors import InputError
 
 _NAMES: Final = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 """Suffixes and their compressions."""
+_MODULES: Final = {
+    ".gz": ("gzip",),
+    ".bz2": ("bz2",),
+    ".xz": ("lzma",),
+    ".zst": ("compression.zstd", "backports.zstd"),
+}
+"""The modules for each, the first of which is there."""
 _BUFFER: Final = 1 << 20
 """Bytes unpacked at once; the modules themselves give 8 KB at a time."""
 
@@ -35,58 +43,33 @@ def check_available(suffix: str) -> None:
 @contextmanager
 def unpacked(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
     """A compressed file's content; reading it raises InputError if it is damaged."""
-    open_, errors = _module(suffix)
+    module = _module(suffix)
+    own = [getattr(module, name) for name in ("LZMAError", "ZstdError") if hasattr(module, name)]
     try:
-        with open_(file, "rb") as stream:
+        with module.open(file, "rb") as stream:
             yield io.BufferedReader(stream, _BUFFER)
-    except OSError as error:
+    except (OSError, EOFError, zlib.error, *own) as error:
         # Errors of bz2 about wrong data have no number; those of the system have one.
-        if error.errno is not None:
+        if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise _damaged(suffix) from error
-    except errors as error:
-        raise _damaged(suffix) from error
+        raise InputError(f"not {_NAMES[suffix]}, or not all of it") from error
 
 
 def packed(file: BinaryIO, suffix: str) -> BinaryIO:
     """A file that compresses its content into another, which stays open when it is closed."""
+    module = _module(suffix)
     if suffix == ".gz":
-        import gzip
-
         # Without name and time, so that equal contents give equal files.
-        return cast(BinaryIO, gzip.GzipFile("", "wb", fileobj=file, mtime=0))
-    open_, _ = _module(suffix)
-    return cast(BinaryIO, open_(file, "wb"))
+        return cast(BinaryIO, module.GzipFile("", "wb", fileobj=file, mtime=0))
+    return cast(BinaryIO, module.open(file, "wb"))
 
 
-def _module(suffix: str) -> tuple[Callable[[BinaryIO, str], Any], tuple[type[Exception], ...]]:
-    """The function that opens such a file, and its errors for wrong data besides OSError."""
+def _module(suffix: str) -> Any:
+    """The module that packs and unpacks such files."""
     # Imported here: most commands read no compressed file.
-    if suffix == ".gz":
-        import gzip
-        import zlib
-
-        return gzip.open, (EOFError, zlib.error)
-    if suffix == ".bz2":
-        import bz2
-
-        return bz2.open, (EOFError,)
-    if suffix == ".xz":
-        import lzma
-
-        return lzma.open, (EOFError, lzma.LZMAError)
-    zstd = _zstd()
-    return zstd.open, (EOFError, zstd.ZstdError)
-
-
-def _zstd() -> Any:
-    for name in ("compression.zstd", "backports.zstd"):
+    for name in _MODULES[suffix]:
         try:
             return import_module(name)
         except ImportError:
             continue
     raise InputError("zstd needs Python 3.14, or pip install 'lshdb[zstd]'")
-
-
-def _damaged(suffix: str) -> InputError:
-    return InputError(f"not {_NAMES[suffix]}, or not all of it")

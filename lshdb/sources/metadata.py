@@ -35,10 +35,7 @@ def to_json(fields: Mapping[str, object] | None) -> str | None:
     if not isinstance(fields, Mapping) or not set(map(type, fields)) <= {str}:
         raise ContentError("metadata must be a mapping from strings to values")
     try:
-        try:
-            text = _encode(dict(fields))
-        except ValueError:  # a number that JSON does not have
-            text = _encode(_finite(dict(fields)))
+        text = _encoded(dict(fields))
     except RecursionError as error:
         raise ContentError(_TOO_DEEP) from error
     except (TypeError, ValueError) as error:
@@ -58,10 +55,7 @@ def json_text(value: object) -> str:
         InputError: nested too deeply, or of a type that cannot be written as JSON.
     """
     try:
-        try:
-            return _encode(value)
-        except ValueError:
-            return _encode(_finite(value))
+        return _encoded(value)
     except (RecursionError, TypeError, ValueError) as error:
         raise InputError(f"a value that JSON does not support: {error}") from error
 
@@ -134,6 +128,13 @@ _encode: Final = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_default
 ).encode
 _TOO_DEEP: Final = f"metadata is nested deeper than {DEEPEST} levels"
+
+
+def _encoded(value: object) -> str:
+    try:
+        return _encode(value)
+    except ValueError:  # a number that JSON does not have
+        return _encode(_finite(value))
 
 
 def _finite(value: object) -> object:

@@ -138,7 +138,7 @@ class Reader(RecordOptions):
             if path != STDIN and os.path.isdir(path):
                 yield from self._directory(path)
             else:
-                yield from self._input(path)
+                yield from self.file(path)
 
     def read_one(self, path: str) -> Content:
         """The one document, without a key, that a file or `-` holds; InputError if it does not."""
@@ -156,10 +156,13 @@ class Reader(RecordOptions):
                 yield Failure(printable_path(path), reason(error))
             else:
                 below = printable_path(found.path[start:])
-                yield from self._input(found.path, os.path.join(key, below))
+                yield from self.file(found.path, os.path.join(key, below))
 
-    def _input(self, path: str, key: str | None = None) -> Iterator[Item]:
-        """The documents of one file, or of standard input; a file in a directory has a key."""
+    def file(self, path: str, key: str | None = None) -> Iterator[Item]:
+        """The documents of one file, or of standard input.
+
+        A file in a directory has a key, and gives nothing if it is binary.
+        """
         try:
             format = self.format_of(path)
             with self._opened(path) as file:
@@ -177,10 +180,6 @@ class Reader(RecordOptions):
                 self.passed_over.binary += 1
             else:
                 yield Failure(printable_path(path), reason(error))
-
-    def file(self, path: str, key: str) -> Iterator[Item]:
-        """The document of a file in a directory, with this key; nothing if it is binary."""
-        return self._input(path, key)
 
     def format_of(self, path: str) -> Format:
         """The format in which a file is read."""
@@ -228,7 +227,7 @@ class Reader(RecordOptions):
         Raises:
             InputError: it cannot be read in its format, or it lacks a column.
         """
-        before = self.bytes_read, self.parser.replaced
+        own = replace(self)  # which counts for itself
         try:
             format = self.format_of(path)
             with self._opened(path) as file:
@@ -239,17 +238,13 @@ class Reader(RecordOptions):
                     return file_head(file, format, self.parser)
                 if format not in ("csv", "tsv"):
                     return None
-                chunks = self._chunks(file)
-                blocks = csv_blocks(chunks, "", format, replace(self.parser), whole=True)
-                for block in blocks:
+                for block in csv_blocks(own._chunks(file), "", format, own.parser, whole=True):
                     assert isinstance(block.source, CsvText)
                     source = block.source
                     return Head(block.columns, heading=source.heading, delimiter=source.delimiter)
                 return None
         except (InputError, OSError) as error:
             raise InputError(f"{printable_path(path)}: {reason(error)}") from error
-        finally:
-            self.bytes_read, self.parser.replaced = before
 
     def _stdin(self, file: BinaryIO) -> Iterator[Item]:
         if self.stdin_key is not None:

@@ -51,8 +51,6 @@ _LONGEST_TOKEN: Final = 12
 _NO_ARRAY: Final = (
     "not an array of objects: --format jsonl reads lines of JSON, --format text all as one text"
 )
-_SPACE: Final = 32
-"""The last of the blank characters of ASCII."""
 
 
 def line_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines | Failure]:
@@ -164,10 +162,8 @@ def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Pa
     loads = _fast_json()
     key_field, text_field = parser.key_field, parser.text_field
     may_be_pair = not parser.of_sets and key_field != text_field
-    view = memoryview(lines.data)  # whose slices are no copies
-    for place, start, end in _filled_lines(lines.data):
-        line = view[start:end]
-        if line[0] <= _SPACE and bytes(line).isspace():
+    for place, line in enumerate(lines.data.split(b"\n")):
+        if not line or line.isspace():
             continue
         try:
             record = loads(line) if loads is not None and len(line) <= LARGEST else None
@@ -185,26 +181,13 @@ def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Pa
             continue
         try:
             document = _quickly(record, where, parser) if type(record) is dict else None
-            if document is None and not is_blank(whole := bytes(line)):
-                document = parser.of_json(whole, where)
+            if document is None and not is_blank(line):
+                document = parser.of_json(line, where)
         except InputError as error:
             yield place, Failure(where, str(error))
             continue
         if document is not None:
             yield place, document
-
-
-def _filled_lines(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """The lines longer than one blank: their places, and where they begin and end."""
-    octets = np.frombuffer(data, np.uint8)
-    ends = np.append(np.flatnonzero(octets == _NEWLINE), len(data))
-    starts = np.concatenate(([0], ends[:-1] + 1))
-    lengths = ends - starts
-    # A file may have millions of empty lines: they are skipped without a loop.
-    alone = np.flatnonzero(lengths == 1)
-    lengths[alone[np.isin(octets[starts[alone]], np.frombuffer(b" \t\r\v\f", np.uint8))]] = 0
-    places = np.flatnonzero(lengths)
-    return zip(places.tolist(), starts[places].tolist(), ends[places].tolist(), strict=True)
 
 
 def _quickly(record: dict[str, object], where: str, parser: RecordParser) -> Document | None:
@@ -219,7 +202,7 @@ def _quickly(record: dict[str, object], where: str, parser: RecordParser) -> Doc
 
 
 @cache
-def _fast_json() -> Callable[[bytes | memoryview], object] | None:
+def _fast_json() -> Callable[[bytes], object] | None:
     """orjson.loads if the extra `speed` is installed, else None.
 
     It refuses some input that json.loads takes, and reads integers beyond 64 bits as floats.
@@ -228,7 +211,7 @@ def _fast_json() -> Callable[[bytes | memoryview], object] | None:
     if os.environ.get("LSHDB_SPEED") == "0":
         return None
     try:
-        loads: Callable[[bytes | memoryview], object] = import_module("orjson").loads
+        loads: Callable[[bytes], object] = import_module("orjson").loads
     except ImportError:
         return None
     return loads
