@@ -28,9 +28,9 @@ lshdb --help lists all commands, and lshdb COMMAND --help explains one."""
 
 COMMANDS: Final = {
     "query": "querying",
-    "passages": "passages",
-    "pairs": "joining",
-    "clusters": "joining",
+    "passages": "comparing",
+    "pairs": "querying",
+    "clusters": "querying",
     "compare": "comparing",
     "dedup": "deduplicating",
     "init": "adding",

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args
 
 import typer
 
+from lshdb.cli.comparing import Base, Common, Gap
 from lshdb.cli.documents import read_content
 from lshdb.cli.files import stdin
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import FIELDS, SETTINGS, AsJson, Estimate, Fields, NewSettings, seed_given
-from lshdb.cli.passages import Base, Common, Gap
 from lshdb.cli.results import json_line
 from lshdb.errors import LshdbError, UsageError
 

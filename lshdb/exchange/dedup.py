@@ -26,7 +26,7 @@ from lshdb.settings import SettingsRequest, check_given
 from lshdb.sources.compression import compression_of, packed
 from lshdb.sources.paths import expanded, printable_path
 from lshdb.sources.readers import Item, Reader
-from lshdb.sources.records import Failure, Lines, RecordParser, Rows, field_paths
+from lshdb.sources.records import Failure, Lines, RecordParser, Rows
 from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import PartialFile, temporary_directory
 from lshdb.store.store import Store
@@ -412,11 +412,7 @@ def _of_arrow(rows: Any, parser: RecordParser) -> _Source:
 def _of_pandas(frame: Any, parser: RecordParser) -> _Source:
     # Arrow may not know the types of other columns.
     names = [name for name in frame.columns if isinstance(name, str)]
-    own = {
-        path[0]
-        for name in (parser.key_field, parser.content_field)
-        for path in field_paths(name, names)
-    }
+    own = parser.own_fields(names)
     parser.check_columns(names)
     return _source_of_table(
         frame,
@@ -438,11 +434,7 @@ def _of_dicts(rows: list[Any], parser: RecordParser) -> _Source:
         waiting: list[tuple[int, tuple[object, ...]]] = []
         size = 0
         for number, row in enumerate(rows, 1):
-            own = {
-                path[0]
-                for name in (parser.key_field, parser.content_field)
-                for path in field_paths(name, row)
-            }
+            own = parser.own_fields(row)
             names = tuple(name for name in row if name in own)
             if waiting and (names != columns or len(waiting) == _ROWS or size > _ROWS * _ROWS):
                 yield Rows(_NAME, columns, waiting, size)

@@ -8,7 +8,7 @@ and made into documents there.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -212,6 +212,11 @@ class RecordOptions:
     def content_field(self) -> str:
         """The field that holds a document's content."""
         return self.set_field if self.of_sets else self.text_field
+
+    def own_fields(self, names: Collection[str]) -> set[str]:
+        """The fields that keys and documents are made of, among those of a record."""
+        own = (self.key_field, self.content_field)
+        return {path[0] for name in own for path in field_paths(name, names)}
 
     def record_options(self) -> dict[str, Any]:
         """These options by their names."""
