@@ -138,11 +138,9 @@ def _by_groups(
         else:
             parts.append(of_group(shingle_group([contents[i] for i in group], shingling, seed)))
         order += group
-    if len(parts) == 1 and order == list(range(len(order))):
-        return parts[0]
     sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-    hashes = np.concatenate([part.hashes for part in parts])
-    return taken(Shingles(hashes, offsets_of(sizes)), np.argsort(order))
+    joined = Shingles(np.concatenate([part.hashes for part in parts]), offsets_of(sizes))
+    return joined if order == list(range(len(order))) else taken(joined, np.argsort(order))
 
 
 def _together(arrays: Iterable[Hashes]) -> Hashes:
