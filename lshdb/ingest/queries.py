@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
 from typing import Final
@@ -13,15 +13,13 @@ from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.parts import SignedPart, Signing
 from lshdb.ingest.writing import signatures_of
 from lshdb.model import Match, Settings
-from lshdb.search.buckets import Keep
 from lshdb.search.limits import QUERY_FIRST, queries_cut
 from lshdb.search.many import Asked, answers
-from lshdb.search.query import Query, best
+from lshdb.search.query import Query, best, moment
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sketching.signing import Signed
 from lshdb.sources.records import Failure, RecordParser
-from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 from lshdb.workers import Workers, default_workers
 
@@ -87,7 +85,9 @@ def _answered(
             with ExitStack() as stack:
                 given: list[Iterator[list[Match]]] = []
                 for store in stores if parts else ():
-                    reader, keep = stack.enter_context(moment(store, query))
+                    state = moment(store, query.where, query.parameters)
+                    reader, condition = stack.enter_context(state)
+                    keep = None if condition is None else condition.matching
                     asked = asked_about(parts, replace(reader.settings, passages=0))
                     given.append(answers(reader, query, asked, keep, count))
                 keys = chain.from_iterable(part.keys for part in parts)
@@ -99,21 +99,6 @@ def _answered(
         warn_of_limit(queries_cut(cut, max(QUERY_FIRST, (query.top or 0) + 1)))
     if stream.error is not None:
         raise stream.error
-
-
-@contextmanager
-def moment(store: Store, query: Query) -> Iterator[tuple[StoreReader, Keep | None]]:
-    """A reader of one state of a file, on its own connection, and the query's condition.
-
-    The caller may write to the file while it reads the answers.
-    """
-    store.check_open()
-    if query.where is None:
-        with store.beside() as reader:
-            yield reader, None
-    else:
-        with store.where(query.where, query.parameters) as (reader, condition):
-            yield reader, condition.matching
 
 
 def asked_about(parts: Sequence[SignedPart], settings: Settings) -> Asked:

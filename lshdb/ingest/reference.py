@@ -14,12 +14,12 @@ from lshdb.errors import Cut, InputError, SettingsMismatch
 from lshdb.ingest.add import write_documents
 from lshdb.ingest.dedup import Selection
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.queries import BATCH, asked_about, moment
+from lshdb.ingest.queries import BATCH, asked_about
 from lshdb.ingest.writing import without_number
 from lshdb.model import Match, Settings, Skipped
 from lshdb.search.limits import LISTED
 from lshdb.search.many import answers
-from lshdb.search.query import Query
+from lshdb.search.query import Query, moment
 from lshdb.sources.metadata import picked
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure
@@ -70,7 +70,7 @@ class Reference:
         found: list[Skipped | None] = []
         cuts: list[Cut] = []
         unsure = 0
-        with moment(self.store, query) as (reader, _):
+        with moment(self.store, None, ()) as (reader, _):
             for some in _groups(parts):
                 alike = replace(reader.settings, passages=settings.passages)
                 asked = asked_about(some, alike)

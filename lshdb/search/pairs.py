@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Final, TypeAlias, get_args
@@ -17,7 +16,7 @@ from lshdb.search.buckets import buckets_of
 from lshdb.search.candidates import SharedBuckets, thinned
 from lshdb.search.decisions import Decided
 from lshdb.search.limits import CLUSTERS, Limit, clusters_cut
-from lshdb.search.query import row_of_key
+from lshdb.search.query import moment, row_of_key
 from lshdb.search.similarity import Estimates, Exact, Scorer, first_of_equal
 from lshdb.shingling.arrays import Numbers, parts_of, places_of, runs
 from lshdb.sources.metadata import picked
@@ -250,7 +249,7 @@ def pair_blocks(
     store: Store, request: Request, on_progress: OnProgress | None = None
 ) -> Iterator[PairBlock]:
     """The same pairs, some thousands at a time."""
-    with _reading(store, request) as (reader, condition):
+    with moment(store, request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else row_of_key(reader, request.key)
         join = _Join(reader, request, condition, own, on_progress)
         candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
@@ -262,17 +261,6 @@ def pair_blocks(
             for start in range(0, len(a), _ROWS):
                 part = slice(start, start + _ROWS)
                 yield _block(join, a[part], b[part], scores[part])
-
-
-@contextmanager
-def _reading(store: Store, request: Request) -> Iterator[tuple[StoreReader, Condition | None]]:
-    """A reader of the file at one moment, and the condition, evaluated at the same moment."""
-    if request.where is None:
-        with store.beside() as reader:
-            yield reader, None
-    else:
-        with store.where(request.where, request.parameters) as (reader, condition):
-            yield reader, condition
 
 
 def _buckets_with(reader: StoreReader, document: DocumentRow) -> Iterator[tuple[Numbers, Numbers]]:
@@ -352,7 +340,7 @@ def all_clusters(
 
     Their numbers are those among all clusters, whichever are chosen.
     """
-    with _reading(store, request) as (reader, condition):
+    with moment(store, request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else row_of_key(reader, request.key).doc_id
         join = _Join(reader, request, condition, on_progress=on_progress)
         order = join.order(request.keep)

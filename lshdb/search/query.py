@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Final, TypeAlias
@@ -37,6 +38,7 @@ from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching.minhash import EMPTY
 from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import picked
+from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
@@ -160,6 +162,23 @@ def search(store: Store, query: Query) -> list[Match]:
             return answer(store, query, None)
     with store.where(query.where, query.parameters) as (reader, condition):
         return answer(reader, query, condition.matching)
+
+
+@contextmanager
+def moment(
+    store: Store, where: str | None, parameters: Parameters
+) -> Iterator[tuple[StoreReader, Condition | None]]:
+    """A reader of one state of the file, on its own connection, and the condition of a query.
+
+    The caller may write to the file while it reads the answers.
+    """
+    store.check_open()
+    if where is None:
+        with store.beside() as reader:
+            yield reader, None
+    else:
+        with store.where(where, parameters) as (reader, condition):
+            yield reader, condition
 
 
 def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:

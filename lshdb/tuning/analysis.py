@@ -25,8 +25,6 @@ from lshdb.sketching.constructions import candidate_probabilities
 
 Shares = npt.NDArray[np.float64]
 
-_HALVINGS = 60
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distribution:
@@ -91,15 +89,11 @@ def curve(similarities: Shares, construction: Construction) -> Shares:
 
 
 def curve_threshold(construction: Construction) -> float:
-    """The similarity at which a pair is a candidate with probability 1/2, by bisection."""
-    low, high = 0.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if candidate_probabilities(middle, construction)[0] < 0.5:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    """The similarity at which a pair is a candidate with probability 1/2."""
+    p = 0.5
+    for kind, size in reversed(construction.levels):
+        p = p ** (1 / size) if kind == "and" else -math.expm1(math.log1p(-p) / size)
+    return float(p ** (1 / construction.rows))
 
 
 def approximate_threshold(rows: int, bands: int) -> float:

@@ -184,21 +184,17 @@ class _Counts:
 
     def __init__(self, store: Store, threshold: float, queries: Ids) -> None:
         settings = store.settings
-        self._store = store
-        self._threshold = threshold
+        self._store, self._threshold, self._queries = store, threshold, queries
         self._bounds = np.linspace(threshold, 1, PARTS + 1)
-        self._queries = queries
         self._agree = np.zeros(settings.permutations + 1, dtype=np.int64)
-        # An estimate is a whole number of lanes; rounding must not lose the last one.
         least = float(least_estimate(threshold, settings.permutations))
         if not settings.content:
             least = threshold
+        # An estimate is a whole number of lanes; rounding must not lose the last one.
         self._least_agree = max(0, math.ceil(least * settings.permutations - 1e-9))
-        self._similar = np.zeros((PARTS, len(queries)), dtype=np.int64)
-        self._found = np.zeros((PARTS, len(queries)), dtype=np.int64)
+        self._similar, self._found = np.zeros((2, PARTS, len(queries)), dtype=np.int64)
         self._expected = np.zeros(PARTS)
-        self._candidates = 0
-        self._similar_candidates = 0
+        self._candidates = self._similar_candidates = 0
         self._expected_similar = 0.0
 
     def compare(
@@ -223,34 +219,24 @@ class _Counts:
         row, column = row[other], column[other]
         if not len(row):
             return
+        scores = agree[row, column] / self._store.settings.permutations
         if self._store.settings.content:
             pairs = queries[row], doc_ids[column]
             scores = _similarities(self._store, *pairs, self._threshold)
-        else:
-            scores = agree[row, column] / self._store.settings.permutations
         similar = scores >= self._threshold
         row, column, scores = row[similar], column[similar], scores[similar]
-        self._count(row + part.start, doc_ids[column], is_candidate[row, column], scores)
-
-    def _count(
-        self, query: Ids, other: Ids, found: npt.NDArray[np.bool_], scores: npt.NDArray[np.float64]
-    ) -> None:
-        """Count similar pairs: the places int64[c] of queries and the doc_ids int64[c] of others.
-
-        `found` bool[c] is whether they are candidates, `scores` float64[c] their similarities.
-        """
+        found = is_candidate[row, column]
         p = curve(scores, self._store.settings.construction)
         self._similar_candidates += int(found.sum())
         self._expected_similar += float(p.sum())
         # In a pair of two queries, each finds the other or neither does: it counts once.
-        place = np.searchsorted(self._queries, other)
-        is_query = self._queries.take(place, mode="clip") == other
+        place, query = np.searchsorted(self._queries, doc_ids[column]), row + part.start
+        is_query = self._queries.take(place, mode="clip") == doc_ids[column]
         once = ~(is_query & (place < query))
-        query, found, scores, p = query[once], found[once], scores[once], p[once]
-        part = np.searchsorted(self._bounds[1:-1], scores, side="right")
-        np.add.at(self._similar, (part, query), 1)
-        np.add.at(self._found, (part, query), found)
-        self._expected += np.bincount(part, weights=p, minlength=PARTS)
+        range_no = np.searchsorted(self._bounds[1:-1], scores[once], side="right")
+        np.add.at(self._similar, (range_no, query[once]), 1)
+        np.add.at(self._found, (range_no, query[once]), found[once])
+        self._expected += np.bincount(range_no, weights=p[once], minlength=PARTS)
 
     def result(self, documents: int) -> Measured:
         """The result of all counts."""
