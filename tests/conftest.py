@@ -19,6 +19,13 @@ from lshdb.sources import text_rows
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# The files of tests are in memory where there is room: on a disk thousands of commits wait.
+MEMORY = "/dev/shm"
+if "PYTEST_DEBUG_TEMPROOT" not in os.environ and os.access(MEMORY, os.W_OK):
+    place = os.statvfs(MEMORY)
+    if place.f_bavail * place.f_frsize > 4 << 30 and not place.f_flag & os.ST_NOEXEC:
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = MEMORY
+
 # No deadline: on a busy machine any test is slow at times. Each run draws other cases.
 settings.register_profile("lshdb", deadline=None, max_examples=50)
 settings.load_profile("lshdb")
