@@ -14,22 +14,32 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from build import ProjectBuilder
+from build.env import DefaultIsolatedEnv
 from helpers import ROOT
+from pyproject_hooks import quiet_subprocess_runner
 
 PACKAGE = ROOT / "lshdb"
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The source distribution, and the wheel that is made of it."""
+    """The source distribution, and the wheel that is made of it, as `python -m build` makes them.
+
+    Both in one environment, where it makes one for each.
+    """
     place = tmp_path_factory.mktemp("dist")
-    subprocess.run(
-        [sys.executable, "-m", "build", "--outdir", place, ROOT],
-        capture_output=True,
-        check=True,
-    )
-    (sdist,), (wheel,) = place.glob("*.tar.gz"), place.glob("*.whl")
-    return sdist, wheel
+    with DefaultIsolatedEnv() as environment:
+        builder = ProjectBuilder.from_isolated_env(environment, ROOT, quiet_subprocess_runner)
+        environment.install(builder.build_system_requires)
+        environment.install(builder.get_requires_for_build("sdist"))
+        sdist = Path(builder.build("sdist", place))
+        with tarfile.open(sdist) as archive:
+            archive.extractall(place, filter="data")
+        unpacked = place / sdist.name.removesuffix(".tar.gz")
+        builder = ProjectBuilder.from_isolated_env(environment, unpacked, quiet_subprocess_runner)
+        assert builder.get_requires_for_build("wheel") <= builder.build_system_requires
+        return sdist, Path(builder.build("wheel", place))
 
 
 def sources() -> set[str]:
