@@ -21,6 +21,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -105,9 +106,29 @@ class Workers(Generic[T, R]):
         count: how many processes; 0 does all in this one.
     """
 
-    def __init__(self, job: Job[T, R], count: int) -> None:
+    def __init__(
+        self,
+        job: Job[T, R],
+        count: int,
+        *,
+        alone: int = _ALONE,
+        helping: bool = True,
+        files: Sequence[int] = (),
+    ) -> None:
+        """Prepare; no process is started yet.
+
+        Args:
+            job: what to do.
+            count: how many processes.
+            alone: items done here before processes are started.
+            helping: whether items are also done here, while this thread waits for another one.
+            files: descriptors of open files that the job reads (POSIX only).
+        """
         self.count = count if _can_start() else 0
         self._job = job
+        self._alone = alone
+        self._helping = helping
+        self._files = tuple(files)
         self._submitted = 0
         self._threads: ThreadPoolExecutor | None = None
         self._own = threading.local()
@@ -137,7 +158,7 @@ class Workers(Generic[T, R]):
         """Submit an item; without workers it is done at once."""
         self._submitted += 1
         pending: Pending[T, R] = Pending(item)
-        if not self.count or self._submitted <= _ALONE:
+        if not self.count or self._submitted <= self._alone:
             pending.done = (self._job.run(item),)
             return pending
         if self._threads is None:
@@ -160,7 +181,7 @@ class Workers(Generic[T, R]):
             future = pending.future
             assert future is not None
             others = iter(self._under_way)
-            while pending.done is None and not future.done() and not future.cancel():
+            while self._helping and not (pending.done or future.done() or future.cancel()):
                 other = next((one for one in others if one.future and one.future.cancel()), None)
                 if other is None:
                     break
@@ -170,6 +191,19 @@ class Workers(Generic[T, R]):
                 pending.done = (self._job.whole(pickle.loads(reply), pending.item),)
         done, pending.done, pending.future = pending.done, None, None
         return done[0] if done else self._job.run(pending.item)
+
+    def results(self, items: Iterable[T], ahead: int) -> Iterator[R]:
+        """The results of items, in their order, while this many others are under way."""
+        waiting: deque[Pending[T, R]] = deque()
+        for item in items:
+            if len(waiting) < max(ahead, 1):
+                waiting.append(self.submit(item))
+                continue
+            result = self.result(waiting.popleft())
+            waiting.append(self.submit(item))
+            yield result
+        while waiting:
+            yield self.result(waiting.popleft())
 
     def _elsewhere(self, pending: Pending[T, R]) -> bytes | None:
         """Have an item done by this thread's process; its reply, or None if that fails."""
@@ -210,6 +244,7 @@ class Workers(Generic[T, R]):
             # Arrow's own allocators keep some 30 MB more and save no time here.
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
             pipesize=_PIPE_BYTES,
+            pass_fds=self._files,
             # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
             process_group=0 if os.name == "posix" else None,
         )

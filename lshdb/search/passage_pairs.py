@@ -19,10 +19,20 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import UsageError, warn_of_limit
+from lshdb.errors import Cut, UsageError, limits_noted, warn_of_limit
 from lshdb.model import CopiedPassage, PassagePair
 from lshdb.search.limits import COMMON, PASSAGES, pair_cut
-from lshdb.search.passage_rows import AGAIN, COUNTS, HOT, REPEATED, HashPlaces, Rows, StoredWindows
+from lshdb.search.passage_rows import (
+    AGAIN,
+    CAN_SHARE,
+    COUNTS,
+    HOT,
+    PROCESSES,
+    REPEATED,
+    HashPlaces,
+    Rows,
+    StoredWindows,
+)
 from lshdb.search.passage_texts import (
     Mask,
     are_few,
@@ -41,13 +51,14 @@ from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.passages import Run
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
+from lshdb.workers import Job, Workers, default_workers
 
 _OWN: Final = 1 << 21
 """Windows of the first documents of pairs in memory, some 70 bytes each. All other
 documents are read once for these. One document may have more."""
 _OTHERS: Final = 1 << 18
 """Windows of the other documents in memory, some 70 bytes each; one document may have more."""
-_RUNS: Final = 1 << 20
+_RUNS: Final = 1 << 19
 """Runs of some first documents in memory, 64 bytes each, and as much again to put them in order;
 where there are more, there are fewer first documents."""
 _MATCHES: Final = 1 << 19
@@ -104,6 +115,10 @@ class _Runs:
         return _Runs(self.a[rows], self.b[rows], self.places[rows], self.units[rows])
 
 
+_NONE: Final = np.empty(0, dtype=np.int64)
+_NO_RUNS: Final = _Runs(_NONE, _NONE, np.empty((0, 8), np.int32), np.empty((0, 4), np.int32))
+
+
 FoundPair: TypeAlias = tuple[tuple[str, str, int, float, float], list[tuple[Any, ...]]]
 """The values of a `PassagePair` but its passages, and those of each `CopiedPassage`."""
 
@@ -142,37 +157,69 @@ def _pairs(reader: StoreReader, query: PairsQuery) -> Iterator[FoundPair]:
     hot = reader.common_fingerprints(query.common)
     left_out = [common_windows(reader, hot), *base_windows(query.base, reader.settings)]
     with closing(StoredWindows(reader, hot, left_out)) as windows:
-        for part in parts_of(windows.sizes, _OWN):
-            for runs in _runs_of(windows, part.start, part.stop, run):
-                long = runs.units[:, 1] - runs.units[:, 0] >= least
-                yield from _shown(reader, windows, runs.take(long), query)
+        for runs in _all_runs(windows, run):
+            long = runs.units[:, 1] - runs.units[:, 0] >= least
+            yield from _shown(reader, windows, runs.take(long), query)
 
 
-def _runs_of(windows: StoredWindows, first: int, end: int, run: int) -> Iterator[_Runs]:
-    """The runs that documents `first` to `end` - 1 share with later ones, in the order of pairs."""
-    own = _Own(windows, first, end)
-    found: list[_Runs] = []
-    count = 0
-    for part in parts_of(windows.sizes[first:], _OTHERS):
-        its = _Side(windows, first + part.start, first + part.stop)
-        for runs in own.runs_with(its, run):
-            found.append(runs)
-            count += len(runs.a)
-        if count > _RUNS and end > first + 1:
-            found.clear()
-            middle = (first + end) // 2
-            yield from _runs_of(windows, first, middle, run)
-            yield from _runs_of(windows, middle, end, run)
-            return
-    if count:
-        all_runs = _Runs(
+def _all_runs(windows: StoredWindows, run: int) -> Iterator[_Runs]:
+    """All runs, in the order of pairs, found in a worker process while others are written here."""
+    job = _Joining(windows, run)
+    parts = [(part.start, part.stop) for part in parts_of(windows.sizes, _OWN)]
+    count = min(default_workers(), PROCESSES) if len(parts) > 1 and CAN_SHARE else 0
+    files = [windows.descriptor] if count else []
+    with Workers(job, count, alone=0, helping=False, files=files) as pool:
+        for part, found in zip(parts, pool.results(parts, ahead=1), strict=True):
+            yield from job.complete(part, found)
+
+
+Joined: TypeAlias = tuple[_Runs | None, list[Cut]]
+"""The runs in the order of pairs, or None if they are too many at once; and what limits cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Joining(Job[tuple[int, int], Joined]):
+    """Finds the runs that some documents, from a first to a last + 1, share with later ones."""
+
+    windows: StoredWindows
+    units: int
+
+    def run(self, part: tuple[int, int]) -> Joined:
+        """Find the runs."""
+        with limits_noted() as cuts:
+            return self._joined(*part), cuts
+
+    def complete(self, part: tuple[int, int], found: Joined) -> Iterator[_Runs]:
+        """The runs of a part, whose halves are joined here if there are too many."""
+        runs, cuts = found
+        if runs is None:
+            middle = sum(part) // 2
+            for half in ((part[0], middle), (middle, part[1])):
+                yield from self.complete(half, self.run(half))
+        else:
+            for cut in cuts:
+                warn_of_limit(cut)
+            yield runs
+
+    def _joined(self, first: int, end: int) -> _Runs | None:
+        windows = self.windows
+        own = _Own(windows, first, end)
+        found = [_NO_RUNS]
+        count = 0
+        for part in parts_of(windows.sizes[first:], _OTHERS):
+            its = _Side(windows, first + part.start, first + part.stop)
+            for runs in own.runs_with(its, self.units):
+                found.append(runs)
+                count += len(runs.a)
+            if count > _RUNS and end > first + 1:
+                return None
+        runs = _Runs(
             np.concatenate([one.a for one in found]),
             np.concatenate([one.b for one in found]),
             np.concatenate([one.places for one in found]),
             np.concatenate([one.units for one in found]),
         )
-        found.clear()
-        yield all_runs.take(np.argsort(all_runs.a << _32 | all_runs.b, kind="stable"))
+        return runs.take(np.argsort(runs.a << _32 | runs.b, kind="stable"))
 
 
 class _Side:

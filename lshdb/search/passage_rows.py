@@ -7,21 +7,25 @@ whose fingerprint several documents have, about twice the size of source code, l
 
 from __future__ import annotations
 
-import tempfile
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.model import Settings
 from lshdb.search.passage_texts import Mask, is_in, window_hashes
 from lshdb.search.similarity import batches_of_text
-from lshdb.shingling.arrays import Numbers
+from lshdb.shingling.arrays import Numbers, offsets_of
 from lshdb.shingling.hashing import Hashes, Offsets, selection
 from lshdb.shingling.positions import line_numbers, unit_positions
 from lshdb.shingling.shingles import shingle
 from lshdb.shingling.winnowing import fingerprint_shingling, fingerprints_of_windows
 from lshdb.store.lookups import StoreReader
+from lshdb.workers import Job, Workers, default_workers
 
 Rows: TypeAlias = npt.NDArray[Any]
 """Windows, as KIND has them."""
@@ -46,8 +50,12 @@ KIND: Final = np.dtype(
         ("flags", "u1"),
     ]
 )
-_IN_MEMORY: Final = 64_000_000
-"""Bytes of windows up to which there is no file."""
+CAN_SHARE: Final = hasattr(os, "pread")
+"""Whether a worker process can read the file."""
+PROCESSES: Final = 1
+"""Worker processes at most, as each has large arrays of its own."""
+_AHEAD: Final = 3
+"""Batches of texts in memory: one here, one in the worker, and the next one of each."""
 _SPARSE: Final = 3
 """Bits more than shared fingerprints need for a number: of other windows one in 8 stays."""
 
@@ -55,10 +63,13 @@ _SPARSE: Final = 3
 class StoredWindows:
     """The windows of all m documents that may be shared, to be read again and again.
 
+    A worker process gets all but the file, whose descriptor it inherits.
+
     Attributes:
         doc_ids: int64[m], ascending.
         counts: int64[m], how many windows each document has.
         sizes: int64[m], how many of these are here.
+        descriptor: of the file.
     """
 
     def __init__(self, reader: StoreReader, hot: Offsets, left_out: Sequence[Hashes]) -> None:
@@ -69,21 +80,25 @@ class StoredWindows:
             hot: sorted fingerprints that lead to no pair.
             left_out: sorted windows that do not count.
         """
-        self._settings = reader.settings
-        self._hot = hot
-        self._left_out = left_out
-        self._shared = _slots_of(reader.common_fingerprints(1))
-        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
+        self._file = TemporaryFile()  # noqa: SIM115
+        self.descriptor = self._file.fileno()
         none = np.empty(0, dtype=np.int64)
         self.doc_ids = np.concatenate([none, *(ids for ids, _ in reader.all_keys())])
         counts, sizes = [none], [none]
-        for batch in batches_of_text(reader.contents(self.doc_ids)):
-            rows, some_counts, some_sizes = self._rows_of(batch)
-            self._file.write(rows.tobytes())
-            counts.append(some_counts)
-            sizes.append(some_sizes)
+        shared = _slots_of(reader.common_fingerprints(1))
+        job = _Finding(reader.settings, hot, tuple(left_out), shared)
+        with Workers(job, min(default_workers(), PROCESSES)) as pool:
+            batches = batches_of_text(reader.contents(self.doc_ids))
+            for rows, some_counts, some_sizes in pool.results(batches, ahead=_AHEAD):
+                self._file.write(rows.tobytes())
+                counts.append(some_counts)
+                sizes.append(some_sizes)
+        self._file.flush()
         self.counts, self.sizes = np.concatenate(counts), np.concatenate(sizes)
-        self._begins = np.append(0, np.cumsum(self.sizes))
+        self._begins = offsets_of(self.sizes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_file"}
 
     def close(self) -> None:
         """Delete the file."""
@@ -91,13 +106,40 @@ class StoredWindows:
 
     def read(self, first: int, last: int) -> Rows:
         """The windows of documents `first` to `last` - 1, one after the other."""
-        begin, end = self._begins[first], self._begins[last]
-        self._file.seek(int(begin) * KIND.itemsize)
-        return np.frombuffer(self._file.read(int(end - begin) * KIND.itemsize), dtype=KIND)
+        begin, end = (int(self._begins[one]) * KIND.itemsize for one in (first, last))
+        if CAN_SHARE:
+            return np.frombuffer(os.pread(self.descriptor, end - begin, begin), dtype=KIND)
+        self._file.seek(begin)
+        return np.frombuffer(self._file.read(end - begin), dtype=KIND)
 
-    def _rows_of(self, texts: list[str]) -> tuple[Rows, Offsets, Offsets]:
-        """The windows of texts that are kept, how many each text has, and how many are kept."""
-        settings, run = self._settings, self._settings.passages
+
+Found: TypeAlias = tuple[Rows, Offsets, Offsets]
+"""The windows of n texts that are kept, how many each text has, and how many are kept, int64[n]."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding(Job[list[str], Found]):
+    """Finds the windows of texts that may be shared.
+
+    Attributes:
+        settings: of the database.
+        hot: sorted fingerprints that lead to no pair.
+        left_out: sorted windows that do not count.
+        shared: bool[2^any], true at the low bits of each fingerprint that documents share.
+    """
+
+    settings: Settings
+    hot: Offsets
+    left_out: Sequence[Hashes]
+    shared: Mask
+
+    def split(self, texts: list[str]) -> tuple[list[str], list[str]]:
+        """A worker's reply needs no text."""
+        return texts, []
+
+    def run(self, texts: list[str]) -> Found:
+        """Find the windows of texts."""
+        settings, run = self.settings, self.settings.passages
         short = fingerprint_shingling(settings.shingling, run)
         window = run - short.size + 1
         shingles = shingle(texts, short, settings.seed)
@@ -108,9 +150,9 @@ class StoredWindows:
         least = least[selection(shingles.offsets[:-1][has], counts[has], len(least))]
         long = [texts[place] for place in np.flatnonzero(has).tolist()]
         hashes, offsets = window_hashes(long, settings)
-        wanted = self._shared[least & (len(self._shared) - 1)]
+        wanted = self.shared[least & (len(self.shared) - 1)]
         counting = np.ones(len(hashes), dtype=np.bool_)
-        for some in self._left_out:
+        for some in self.left_out:
             out = is_in(hashes, some)
             if out.any():
                 wanted &= ~out
@@ -120,7 +162,7 @@ class StoredWindows:
         rows = np.zeros(len(at), dtype=KIND)
         rows["hash"] = hashes[at]
         rows["unit"] = at - (np.cumsum(counts) - counts)[own]
-        rows["flags"] = COUNTS * counting[at] + HOT * is_in(least[at], self._hot)
+        rows["flags"] = COUNTS * counting[at] + HOT * is_in(least[at], self.hot)
         rows["flags"] += _repetitions(rows["hash"], own)
         units, begins = unit_positions(texts, settings.shingling.kind)
         first = begins[own] + rows["unit"]

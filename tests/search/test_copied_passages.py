@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.model import Passages
-from lshdb.search import passage_pairs, passage_rows
+from lshdb.search import passage_pairs
+from lshdb.search.passage_pairs import _Joining
 
 RUN = 6
 VOCABULARIES = st.sampled_from(
@@ -239,6 +240,16 @@ def test_all_pairs_are_those_of_queries(headed: lshdb.Database) -> None:
     assert not list(headed.passage_pairs(least=10))
 
 
+def test_a_worker_process_finds_the_same_pairs(
+    headed: lshdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = list(headed.passage_pairs())
+    monkeypatch.setattr(passage_pairs, "_OWN", 200)
+    monkeypatch.setattr(passage_pairs, "default_workers", lambda: 1)
+    monkeypatch.delattr(_Joining, "run")  # only in this process
+    assert list(headed.passage_pairs()) == alone
+
+
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 1 << 30), vocabulary=VOCABULARIES)
 def test_all_pairs_are_those_of_brute_force(
@@ -258,7 +269,7 @@ def test_all_pairs_are_those_of_brute_force(
         with pytest.MonkeyPatch.context() as patch:
             for name in ("_OWN", "_OTHERS", "_MATCHES", "_RUNS", "_PAIRS"):
                 patch.setattr(passage_pairs, name, 20)
-            patch.setattr(passage_rows, "_IN_MEMORY", 100)
+            patch.setattr(passage_pairs, "PROCESSES", 0)
             assert [*db.passage_pairs()] == [*found.values()]
         expected = {
             (a, b)
