@@ -122,11 +122,11 @@ def html(page: Page, links: Links, database: str | None, review: Review | None =
         "database": database,
         "page": page.template,
     }
-    return _environment().get_template(f"{page.template}.html").render(common | page.context)
+    return rendered(page.template, **common | page.context)
 
 
 def rendered(template: str, **context: object) -> str:
-    """The HTML of a template that is not a page of the site."""
+    """The HTML of a template."""
     return _environment().get_template(f"{template}.html").render(context)
 
 

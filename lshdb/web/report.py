@@ -114,6 +114,7 @@ def report(
         digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
         return rendered(
             "report",
+            review=None,
             title=f"Near duplicates in {path.name}" if title is None else title,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             style=Markup(style),  # our own files

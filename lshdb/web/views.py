@@ -230,7 +230,7 @@ def document(visit: Visit) -> Page:
     if visit.review is not None:
         context |= _form(visit, key, [key])
     with limits_noted() as notes:
-        context |= _matches(visit, key=key)
+        context["query"] = _matches(visit, key=key)
         if database.settings.passages:
             context["passages"] = database.passages(key=key, top=_SOURCES)
             context["unit"] = context["passages"].unit
@@ -262,7 +262,7 @@ def _matches(
     )
     return {
         "matches": found[(page - 1) * _MATCHES : page * _MATCHES],
-        "page_number": page,
+        "page": page,
         "first": (page - 1) * _MATCHES + 1,
         "more": len(found) > page * _MATCHES and page < _MAX_PAGES,
         "least": least,
@@ -743,7 +743,7 @@ def query(visit: Visit) -> Page:
         "threshold": given.get("threshold", ""),
         "containment": "containment" in given,
         "exhaustive": "exhaustive" in given,
-        "matches": None,
+        "query": None,
         "notes": (),
         "longest": LONGEST_QUERY,
         "problem": None,
@@ -761,7 +761,7 @@ def query(visit: Visit) -> Page:
                 page, redirect=("query", {"pasted": pasted.keep(text), **context["given"]})
             )
         with limits_noted() as notes:
-            context |= _matches(visit, content)
+            context["query"] = _matches(visit, content)
         context["notes"] = notes
     except (lshdb.UsageError, lshdb.ContentError, lshdb.InputError) as error:
         context["problem"] = str(error)
