@@ -23,7 +23,7 @@ from typing import Final, Literal
 from urllib.parse import urlencode
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 import lshdb
 
@@ -58,24 +58,20 @@ PICTURES: Final = (
 )
 
 
-def draw(directory: Path) -> None:
-    """Write each picture as DIRECTORY/NAME.png."""
+def draw(directory: Path, browser: Browser, base: str) -> None:
+    """Write each picture as DIRECTORY/NAME.png, of the server whose overview is at `base`."""
     directory.mkdir(parents=True, exist_ok=True)
-    with _serving() as base, sync_playwright() as playwright:
-        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []  # as root it has none
-        browser = playwright.chromium.launch(executable_path=_chromium(), args=arguments)
-        for picture in PICTURES:
-            width, height = _SIZE
-            context = browser.new_context(
-                color_scheme=picture.scheme, viewport={"width": width, "height": height}
-            )
-            page = context.new_page()
-            page.goto(f"{base}/{picture.page}?{urlencode(picture.query)}")
-            # A page that waits loads itself again.
-            page.wait_for_selector("html:not(:has(meta[http-equiv]))", timeout=_PATIENCE)
-            _write(directory / f"{picture.name}.png", page.screenshot())
-            context.close()
-        browser.close()
+    for picture in PICTURES:
+        width, height = _SIZE
+        context = browser.new_context(
+            color_scheme=picture.scheme, viewport={"width": width, "height": height}
+        )
+        page = context.new_page()
+        page.goto(f"{base}/{picture.page}?{urlencode(picture.query)}")
+        # A page that waits loads itself again.
+        page.wait_for_selector("html:not(:has(meta[http-equiv]))", timeout=_PATIENCE)
+        _write(directory / f"{picture.name}.png", page.screenshot())
+        context.close()
 
 
 def _write(path: Path, png: bytes) -> None:
@@ -84,19 +80,21 @@ def _write(path: Path, png: bytes) -> None:
         few.save(path, optimize=True)
 
 
+def fill(path: Path) -> None:
+    """Make a database of the character encodings, with decisions on two of them."""
+    with lshdb.open(path, threshold=0.6) as db:
+        files = sorted(Path(encodings[0]).glob("*.py"))
+        db.add_many((f"encodings/{file.name}", file.read_text("utf-8")) for file in files)
+        db.decide("keep", ["encodings/cp437.py"])
+        db.decide("drop", ["encodings/cp865.py"])
+
+
 @contextmanager
 def _serving() -> Iterator[str]:
     """The address of the overview of a database in review."""
     with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(encodings[0], place / "encodings", ignore=ignored)
-        path = place / "encodings.db"
-        with lshdb.open(path, threshold=0.6) as db:
-            files = sorted((place / "encodings").glob("*.py"))
-            db.add_many((f"encodings/{file.name}", file.read_text("utf-8")) for file in files)
-            db.decide("keep", ["encodings/cp437.py"])
-            db.decide("drop", ["encodings/cp865.py"])
+        path = Path(name) / "encodings.db"
+        fill(path)
         command = Path(sys.executable).with_name("lshdb")
         process = subprocess.Popen(
             [command, "serve", "--review", "--quiet", "--port", "0", "-d", path],
@@ -120,4 +118,8 @@ def _chromium() -> str:
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]) if len(sys.argv) > 1 else _OUT)
+    with _serving() as base, sync_playwright() as playwright:
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []  # as root it has none
+        browser = playwright.chromium.launch(executable_path=_chromium(), args=arguments)
+        draw(Path(sys.argv[1]) if len(sys.argv) > 1 else _OUT, browser, base)
+        browser.close()

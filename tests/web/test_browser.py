@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
 import pytest
-from helpers import Command, Site, datasette, eventually, served
+from helpers import ROOT, Command, Site, datasette, eventually, served
 
 import lshdb
 
@@ -433,3 +434,20 @@ def test_a_report_is_legible_from_the_disk_and_on_paper(
     assert drawn in ("line-through", "underline")
     assert (wrong, set(asked)) == ([], {address})
     context.close()
+
+
+def test_pictures_of_the_pages_are_those_that_the_script_draws(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """Who changes the pages draws them again: python scripts/site/page_pictures.py."""
+    script = runpy.run_path(str(ROOT / "scripts" / "site" / "page_pictures.py"))
+    script["fill"](tmp_path / "lsh.db")
+    with served(tmp_path, "--review") as site:
+        script["draw"](tmp_path / "drawn", browser, site.base)
+    kept = {path.name: path for path in (ROOT / "docs" / "pictures").iterdir()}
+    drawn = {path.name: path for path in (tmp_path / "drawn").iterdir()}
+    assert drawn.keys() == kept.keys()
+    for path in (*kept.values(), *drawn.values()):
+        png = path.read_bytes()
+        assert png.startswith(b"\x89PNG")
+        assert 10_000 < len(png) < 150_000, path
