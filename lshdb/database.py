@@ -232,13 +232,8 @@ class Database:
         1
         """
         check_needed(paths=paths, progress=progress)
-        check_given(
-            reader=reader,
-            on_batch=on_batch,
-            on_failure=on_failure,
-            workers=workers,
-            on_skip=on_skip,
-        )
+        check_given(reader=reader, workers=workers)
+        check_given(on_batch=on_batch, on_failure=on_failure, on_skip=on_skip)
         from lshdb.ingest.add import add_documents, never_wait
         from lshdb.ingest.progress import counted
         from lshdb.sources.paths import input_bytes
@@ -510,6 +505,7 @@ class Database:
         ['1']
         """
         check_needed(progress=progress)
+        check_given(on_batch=on_batch)
         from lshdb.exchange.row_files import numbered_lines
         from lshdb.ingest.progress import counted_while_taken
 
@@ -550,15 +546,8 @@ class Database:
         dropped comes with the `fields` of metadata, its own and the kept document's.
         """
         check_needed(paths=paths, fields=fields)
-        check_given(
-            reader=reader,
-            threshold=threshold,
-            against=against,
-            on_batch=on_batch,
-            on_failure=on_failure,
-            on_progress=on_progress,
-            workers=workers,
-        )
+        check_given(reader=reader, threshold=threshold, against=against, workers=workers)
+        check_given(on_batch=on_batch, on_failure=on_failure, on_progress=on_progress)
         from lshdb.ingest.dedup import Selection
         from lshdb.ingest.ordering import check_order, deduplicated, read_again
         from lshdb.ingest.reference import Reference, reference
@@ -1194,21 +1183,14 @@ class Database:
         [{'cluster': 1, 'key': 'a', 'role': 'keep'}, {'cluster': 1, 'key': 'c', 'role': 'member'}]
         """
         self._store.check_open()
-        check_given(
-            threshold=threshold,
-            where=where,
-            key=key,
-            top=top,
-            min_size=min_size,
-            max_size=max_size,
-        )
-        check_needed(fields=fields)
+        check_given(threshold=threshold, where=where, key=key)
+        check_given(top=top, min_size=min_size, max_size=max_size)
+        check_needed(fields=fields, ignore_decisions=ignore_decisions)
         from lshdb.exchange.results import cluster_results
         from lshdb.search.pairs import Request, all_clusters
 
         if keep == "longest" and self.settings.shingling.foreign:
             raise UsageError("signatures made elsewhere have no lengths: keep first or last")
-        check_needed(ignore_decisions=ignore_decisions)
         request = Request(
             threshold,
             estimate,

@@ -93,16 +93,8 @@ class BandSums:
             instead = "some of them wrong" if same else f"not {self._rows_expected}"
             yield band, f"{found} rows, {instead}"
 
-    def expect_fingerprints(self, found: Fingerprints) -> None:
-        """Add the rows that follow from contents, as one band."""
-        self.expect(found.documents, self._positioned(found)[:, np.newaxis])
-
-    def find_fingerprints(self, found: Fingerprints) -> None:
-        """Add rows of the file, as one band."""
-        self.find(0, self._positioned(found), found.documents)
-
-    def _positioned(self, found: Fingerprints) -> Integers:
-        """Fingerprints and positions as one number each."""
+    def positioned(self, found: Fingerprints) -> Integers:
+        """Fingerprints and positions as one number each, in place of bucket keys."""
         mixed = found.values.view(np.uint64) * self._constants[0]
         return (mixed + found.positions.view(np.uint64)).view(np.int64)
 
@@ -218,7 +210,8 @@ class Examination:
             doc_ids, signatures = whole_signatures(batch, settings.permutations)
             sums.expect(doc_ids, bucket_keys(signatures, settings.construction, settings.seed))
             if settings.passages:
-                prints.expect_fingerprints(fingerprints_of(batch, settings))
+                found = fingerprints_of(batch, settings)
+                prints.expect(found.documents, prints.positioned(found)[:, np.newaxis])
             done += len(batch.keys)
             self._on_progress("documents", done, self.counts[0])
 
@@ -245,7 +238,7 @@ class Examination:
 
     def _fingerprints(self, prints: BandSums) -> None:
         for some in self._audit.fingerprints():
-            prints.find_fingerprints(some)
+            prints.find(0, prints.positioned(some), some.documents)
 
 
 def fingerprints_of(batch: AuditedDocuments, settings: Settings) -> Fingerprints:

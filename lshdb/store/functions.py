@@ -47,8 +47,7 @@ def register_functions(connection: sqlite3.Connection) -> None:
     """
     path = Path("the connection's main database")
     with translated_errors(path):
-        shingle, lanes = _settings(connection, path)
-    shingling = _shingling(shingle, path)
+        shingling, lanes = _settings(connection, path)
 
     def lsh_similarity(a: object, b: object) -> float | None:
         if not isinstance(a, bytes) or not isinstance(b, bytes):
@@ -72,7 +71,7 @@ def is_lshdb(connection: sqlite3.Connection) -> bool:
     return mark == APPLICATION_ID
 
 
-def _settings(connection: sqlite3.Connection, path: Path) -> tuple[object, int]:
+def _settings(connection: sqlite3.Connection, path: Path) -> tuple[Shingling, int]:
     if not is_lshdb(connection):
         raise NotADatabase(f"{path} is not lshdb's")
     (version,) = _row(connection, sql.MAIN_USER_VERSION)
@@ -82,7 +81,11 @@ def _settings(connection: sqlite3.Connection, path: Path) -> tuple[object, int]:
     shingle, lanes = row if len(row) == 2 else (None, None)
     if not isinstance(lanes, int):
         raise DamagedFile(f"{path} has no valid settings: restore it from a copy")
-    return shingle, lanes
+    # Read as a BLOB: the connection's owner may have set a text_factory.
+    try:
+        return Shingling.parse(shingle.decode() if isinstance(shingle, bytes) else ""), lanes
+    except (LshdbError, UnicodeDecodeError) as error:
+        raise DamagedFile(f"{path} has invalid settings: {error}") from error
 
 
 def _row(connection: sqlite3.Connection, statement: str) -> tuple[object, ...]:
@@ -91,14 +94,6 @@ def _row(connection: sqlite3.Connection, statement: str) -> tuple[object, ...]:
     cursor.row_factory = None
     row: tuple[object, ...] | None = cursor.execute(statement).fetchone()
     return row or ()
-
-
-def _shingling(stored: object, path: Path) -> Shingling:
-    # Read as a BLOB: the connection's owner may have set a text_factory.
-    try:
-        return Shingling.parse(stored.decode() if isinstance(stored, bytes) else "")
-    except (LshdbError, UnicodeDecodeError) as error:
-        raise DamagedFile(f"{path} has invalid settings: {error}") from error
 
 
 def _shingles(content: object, shingling: Shingling) -> str | None:

@@ -40,6 +40,8 @@ from lshdb.store.rows import (
 
 _T = TypeVar("_T")
 
+_ROWS: Final = 100_000
+"""Rows of the index in one array while they are inserted."""
 _MAX_IDS: Final = 1 << 62
 """No file ever has this many documents."""
 
@@ -285,16 +287,8 @@ class Index:
         self, band: int, keys: npt.NDArray[np.int64], doc_ids: npt.NDArray[np.int64]
     ) -> None:
         """Insert sorted rows of a band, int64[n] both."""
-        at_once = sql.BANDS_AT_ONCE
-        statements = len(keys) // at_once
-        whole = statements * at_once
-        values = np.empty((statements, 1 + 2 * at_once), dtype=np.int64)
-        values[:, 0] = band
-        values[:, 1::2] = keys[:whole].reshape(statements, at_once)
-        values[:, 2::2] = doc_ids[:whole].reshape(statements, at_once)
-        self._run_many(sql.INSERT_BANDS, (row.tolist() for row in values))
-        last = zip(repeat(band), keys[whole:].tolist(), doc_ids[whole:].tolist(), strict=False)
-        self._run_many(sql.INSERT_BAND, list(last))
+        columns = np.broadcast_to(band, len(keys)), keys, doc_ids
+        self._append(sql.INSERT_BANDS, sql.INSERT_BAND, columns)
 
     def clear_fingerprints(self) -> None:
         """Delete all fingerprints; their pages are free for new rows."""
@@ -304,15 +298,14 @@ class Index:
     def append_fingerprints(self, found: Fingerprints) -> None:
         """Insert the fingerprints of documents, which are named by their ids."""
         columns = found.values, found.documents, found.positions
-        at_once = sql.FINGERPRINTS_AT_ONCE
-        whole = len(found) - len(found) % at_once
-        starts = range(0, whole, at_once)
-        many = (np.column_stack([one[i : i + at_once] for one in columns]) for i in starts)
-        self._run_many(sql.INSERT_FINGERPRINTS, (rows.ravel().tolist() for rows in many))
-        self._run_many(
-            sql.INSERT_FINGERPRINT, np.column_stack([one[whole:] for one in columns]).tolist()
-        )
+        self._append(sql.INSERT_FINGERPRINTS, sql.INSERT_FINGERPRINT, columns)
 
-    def _run_many(self, statement: str, rows: Iterable[Sequence[SqlValue]]) -> None:
+    def _append(self, many: str, one: str, columns: Sequence[npt.NDArray[np.int64]]) -> None:
+        """Insert rows in order, by a statement for many and one for those that are left."""
         with translated_errors(self._path):
-            self._connection.executemany(statement, rows)
+            for start in range(0, len(columns[0]), _ROWS):
+                rows = np.column_stack([column[start : start + _ROWS] for column in columns])
+                whole = len(rows) - len(rows) % sql.ROWS_AT_ONCE
+                blocks = rows[:whole].reshape(-1, sql.ROWS_AT_ONCE * len(columns))
+                self._connection.executemany(many, (block.tolist() for block in blocks))
+                self._connection.executemany(one, rows[whole:].tolist())
