@@ -1,31 +1,37 @@
-"""Commands that look inside the file: show, buckets, sql, info."""
+"""The commands that show what a database holds: info, show, buckets, sql, serve, report."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.conditions import NamedValues, with_named_values
-from lshdb.cli.files import STDOUT, stdin
+from lshdb.cli.conditions import ANY, Condition, NamedValues, with_named_values
+from lshdb.cli.files import STDOUT, Output, check_distinct, stdin
+from lshdb.cli.messages import message, progress_bar
 from lshdb.cli.options import (
     DATABASE,
     TEXT,
     DatabaseFile,
     Form,
+    Keep,
+    Star,
     StoredKey,
+    Threshold,
+    Who,
     completed_keys,
     key_given,
 )
 from lshdb.cli.results import columns_of, write_record, write_results
 from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
-from lshdb.errors import InputError, UsageError
+from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.sources.paths import escaped, printable_path
 
 if TYPE_CHECKING:
     from lshdb.model import Bucket
@@ -201,3 +207,118 @@ def info(at: DatabaseFile = DATABASE, form: Form = TEXT) -> None:
         "bytes": info.bytes,
     }
     write_record(record, form)
+
+
+_SUFFIXES = (".html", ".htm")
+
+
+def serve(
+    at: DatabaseFile = DATABASE,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port on this machine; 0 for any free one.")
+    ] = 8001,
+    open_: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the pages in a browser.")
+    ] = False,
+    review: Annotated[
+        bool,
+        typer.Option(
+            "--review", help="With buttons to decide: keep, drop, different (see lshdb decide)."
+        ),
+    ] = False,
+    who: Who = None,
+) -> None:
+    """Show the database in a browser: documents with their near duplicates, clusters, pairs.
+
+    Prints the address of the pages, which only this machine can open. They only read; with
+    --review they also store what you decide, but remove no document: lshdb remove --decided
+    does. Ctrl-C ends it. Datasette serves them (pip install 'lshdb[web]'), with its own pages for
+    tables and SQL.
+
+    Example: lshdb serve -d code.db --open
+
+    Example: lshdb serve -d code.db --review --open
+    """
+    from lshdb.ingest.deciding import check_words, user
+
+    if who is not None and not review:
+        raise UsageError("--who goes with --review")
+    reviewer = (who if who is not None else user()) if review else None
+    if reviewer is not None:
+        check_words(reviewer, None)
+    # First reports problems with the file.
+    at.open("write" if review else "read").close()
+    with _web_installed("lshdb serve needs Datasette"):
+        from lshdb.web import serving
+
+    def ready(address: str) -> None:
+        print(escaped(address), flush=True)
+        message("Ctrl-C ends it")
+        if open_:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serving.serve(at.db, port, ready, reviewer)
+
+
+def report(
+    report_file: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="FILE.html", help="The file to write, or -."),
+    ],
+    at: DatabaseFile = DATABASE,
+    pairs: Annotated[
+        int, typer.Option(min=0, max=1000, help="Pairs to show side by side, up to 1,000.")
+    ] = 50,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The heading.")] = None,
+    threshold: Threshold = None,
+    keep: Keep = "first",
+    star: Star = False,
+    condition: Condition = ANY,
+) -> None:
+    """Write a report of the near duplicates, as one HTML file.
+
+    It shows how many documents have near duplicates and how much could go, the similarities of
+    the pairs, the largest clusters, the most similar pairs side by side with what differs, and
+    the decisions. The file opens in any browser, without a network, and can be printed; it has
+    10 MB or less. It holds parts of the documents: give it only to people who may read them.
+
+    Needs jinja2, which comes with pip install 'lshdb[web]'.
+
+    Example: lshdb report -d essays.db -o report.html --title "Essays of May" --pairs 20
+    """
+    if report_file != STDOUT and not report_file.lower().endswith(_SUFFIXES):
+        raise UsageError(f"--output {report_file}: the name must end in {' or '.join(_SUFFIXES)}")
+    names = [str(at.db) + end for end in ("", "-wal", "-shm")]
+    check_distinct(names, [report_file])
+    at.reading().close()  # first reports problems with the file
+    with _web_installed("lshdb report needs jinja2"):
+        from lshdb.web import report as web
+    with Output(report_file) as output, progress_bar("report") as progress:
+        output.write(
+            web.report(
+                at.db,
+                pairs=pairs,
+                title=title,
+                threshold=threshold,
+                keep=keep,  # type: ignore[arg-type]  # checked there
+                star=star,
+                condition=condition.given(),
+                timeout=at.timeout,
+                on_step=lambda done, total, label: progress(done, total, label=label),
+            )
+        )
+    if report_file != STDOUT:
+        message(f"wrote {printable_path(report_file)}")
+
+
+@contextmanager
+def _web_installed(needs: str) -> Iterator[None]:
+    """LshdbError for an import in the block that the extra `web` would bring."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("lshdb"):
+            raise
+        raise LshdbError(f"{needs}: pip install 'lshdb[web]'") from error
