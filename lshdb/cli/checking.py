@@ -180,7 +180,7 @@ def reindex(
                     bands=bands,
                     rows=rows,
                     construction=construction,
-                    passages=None if passages is None else int(passages),
+                    passages=passages,  # type: ignore[arg-type]  # parsed
                     on_progress=progress,
                 )
         except KeyboardInterrupt:

@@ -140,9 +140,9 @@ def dedup(
         targets,
     )
     from lshdb.ingest.ordering import check_order
-    from lshdb.ingest.reference import check_there, is_database, outermost, reference
+    from lshdb.ingest.reference import check_there, outermost, reference
     from lshdb.settings import SettingsRequest
-    from lshdb.sources.paths import expanded, input_bytes
+    from lshdb.sources.paths import expanded, input_bytes, is_database
     from lshdb.sources.readers import Reader
     from lshdb.sources.walking import PassedOver
     from lshdb.tuning.resolve import resolve

@@ -340,18 +340,18 @@ Construction: TypeAlias = Annotated[
 ]
 
 
-def seed_given(text: str) -> str:
-    """A seed from the command line, an integer or `random`, still as text."""
+def seed_given(text: str) -> int | str:
+    """A seed from the command line, an integer or `random`."""
     if text != "random" and re.fullmatch(r"[+-]?[0-9]{1,100}", text) is None:
         raise typer.BadParameter(f"{text!r} is not an integer and not random")
-    return text
+    return text if text == "random" else int(text)
 
 
-def passages_given(text: str) -> str:
-    """Words of the shortest passage from the command line, `off` for none, as digits."""
+def passages_given(text: str) -> int:
+    """Words of the shortest passage from the command line, 0 for `off`."""
     if text != "off" and re.fullmatch(r"[0-9]{1,9}", text) is None:
         raise typer.BadParameter(f"{text!r} is not a number of words and not off")
-    return "0" if text == "off" else text
+    return 0 if text == "off" else int(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,13 +401,8 @@ class NewSettings:
     ] = None
 
     def given(self) -> dict[str, Any]:
-        """Arguments for the library; the seed as an integer, unless it is `random`."""
-        given = asdict(self)
-        if self.seed is not None and self.seed != "random":
-            given["seed"] = int(self.seed)
-        if self.passages is not None:
-            given["passages"] = int(self.passages)
-        return given
+        """Arguments for the library."""
+        return asdict(self)
 
 
 SETTINGS: Final = NewSettings()

@@ -310,7 +310,7 @@ def _named(given: dict[str, Any]) -> list[str]:
 
 def _databases(against: str) -> list[Path]:
     """The databases that a path or pattern names; none if it is other input."""
-    from lshdb.ingest.reference import is_database
+    from lshdb.sources.paths import is_database
 
     found = sorted(map(Path, glob.glob(against))) if glob.has_magic(against) else [Path(against)]
     return [path for path in found if is_database(path)]

@@ -17,8 +17,7 @@ from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.exchange.results import with_fields
 from lshdb.exchange.row_files import KIND, common_head, output_format, row_file
 from lshdb.exchange.tables import schema_of
-from lshdb.ingest.reference import is_database
-from lshdb.sources.paths import format_of, printable_path
+from lshdb.sources.paths import format_of, is_database, printable_path
 from lshdb.sources.records import Head, Lines, Rows
 from lshdb.sources.walking import PassedOver, Rules, walk
 

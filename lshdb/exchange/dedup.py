@@ -20,11 +20,10 @@ from lshdb.exchange.row_files import KIND, common_head, output_format, records, 
 from lshdb.exchange.tables import arrow
 from lshdb.ingest.dedup import Selection
 from lshdb.ingest.ordering import check_order, deduplicated
-from lshdb.ingest.reference import is_database
 from lshdb.model import Settings
 from lshdb.settings import SettingsRequest, check_given
 from lshdb.sources.compression import compression_of, packed
-from lshdb.sources.paths import expanded, printable_path
+from lshdb.sources.paths import expanded, is_database, printable_path
 from lshdb.sources.readers import Item, Reader
 from lshdb.sources.records import Failure, Lines, RecordParser, Rows
 from lshdb.store.connection import TIMEOUT

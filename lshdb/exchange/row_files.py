@@ -21,12 +21,11 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeAlias
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.tables import arrow
 from lshdb.ingest.add import Outcome
-from lshdb.ingest.reference import is_database
 from lshdb.model import Line
 from lshdb.shingling.content import without_surrogates
 from lshdb.sources.compression import compression_of
 from lshdb.sources.metadata import json_text
-from lshdb.sources.paths import format_of, printable_path
+from lshdb.sources.paths import format_of, is_database, printable_path
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import BOM, Block, CsvText, Head, Lines, Rows
 from lshdb.sources.text_rows import DELIMITERS, line_blocks

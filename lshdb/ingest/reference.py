@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from lshdb.errors import Cut, InputError, SettingsMismatch
 from lshdb.ingest.add import write_documents
@@ -21,13 +21,11 @@ from lshdb.search.limits import LISTED
 from lshdb.search.many import answers
 from lshdb.search.query import Query, moment
 from lshdb.sources.metadata import picked
+from lshdb.sources.paths import is_database
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure
-from lshdb.store.guard import is_open
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
-
-_SQLITE: Final = b"SQLite format 3\0"
 
 Without: TypeAlias = Callable[[Sequence[str], Sequence[bytes]], list[set[str]]]
 """Finds for the keys and digests of documents the keys of stored ones to ignore for each."""
@@ -109,17 +107,6 @@ def _groups(parts: Sequence[SignedPart]) -> Iterator[list[SignedPart]]:
             group, documents = [], 0
     if group:
         yield group
-
-
-def is_database(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is an SQLite database, by its first bytes."""
-    name = os.fspath(path)
-    if is_open(name):
-        return True  # closing it after reading would release SQLite's locks
-    if not os.path.isfile(name):
-        return False
-    with open(name, "rb") as file:
-        return file.read(len(_SQLITE)) == _SQLITE
 
 
 def check_there(path: str) -> None:

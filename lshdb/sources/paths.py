@@ -13,6 +13,7 @@ from typing import BinaryIO, Final, Literal, TypeAlias
 
 from lshdb.errors import InputError
 from lshdb.sources.compression import compression_of, unpacked, without_compression
+from lshdb.store.guard import is_open
 
 Format: TypeAlias = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 
@@ -36,6 +37,7 @@ _FORMATS: Final[dict[str, Format]] = {
 }
 
 
+_SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _UNUSUAL: Final = re.compile("[^ -~]+")
 """Characters outside of printable ASCII, which may still be harmless."""
 
@@ -119,6 +121,17 @@ def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
         else:
             with unpacked(file, suffix) as stream:
                 yield stream
+
+
+def is_database(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is an SQLite database, by its first bytes."""
+    name = os.fspath(path)
+    if is_open(name):
+        return True  # closing it after reading would release SQLite's locks
+    if not os.path.isfile(name):
+        return False
+    with open(name, "rb") as file:
+        return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
 
 
 def input_bytes(paths: Iterable[str]) -> int | None:

@@ -8,9 +8,9 @@ and made into documents there.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from lshdb.errors import InputError
@@ -313,7 +313,8 @@ class RecordParser(RecordOptions):
         """
         record = dict.fromkeys(names)
         if len(record) < len(names):
-            raise InputError(f"two columns are named {_repeated(names)!r}")
+            repeated = min(name for name, count in Counter(names).items() if count > 1)
+            raise InputError(f"two columns are named {repeated!r}")
         wrong = []
         if field_paths(self.key_field, record)[0][0] not in record and not self.auto_key:
             wrong.append(f"no {self._named_key()}")
@@ -491,12 +492,6 @@ def set_of(content: object, name: str) -> Content:
         place, strange = next((i, e) for i, e in enumerate(content, 1) if type(e) not in (str, int))
         raise InputError(f"element {place} of {name} is {_kind(strange)}, not a string or integer")
     return content
-
-
-def _repeated(names: Sequence[str]) -> str:
-    """A repeated name."""
-    ordered = sorted(names)
-    return next(one for one, next_ in pairwise(ordered) if one == next_)
 
 
 def json_reason(error: ValueError | RecursionError, start: int = 0) -> str:

@@ -11,16 +11,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from lshdb.errors import UsageError
+from lshdb.sources.paths import is_database
 from lshdb.store.guard import is_open, open_inodes
 
 _IGNORE_FILES: Final = (".gitignore", ".lshdbignore")
 _REPOSITORY: Final = ".git"
 _SQLITE_SUFFIXES: Final = ("-wal", "-shm", "-journal")
-_SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -271,10 +272,6 @@ def _is_open_beside(path: str) -> bool:
 def _is_part_of_sqlite(path: str) -> bool:
     """Whether a file belongs to an SQLite database beside it."""
     database, dash, suffix = path.rpartition("-")
-    if dash + suffix not in _SQLITE_SUFFIXES or not os.path.isfile(database):
-        return False
-    try:
-        with open(database, "rb") as file:
-            return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
-    except OSError:
-        return False
+    with suppress(OSError):
+        return dash + suffix in _SQLITE_SUFFIXES and is_database(database)
+    return False
