@@ -52,7 +52,6 @@ CSV and Parquet; object for any value of SQLite or JSON. Every value may be None
 
 _NESTED: Final = (list, tuple, dict)
 _to_json: Final = json.JSONEncoder(default=asdict).encode
-_row_to_json: Final = json.JSONEncoder(default=asdict, allow_nan=False).encode
 _ROW_GROUP: Final = 10
 """Batches of a row group of Parquet, 100,000 rows."""
 _TABLE_ROWS: Final = 1_000
@@ -182,15 +181,11 @@ def _write_json(
     names: Iterable[str], rows: Iterable[Sequence[object]], file: TextIO | Output
 ) -> None:
     """Write an object a line."""
-    names = list(names)
+    fields = ", ".join(_to_json(name).replace("%", "%%") + ": %s" for name in names)
+    line = f"{{{fields}}}\n"
+    # Encoding each row as a dict takes half as long again.
     for row in rows:
-        fields = dict(zip(names, row, strict=True))
-        try:
-            line = _row_to_json(fields)
-        except (TypeError, ValueError):  # bytes or infinity; one by one all take ten times as long
-            values = [f"{json.dumps(name)}: {_json(value)}" for name, value in fields.items()]
-            line = f"{{{', '.join(values)}}}"
-        file.write(f"{line}\n")
+        file.write(line % tuple([_JSON.get(type(value), _json)(value) for value in row]))
 
 
 def _json(value: object) -> str:
@@ -201,6 +196,13 @@ def _json(value: object) -> str:
         # JSON has no infinity; this number is too large for any float, and is read as one.
         return "9e999" if value > 0 else "-9e999"
     return _to_json(value)
+
+
+_JSON: Final[Mapping[type, Callable[[Any], str]]] = {
+    str: _to_json,
+    int: repr,
+    float: lambda value: repr(value) if math.isfinite(value) else _json(value),
+}
 
 
 # CSV
