@@ -200,7 +200,9 @@ def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
     else:
         scored = _estimated(store, query, asked, found)
     scored = scored.best(query.top, threshold)
-    if found.cut and not _is_certain(scored, query.top):
+    # No unread document is better than equal ones, which were added before it.
+    certain = len(scored.queries) == query.top and bool(scored.similarities.min() == 1)
+    if found.cut and not certain:
         warn_of_limit(query_cut(found.cut, found.read))
     doc_ids = scored.found.doc_ids
     keys, metadata = store.keys_of(doc_ids), metadata_of(store, query, doc_ids)
@@ -382,8 +384,3 @@ def can_match(
     possible = estimates >= least_estimate(np.minimum(implied, 1), lanes)
     possible &= shingles >= level * size * (1 - 1e-9)
     return possible
-
-
-def _is_certain(scored: Scored, top: int | None) -> bool:
-    """Whether no unread document can be better: these are equal, and were added first."""
-    return len(scored.similarities) == top and float(scored.similarities.min()) == 1

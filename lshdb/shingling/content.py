@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from itertools import chain
-from typing import Final, TypeGuard, cast
+from typing import Final, cast
 
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.model import Content, Element, Shingling
@@ -36,7 +36,8 @@ def cleaned(content: Content, shingling: Shingling) -> str | tuple[Element, ...]
             raise ContentError("this is a text, and the database holds sets (shingle set)")
         elements = _ordered(content)
         # In JSON a character has at most 4 bytes, or 6 as an escape.
-        if 6 * sum(map(len, filter(_is_string, elements))) + 32 * len(elements) > LARGEST:
+        characters = sum(len(one) for one in elements if isinstance(one, str))
+        if 6 * characters + 32 * len(elements) > LARGEST:
             _check_size(encoded(elements))
         return elements
     if not isinstance(content, str):
@@ -131,7 +132,3 @@ def _ordered(elements: Collection[Element]) -> tuple[Element, ...]:
     except ValueError as error:
         raise ContentError("a set has an integer of too many digits") from error
     return (*integers, *sorted(strings))
-
-
-def _is_string(element: Element) -> TypeGuard[str]:
-    return isinstance(element, str)

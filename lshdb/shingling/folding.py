@@ -104,10 +104,8 @@ def _fold_around(text: str, unassigned: npt.NDArray[np.bool_]) -> str:
     edges = np.flatnonzero(unassigned[1:] != unassigned[:-1]) + 1
     bounds = [0, *edges.tolist(), len(text)]
     return "".join(
-        text[start:end] if unassigned[start] else _fold_assigned(text[start:end])
+        text[start:end]
+        if unassigned[start]
+        else unicodedata.normalize("NFKC", text[start:end]).casefold()
         for start, end in pairwise(bounds)
     )
-
-
-def _fold_assigned(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()

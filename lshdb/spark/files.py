@@ -167,11 +167,7 @@ def _of_files(
         raise UsageError(f"{name}: no such file")
     files = spark.sparkContext.parallelize([(os.path.abspath(one),) for one in found], len(found))
     schema = cast(StructType, StructType.fromDDL(f"file string, {columns}"))
-    task = _reading_task(statement, to_arrow_schema(schema))
-    return spark.createDataFrame(files, "file string").mapInArrow(task, schema)
-
-
-def _reading_task(statement: str, schema: pa.Schema) -> Callable[[Batches], Batches]:
+    arrow_schema = to_arrow_schema(schema)
     # A row lacks the file's name, which comes first.
     place = schema.names.index("content") - 1 if "content" in schema.names else None
 
@@ -183,9 +179,7 @@ def _reading_task(statement: str, schema: pa.Schema) -> Callable[[Batches], Batc
             with lshdb.open(file, mode="read") as database:
                 for rows in bounded(database.sql(statement).rows(), size_of, _BATCH):
                     columns = [[file] * len(rows), *zip(*rows, strict=True)]
-                    yield pa.RecordBatch.from_arrays(
-                        [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)],
-                        schema=schema,
-                    )
+                    arrays = map(pa.array, columns, arrow_schema.types)
+                    yield pa.RecordBatch.from_arrays([*arrays], schema=arrow_schema)
 
-    return run
+    return spark.createDataFrame(files, "file string").mapInArrow(run, schema)

@@ -8,7 +8,7 @@ around it are common. Then the contents of pairs are compared, by the same funct
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from itertools import pairwise
 from typing import Final, cast
@@ -82,11 +82,7 @@ def fingerprints(
         UsageError: settings without passages, or a missing column.
     """
     run_of(settings)
-    docs = documents(df, settings, Columns(key, text))
-    return docs.mapInArrow(_winnowing_task(settings, counts), _FINGERPRINTS)
-
-
-_FINGERPRINTS: Final = "key string, fingerprint long, position long"
+    return _winnowed(documents(df, settings, Columns(key, text)), settings, counts)
 
 
 def passage_pairs(
@@ -129,7 +125,7 @@ def passage_pairs(
     query = PairsQuery(least_of(least, run), None, gap, common, base)
     docs = documents(df, settings, Columns(key, text))
     check_keys(docs)
-    rows = docs.mapInArrow(_winnowing_task(settings, counts), _FINGERPRINTS)
+    rows = _winnowed(docs, settings, counts)
     members = F.count("*").over(Window.partitionBy("fingerprint"))
     shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
     shared = checkpointed(shared)  # two jobs need it, and left out rows must be counted once
@@ -143,12 +139,23 @@ def passage_pairs(
     other = docs.select(F.col("key").alias("b"), F.col("content").alias("content_b"))
     joined = pairs.join(other, "b").join(one, "a").select("a", "b", "content_a", "content_b")
     schema = cast(StructType, StructType.fromDDL(_SCHEMA))
-    task = _comparing_task(settings, query, hot, left_out, counts, to_arrow_schema(schema))
-    return joined.mapInArrow(task, schema)
+    arrow_schema = to_arrow_schema(schema)
+
+    def cut(_: Cut) -> None:
+        if counts is not None:
+            counts.add("cut_passages", 1)
+
+    def compare(batches: Batches) -> Batches:
+        for batch in batches:
+            with limits_to(cut):
+                found = [asdict(one) for one in _compared(batch, settings, query, hot, left_out)]
+            yield pa.RecordBatch.from_pylist(found, arrow_schema)
+
+    return joined.mapInArrow(compare, schema)
 
 
-def _winnowing_task(settings: Settings, counts: Counts | None) -> Callable[[Batches], Batches]:
-    """The task for batches of (key, content): one row per fingerprint."""
+def _winnowed(documents: DataFrame, settings: Settings, counts: Counts | None) -> DataFrame:
+    """`fingerprints` of checked documents."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -162,7 +169,7 @@ def _winnowing_task(settings: Settings, counts: Counts | None) -> Callable[[Batc
                 }
             )
 
-    return run
+    return documents.mapInArrow(run, "key string, fingerprint long, position long")
 
 
 def _common(
@@ -172,6 +179,13 @@ def _common(
 
     They are found at once, and sent to all tasks.
     """
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            _, contents = usable(batch, settings)
+            found = [windows_around(str(one), hot, settings).astype("<u8") for one in contents]
+            yield pa.RecordBatch.from_pydict({"windows": [one.tobytes() for one in found]})
+
     often = shared.where(F.col("members") > common)
     place = F.row_number().over(Window.partitionBy("fingerprint").orderBy("key"))
     sample = often.withColumn("place", place).where(F.col("place") <= COMMON_SAMPLE).persist()
@@ -181,46 +195,10 @@ def _common(
         if not values:
             return hot, np.empty(0, dtype=np.uint64)
         keys = sample.select("key").distinct()
-        task = _sampling_task(settings, hot)
-        found = docs.join(keys, "key").mapInArrow(task, "windows binary").collect()
+        found = docs.join(keys, "key").mapInArrow(run, "windows binary").collect()
     finally:
         sample.unpersist()
     return hot, agreed([np.frombuffer(row[0], dtype="<u8").astype(np.uint64) for row in found])
-
-
-def _sampling_task(settings: Settings, hot: Offsets) -> Callable[[Batches], Batches]:
-    """The task for batches of (key, content): the windows around hot fingerprints."""
-
-    def run(batches: Batches) -> Batches:
-        for batch in batches:
-            _, contents = usable(batch, settings)
-            found = [windows_around(str(one), hot, settings).astype("<u8") for one in contents]
-            yield pa.RecordBatch.from_pydict({"windows": [one.tobytes() for one in found]})
-
-    return run
-
-
-def _comparing_task(
-    settings: Settings,
-    query: PairsQuery,
-    hot: Offsets,
-    left_out: Sequence[Hashes],
-    counts: Counts | None,
-    schema: pa.Schema,
-) -> Callable[[Batches], Batches]:
-    """The task for batches of (a, b, content_a, content_b)."""
-
-    def cut(_: Cut) -> None:
-        if counts is not None:
-            counts.add("cut_passages", 1)
-
-    def run(batches: Batches) -> Batches:
-        for batch in batches:
-            with limits_to(cut):
-                pairs = list(_compared(batch, settings, query, hot, left_out))
-            yield pa.RecordBatch.from_pylist([asdict(pair) for pair in pairs], schema)
-
-    return run
 
 
 def _compared(
