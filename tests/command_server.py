@@ -9,6 +9,7 @@ takes `Command.start`. A copy ends without freeing the modules, which would take
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import json
 import os
@@ -70,13 +71,16 @@ def run(
     variables: Mapping[str, str],
     given: bytes,
     timeout: int,
+    *,
+    privileged: bool = True,
 ) -> tuple[bytes, bytes, int]:
     """Run the command to its end: its output, its errors and its exit status, as of subprocess.
 
     One that takes longer than `timeout` seconds is ended by SIGALRM.
     """
     (source, stdin), (stdout, output), (stderr, errors) = (os.pipe() for _ in range(3))
-    copy = start(arguments, directory, variables, timeout, (source, output, errors))
+    streams = (source, output, errors)
+    copy = start(arguments, directory, variables, timeout, streams, privileged=privileged)
     with ThreadPoolExecutor(3) as pool:
         writing = pool.submit(_write, stdin, given)
         reading = [pool.submit(_read, descriptor) for descriptor in (stdout, stderr)]
@@ -92,8 +96,10 @@ def start(
     timeout: int,
     streams: tuple[int, int, int],
     loaded: tuple[str, ...] = (),
+    *,
+    privileged: bool = True,
 ) -> Copy:
-    """Start the command on three file descriptors, which are closed here.
+    """Start the command on three file descriptors, which are closed here; `unprivileged` or not.
 
     After `timeout` seconds it is ended by SIGALRM. Each set of modules that are loaded besides, and
     of variables that Python looks at when it starts, has a process to copy.
@@ -102,7 +108,7 @@ def start(
     server = _server(early, loaded)
     report, reporting = os.pipe()
     words = [os.fsdecode(argument) for argument in arguments]
-    request = json.dumps([words, str(directory), dict(variables), timeout]).encode()
+    request = json.dumps([words, str(directory), dict(variables), timeout, privileged]).encode()
     theirs = [*streams, reporting]
     socket.send_fds(server, [_HEAD.pack(len(request))], theirs)
     server.sendall(request)
@@ -110,6 +116,20 @@ def start(
         os.close(descriptor)
     (pid,) = _HEAD.unpack(server.recv(_HEAD.size))
     return Copy(pid, report)
+
+
+def unprivileged() -> None:
+    """Make file modes apply to root too, which could otherwise read everything."""
+    if os.geteuid() == 0:
+        system, drop_from_bounding_set, override, read_search = ctypes.CDLL(None), 24, 1, 2
+        for capability in (override, read_search):  # for the programs that it starts
+            system.prctl(drop_from_bounding_set, capability, 0, 0, 0)
+        version = (ctypes.c_uint32 * 2)(0x20080522, 0)
+        sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; the higher bits of each
+        assert system.capget(version, sets) == 0
+        for number in range(3):
+            sets[number] &= ~(1 << override | 1 << read_search)
+        assert system.capset(version, sets) == 0
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -168,7 +188,7 @@ def _serve(connection: socket.socket) -> list[str] | None:
         request = b""
         while len(request) < left:
             request += connection.recv(left - len(request))
-        words, directory, variables, timeout = json.loads(request)
+        words, directory, variables, timeout, privileged = json.loads(request)
         child = os.fork()
         if child == 0:
             signal.set_wakeup_fd(-1)
@@ -181,6 +201,8 @@ def _serve(connection: socket.socket) -> list[str] | None:
             os.environ.update(variables)
             os.closerange(3, max(*descriptors, *reports.values(), wakes) + 1)
             signal.alarm(timeout)
+            if not privileged:
+                unprivileged()
             return [*words]
         *streams, reports[child] = descriptors
         for descriptor in streams:

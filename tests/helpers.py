@@ -5,7 +5,6 @@ inspection.py looks into a file; oracles.py has the expected results.
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import http.client
 import json
@@ -36,6 +35,7 @@ import command_server
 import inspection
 import numpy as np
 import numpy.typing as npt
+from command_server import unprivileged as unprivileged
 
 from lshdb.ingest.parts import Part, SignedPart
 from lshdb.model import Shingles
@@ -174,8 +174,9 @@ class Result:
 class Command:
     """Runs `lshdb` in a directory.
 
-    With variables of Python's, an open file or a function to call before, a command is started like
-    the installed one; else it is a copy of a process that has loaded lshdb (command_server).
+    With variables of Python's, an open file or a function to call before (other than
+    `unprivileged`), a command is started like the installed one; else it is a copy of a process
+    that has loaded lshdb (command_server).
     """
 
     def __init__(self, directory: Path, variables: Mapping[str, str] | None = None) -> None:
@@ -190,7 +191,8 @@ class Command:
         before: Callable[[], None] | None = None,
     ) -> Result:
         """Run a command; `stdin` is input or an open file, `before` is called in its process."""
-        if isinstance(stdin, int) or before is not None or self._starts:
+        started = self._starts or before not in (None, unprivileged)
+        if isinstance(stdin, int) or started:
             given: dict[str, Any] = {"stdin": stdin}
             if not isinstance(stdin, int):
                 given = {"input": _encoded(stdin)}
@@ -207,7 +209,12 @@ class Command:
             out, err, status = done.stdout, done.stderr, done.returncode
         else:
             out, err, status = command_server.run(
-                arguments, self.directory, self.variables, _encoded(stdin), TIMEOUT
+                arguments,
+                self.directory,
+                self.variables,
+                _encoded(stdin),
+                TIMEOUT,
+                privileged=before is None,
             )
         result = Result(out.decode(), err.decode(), status)
         assert "Traceback" not in result.err, result.err
@@ -307,14 +314,6 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
         process.communicate()
         raise
     return process.returncode, (said or b"").decode()
-
-
-def unprivileged() -> None:
-    """Make file modes apply to root too, which could otherwise read everything."""
-    if os.geteuid() == 0:
-        drop_from_bounding_set, override, read_search = 24, 1, 2
-        for capability in (override, read_search):
-            ctypes.CDLL(None).prctl(drop_from_bounding_set, capability, 0, 0, 0)
 
 
 # a served site, and what a browser without scripts makes of its pages
@@ -423,38 +422,29 @@ def served(
 ) -> Iterator[Site]:
     """`lshdb serve` in a directory; at the end a signal must stop it in order.
 
-    With a function to call before, it is started like the installed command; else it is a copy of a
-    process that has loaded its modules.
+    It is a copy of a process that has loaded its modules; `before` may be `unprivileged`.
     """
-    command, words = Command(directory), ("serve", "--port", "0", *arguments)
-    if before is not None:
-        process = command.start(
-            *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=before
-        )
-        assert process.stdout is not None
-        assert process.stderr is not None
-        pid, stdout, stderr = process.pid, process.stdout, process.stderr
-    else:
-        (out, output), (err, errors) = os.pipe(), os.pipe()
-        copy = command_server.start(
-            words,
-            directory,
-            command.variables,
-            5 * TIMEOUT,
-            (os.open(os.devnull, os.O_RDONLY), output, errors),
-            loaded=("lshdb.web.serving",),
-        )
-        pid, stdout, stderr = copy.pid, os.fdopen(out, "rb"), os.fdopen(err, "rb")
+    (out, output), (err, errors) = os.pipe(), os.pipe()
+    copy = command_server.start(
+        ("serve", "--port", "0", *arguments),
+        directory,
+        environment(directory),
+        5 * TIMEOUT,
+        (os.open(os.devnull, os.O_RDONLY), output, errors),
+        loaded=("lshdb.web.serving",),
+        privileged=before is None,
+    )
+    stdout, stderr = os.fdopen(out, "rb"), os.fdopen(err, "rb")
     with stdout, stderr:
         try:
             address = stdout.readline().decode().strip()
             assert address, stderr.read().decode()
-            yield Site(address, pid)
+            yield Site(address, copy.pid)
         finally:
             with suppress(ProcessLookupError):
-                os.kill(pid, end)
+                os.kill(copy.pid, end)
             said = stderr.read().decode()
-            status = copy.status() if before is None else process.wait()
+            status = copy.status()
     assert (status, said) == (0, "Ctrl-C ends it\n")
 
 
