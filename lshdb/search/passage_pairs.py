@@ -53,7 +53,7 @@ from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 from lshdb.workers import Job, Workers, default_workers
 
-_OWN: Final = 1 << 21
+_OWN: Final = 1 << 20
 """Windows of the first documents of pairs in memory, some 70 bytes each. All other
 documents are read once for these. One document may have more."""
 _OTHERS: Final = 1 << 18
@@ -259,23 +259,41 @@ class _Side:
         keys: Numbers = self.document << _32 | self.units
         return keys
 
+    def times(self, rows: Numbers) -> Numbers:
+        """How often the window of each row stands in its document, int64[n] -> int64[n].
+
+        Args:
+            rows: of windows that do not stand in their documents before.
+        """
+        times = np.ones(len(rows), dtype=np.int64)
+        repeated = (self.flags[rows] & REPEATED) > 0
+        firsts, _, counts, _ = self._repetitions
+        times[repeated] = counts[np.searchsorted(firsts, rows[repeated])]
+        return times
+
+    def everywhere(self, rows: Numbers, times: Numbers) -> Numbers:
+        """All rows of the same windows in the same documents, int64[sum of times]."""
+        found = np.repeat(rows, times)
+        repeated = (self.flags[rows] & REPEATED) > 0
+        firsts, begins, counts, order = self._repetitions
+        which = np.searchsorted(firsts, rows[repeated])
+        found[np.repeat(repeated, times)] = order[places_of(begins[which], counts[which])]
+        return found
+
     @cached_property
-    def repetitions(self) -> tuple[Numbers, Numbers, Numbers]:
-        """The rows of each window that its document repeats.
+    def _repetitions(self) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """The rows of the windows that their documents repeat.
 
         Returns:
-            begins int64[n], counts int64[n] and order: where row i is the first of a window in
-            its document, all of them are order[begins[i]:begins[i] + counts[i]].
+            firsts, begins and counts int64[n], and order: firsts[i] is the first row of a window
+            in its document, and order[begins[i]:begins[i] + counts[i]] are all.
         """
-        several = (self.flags & (REPEATED | AGAIN)) > 0
-        order, rest = np.flatnonzero(several), np.flatnonzero(~several)
-        order = np.append(order[np.argsort(self.hashes[order], kind="stable")], rest)
-        firsts = np.flatnonzero((self.flags[order] & AGAIN) == 0)
-        begins = np.zeros(len(order), dtype=np.int64)
-        counts = np.zeros(len(order), dtype=np.int64)
-        begins[order[firsts]] = firsts
-        counts[order[firsts]] = np.diff(firsts, append=len(order))
-        return begins, counts, order
+        order = np.flatnonzero((self.flags & (REPEATED | AGAIN)) > 0)
+        order = order[np.argsort(self.hashes[order], kind="stable")]
+        begins = np.flatnonzero((self.flags[order] & AGAIN) == 0)
+        counts = np.diff(begins, append=len(order))
+        by_row = np.argsort(order[begins])
+        return order[begins][by_row], begins[by_row], counts[by_row], order
 
 
 class _Own(_Side):
@@ -367,27 +385,25 @@ def _runs(own: _Side, its: _Side, a: Numbers, b: Numbers, run: int) -> Iterator[
         begin, end = begin[rank < PASSAGES], end[rank < PASSAGES]
     yield _located(own, its, (a[begin], a[end], b[begin], b[end]), run)
     if several.any():
-        _, counts, _ = its.repetitions
-        for part in parts_of(np.add.reduceat(counts[b], first) * several, _MATCHES):
+        for part in parts_of(np.add.reduceat(its.times(b), first) * several, _MATCHES):
             rows = several[pair] & (pair >= part.start) & (pair < part.stop)
             yield from _of_repeated(own, its, a[rows], b[rows], run)
 
 
 def _of_repeated(own: _Side, its: _Side, a: Numbers, b: Numbers, run: int) -> Iterator[_Runs]:
     """The same of pairs with a window that the second document repeats."""
-    begins, counts, order = its.repetitions
     first = np.flatnonzero(
         np.diff(own.document[a], prepend=-1) | np.diff(its.document[b], prepend=-1)
     )
     pair = np.repeat(np.arange(len(first)), np.diff(first, append=len(a)))
-    matches = np.add.reduceat(counts[b], first)
+    times = its.times(b)
+    matches = np.add.reduceat(times, first)
     few = are_few(matches, its.windows_of[its.document[b[first]] - its.first])
-    part_a, part_b, part_pair = (one[few[pair]] for one in (a, b, pair))
-    count = counts[part_b]
-    i = own.units[np.repeat(part_a, count)].astype(np.int64)
-    j = its.units[order[places_of(begins[part_b], count)]].astype(np.int64)
+    part_a, part_b, part_pair, times = (one[few[pair]] for one in (a, b, pair, times))
+    i = own.units[np.repeat(part_a, times)].astype(np.int64)
+    j = its.units[its.everywhere(part_b, times)].astype(np.int64)
     found = runs_of_matches(
-        np.repeat(part_pair, count), i, j, int(own.units.max()) + 1, int(its.units.max()) + 1
+        np.repeat(part_pair, times), i, j, int(own.units.max()) + 1, int(its.units.max()) + 1
     )
     rank = np.arange(len(found[0])) - np.searchsorted(found[0], found[0])
     if (rank >= PASSAGES).any():

@@ -185,13 +185,18 @@ class HashPlaces:
         counts = np.bincount((ordered >> self._shift).view(np.int64), minlength=1 << bits)
         self._begins = np.append(0, np.cumsum(counts)).astype(np.int32)
         self._ordered = ordered
+        bits += _SPARSE
+        self._sparse = np.uint64(64 - bits)
+        self._present = np.zeros(1 << bits, dtype=np.bool_)
+        self._present[(ordered >> self._sparse).view(np.int64)] = True
 
     def find(self, hashes: Hashes) -> tuple[Offsets, Offsets]:
         """Which of hashes uint64[any] are here, and their places among these, int64[f] both."""
-        slot = (hashes >> self._shift).view(np.int64)
+        # Most are not here: one look at a small table is enough for them.
+        which = np.flatnonzero(self._present[(hashes >> self._sparse).view(np.int64)])
+        wanted = hashes[which]
+        slot = (wanted >> self._shift).view(np.int64)
         at, end = self._begins[slot], self._begins[slot + 1]
-        which = np.flatnonzero(at < end)
-        at, end, wanted = at[which], end[which], hashes[which]
         found = [(which[:0], at[:0])]
         while len(which):
             same = self._ordered[at] == wanted
