@@ -119,25 +119,6 @@ class Line:
     elsewhere: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The part of two texts that a page shows.
-
-    Attributes:
-        lines: the rows, and how many are left out between them.
-        pages: how many pages there are.
-        begins: of each page, the place of its first row; 0 of the first page.
-    """
-
-    lines: list[Line]
-    pages: int
-    begins: list[int]
-
-    def page_of(self, place: int) -> int:
-        """The page that a row is on."""
-        return bisect_right(self.begins, place)
-
-
 def texts_beside(
     a: str,
     b: str,
@@ -222,8 +203,10 @@ def opened_rows(text: str) -> list[Span]:
     return found
 
 
-def part_of(found: Beside, page: int, *, only: bool, opened: Sequence[Span] = ()) -> Part:
-    """The rows of one page.
+def part_of(
+    found: Beside, page: int, *, only: bool, opened: Sequence[Span] = ()
+) -> tuple[list[Line], list[int]]:
+    """The rows of one page, and of each page the place of its first row.
 
     Args:
         found: the two texts.
@@ -242,7 +225,7 @@ def part_of(found: Beside, page: int, *, only: bool, opened: Sequence[Span] = ()
     shown = set(near[bisect_left(near, low) : bisect_left(near, high)])
     for first, behind in opened:
         shown.update(range(max(first, low), min(behind, high)))
-    return Part(list(lines_of(found, sorted(shown), low, high)), pages, begins)
+    return list(lines_of(found, sorted(shown), low, high)), begins
 
 
 def lines_of(found: Beside, shown: Iterable[int], low: int, high: int) -> Iterator[Line]:

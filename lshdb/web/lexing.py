@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from functools import cache
 
 from pygments.lexers import find_lexer_class_for_filename
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
@@ -28,27 +28,25 @@ CLASSES = {
 
 
 def words(name: str, text: str) -> list[tuple[int, int, str]]:
-    """The coloured words of a text: start, end and class of each."""
+    """The coloured words of a text, ascending: start, end and class of each."""
     lexer = find_lexer_class_for_filename(name)
     found: list[tuple[int, int, str]] = []
-    for start, end, kind in tokens(lexer().get_tokens_unprocessed(text)):
-        if found and found[-1][1:] == (start, kind):
+    done = 0
+    for start, kind, value in lexer().get_tokens_unprocessed(text):
+        own = colour(kind)
+        if own is None or start < done or not value:  # a lexer of two languages may go back
+            continue
+        done = start + len(value)
+        if found and found[-1][1:] == (start, own):
             start = found.pop()[0]
-        found.append((start, end, kind))
+        found.append((start, done, own))
     return found
 
 
-def tokens(given: Iterator[tuple[int, _TokenType, str]]) -> Iterator[tuple[int, int, str]]:
-    """Those with a colour, ascending: a lexer of two languages may go back."""
-    done = 0
-    classes: dict[_TokenType, str | None] = {}
-    for start, kind, value in given:
-        if kind not in classes:
-            classes[kind] = next((CLASSES[each] for each in CLASSES if kind in each), None)
-        own = classes[kind]
-        if own is not None and start >= done and value:
-            done = start + len(value)
-            yield start, done, own
+@cache
+def colour(kind: _TokenType) -> str | None:
+    """The class of a kind of words."""
+    return next((CLASSES[each] for each in CLASSES if kind in each), None)
 
 
 if __name__ == "__main__":

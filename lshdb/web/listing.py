@@ -12,7 +12,7 @@ from typing import Final, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import KeyNotFound, UsageError
+from lshdb.errors import UsageError
 from lshdb.model import Cluster, Keep
 from lshdb.search.decisions import Verdicts
 from lshdb.web.surveys import ClusterSurvey, Facet, PairSurvey
@@ -148,14 +148,6 @@ def chosen_pairs(survey: PairSurvey, asked: Filters, verdicts: Verdicts) -> list
     elif sort == "key":
         places.sort(key=lambda i: (a[i], b[i]))
     return places
-
-
-def place_of_key(survey: ClusterSurvey, key: str) -> int:
-    """The place of the cluster that a document is in; KeyNotFound if it is in none."""
-    place = survey.places_of([key]).get(key)
-    if place is None:
-        raise KeyNotFound(f"{key!r:.100} is in no cluster: no document is similar enough to it")
-    return place
 
 
 def decided_clusters(survey: ClusterSurvey, verdicts: Verdicts) -> set[int]:

@@ -11,7 +11,6 @@ import hashlib
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -97,8 +96,8 @@ def report(
         on_step(1, pairs + 2, "finding clusters")
         request = Request(least, False, keep, star, **condition)
         survey = survey_clusters(store, request, lambda *_: None)
-        keys = {key for pair in found.best for key in (pair.a, pair.b)}
-        shown = _chosen(found.best, survey.places_of(keys), pairs)
+        keys = {key for pair in found["best"] for key in (pair.a, pair.b)}
+        shown = _chosen(found["best"], survey.places_of(keys), pairs)
         largest = chosen_clusters(survey, Filters(), Verdicts([]))[:_CLUSTERS]
         parts: list[Markup] = []
         size = 0
@@ -125,12 +124,11 @@ def report(
             where=condition.get("where"),
             curve=s_curve(settings.construction, least),
             found=found,
-            histogram=columns(found.histogram),
             clusters=[(one, nearest(one, _MEMBERS)) for one in map(survey.cluster, largest)],
             survey=survey,
             redundant=survey.redundant(),
             keep=keep,
-            listed=[*((0, pair) for pair in found.copies), *enumerate(shown[: len(parts)], 1)],
+            listed=[*((0, pair) for pair in found["copies"]), *enumerate(shown[: len(parts)], 1)],
             left_out=len(shown) - len(parts),
             parts_of_pairs=parts,
             decisions=decisions[: -_DECISIONS - 1 : -1],
@@ -141,29 +139,12 @@ def report(
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The totals of all pairs of a database.
+def _pairs(pairs: Iterable[Pair]) -> dict[str, Any]:
+    """Go through the pairs: how many there are of each similarity, and the best of them.
 
-    Attributes:
-        best: the most similar that are not identical, best first.
-        copies: some that are identical, each with a new document.
-        histogram: how many pairs have which similarity, from 0 to 1.
-        count: how many there are, or were examined.
-        identical: how many of them are identical.
-        cut: whether there are more.
+    Of the values, `best` are those that are not identical, `copies` some that are, each with a new
+    document; `cut` says whether there are more than were counted.
     """
-
-    best: list[Pair]
-    copies: list[Pair]
-    histogram: tuple[int, ...]
-    count: int
-    identical: int
-    cut: bool
-
-
-def _pairs(pairs: Iterable[Pair]) -> Found:
-    """Go through the pairs, and keep the best."""
     counts = [0] * _BINS
     copies: list[Pair] = []
     named: set[str] = set()
@@ -186,7 +167,14 @@ def _pairs(pairs: Iterable[Pair]) -> Found:
 
     best = heapq.nlargest(_BEST, others(), key=lambda pair: pair.similarity)
     cut = count == _LOOKED_AT and next(rest, None) is not None
-    return Found(best, copies, tuple(counts), count, identical, cut)
+    return {
+        "best": best,
+        "copies": copies,
+        "histogram": columns(counts),
+        "count": count,
+        "identical": identical,
+        "cut": cut,
+    }
 
 
 def _chosen(best: list[Pair], cluster_of: Mapping[str, int], most: int) -> list[Pair]:

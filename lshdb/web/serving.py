@@ -47,7 +47,12 @@ def serve(path: Path, port: int, ready: Callable[[str], None], reviewer: str | N
         raise UsageError(f"{path}: Datasette opens no file with ?, # or % in its path: rename it")
     if not pm.is_registered(plugin):  # run from sources, which have no entry point
         raise LshdbError("Datasette does not find lshdb's pages: install lshdb with pip")
-    _without_rich()
+    # Imported after the application: the other way round its hook is not registered.
+    from datasette import handle_exception
+
+    # It prints tracebacks with rich, which the command line imports, for every unknown address,
+    # and fails at some.
+    handle_exception.rich = None
     files = [str(path.absolute())]
     # SQLite cannot make its -shm without permission to write: as nobody else has the file open, it
     # can be read without it. lshdb's own pages notice if it still changes.
@@ -78,26 +83,10 @@ def serve(path: Path, port: int, ready: Callable[[str], None], reviewer: str | N
         lshdb.open(path, mode="read").close()
 
 
-def _without_rich() -> None:
-    """Keep Datasette from printing tracebacks with rich, which the command line imports.
-
-    It does so for every unknown address, and fails at some.
-    """
-    # Imported after the application: the other way round its hook is not registered.
-    from datasette import handle_exception
-
-    handle_exception.rich = None
-
-
 def _bound(port: int) -> socket.socket:
-    listening = socket.socket()
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((HOST, port))
-        listening.listen()
+        return socket.create_server((HOST, port))
     except OSError as error:
-        listening.close()
         if error.errno == errno.EADDRINUSE:
             raise LshdbError(f"port {port} is taken: give another --port, or 0 for any") from error
         raise LshdbError(f"port {port} cannot be opened: {error.strerror}") from error
-    return listening

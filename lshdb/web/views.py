@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import shlex
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,39 +25,14 @@ from lshdb.search.limits import TEXT_CHARACTERS, text_cut
 from lshdb.search.pairs import OnProgress, Request
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.store.store import Store
-from lshdb.web import pasted
-from lshdb.web.beside import (
-    PART_ROWS,
-    STEP,
-    Beside,
-    longest_passages,
-    opened_rows,
-    part_of,
-    sets_beside,
-    texts_beside,
-)
+from lshdb.web import beside, listing, pasted, surveys
+from lshdb.web.beside import Beside
 from lshdb.web.drawing import Bar, bars, columns, s_curve
-from lshdb.web.listing import (
-    SORTS_OF_CLUSTERS,
-    SORTS_OF_PAIRS,
-    Filters,
-    chosen_clusters,
-    chosen_pairs,
-    decided_clusters,
-    decided_pairs,
-    nearest,
-    place_of_key,
-)
+from lshdb.web.listing import Filters
 from lshdb.web.rendering import Page, shortened, snippet
 from lshdb.web.results import Results, state_of
 from lshdb.web.reviewing import MAX_MEMBERS, Review
-from lshdb.web.surveys import (
-    BEST_PAIRS,
-    ClusterSurvey,
-    PairSurvey,
-    survey_clusters,
-    survey_pairs,
-)
+from lshdb.web.surveys import ClusterSurvey, PairSurvey
 
 TIMEOUT: Final = 5.0
 """Seconds that a page waits for a locked file."""
@@ -190,10 +166,10 @@ def overview(visit: Visit) -> Page:
     survey = context["survey"] = _cluster_survey(visit, Filters(), context)
     if survey is not None:
         context["redundant"] = survey.redundant()
-        places = chosen_clusters(survey, Filters(), Verdicts([]))[:_LARGEST]
+        places = listing.chosen_clusters(survey, Filters(), Verdicts([]))[:_LARGEST]
         context["clusters"] = [survey.cluster(place) for place in places]
         verdicts = Verdicts(visit.database.decisions())
-        context["decided"] = len(decided_clusters(survey, verdicts))
+        context["decided"] = len(listing.decided_clusters(survey, verdicts))
     pairs = context["pairs"] = _pair_survey(visit, Filters(), context)
     context["histogram"] = None if pairs is None else columns(pairs.histogram)
 
@@ -364,11 +340,13 @@ def compare(visit: Visit) -> Page:
         texts = only = None
         if isinstance(left, str) and isinstance(right, str):
             passages = made.passages or ()
-            texts = texts_beside(left, right, keys=(title, b), passages=passages, blanks=blanks)
+            texts = beside.texts_beside(
+                left, right, keys=(title, b), passages=passages, blanks=blanks
+            )
             if texts.cut:
                 warn_of_limit(text_cut(texts.cut, TEXT_CHARACTERS))
         elif isinstance(left, tuple) and isinstance(right, tuple):
-            only = sets_beside(left, right)
+            only = beside.sets_beside(left, right)
         return replace(made, a_content=None, b_content=None), texts, only
 
     what = ("compare", name or title, name is None, b, blanks)
@@ -384,7 +362,7 @@ def compare(visit: Visit) -> Page:
         survey = _pair_survey(visit, asked, {})
         if survey is not None:
             number = _natural(visit.arguments["number"], "number")
-            places = chosen_pairs(survey, asked, context["verdicts"])
+            places = listing.chosen_pairs(survey, asked, context["verdicts"])
             context["beside"] = _beside(places, number - 1, partial(_pair_at, survey, places))
     if visit.review is not None and name is None:
         context |= _form(visit, title, [title, b])
@@ -394,24 +372,24 @@ def compare(visit: Visit) -> Page:
 def _side_by_side(visit: Visit, found: Beside, passages: Sequence[Passage]) -> dict[str, Any]:
     """The rows of one page of two texts, and where the others are."""
     only = "only" in visit.arguments
-    opened = opened_rows(visit.arguments.get("more", "")) if only else []
+    opened = beside.opened_rows(visit.arguments.get("more", "")) if only else []
     page = _natural(visit.arguments.get("page", "1"), "page")
-    part = part_of(found, page, only=only, opened=opened)
+    lines, begins = beside.part_of(found, page, only=only, opened=opened)
     more = ",".join(f"{low}-{high}" for low, high in opened)
     return {
         "says": found.says,
         "code": found.code,
-        "lines": part.lines,
+        "lines": lines,
         "count": len(found.starts),
         "starts": found.starts,
-        "page_of": part.page_of,
-        "paging": Paging(page, part.pages, len(found.differences.rows)),
+        "page_of": lambda place: bisect_right(begins, place),
+        "paging": Paging(page, len(begins), len(found.differences.rows)),
         "only_differences": only,
         "more": more,
-        "step": STEP,
-        "passages": longest_passages(found, passages),
+        "step": beside.STEP,
+        "passages": beside.longest_passages(found, passages),
         # Of all rows, and of those that this page may show.
-        "row_page": lambda place: place // PART_ROWS + 1,
+        "row_page": lambda place: place // beside.PART_ROWS + 1,
         "view": {"only": "differences" if only else None, "more": more or None},
     }
 
@@ -422,23 +400,27 @@ def _side_by_side(visit: Visit, found: Beside, passages: Sequence[Passage]) -> d
 def clusters(visit: Visit) -> Page:
     """The groups of similar documents, filtered and sorted, some on each page."""
     page, survey, some = _list(
-        visit, "clusters", _cluster_survey, chosen_clusters, _cluster_rows, _CLUSTERS
+        visit, "clusters", _cluster_survey, listing.chosen_clusters, _cluster_rows, _CLUSTERS
     )
-    page.context["sorts"] = SORTS_OF_CLUSTERS
+    page.context["sorts"] = listing.SORTS_OF_CLUSTERS
     if survey is not None:
         shown = [(number, survey.cluster(place)) for number, place in some]
-        page.context["clusters"] = [(number, one, nearest(one, _PREVIEW)) for number, one in shown]
+        page.context["clusters"] = [
+            (number, one, listing.nearest(one, _PREVIEW)) for number, one in shown
+        ]
         page.context["redundant"] = survey.redundant()
-        page.context["decided"] = len(decided_clusters(survey, page.context["verdicts"]))
+        page.context["decided"] = len(listing.decided_clusters(survey, page.context["verdicts"]))
     return page
 
 
 def pairs(visit: Visit) -> Page:
     """The pairs of similar documents, filtered and sorted, some on each page."""
-    page, survey, some = _list(visit, "pairs", _pair_survey, chosen_pairs, _pair_rows, _PAIRS)
-    page.context.update(sorts=SORTS_OF_PAIRS, pairs=some, best=BEST_PAIRS)
+    page, survey, some = _list(
+        visit, "pairs", _pair_survey, listing.chosen_pairs, _pair_rows, _PAIRS
+    )
+    page.context.update(sorts=listing.SORTS_OF_PAIRS, pairs=some, best=surveys.BEST_PAIRS)
     if survey is not None:
-        page.context["decided"] = decided_pairs(survey, page.context["verdicts"])
+        page.context["decided"] = listing.decided_pairs(survey, page.context["verdicts"])
     return page
 
 
@@ -477,7 +459,7 @@ def _cluster_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> Cl
     request = Request(threshold, False, keep, star, ignore_decisions=True)
 
     def make(_: Database, store: Store, on_progress: OnProgress) -> ClusterSurvey:
-        return survey_clusters(store, request, on_progress)
+        return surveys.survey_clusters(store, request, on_progress)
 
     return _wait_for(visit, ("clusters", threshold, keep, star), make, context)
 
@@ -491,18 +473,21 @@ def cluster(visit: Visit) -> Page:
     if survey is None:
         return Page("cluster", f"A cluster of {visit.name}", context)
     verdicts = context["verdicts"] = Verdicts(visit.database.decisions())
-    places = chosen_clusters(survey, asked, verdicts)
-    place = place_of_key(survey, key)
+    places = listing.chosen_clusters(survey, asked, verdicts)
+    place = survey.places_of([key]).get(key)
+    if place is None:
+        problem = "is in no cluster: no document is similar enough to it"
+        raise lshdb.KeyNotFound(f"{key!r:.100} {problem}")
     at = places.index(place) if place in places else None
     context["beside"] = _beside(places, at, lambda number: {"key": survey.keep(places[number])})
     one = context["cluster"] = survey.cluster(place)
     context["lengths"] = survey.lengths[survey.members(place)].tolist()
-    ordered = nearest(one, len(one.members))
+    ordered = listing.nearest(one, len(one.members))
     context["members"], context["paging"] = _some(visit, ordered, _MEMBERS)
     own_threshold = visit.database.settings.threshold
     context["threshold"] = asked.number("threshold") or own_threshold
     if visit.review is not None:
-        done = decided_clusters(survey, verdicts)
+        done = listing.decided_clusters(survey, verdicts)
         context["progress"] = len(done), len(survey)
         context["decided"] = place in done
         context |= _form(visit, one.keep, [one.members[i] for i in ordered[:MAX_MEMBERS]])
@@ -513,7 +498,7 @@ def _pair_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> PairS
     threshold = asked.number("threshold")
 
     def make(_: Database, store: Store, on_progress: OnProgress) -> PairSurvey:
-        return survey_pairs(store, threshold, on_progress)
+        return surveys.survey_pairs(store, threshold, on_progress)
 
     return _wait_for(visit, ("pairs", threshold), make, context)
 
@@ -685,10 +670,10 @@ def _next_cluster(visit: Visit, back: dict[str, str]) -> tuple[str, dict[str, st
     if survey is None or place is None:
         return "cluster", back
     verdicts = Verdicts(visit.database.decisions())
-    decided = decided_clusters(survey, verdicts)
+    decided = listing.decided_clusters(survey, verdicts)
     if place not in decided:
         return "cluster", back
-    places = chosen_clusters(survey, replace(asked, decided=""), verdicts)
+    places = listing.chosen_clusters(survey, replace(asked, decided=""), verdicts)
     at = places.index(place) if place in places else -1
     open_ = [each for each in places[at + 1 :] + places[: at + 1] if each not in decided]
     if not open_:
@@ -702,7 +687,7 @@ def _next_pair(visit: Visit, back: dict[str, str]) -> tuple[str, dict[str, str]]
     survey = _pair_survey(visit, asked, {})
     number = _natural(back["number"], "number")
     if survey is not None:
-        places = chosen_pairs(survey, asked, Verdicts(visit.database.decisions()))
+        places = listing.chosen_pairs(survey, asked, Verdicts(visit.database.decisions()))
         at = number if asked.decided != "no" else number - 1
         if at < len(places):
             following = _pair_at(survey, places, at)

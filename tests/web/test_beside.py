@@ -16,7 +16,6 @@ import lshdb
 from lshdb.search.differences import Piece
 from lshdb.web import beside, colouring
 from lshdb.web.beside import (
-    Part,
     longest_passages,
     opened_rows,
     part_of,
@@ -31,10 +30,10 @@ CODE = '''def mean(values):  # of <b>numbers</b>
 '''
 
 
-def shown(part: Part) -> list[int | str]:
+def shown(part: tuple[list[beside.Line], list[int]]) -> list[int | str]:
     """The places of the rows, and how many are left out between them."""
     return [
-        f"{line.skipped} left out" if line.kind == "left out" else line.first for line in part.lines
+        f"{line.skipped} left out" if line.kind == "left out" else line.first for line in part[0]
     ]
 
 
@@ -131,11 +130,11 @@ def test_pages_of_differences_leave_no_row_out(monkeypatch: pytest.MonkeyPatch) 
     other = [line.upper() if number % 23 == 5 else line for number, line in enumerate(lines)]
     found = texts_beside("\n".join(lines), "\n".join(other))
     for only in (False, True):
-        pages = part_of(found, 1, only=only).pages
+        pages = len(part_of(found, 1, only=only)[1])
         assert pages > 3
         done = 0
         for page in range(1, pages + 1):
-            for line in part_of(found, page, only=only, opened=[(60, 64)]).lines:
+            for line in part_of(found, page, only=only, opened=[(60, 64)])[0]:
                 assert line.first == done
                 done += line.skipped or 1
         assert done == len(found.differences.rows)
@@ -155,7 +154,7 @@ def test_blanks_may_be_ignored() -> None:
     for blanks, same in ((True, [True, False, False, True]), (False, [True, True, False, True])):
         found = texts_beside(a, b, keys=("a.py", "b.py"), blanks=blanks)
         assert [row.same for row in found.differences.rows] == same
-    changed = part_of(found, 1, only=False).lines[2]
+    changed = part_of(found, 1, only=False)[0][2]
     assert changed.b == [
         ("same", [("", "    ")]),
         ("same", [("", "z = ")]),
@@ -177,7 +176,7 @@ def test_what_moved_leads_to_its_place_in_the_other_text(path: Path) -> None:
         (each.a_line, each.b_line, *places)
         for each, *places in longest_passages(found, made.passages)
     ] == [(3, 1, 2, 2), (1, 10, 0, 11)]
-    lines = part_of(found, 1, only=False).lines
+    lines = part_of(found, 1, only=False)[0]
     assert [(line.first, line.elsewhere) for line in lines if line.elsewhere] == [
         (0, (11, 10)),
         (11, (0, 1)),
