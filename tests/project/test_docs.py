@@ -137,7 +137,7 @@ def test_the_table_of_variables_names_all_that_the_code_reads() -> None:
         for name in re.findall(r"'([A-Z][A-Z_]+)'", ast.unparse(node))
     }
     assert {"LSHDB_PATH", "PYSPARK_PYTHON", "PYSPARK_GATEWAY_PORT", "TMPDIR"} <= read
-    assert listed == read | {"COLUMNS"}, "which rich reads"
+    assert listed == read | {"COLUMNS", "TERM"}, "which rich reads"
 
 
 def test_each_page_is_in_the_navigation_and_says_who_needs_it() -> None:
