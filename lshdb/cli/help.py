@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from inspect import cleandoc
 from typing import Any, Final
 
 from typer.core import TyperCommand, TyperGroup
+
+from lshdb.cli.options import NewSettings, Walking
 
 GROUPS: Final = {
     "Find": ("query", "passages", "pairs", "clusters", "compare", "dedup"),
@@ -32,20 +35,10 @@ _HEADINGS: Final = {
         "encoding",
         "strict",
     ),
-    "Files": ("exclude", "include", "hidden", "no_ignore", "max_filesize", "root"),
+    "Files": tuple(one.name for one in fields(Walking)),
     "Matching": ("estimate", "exhaustive", "containment", "where", "parameter"),
     "Output": ("as_json", "as_csv", "output", "heading", "quiet"),
-    "Index": (
-        "recall",
-        "shingle",
-        "permutations",
-        "bands",
-        "rows",
-        "construction",
-        "sketch",
-        "seed",
-        "passages",
-    ),
+    "Index": tuple(one.name for one in fields(NewSettings) if one.name != "threshold"),
     "Advanced": ("timeout", "workers", "conf"),
 }
 """Options by name; all others are those that most people use, and come first."""

@@ -352,12 +352,14 @@ def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
 
 
 def _columns(batch: pa.RecordBatch) -> tuple[list[list[Any]], bool]:
-    """The columns as Python's values, and whether some are not UTF-8 (see `_values`)."""
+    """The columns as Python's values, and whether some are not UTF-8 (see `_value`)."""
     columns, torn = [], False
     for column in batch.columns:
-        values, bad = _values(column)
-        columns.append(values)
-        torn |= bad
+        try:
+            columns.append(column.to_pylist())
+        except (ValueError, OverflowError):
+            columns.append([_value(scalar) for scalar in column])
+            torn = True
     return columns, torn
 
 
@@ -435,32 +437,20 @@ def _in_microseconds(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
-def _values(column: pa.Array) -> tuple[list[Any], bool]:
-    """A column as Python's values, and whether bytes that are not UTF-8 became lone surrogates.
+def _value(scalar: pa.Scalar) -> Any:
+    """A value of Python, in which bytes that are not UTF-8 are lone surrogates.
 
     None for values that Python does not have, as dates beyond the year 9999.
     """
     try:
-        return column.to_pylist(), False
-    except (ValueError, OverflowError):
-        return [_value(scalar) for scalar in column], True
-
-
-def _value(scalar: pa.Scalar) -> Any:
-    try:
         return scalar.as_py()
     except UnicodeDecodeError:
-        return _torn(scalar)
+        if isinstance(scalar, pa.StructScalar):
+            return {name: _value(value) for name, value in scalar.items()}
+        if isinstance(scalar, pa.ListScalar):
+            return [_value(value) for value in scalar.values]
+        if hasattr(scalar, "as_buffer"):
+            return scalar.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")
+        return _value(scalar.value) if hasattr(scalar, "value") else None
     except (ValueError, OverflowError):
         return None
-
-
-def _torn(scalar: pa.Scalar) -> Any:
-    """The value of a string that is not UTF-8, or that contains such strings."""
-    if isinstance(scalar, pa.StructScalar):
-        return {name: _value(value) for name, value in scalar.items()}
-    if isinstance(scalar, pa.ListScalar):
-        return [_value(value) for value in scalar.values]
-    if hasattr(scalar, "as_buffer"):
-        return scalar.as_buffer().to_pybytes().decode("utf-8", "surrogateescape")
-    return _value(scalar.value) if hasattr(scalar, "value") else None

@@ -272,7 +272,7 @@ class RecordParser(RecordOptions):
                     raise InputError(f"{len(values)} fields, and the heading names {len(columns)}")
                 record = dict(zip(columns, values, strict=True))
                 if block.torn:
-                    self._repair(record)
+                    record = {name: self._repaired(one, name) for name, one in record.items()}
                 document = self.of_record(record, where)
                 self.replaced = min(self.replaced, replaced + 1)
                 yield place, document
@@ -413,12 +413,8 @@ class RecordParser(RecordOptions):
             self.replaced += 1
         return clean
 
-    def _repair(self, record: dict[str, object]) -> None:
-        """Replace or refuse bytes that are not UTF-8 in a row that may have them."""
-        for name, value in record.items():
-            record[name] = self._repaired(value, name)
-
     def _repaired(self, value: object, name: str) -> object:
+        """A value without lone surrogates for bytes; InputError if strict."""
         if isinstance(value, list):
             return [self._repaired(one, name) for one in value]
         if isinstance(value, dict):
