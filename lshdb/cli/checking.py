@@ -18,6 +18,7 @@ from lshdb.cli.options import (
     DatabaseFile,
     Form,
     Rows,
+    Threshold,
     passages_given,
 )
 from lshdb.cli.results import Columns, write_results
@@ -141,10 +142,7 @@ def backup(
 
 def reindex(
     at: DatabaseFile = DATABASE,
-    threshold: Annotated[
-        float | None,
-        typer.Option(help="Minimum similarity of similar documents. [default: unchanged]"),
-    ] = None,
+    threshold: Threshold = None,
     recall: Annotated[
         float | None,
         typer.Option(help="Share of pairs at the threshold to find. [default: unchanged]"),

@@ -23,7 +23,7 @@ from lshdb.cli.options import (
     StoredKey,
     Threshold,
     Who,
-    completed_keys,
+    key_argument,
     key_given,
 )
 from lshdb.cli.results import columns_of, write_results
@@ -50,10 +50,8 @@ _ASKED_ABOVE: Final = 1_000
 def decide(
     words: Annotated[
         list[str] | None,
-        typer.Argument(
+        key_argument(
             metavar="keep|drop|different KEY...",
-            parser=key_given,
-            autocompletion=completed_keys,
             help="The verdict, and the keys of the documents.",
             show_default=False,
         ),
@@ -226,13 +224,7 @@ def decisions(at: DatabaseFile = DATABASE, form: Form = TEXT) -> None:
 def remove(
     keys: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="KEY...",
-            parser=key_given,
-            autocompletion=completed_keys,
-            help="Keys of documents.",
-            show_default=False,
-        ),
+        key_argument(metavar="KEY...", help="Keys of documents.", show_default=False),
     ] = None,
     at: DatabaseFile = DATABASE,
     condition: Condition = ANY,

@@ -25,8 +25,7 @@ from lshdb.cli.options import (
     StoredKey,
     Threshold,
     Who,
-    completed_keys,
-    key_given,
+    key_argument,
 )
 from lshdb.cli.results import columns_of, write_record, write_results
 from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
@@ -43,15 +42,7 @@ _MAY_BE_UNKNOWN: Final = {"shingles": int, "distinct_shingles": int}
 
 
 def show(
-    key: Annotated[
-        str,
-        typer.Argument(
-            metavar="KEY",
-            parser=key_given,
-            autocompletion=completed_keys,
-            help="The document's key.",
-        ),
-    ],
+    key: Annotated[str, key_argument(metavar="KEY", help="The document's key.")],
     at: DatabaseFile = DATABASE,
     form: Form = TEXT,
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
 
@@ -116,6 +117,8 @@ def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
     return [key for key in keys if key.isprintable()]
 
 
+key_argument = partial(typer.Argument, parser=key_given, autocompletion=completed_keys)
+"""An argument of keys of stored documents."""
 Estimate: TypeAlias = Annotated[
     bool,
     typer.Option("--estimate", help="Faster: estimate from signatures."),

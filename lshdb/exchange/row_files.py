@@ -317,19 +317,18 @@ class _Csv:
             self._begin(head)
 
     def write(self, block: Block, places: Sequence[int]) -> None:
-        source = block.source if isinstance(block, Rows) else None
         if self._columns is None:
             self._begin(_head_of(block))
         columns = self._columns or ()
         _check_columns(block, columns)
         if (
-            isinstance(source, CsvText)
-            and isinstance(block, Rows)
-            and source.delimiter == self._delimiter
+            isinstance(block, Rows)
+            and isinstance(block.source, CsvText)
+            and block.source.delimiter == self._delimiter
             and block.columns == columns
         ):
             for place in places:
-                self._put(source.rows[place])
+                self._put(block.source.rows[place])
         else:
             for record in records(block, places):
                 self._put(self._row(_cell(record.get(name)) for name in columns))
@@ -421,10 +420,7 @@ class _Arrow:
         table = self._pa.Table.from_batches(self._waiting, self._schema)
         self._waiting, self._bytes, self._rows = [], 0, 0
         try:
-            if self._format == "parquet":
-                self._writer.write_table(table, row_group_size=max(1, table.num_rows))
-            else:
-                self._writer.write_table(table)
+            self._writer.write_table(table, max(1, table.num_rows))
         except self._pa.ArrowException as error:
             raise InputError(f"rows that cannot be written: {_first_line(error)}") from error
 
@@ -461,13 +457,10 @@ class _Spooled:
             self._types[name] = _merged(self._types.get(name, pa.null()), found)
 
     def finish(self) -> None:
-        names = tuple(self._types)
-        head = Head(names)
+        schema = None
         if self._typed:
-            pa = arrow()
-            fields = [(_clean(name), kind) for name, kind in self._types.items()]
-            head = Head(names, pa.schema(fields))
-        table = self._make(head)
+            schema = arrow().schema([(_clean(name), kind) for name, kind in self._types.items()])
+        table = self._make(Head(tuple(self._types), schema))
         self._spool.seek(0)
         for block in line_blocks(iter(lambda: self._spool.read(_BLOCK), b""), "lines"):
             assert isinstance(block, Lines)

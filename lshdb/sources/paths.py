@@ -13,7 +13,6 @@ from typing import BinaryIO, Final, Literal, TypeAlias
 
 from lshdb.errors import InputError
 from lshdb.sources.compression import compression_of, unpacked, without_compression
-from lshdb.store.guard import is_open
 
 Format: TypeAlias = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 
@@ -125,6 +124,8 @@ def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
 
 def is_database(path: str | os.PathLike[str]) -> bool:
     """Whether a file is an SQLite database, by its first bytes."""
+    from lshdb.store.guard import is_open  # imports sqlite3, which --help does not need
+
     name = os.fspath(path)
     if is_open(name):
         return True  # closing it after reading would release SQLite's locks
