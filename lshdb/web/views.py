@@ -266,11 +266,9 @@ def find(visit: Visit) -> Page:
         return Page("find", "", redirect=("document", {"key": asked}))
     given = visit.arguments.get("after")
     after = 0 if given is None or not words else _natural(given, "after")
-    keys = (
-        []
-        if given is not None or not words
-        else visit.store.keys_containing(asked, _FOUND, _LOOKING)
-    )
+    keys: list[str] = []
+    if words and given is None:
+        keys = visit.store.keys_containing(asked, _FOUND, _LOOKING)
     hits: list[tuple[str, str]] = []
     further: int | None = None
     index, scan = "", "scan" in visit.arguments
@@ -508,13 +506,11 @@ def _beside(
 ) -> dict[str, Any]:
     """The number of an item in a list, and the links to the items before and after it."""
 
-    def there(place: int) -> Mapping[str, object] | None:
-        return link(place) if 0 <= place < len(places) else None
+    def there(step: int) -> Mapping[str, object] | None:
+        return link(at + step) if at is not None and 0 <= at + step < len(places) else None
 
-    if at is None:
-        return {"number": None, "count": len(places), "previous": None, "following": None}
-    found = {"number": at + 1, "count": len(places)}
-    return found | {"previous": there(at - 1), "following": there(at + 1)}
+    number = None if at is None else at + 1
+    return {"number": number, "count": len(places), "previous": there(-1), "following": there(1)}
 
 
 def _pair_at(survey: PairSurvey, places: Sequence[int], at: int) -> dict[str, object]:
