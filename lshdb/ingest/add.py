@@ -60,19 +60,6 @@ class Outcome:
         return [place for place, skipped in of_both if skipped is None]
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A batch that was written to the file.
-
-    Attributes:
-        report: the counts of its documents.
-        outcomes: of each part of a selection.
-    """
-
-    report: AddReport
-    outcomes: list[Outcome]
-
-
 def write_documents(
     store: Store,
     items: Iterable[Item],
@@ -83,8 +70,8 @@ def write_documents(
     *,
     prompt: bool = False,
     numbered: bool = False,
-) -> Iterator[Written]:
-    """Add documents in batches; each is reported when it is in the file.
+) -> Iterator[tuple[AddReport, list[Outcome]]]:
+    """Add documents in batches.
 
     Args:
         store: the file.
@@ -96,6 +83,10 @@ def write_documents(
         prompt: whether reading items never blocks, so that they may be read in a transaction.
         numbered: whether keys may be repeated: they are stored with a number before them, in a
             file that only this process uses.
+
+    Yields:
+        The report of each batch when it is in the file, and with a selection the outcomes of its
+        parts.
     """
     on_failure = on_failure or (lambda _: None)
     if store.settings.shingling.foreign:
@@ -112,8 +103,9 @@ def write_documents(
         stream = Stream(store, items, pool, prompt=prompt, keep_blocks=keep_blocks)
         while stream.read_ahead():
             first = documents if numbered else None
+            outcomes: list[Outcome] = []
             if selection is None:
-                written = Written(_write(store, stream, on_failure, first), [])
+                report = _write(store, stream, on_failure, first)
             else:
                 parts = list(stream.batch())
                 for _, part in parts:
@@ -132,13 +124,13 @@ def write_documents(
                     Outcome(block, part.keys, part.places, skipped)
                     for (block, part), skipped in zip(parts, selected.skipped, strict=True)
                 ]
-                written = Written(selected.report, outcomes)
-                stream.sign = selected.stored < selected.report.documents
+                report = selected.report
+                stream.sign = selected.stored < report.documents
                 cut += selected.cut
                 del parts
-            documents += written.report.documents
-            yield written
-            del written
+            documents += report.documents
+            yield report, outcomes
+            del outcomes
     if cut:
         warn_of_limit(dedup_cut(cut, LISTED))
     if unsure:
@@ -162,16 +154,16 @@ def add_documents(
     """Add documents in batches; see Database.add_many and `write_documents`."""
     selection = selection_for(on_similar)
     total = AddReport()
-    for written in write_documents(
+    for report, outcomes in write_documents(
         store, items, workers, parser, on_failure, selection, prompt=prompt
     ):
-        total += written.report
-        for outcome in written.outcomes:
+        total += report
+        for outcome in outcomes:
             for skipped in outcome.skipped:
                 if skipped is not None and skipped.kept != skipped.key and on_skip is not None:
                     on_skip(skipped)
         if on_batch is not None:
-            on_batch(written.report)
+            on_batch(report)
     return total
 
 

@@ -186,7 +186,7 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
             or len(documents) >= _BATCH_DOCUMENTS
             or time.monotonic() - begun > _BATCH_SECONDS
         ):
-            yield _part(documents, metadata, files), len(documents), size
+            yield Part(documents, metadata=metadata, files=files), len(documents), size
             documents, metadata, files, size = [], [], [], 0
         if isinstance(item, Lines | Rows):
             yield Part(block=item), item.count, item.size
@@ -203,15 +203,7 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
             metadata.append(other)
             size += _memory(content) + len(other or "") + _OBJECTS
     if documents:
-        yield _part(documents, metadata, files), len(documents), size
-
-
-def _part(
-    documents: list[tuple[str, Content]],
-    metadata: list[str | None],
-    files: list[tuple[str, FileState]],
-) -> Part:
-    return Part(documents, metadata=metadata if any(metadata) else (), files=files)
+        yield Part(documents, metadata=metadata, files=files), len(documents), size
 
 
 def _memory(content: Content) -> int:

@@ -109,9 +109,10 @@ def checked(one: Decision) -> Decision:
         wanted = "two different keys or more" if several else "one key"
         raise InputError(f"{one.verdict} takes {wanted}, not {list(keys)!r:.200}")
     digests = one.digests
-    if not isinstance(digests, tuple) or (
-        digests and (len(digests) != len(keys) or not all(map(_is_digest, digests)))
-    ):
+    whole = isinstance(digests, tuple) and all(
+        isinstance(digest, str) and _DIGEST.fullmatch(digest) for digest in digests
+    )
+    if not whole or len(digests) not in (0, len(keys)):
         raise InputError(f"digests are {2 * DIGEST_BYTES} hexadecimal digits, one for each key")
     if not isinstance(one.decided, str) or (time := _TIME.fullmatch(one.decided)) is None:
         raise InputError(f"{one.decided!r:.100} is not a time such as 2026-01-31T23:59:59.5Z")
@@ -124,10 +125,6 @@ def checked(one: Decision) -> Decision:
         pairs = sorted(zip(keys, digests, strict=True))
         keys, digests = tuple(key for key, _ in pairs), tuple(digest for _, digest in pairs)
     return replace(one, keys=tuple(sorted(keys)), digests=digests, decided=decided)
-
-
-def _is_digest(text: object) -> bool:
-    return isinstance(text, str) and _DIGEST.fullmatch(text) is not None
 
 
 def check_words(who: str, note: str | None) -> None:

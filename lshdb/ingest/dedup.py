@@ -188,8 +188,8 @@ def write_selected(
         rows[key] = row
     _write(store, new, rows, versions, known)
     others = [number for number, _, _ in like.values()]
-    names = kept.keys(others)
-    of_others = kept.metadata(others) if fields else names
+    names = kept.of_stored(others, store.keys_of)
+    of_others = kept.of_stored(others, store.metadata_of) if fields else names
     found_of = zip(like.items(), names, of_others, strict=True)
     for (place, (number, similarity, identical)), name, stored in found_of:
         if name is None:
@@ -432,17 +432,10 @@ class _Kept:
                 self._equal[self._same[number]] = number
         return cut
 
-    def keys(self, numbers: list[int]) -> list[str | None]:
-        """The keys of stored documents; None for new ones."""
-        return self._of_stored(numbers, self._store.keys_of)
-
-    def metadata(self, numbers: list[int]) -> list[str | None]:
-        """The metadata of stored documents; None for new ones."""
-        return self._of_stored(numbers, self._store.metadata_of)
-
-    def _of_stored(
+    def of_stored(
         self, numbers: list[int], read: Callable[[Numbers], Iterable[str | None]]
     ) -> list[str | None]:
+        """What is read of stored documents, by their doc_ids; None for new ones."""
         n = len(self._order) - len(self._doc_ids)
         stored, place = np.unique([i - n for i in numbers if i >= n], return_inverse=True)
         found = [*read(self._doc_ids[stored.astype(np.int64)])]

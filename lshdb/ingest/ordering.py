@@ -83,11 +83,11 @@ def deduplicated(
         reference = None if against is None else stack.enter_context(against)
         if order == "first":
             selection = replace(selection, against=reference)
-            for written in write_documents(
+            for report, outcomes in write_documents(
                 store, items, workers, parser, on_failure, selection, numbered=numbered
             ):
-                yield from written.outcomes
-                on_batch(written.report)
+                yield from outcomes
+                on_batch(report)
             return
         beside = None if os.environ.get("TMPDIR") else store.path.absolute().parent
         directory = stack.enter_context(temporary_directory(beside))
@@ -111,15 +111,15 @@ def deduplicated(
             selection, keep_blocks=False, against=known if known.references else None
         )
         decided = 0
-        for written in write_documents(
+        for report, outcomes in write_documents(
             deciding, documents, workers, None, None, screened, numbered=True
         ):
-            skipped = [one for outcome in written.outcomes for one in outcome.skipped if one]
+            skipped = [one for outcome in outcomes for one in outcome.skipped if one]
             waiting.drop(skipped, for_others=known.found)
             known.found.clear()
             if numbered:
-                on_batch(written.report)
-            decided += written.report.documents
+                on_batch(report)
+            decided += report.documents
             on_step("deciding", decided)
         if numbered:
             yield from _outcomes(waiting, again, count, selection.fields, on_step)
@@ -127,11 +127,11 @@ def deduplicated(
         decisions = _decisions(waiting, 0, count, selection.fields)
         chosen = replace(selection, against=_Decisions(decisions))
         done = 0
-        for written in write_documents(store, again, workers, parser, None, chosen):
-            yield from written.outcomes
-            done += written.report.documents
+        for report, outcomes in write_documents(store, again, workers, parser, None, chosen):
+            yield from outcomes
+            done += report.documents
             on_step("writing", done)
-            on_batch(written.report)
+            on_batch(report)
         if next(decisions, None) is not None:
             raise InputError(_CHANGED)
 

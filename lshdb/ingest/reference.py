@@ -173,10 +173,10 @@ def reference(
             )
             items = reader.items([name])
             count = 0
-            for written in write_documents(
+            for report, _ in write_documents(
                 store, items, None, reader.parser, on_failure, None, numbered=True
             ):
-                count += written.report.documents
+                count += report.documents
                 if on_progress is not None:
                     on_progress(reader.bytes_read, count)
         found = Reference(store, name, numbered=is_temporary)

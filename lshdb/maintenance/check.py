@@ -25,9 +25,9 @@ from lshdb.maintenance.findings import CheckReport, OnProgress, Problem, Repair
 from lshdb.maintenance.reindex import rebuild_bands, rebuild_fingerprints
 from lshdb.model import Settings
 from lshdb.settings import check_given, check_needed
-from lshdb.shingling.content import digest, encoded
+from lshdb.shingling.content import encoded
 from lshdb.sketching.signing import sign
-from lshdb.store.auditing import AuditedDocuments, Auditor, audited
+from lshdb.store.auditing import Auditor, audited
 from lshdb.store.connection import TIMEOUT
 
 _DERIVED: Final = ("content", "digest", "shingles", "signature", "signature-missing")
@@ -134,35 +134,22 @@ def _repair_derived(
 def _derive_documents(
     audit: Auditor, settings: Settings, deep: bool, on_progress: OnProgress
 ) -> int:
-    if not settings.content:
-        return 0
+    """Derive wrong values of documents again, where contents are readable; return how many."""
     derived = seen = 0
     total, _ = audit.counts()
-    for batch in audit.documents(contents=True):
-        derived += _derive(audit, batch, settings, deep)
+    for batch in audit.documents(contents=True) if settings.content else ():
+        faults = faults_of(batch, settings, deep)
+        wrong = np.logical_or.reduce([faults[kind] for kind in _DERIVED])
+        contents = {
+            place: content
+            for place, content in readable_contents(batch, settings).items()
+            if content is not None and wrong[place]
+        }
+        if contents:
+            stored = [encoded(content) for content in contents.values()]
+            signed = sign(list(contents.values()), settings)
+            audit.derive(batch.doc_ids[list(contents)], stored, signed)
+        derived += len(contents)
         seen += len(batch.keys)
         on_progress("repairing documents", seen, total)
     return derived
-
-
-def _derive(audit: Auditor, batch: AuditedDocuments, settings: Settings, deep: bool) -> int:
-    """Derive wrong values of documents of a batch again, where possible; return how many."""
-    faults = faults_of(batch, settings, deep)
-    wrong = np.logical_or.reduce([faults[kind] for kind in _DERIVED])
-    contents = {
-        place: content
-        for place, content in readable_contents(batch, settings).items()
-        if content is not None and wrong[place]
-    }
-    if not contents:
-        return 0
-    signed = sign(list(contents.values()), settings)
-    stored = [encoded(content) for content in contents.values()]
-    audit.derive(
-        batch.doc_ids[list(contents)],
-        [digest(text.encode()) for text in stored],
-        stored,
-        signed.shingles,
-        signed.signatures,
-    )
-    return len(contents)

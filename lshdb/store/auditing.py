@@ -18,7 +18,9 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile
 from lshdb.model import Settings
+from lshdb.shingling.content import digest
 from lshdb.shingling.winnowing import Fingerprints
+from lshdb.sketching.signing import Signed
 from lshdb.store import schema
 from lshdb.store import statements as sql
 from lshdb.store.connection import begin_writing, connect, translated_errors
@@ -208,17 +210,16 @@ class Auditor:
     def derive(
         self,
         doc_ids: Integers,
-        digests: Sequence[bytes],
         stored: Sequence[str],
-        shingles: Integers,
-        signatures: npt.NDArray[np.uint32],
+        signed: Signed,
     ) -> None:
-        """Write the values derived from the contents of n documents; signatures uint32[n, k]."""
-        values = zip(doc_ids.tolist(), shingles.tolist(), digests, stored, strict=True)
+        """Write the values derived from the stored forms of n documents int64[n], newly signed."""
+        own = (digest(text.encode()) for text in stored)
+        values = zip(doc_ids.tolist(), signed.shingles.tolist(), own, stored, strict=True)
         self._run_many(sql.UPDATE_DERIVED, values)
         self.delete_signatures(doc_ids.tolist())
-        filled = np.flatnonzero(shingles)
-        packed = signatures[filled].astype("<u4")
+        filled = np.flatnonzero(signed.shingles)
+        packed = signed.signatures[filled].astype("<u4")
         rows = zip(doc_ids[filled].tolist(), (row.tobytes() for row in packed), strict=True)
         self._run_many(sql.INSERT_SIGNATURE, rows)
 
