@@ -373,8 +373,8 @@ class Exact:
         wanted = np.broadcast_to(least, len(one))[different]
         chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= wanted
         different, a, b = different[chosen], a[chosen], b[chosen]
-        for part, documents in fitting(a, b, self.sizes, _HASHES):
-            self._keep(documents)
+        for part in parts_of(self.sizes[a] + self.sizes[b], _HASHES):
+            self._keep(_marked(a[part], b[part], len(self._doc_ids)))
             both = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
             found[different[part]] = jaccard(both, self.sizes[a[part]], self.sizes[b[part]])
             contained[different[part]] = containment(both, self.sizes[a[part]])
@@ -530,18 +530,3 @@ def _marked(one: Numbers, other: Numbers, count: int) -> Numbers:
     marks[one] = True
     marks[other] = True
     return np.flatnonzero(marks)
-
-
-def fitting(
-    one: Numbers, other: Numbers, sizes: Numbers, room: int
-) -> Iterator[tuple[slice, Numbers]]:
-    """Cut pairs into parts whose documents fit into the room, or one pair alone."""
-    waiting = [(0, len(one))] if len(one) else []
-    while waiting:
-        first, last = waiting.pop()
-        documents = _marked(one[first:last], other[first:last], len(sizes))
-        if last - first == 1 or sizes[documents].sum() <= room:
-            yield slice(first, last), documents
-        else:
-            middle = (first + last) // 2
-            waiting += [(middle, last), (first, middle)]

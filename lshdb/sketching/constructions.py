@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Construction
-from lshdb.shingling.arrays import Numbers, offsets_of
+from lshdb.shingling.arrays import Numbers
 
 Mask = npt.NDArray[np.bool_]
 
@@ -66,21 +66,17 @@ def candidates_among(
     if not construction.higher:
         return np.unique(doc_ids, return_counts=True)
     found, place, counts = np.unique(doc_ids, return_inverse=True, return_counts=True)
-    enough = counts >= construction.least_bands
-    rows = enough[place]
-    place, band_nos = (np.cumsum(enough) - 1)[place[rows]], band_nos[rows]
-    found, counts = found[enough], counts[enough].astype(np.int64)
-    order = np.argsort(place, kind="stable")
-    place, band_nos = place[order], band_nos[order]
-    begins = offsets_of(counts)
+    likely = np.flatnonzero(counts >= construction.least_bands)
     true = np.zeros(len(found), dtype=np.bool_)
     at_once = max(1, _CELLS // construction.bands)
-    for start in range(0, len(found), at_once):
-        end = min(start + at_once, len(found))
-        collided = np.zeros((end - start, construction.bands), dtype=np.bool_)
-        part = slice(begins[start], begins[end])
-        collided[place[part] - start, band_nos[part]] = True
-        true[start:end] = evaluate(collided, construction)
+    for start in range(0, len(likely), at_once):
+        some = likely[start : start + at_once]
+        row = np.full(len(found), -1)
+        row[some] = np.arange(len(some))
+        row = row[place]
+        collided = np.zeros((len(some), construction.bands), dtype=np.bool_)
+        collided[row[row >= 0], band_nos[row >= 0]] = True
+        true[some] = evaluate(collided, construction)
     return found[true], counts[true]
 
 

@@ -135,17 +135,15 @@ def check_keys(documents: DataFrame) -> None:
 
 def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:
     """The documents of a column of contents, cleaned; None for unusable ones."""
-    return [None if value is None else _content(value, shingling) for value in column.to_pylist()]
-
-
-def _content(value: str | list[str | int], shingling: Shingling) -> Content | None:
-    try:
-        content: Content = value
-        if shingling.of_sets:
-            content = set_of(value, "set")
-        return cleaned(content, shingling)
-    except (ContentError, InputError):
-        return None
+    contents: list[Content | None] = []
+    for value in column.to_pylist():
+        try:
+            if value is not None and shingling.of_sets:
+                value = set_of(value, "set")
+            contents.append(None if value is None else cleaned(value, shingling))
+        except (ContentError, InputError):
+            contents.append(None)
+    return contents
 
 
 def _type(df: DataFrame, path: Path) -> DataType:

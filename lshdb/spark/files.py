@@ -6,7 +6,7 @@ import glob
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
@@ -90,15 +90,7 @@ def write_databases(
     target.mkdir(parents=True, exist_ok=True)
     # With a given number, Spark keeps all partitions: each is a file, even an empty one.
     parts = docs.repartition(shards, "key").sortWithinPartitions("key")
-    task = _writing_task(settings, str(target), shards, counts)
-    written = parts.mapInArrow(task, "path string, documents long").collect()
-    found = {Path(row["path"]): int(row["documents"]) for row in written}
-    return [Shard(path, found[path]) for path in sorted(found)]
 
-
-def _writing_task(
-    settings: Settings, directory: str, shards: int, counts: Counts | None
-) -> Callable[[Batches], Batches]:
     def items(batches: Batches) -> Iterator[tuple[str, object]]:
         for batch in batches:
             keys, contents = usable(batch, settings, counts)
@@ -108,8 +100,8 @@ def _writing_task(
         context = TaskContext.get()
         assert context is not None
         name = f"shard-{context.partitionId():05d}-of-{shards:05d}.db"
-        final = Path(directory) / name
-        attempt = Path(directory) / f"{name}.{context.taskAttemptId()}.partial"
+        final = target / name
+        attempt = target / f"{name}.{context.taskAttemptId()}.partial"
         with tempfile.TemporaryDirectory(prefix="lshdb-") as own:
             made = Path(own) / name
             with Database(Store.open(made, "create", TIMEOUT, lambda: settings)) as database:
@@ -125,7 +117,9 @@ def _writing_task(
                 raise
         yield pa.RecordBatch.from_pydict({"path": [str(final)], "documents": [count]})
 
-    return run
+    written = parts.mapInArrow(run, "path string, documents long").collect()
+    found = {Path(row["path"]): int(row["documents"]) for row in written}
+    return [Shard(path, found[path]) for path in sorted(found)]
 
 
 def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
