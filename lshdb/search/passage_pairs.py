@@ -29,11 +29,11 @@ from lshdb.search.passage_rows import (
     HOT,
     PROCESSES,
     REPEATED,
-    HashPlaces,
     Rows,
     StoredWindows,
 )
 from lshdb.search.passage_texts import (
+    DistinctHashes,
     Mask,
     are_few,
     base_windows,
@@ -308,7 +308,7 @@ class _Own(_Side):
         ordered = self.hashes[self._order]
         begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
         self._bounds = np.append(begins, len(ordered))
-        self._distinct = HashPlaces(ordered[begins])
+        self._distinct = DistinctHashes(ordered[begins])
         rows = np.flatnonzero(counts & hot)
         self._hot, ranks = np.unique(self.hashes[rows], return_inverse=True)
         keys = self.document[rows] << _32 | ranks

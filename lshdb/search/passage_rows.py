@@ -171,44 +171,6 @@ class _Finding(Job[list[str], Found]):
         return rows, counts, np.bincount(own, minlength=len(texts))
 
 
-class HashPlaces:
-    """Distinct hashes in order, in which others are found by a step or two.
-
-    Where a hash would stand is known nearly from its first bits, as all are equally likely: a
-    binary search of millions takes several times as long.
-    """
-
-    def __init__(self, ordered: Hashes) -> None:
-        """Take distinct hashes uint64[n] in order."""
-        bits = max(1, len(ordered).bit_length())
-        self._shift = np.uint64(64 - bits)
-        counts = np.bincount((ordered >> self._shift).view(np.int64), minlength=1 << bits)
-        self._begins = np.append(0, np.cumsum(counts)).astype(np.int32)
-        self._ordered = ordered
-        bits += _SPARSE
-        self._sparse = np.uint64(64 - bits)
-        self._present = np.zeros(1 << bits, dtype=np.bool_)
-        self._present[(ordered >> self._sparse).view(np.int64)] = True
-
-    def find(self, hashes: Hashes) -> tuple[Offsets, Offsets]:
-        """Which of hashes uint64[any] are here, and their places among these, int64[f] both."""
-        # Most are not here: one look at a small table is enough for them.
-        which = np.flatnonzero(self._present[(hashes >> self._sparse).view(np.int64)])
-        wanted = hashes[which]
-        slot = (wanted >> self._shift).view(np.int64)
-        at, end = self._begins[slot], self._begins[slot + 1]
-        found = [(which[:0], at[:0])]
-        while len(which):
-            same = self._ordered[at] == wanted
-            found.append((which[same], at[same]))
-            at = at + 1
-            more = ~same & (at < end)
-            which, at, end, wanted = which[more], at[more], end[more], wanted[more]
-        whole, places = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        order = np.argsort(whole)
-        return whole[order], places[order].astype(np.int64)
-
-
 def _slots_of(values: Offsets) -> Mask:
     """A table of 2^bits slots, true at the low bits of each of the values, int64[n]."""
     slots = np.zeros(1 << (len(values).bit_length() + _SPARSE), dtype=np.bool_)

@@ -129,6 +129,30 @@ def windows_that_count(windows: Hashes, left_out: Iterable[Hashes], run: int) ->
     return ~windows_with(units, run)
 
 
+class DistinctHashes:
+    """Distinct hashes in order, in which many others are looked up that are mostly not here."""
+
+    def __init__(self, ordered: Hashes) -> None:
+        """Take hashes uint64[n]."""
+        bits = len(ordered).bit_length() + _SPARSE
+        self._ordered = ordered
+        self._low = np.uint64((1 << bits) - 1)
+        self._slots = np.zeros(1 << bits, dtype=np.bool_)
+        self._slots[ordered & self._low] = True
+
+    def find(self, hashes: Hashes) -> tuple[Offsets, Offsets]:
+        """Which of the hashes uint64[any] are here, and their ranks among these, int64[f] both."""
+        # One look at a sparse table is enough for most. Looking up sorted ones is several times as
+        # fast, as the processor's cache has the place of the next one.
+        which = np.flatnonzero(self._slots[hashes & self._low])
+        wanted = hashes[which]
+        order = np.argsort(wanted)
+        rank = np.empty_like(order)
+        rank[order] = np.searchsorted(self._ordered, wanted[order])
+        here = self._ordered.take(rank, mode="clip") == wanted
+        return which[here], rank[here]
+
+
 class Compared:
     """The windows of a text, prepared to be searched in many others."""
 
@@ -140,13 +164,9 @@ class Compared:
         places = np.flatnonzero(counts)
         self._order = places[np.argsort(windows[places], kind="stable")]
         ordered = windows[self._order]
-        first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
-        self._distinct, self._first = ordered[first], first
-        self._repeated = np.diff(first, append=len(ordered))
-        bits = len(first).bit_length() + _SPARSE
-        self._low = np.uint64((1 << bits) - 1)
-        self._slots = np.zeros(1 << bits, dtype=np.bool_)
-        self._slots[self._distinct & self._low] = True
+        self._first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+        self._distinct = DistinctHashes(ordered[self._first])
+        self._repeated = np.diff(self._first, append=len(ordered))
 
     def runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
         """The others that share windows which count, by their places, and the shared runs.
@@ -166,10 +186,7 @@ class Compared:
 
     def _runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
         flat = np.concatenate(others)
-        places = np.flatnonzero(self._slots[flat & self._low])
-        rank = np.searchsorted(self._distinct, flat[places])
-        shared = self._distinct.take(rank, mode="clip") == flat[places]
-        places, rank = places[shared], rank[shared]
+        places, rank = self._distinct.find(flat)
         if not len(places):
             return
         sizes = np.array([len(one) for one in others])
