@@ -356,11 +356,10 @@ def word_differences(a: str, b: str) -> tuple[list[Piece], list[Piece]]:
      Piece(text=' fox', kind='same')]
     """
     one, other = _TOKEN.findall(a), _TOKEN.findall(b)
-    if not a or not b or max(len(one), len(other)) > _MAX_TOKENS:
-        return _whole(a), _whole(b)
     same, its_same = [False] * len(one), [False] * len(other)
-    for i, j, size in _meaningful(one, other, _longest_common(one, other)):
-        same[i : i + size] = its_same[j : j + size] = [True] * size
+    if max(len(one), len(other)) <= _MAX_TOKENS:
+        for i, j, size in _meaningful(one, other, _longest_common(one, other)):
+            same[i : i + size] = its_same[j : j + size] = [True] * size
     return _joined(one, same), _joined(other, its_same)
 
 
@@ -393,10 +392,6 @@ def _meaningful(
 def _signs(tokens: Sequence[str]) -> int:
     """The number of non-blank characters of some tokens."""
     return sum(len(token) for token in tokens if not token.isspace())
-
-
-def _whole(text: str) -> list[Piece]:
-    return [Piece(text, "changed")] if text else []
 
 
 def _joined(tokens: list[str], same: list[bool]) -> list[Piece]:

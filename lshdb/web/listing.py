@@ -87,20 +87,24 @@ class Filters:
 
     def number(self, name: str) -> float | None:
         """A similarity, None if not given."""
-        text = getattr(self, name)
-        if not text:
-            return None
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if not 0 <= number <= 1:
-            raise UsageError(f"{name} {text!r:.50} is not a similarity from 0 to 1")
-        return number
+        return similarity(getattr(self, name), name)
 
     def given(self) -> dict[str, str]:
         """The filters that are not empty, for addresses."""
         return {f.name: text for f in fields(self) if (text := getattr(self, f.name))}
+
+
+def similarity(text: str, name: str) -> float | None:
+    """A number of this name in an address, None if it is empty."""
+    if not text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 1:
+        raise UsageError(f"{name} {text!r:.50} is not a similarity from 0 to 1")
+    return number
 
 
 def chosen_clusters(survey: ClusterSurvey, asked: Filters, verdicts: Verdicts) -> list[int]:

@@ -64,12 +64,11 @@ class Review:
 
         So clusters are not computed again for each decision.
         """
-        state = state_of(self.path)
         with self._lock:
             carried = self._carried
         if carried is not None and carried[0] == stat_of(self.path):
             return carried[1]
-        return state
+        return state_of(self.path)
 
     def decide(self, posted: Mapping[str, str]) -> str:
         """Store the decisions of a form, in one transaction; return their time, which names them.

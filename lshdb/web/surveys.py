@@ -189,6 +189,9 @@ def survey_clusters(store: Store, request: Request, on_progress: OnProgress) -> 
         lowest.append(one.lowest)
         exact = one.exact
     doc_ids, facets = _metadata(store, keys, on_progress)
+    lengths = np.zeros(len(keys), dtype=np.int64)
+    present = np.flatnonzero(doc_ids > 0)
+    lengths[present] = store.byte_lengths(doc_ids[present])
     return ClusterSurvey(
         store.settings.threshold if request.threshold is None else request.threshold,
         exact,
@@ -199,7 +202,7 @@ def survey_clusters(store: Store, request: Request, on_progress: OnProgress) -> 
         np.frombuffer(begins, dtype=np.int64),
         np.frombuffer(kept, dtype=np.int64),
         np.frombuffer(lowest, dtype=np.float64),
-        _lengths(store, doc_ids),
+        lengths,
         facets,
     )
 
@@ -266,13 +269,6 @@ def _metadata(
                 else:
                     del facets[name]
     return doc_ids, facets
-
-
-def _lengths(store: Store, doc_ids: Numbers) -> Numbers:
-    lengths = np.zeros(len(doc_ids), dtype=np.int64)
-    present = np.flatnonzero(doc_ids > 0)
-    lengths[present] = store.byte_lengths(doc_ids[present])
-    return lengths
 
 
 def _value(value: Any) -> str | None:

@@ -249,13 +249,8 @@ def _matches(
 
 
 def _threshold(visit: Visit, given: Mapping[str, str]) -> float:
-    text = given.get("threshold", "").strip()
-    if not text:
-        return visit.database.settings.threshold
-    try:
-        return float(text)
-    except ValueError as error:
-        raise lshdb.UsageError(f"the minimum similarity {text!r} is not a number") from error
+    least = listing.similarity(given.get("threshold", "").strip(), "threshold")
+    return visit.database.settings.threshold if least is None else least
 
 
 def find(visit: Visit) -> Page:
@@ -631,8 +626,8 @@ def decide(visit: Visit) -> Page:
     came_from = posted.get("page", "")
     if came_from not in _FORMS:
         raise lshdb.UsageError("the form lacks its page: load the page again")
-    back = dict(parse_qsl(posted.get("back", ""), keep_blank_values=True))
-    back = {name: text for name, text in back.items() if name not in _PASSING}
+    given = parse_qsl(posted.get("back", ""), keep_blank_values=True)
+    back = {name: text for name, text in given if name not in _PASSING}
     if undone := posted.get("undo"):
         return Page("decide", "", redirect=_undone(came_from, back, review.undo(undone)))
     back["done"] = review.decide(posted)
