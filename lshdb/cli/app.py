@@ -26,34 +26,20 @@ lshdb finds near duplicates, with a database in one file.
 
 lshdb --help lists all commands, and lshdb COMMAND --help explains one."""
 
-COMMANDS: Final = {
-    "query": "querying",
-    "passages": "comparing",
-    "pairs": "querying",
-    "clusters": "querying",
-    "compare": "comparing",
-    "dedup": "deduplicating",
-    "init": "adding",
-    "add": "adding",
-    "sync": "adding",
-    "remove": "deciding",
-    "review": "deciding",
-    "decide": "deciding",
-    "info": "looking",
-    "show": "looking",
-    "report": "looking",
-    "decisions": "deciding",
-    "buckets": "looking",
-    "sql": "looking",
-    "tune": "tuning",
-    "check": "checking",
-    "backup": "checking",
-    "reindex": "checking",
-    "serve": "looking",
-    "spark-dedup": "sparking",
-    "spark-passages": "sparking",
+_MODULES: Final = {
+    "querying": ("query", "pairs", "clusters"),
+    "comparing": ("compare", "passages"),
+    "deduplicating": ("dedup",),
+    "adding": ("init", "add", "sync"),
+    "deciding": ("remove", "review", "decide", "decisions"),
+    "looking": ("info", "show", "report", "buckets", "sql", "serve"),
+    "tuning": ("tune",),
+    "checking": ("check", "backup", "reindex"),
+    "sparking": ("spark-dedup", "spark-passages"),
 }
-"""The module of each command, in the order of --help; its function has the command's name."""
+"""The commands of each module, where functions have their names."""
+COMMANDS: Final = {name: module for module, names in _MODULES.items() for name in names}
+"""The module of each command."""
 
 
 def make_app(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:

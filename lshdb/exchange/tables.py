@@ -66,10 +66,7 @@ def add_table(
     )
     selection_for(on_similar)  # refuses wrong values before reading
     arrow()
-    from lshdb.sources.arrow_rows import (
-        blocks,
-        table_batches,
-    )  # imports pyarrow, which is installed
+    from lshdb.sources.arrow_rows import blocks, table_batches  # needs pyarrow
 
     return add_documents(
         store,

@@ -48,6 +48,13 @@ _NEWLINE: Final = 10
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 _LONGEST_TOKEN: Final = 12
 """Longest token, besides strings, that JSON's parser reports by its start: a pair of escapes."""
+_FOLLOWING: Final = {
+    ("[", "["): "value or ]",
+    (", or ]", ","): "value",
+    (", or ]", "]"): "nothing more",
+    ("value or ]", "]"): "nothing more",
+}
+"""What is expected in an array after a sign, by what was expected before it."""
 _NO_ARRAY: Final = (
     "not an array of objects: --format jsonl reads lines of JSON, --format text all as one text"
 )
@@ -104,7 +111,9 @@ def json_array_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines]:
         problem, at = "", 0
         while not problem and (at := _blanks_end(text, at)) < len(text):
             found = text[at]
-            if expected == "value" or (expected == "value or ]" and found != "]"):
+            if (expected, found) in _FOLLOWING:
+                at, expected = at + 1, _FOLLOWING[expected, found]
+            elif expected.startswith("value"):
                 try:
                     _, end = JSON.raw_decode(text, at)
                 except (ValueError, RecursionError) as error:
@@ -117,12 +126,6 @@ def json_array_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines]:
                 # A newline is a blank here: within a string it is not valid JSON.
                 lines.append(text[at:end].replace("\n", " "))
                 at, expected = end, ", or ]"
-            elif expected == "[" and found == "[":
-                at, expected = at + 1, "value or ]"
-            elif expected == ", or ]" and found == ",":
-                at, expected = at + 1, "value"
-            elif expected in ("value or ]", ", or ]") and found == "]":
-                at, expected = at + 1, "nothing more"
             elif expected == "[":
                 problem = _NO_ARRAY
             else:
