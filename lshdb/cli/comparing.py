@@ -315,19 +315,24 @@ def passages(
             "common": common,
             "base": texts,
         }
+        shown: tuple[str, ...] = ("passage_words", "line", "stored_line", "text")
+        rows: Iterable[Sequence[Any]]
         if everything:
             pairs = database.passage_pairs(**asked)
-            count = write_results(
-                pairs.columns,
-                pairs.rows(),
-                form,
-                shown=("words", "a", "b", "passage_words", "line", "stored_line", "text"),
-                counted=("passage", "passages"),
-                none="no passage that two documents share",
-            )
+            columns, rows = pairs.columns, pairs.rows()
+            shown = ("words", "a", "b", *shown)
+            none = "no passage that two documents share"
         else:
+            from lshdb.exchange.results import PASSAGE
+
+            columns = {"query": str, "key": str, "coverage": float, "stored_coverage": float}
+            columns = {**columns, "words": int, **PASSAGE}
             rows = _rows(database, _queries(database, file, key, fields, failures), asked)
-            count = _write_passages(rows, form, several=file is not None and is_table(file))
+            several = file is not None and is_table(file)
+            shown = (*(["query"] if several else []), "coverage", "key", *shown)
+            none = "no passage of a stored document"
+        counted = ("passage", "passages")
+        count = write_results(columns, rows, form, shown=shown, counted=counted, none=none)
     if failures.count or (fail_if_found and count):
         raise typer.Exit(FAILED)
 
@@ -377,18 +382,3 @@ def _note_limits(key: str, result: Passages, common: int) -> None:
         )
     if len(result.common) > _COMMON_SHOWN:
         message(f"{key}: and {len(result.common) - _COMMON_SHOWN:,} more such passages")
-
-
-def _write_passages(rows: Iterator[tuple[object, ...]], form: Form, *, several: bool) -> int:
-    from lshdb.exchange.results import PASSAGE
-
-    totals = {"query": str, "key": str, "coverage": float, "stored_coverage": float, "words": int}
-    shown = ("coverage", "key", "passage_words", "line", "stored_line", "text")
-    return write_results(
-        {**totals, **PASSAGE},
-        rows,
-        form,
-        shown=("query", *shown) if several else shown,
-        counted=("passage", "passages"),
-        none="no passage of a stored document",
-    )
