@@ -100,6 +100,7 @@ def query(
 
     Example: lshdb query page.txt --where "metadata ->> '$.lang' = ?" -p en
     """
+    from lshdb.exchange.results import match_columns, match_row, with_fields
     from lshdb.search.query import Query
     from lshdb.shards import matching, query_files, query_many
     from lshdb.sources.paths import input_bytes
@@ -162,7 +163,22 @@ def query(
                 none="every query has a match",
             )
         else:
-            _write(answers, form, asked["fields"], containment, several=several, least=least)
+            own = match_columns(containment=containment)
+            before = ["query"] if several else []
+            columns = with_fields(dict.fromkeys(before, str) | own, asked["fields"])
+            by = ["containment", "similarity"] if containment else ["similarity"]
+            write_results(
+                columns,
+                (
+                    (name, *match_row(match, own)) if several else match_row(match, own)
+                    for name, matches in answers
+                    for match in matches
+                ),
+                form,
+                shown=(*before, *by, "exact", "key", *fields_of(columns)),
+                counted=("match", "matches"),
+                none=f"no document with {by[0]} {least:g} or more",
+            )
     if several or unmatched:
         bad = f", failed {failures.count:,}" if failures.count else ""
         message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
@@ -204,37 +220,6 @@ def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
     # A set is a JSON array.
     is_set = database.settings.shingling.of_sets and format == "auto" and format_of(file) == "json"
     return is_set or not is_table(file, format)
-
-
-def _write(
-    answers: Iterable[_Answer],
-    form: Form,
-    fields: Sequence[str],
-    containment: bool,
-    *,
-    several: bool,
-    least: float,
-) -> None:
-    """Write matches, after the keys of their queries if there are several."""
-    from lshdb.exchange.results import match_columns, match_row, with_fields
-
-    own = match_columns(containment=containment)
-    names = ["query"] if several else []
-    columns = with_fields(dict.fromkeys(names, str) | own, fields)
-    by = ["containment", "similarity"] if containment else ["similarity"]
-    rows = (
-        (key, *match_row(match, own)) if several else match_row(match, own)
-        for key, matches in answers
-        for match in matches
-    )
-    write_results(
-        columns,
-        rows,
-        form,
-        shown=(*names, *by, "exact", "key", *fields_of(columns)),
-        counted=("match", "matches"),
-        none=f"no document with {by[0]} {least:g} or more",
-    )
 
 
 def _content(
