@@ -217,7 +217,8 @@ def _found(
     del estimating
     size, of_other = None, None
     if query.containment:
-        size, of_other = _distinct(verified, one), shingles[pairs.other]
+        queries, place = np.unique(one, return_inverse=True)
+        size, of_other = verified.distinct(queries)[place], shingles[pairs.other]
     alone = pairs.alone
     contained: Shares | None = None
     if exact:
@@ -256,12 +257,6 @@ def _found(
     )
     counts = np.bincount(scored.queries, minlength=count)
     return matches, counts.tolist(), alone.tolist()
-
-
-def _distinct(verified: Exact, one: Numbers) -> Numbers:
-    """How many distinct shingles the query of each pair has, int64[c] both."""
-    queries, place = np.unique(one, return_inverse=True)
-    return verified.distinct(queries)[place]
 
 
 def _scorers(

@@ -198,7 +198,12 @@ def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
     if exact:
         scored = _verified(store, query, asked, found, threshold)
     else:
-        scored = _estimated(store, query, asked, found)
+        contained = None
+        if query.containment:
+            shingles = store.sizes(found.doc_ids)[0]
+            contained = containment_at(found.estimates, asked.size, shingles)
+        none = np.zeros(len(found.doc_ids), dtype=np.int64)
+        scored = Scored(found, none, found.estimates, contained)
     scored = scored.best(query.top, threshold)
     # No unread document is better than equal ones, which were added before it.
     certain = len(scored.queries) == query.top and bool(scored.similarities.min() == 1)
@@ -306,15 +311,6 @@ def _candidates(
         return all_in_buckets(store, signature, keep)
     # One more, as a stored document is not among its own matches.
     return best_in_buckets(store, signature, min(query.top, _MAX_TOP) + 1)
-
-
-def _estimated(store: StoreReader, query: Query, asked: _Asked, found: Candidates) -> Scored:
-    """The scores of all candidates, by their signatures."""
-    contained = None
-    if query.containment:
-        shingles = store.sizes(found.doc_ids)[0]
-        contained = containment_at(found.estimates, asked.size, shingles)
-    return Scored(found, np.zeros(len(found.doc_ids), np.int64), found.estimates, contained)
 
 
 def _verified(

@@ -110,7 +110,10 @@ def shingle(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shi
     Returns:
         Shingles: hashes uint64[T] in the order of the documents, offsets int64[n+1].
     """
-    return _by_groups(contents, shingling, seed, lambda group: group, _together)
+    none = np.empty(0, dtype=np.uint64)
+    return _by_groups(
+        contents, shingling, seed, lambda group: group, lambda some: np.concatenate([none, *some])
+    )
 
 
 def distinct_shingles(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
@@ -141,10 +144,6 @@ def _by_groups(
     sizes = np.concatenate([np.diff(part.offsets) for part in parts])
     joined = Shingles(np.concatenate([part.hashes for part in parts]), offsets_of(sizes))
     return joined if order == list(range(len(order))) else taken(joined, np.argsort(order))
-
-
-def _together(arrays: Iterable[Hashes]) -> Hashes:
-    return np.concatenate([np.empty(0, dtype=np.uint64), *arrays])
 
 
 def taken(shingles: Shingles, places: npt.NDArray[np.int64]) -> Shingles:

@@ -221,8 +221,12 @@ class _Counts:
             return
         scores = agree[row, column] / self._store.settings.permutations
         if self._store.settings.content:
-            pairs = queries[row], doc_ids[column]
-            scores = _similarities(self._store, *pairs, self._threshold)
+            both = np.concatenate([queries[row], doc_ids[column]])
+            documents, places = np.unique(both, return_inverse=True)
+            shingles, digests = self._store.sizes(documents)
+            same, contents = first_of_equal(digests), self._store.contents
+            exact = Exact(contents, documents, same, shingles, self._store.settings)
+            scores = exact.scores(places[: len(row)], places[len(row) :], self._threshold)
         similar = scores >= self._threshold
         row, column, scores = row[similar], column[similar], scores[similar]
         found = is_candidate[row, column]
@@ -282,15 +286,3 @@ class _Counts:
         low, high = wilson(share * effective, effective)
         formula = float(self._expected[parts].sum()) / pairs
         return MeasuredRecall(least, below, pairs, found, share, low, high, formula)
-
-
-def _similarities(store: Store, one: Ids, other: Ids, least: float) -> npt.NDArray[np.float64]:
-    """The exact similarities of pairs int64[c] of doc_ids; below `least` any number below it.
-
-    It is fastest if pairs with the same `one` are adjacent.
-    """
-    documents, numbers = np.unique(np.concatenate([one, other]), return_inverse=True)
-    shingles, digests = store.sizes(documents)
-    same = first_of_equal(digests)
-    exact = Exact(store.contents, documents, same, shingles, store.settings)
-    return exact.scores(numbers[: len(one)], numbers[len(one) :], least)
