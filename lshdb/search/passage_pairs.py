@@ -33,8 +33,8 @@ from lshdb.search.passage_rows import (
     StoredWindows,
 )
 from lshdb.search.passage_texts import (
-    DistinctHashes,
     Mask,
+    WindowIndex,
     are_few,
     base_windows,
     bridged,
@@ -303,12 +303,7 @@ class _Own(_Side):
         super().__init__(windows, first, end)
         counts = (self.flags & COUNTS) > 0
         hot = (self.flags & HOT) > 0
-        rows = np.flatnonzero(counts & ~hot)
-        self._order = rows[np.argsort(self.hashes[rows], kind="stable")]
-        ordered = self.hashes[self._order]
-        begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
-        self._bounds = np.append(begins, len(ordered))
-        self._distinct = DistinctHashes(ordered[begins])
+        self._index = WindowIndex(self.hashes, np.flatnonzero(counts & ~hot))
         rows = np.flatnonzero(counts & hot)
         self._hot, ranks = np.unique(self.hashes[rows], return_inverse=True)
         keys = self.document[rows] << _32 | ranks
@@ -318,14 +313,14 @@ class _Own(_Side):
     def runs_with(self, its: _Side, run: int) -> Iterator[_Runs]:
         """The runs that they share with others."""
         rows = np.flatnonzero((its.flags & (HOT | AGAIN)) == 0)
-        found, rank = self._distinct.find(its.hashes[rows])
-        rows, left, count = rows[found], self._bounds[rank], np.diff(self._bounds)[rank]
+        found, left, count = self._index.find(its.hashes[rows])
+        rows = rows[found]
         bounds = np.searchsorted(rows, its.begins)
         matches = np.diff(np.append(0, np.cumsum(count))[bounds])
         for part in parts_of(matches, _MATCHES):
             some = slice(bounds[part.start], bounds[part.stop])
             b = np.repeat(rows[some], count[some])
-            a = self._order[places_of(left[some], count[some])]
+            a = self._index.order[places_of(left[some], count[some])]
             later = self.document[a] < its.document[b]
             a, b = a[later], b[later]
             pairs = np.unique(self.document[a] << _32 | its.document[b])

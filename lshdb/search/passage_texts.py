@@ -18,6 +18,7 @@ from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import CopiedPassage, Settings, Shingling
 from lshdb.search.limits import COMMON_AGREEING, COMMON_SAMPLE, PASSAGES, pair_cut
 from lshdb.search.similarity import batches_of_text
+from lshdb.shingling.arrays import places_of
 from lshdb.shingling.arrays import runs as equal_runs
 from lshdb.shingling.hashing import Hashes, Offsets
 from lshdb.shingling.passages import Run, shared_runs
@@ -129,28 +130,42 @@ def windows_that_count(windows: Hashes, left_out: Iterable[Hashes], run: int) ->
     return ~windows_with(units, run)
 
 
-class DistinctHashes:
-    """Distinct hashes in order, in which many others are looked up that are mostly not here."""
+class WindowIndex:
+    """Windows in the order of their hashes, among which many others are looked up.
 
-    def __init__(self, ordered: Hashes) -> None:
-        """Take hashes uint64[n]."""
-        bits = len(ordered).bit_length() + _SPARSE
-        self._ordered = ordered
+    Attributes:
+        order: int64[w], the windows, those with one hash next to each other.
+    """
+
+    def __init__(self, hashes: Hashes, windows: Offsets) -> None:
+        """Take the windows int64[w] of uint64[n]."""
+        self.order = windows[np.argsort(hashes[windows], kind="stable")]
+        ordered = hashes[self.order]
+        begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+        self._bounds = np.append(begins, len(ordered))
+        self._distinct = ordered[begins]
+        bits = len(begins).bit_length() + _SPARSE
         self._low = np.uint64((1 << bits) - 1)
         self._slots = np.zeros(1 << bits, dtype=np.bool_)
-        self._slots[ordered & self._low] = True
+        self._slots[self._distinct & self._low] = True
 
-    def find(self, hashes: Hashes) -> tuple[Offsets, Offsets]:
-        """Which of the hashes uint64[any] are here, and their ranks among these, int64[f] both."""
+    def find(self, hashes: Hashes) -> tuple[Offsets, Offsets, Offsets]:
+        """Which of the hashes uint64[any] some windows have: int64[f].
+
+        Returns:
+            These hashes, and for each where its windows begin in `order`, and how many there are.
+        """
         # One look at a sparse table is enough for most. Looking up sorted ones is several times as
         # fast, as the processor's cache has the place of the next one.
         which = np.flatnonzero(self._slots[hashes & self._low])
         wanted = hashes[which]
         order = np.argsort(wanted)
         rank = np.empty_like(order)
-        rank[order] = np.searchsorted(self._ordered, wanted[order])
-        here = self._ordered.take(rank, mode="clip") == wanted
-        return which[here], rank[here]
+        rank[order] = np.searchsorted(self._distinct, wanted[order])
+        here = self._distinct.take(rank, mode="clip") == wanted
+        which, rank = which[here], rank[here]
+        first = self._bounds[rank]
+        return which, first, self._bounds[rank + 1] - first
 
 
 class Compared:
@@ -161,12 +176,7 @@ class Compared:
         self._nothing = unused(windows)
         # A window that does not count gets a value that no document has.
         self._own = windows if counts.all() else np.where(counts, windows, self._nothing)
-        places = np.flatnonzero(counts)
-        self._order = places[np.argsort(windows[places], kind="stable")]
-        ordered = windows[self._order]
-        self._first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
-        self._distinct = DistinctHashes(ordered[self._first])
-        self._repeated = np.diff(self._first, append=len(ordered))
+        self._index = WindowIndex(windows, np.flatnonzero(counts))
 
     def runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
         """The others that share windows which count, by their places, and the shared runs.
@@ -174,8 +184,6 @@ class Compared:
         Every shared window is in a run, each as long as possible (see runs_of_matches). Runs may
         overlap.
         """
-        if not len(self._order):
-            return
         first = size = 0
         for last, one in enumerate(others):
             size += len(one)
@@ -186,7 +194,7 @@ class Compared:
 
     def _runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
         flat = np.concatenate(others)
-        places, rank = self._distinct.find(flat)
+        places, first, times = self._index.find(flat)
         if not len(places):
             return
         sizes = np.array([len(one) for one in others])
@@ -194,18 +202,14 @@ class Compared:
         other = np.repeat(
             np.arange(len(others)), np.diff(np.searchsorted(places, begins), append=len(places))
         )
-        repeated = self._repeated[rank]
-        matches = np.bincount(other, weights=repeated, minlength=len(others))
+        matches = np.bincount(other, weights=times, minlength=len(others))
         few = are_few(matches, sizes)
         kept = few[other]
-        places, rank, other, repeated = (one[kept] for one in (places, rank, other, repeated))
+        places, first, other, times = (one[kept] for one in (places, first, other, times))
         # Each place of another text with each of this one.
-        within = np.arange(int(repeated.sum())) - np.repeat(
-            np.cumsum(repeated) - repeated, repeated
-        )
-        a = self._order[np.repeat(self._first[rank], repeated) + within]
-        b = np.repeat(places - begins[other], repeated)
-        other = np.repeat(other, repeated)
+        a = self._index.order[places_of(first, times)]
+        b = np.repeat(places - begins[other], times)
+        other = np.repeat(other, times)
         found = runs_of_matches(other, a, b, len(self._own), int(sizes.max()))
         bounds = np.searchsorted(found[0], np.arange(len(others) + 1)).tolist()
         columns = [one.tolist() for one in found[1:]]
