@@ -469,8 +469,9 @@ def cluster(visit: Visit) -> Page:
     places = listing.chosen_clusters(survey, asked, verdicts)
     place = survey.places_of([key]).get(key)
     if place is None:
-        problem = "is in no cluster: no document is similar enough to it"
-        raise lshdb.KeyNotFound(f"{key!r:.100} {problem}")
+        raise lshdb.KeyNotFound(
+            f"{key!r:.100} is in no cluster: no document is similar enough to it"
+        )
     at = places.index(place) if place in places else None
     context["beside"] = _beside(places, at, lambda number: {"key": survey.keep(places[number])})
     one = context["cluster"] = survey.cluster(place)
