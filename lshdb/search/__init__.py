@@ -7,7 +7,8 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     buckets     the candidates of one query, from the buckets it shares
     passages    the runs of words that a text shares with stored ones
     passage_pairs  all pairs of documents that share a run of words
-    passage_rows   the windows that stored texts may share, in a temporary file
+    passage_joins  the runs that the documents of all pairs share, in a worker process
+    passage_windows  the windows that stored texts may share, in a temporary file
     passage_texts  the windows of texts, and the runs that two texts share, with their places
     compare     why two documents are alike, or not
     differences two texts line by line and word by word, aligned

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.model import Passages
-from lshdb.search import passage_pairs
-from lshdb.search.passage_pairs import _Joining
+from lshdb.search import passage_joins, passage_pairs
+from lshdb.search.passage_joins import _Joining
 
 RUN = 6
 VOCABULARIES = st.sampled_from(
@@ -244,8 +244,8 @@ def test_a_worker_process_finds_the_same_pairs(
     headed: lshdb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = list(headed.passage_pairs())
-    monkeypatch.setattr(passage_pairs, "_OWN", 200)
-    monkeypatch.setattr(passage_pairs, "default_workers", lambda: 1)
+    monkeypatch.setattr(passage_joins, "_OWN", 200)
+    monkeypatch.setattr(passage_joins, "default_workers", lambda: 1)
     monkeypatch.delattr(_Joining, "run")  # only in this process
     assert list(headed.passage_pairs()) == alone
 
@@ -267,9 +267,10 @@ def test_all_pairs_are_those_of_brute_force(
         db.add_many(texts.items())
         found = {(pair.a, pair.b): pair for pair in db.passage_pairs()}
         with pytest.MonkeyPatch.context() as patch:
-            for name in ("_OWN", "_OTHERS", "_MATCHES", "_RUNS", "_PAIRS"):
-                patch.setattr(passage_pairs, name, 20)
-            patch.setattr(passage_pairs, "PROCESSES", 0)
+            for name in ("_OWN", "_OTHERS", "_MATCHES", "_RUNS"):
+                patch.setattr(passage_joins, name, 20)
+            patch.setattr(passage_pairs, "_PAIRS", 20)
+            patch.setattr(passage_joins, "PROCESSES", 0)
             assert [*db.passage_pairs()] == [*found.values()]
         expected = {
             (a, b)
