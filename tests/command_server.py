@@ -47,6 +47,8 @@ _LOADED = (
 """What many commands load; pyarrow loads pandas, where there is one, with the first array."""
 
 
+DATASETTE = "datasette"
+"""The first word of a command that is not lshdb's."""
 _AT_START = ("PYTHON", "LANG", "LC_", "OPENBLAS_", "PATH")
 """How the names of variables begin that Python and the modules look at when they are loaded."""
 
@@ -272,6 +274,11 @@ if __name__ == "__main__":
     gc.freeze()
     words = _serve(socket.socket(fileno=int(sys.argv[1])))
     if words is not None:
-        sys.argv = ["lshdb", *words]
         sys.stdout.reconfigure(line_buffering=sys.stdout.isatty())  # type: ignore[union-attr]
+        if words[:1] == [DATASETTE]:
+            from datasette.cli import cli
+
+            sys.argv = words
+            _run(cli)
+        sys.argv = ["lshdb", *words]
         _run(main)

@@ -318,6 +318,8 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
 
 # a served site, and what a browser without scripts makes of its pages
 
+SERVING = ("lshdb.web.serving", "datasette.cli")
+"""What a server loads."""
 VOID = frozenset(["meta", "link", "input", "img", "br"])
 
 
@@ -431,7 +433,7 @@ def served(
         environment(directory),
         5 * TIMEOUT,
         (os.open(os.devnull, os.O_RDONLY), output, errors),
-        loaded=("lshdb.web.serving",),
+        loaded=SERVING,
         privileged=before is None,
     )
     stdout, stderr = os.fdopen(out, "rb"), os.fdopen(err, "rb")
@@ -451,26 +453,28 @@ def served(
 @contextmanager
 def datasette(directory: Path, *files: str) -> Iterator[Site]:
     """Datasette itself, with any files, as `datasette serve` starts it."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "datasette", "serve", "--port", "0", *files],
-        cwd=directory,
-        env=environment(directory) | {"PYTHONUNBUFFERED": "1"},
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
+    err, errors = os.pipe()
+    copy = command_server.start(
+        (command_server.DATASETTE, "serve", "--port", "0", *files),
+        directory,
+        environment(directory),
+        5 * TIMEOUT,
+        (os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY), errors),
+        loaded=SERVING,
     )
-    try:
-        assert process.stderr is not None
-        said = ""
-        deadline = monotonic() + TIMEOUT
-        while (running := re.search(r"running on (http://\S+:\d+)", said)) is None:
-            assert monotonic() < deadline
-            line = process.stderr.readline().decode()
-            assert line, said
-            said += line
-        yield Site(f"{running[1]}/-/lshdb", process.pid)
-    finally:
-        process.send_signal(signal.SIGINT)
-        _, said = finish(process)
+    with os.fdopen(err, "rb") as stderr:
+        try:
+            said = ""
+            while (running := re.search(r"running on (http://\S+:\d+)", said)) is None:
+                line = stderr.readline().decode()
+                assert line, said
+                said += line
+            yield Site(f"{running[1]}/-/lshdb", copy.pid)
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(copy.pid, signal.SIGINT)
+            said = stderr.read().decode()
+            copy.status()
     assert "Traceback" not in said, said
 
 
