@@ -225,7 +225,7 @@ def test_what_cannot_be_synced_changes_nothing() -> None:
     assert stored() == {"d/a": "text"}
 
 
-def test_a_plan_that_another_process_overtook_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_that_another_process_overtook_does_no_harm() -> None:
     write("d/gone", "one text")
     write("d/moved", "another text")
     sync("d")
@@ -235,15 +235,14 @@ def test_a_plan_that_another_process_overtook_does_no_harm(monkeypatch: pytest.M
 
     def overtaken(store: Store, plan: syncing._Plan, reader: Reader) -> None:
         own(store, plan, reader)
-        monkeypatch.undo()
-        os.chdir(here)
+        patch.undo()
         assert counts(sync("d")) == (0, 0, 1, 1, 0)
         with lshdb.open("lsh.db") as db:
             db.add("d/gone", "by hand, meanwhile")
 
-    here = os.getcwd()
-    monkeypatch.setattr(syncing, "_find_moves", overtaken)
-    assert counts(sync("d")) == (0, 0, 0, 0, 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(syncing, "_find_moves", overtaken)
+        assert counts(sync("d")) == (0, 0, 0, 0, 0)
     assert stored() == {"d/gone": "by hand, meanwhile", "d/there": "another text"}
 
 
