@@ -252,8 +252,8 @@ def dedup(
         if kept is not None:
             stack.enter_context(kept)
         if database is None:
-            stack.enter_context(_explaining_tmpdir(db))
             if db is None:
+                stack.enter_context(_explaining_tmpdir())
                 where = stack.enter_context(temporary_directory(beside)) / "dedup.db"
             database = stack.enter_context(lshdb.open(db or where, timeout=timeout, **given))
         warn_of_low_recall(database.settings, settings.bands, settings.construction)
@@ -405,13 +405,11 @@ def _like(own: Settings, given: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _explaining_tmpdir(db: Path | None) -> Iterator[None]:
+def _explaining_tmpdir() -> Iterator[None]:
     """Add to the errors of a temporary database how to put it elsewhere."""
     try:
         yield
     except StoreError as error:
-        if db is not None:
-            raise
         raise StoreError(
             f"{error} (it is temporary: the variable TMPDIR names another directory for it)"
         ) from error
