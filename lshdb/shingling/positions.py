@@ -78,7 +78,7 @@ def unit_positions(texts: Sequence[str], kind: str) -> tuple[Positions, Offsets]
     found: list[tuple[Offsets, Positions]] = []
     sizes = np.zeros(len(texts), dtype=np.int64)
     for some in (np.flatnonzero(ascii), np.flatnonzero(~ascii)):
-        for part in parts_of(lengths[some], together):
+        for part in parts_of(lengths[some] + 1, together):
             group = some[part]
             units = _units(_SEPARATOR.join([texts[place] for place in group.tolist()]), kind)
             begins = offsets_of(lengths[group] + 1)

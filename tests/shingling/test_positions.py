@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from typing import Literal
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import ASCII_NASTY, NASTY, collapsed, fold
 
 from lshdb.model import Shingling
-from lshdb.shingling.positions import never_combines, shingle_positions
+from lshdb.shingling.positions import (
+    line_numbers,
+    never_combines,
+    shingle_positions,
+    unit_positions,
+)
 from lshdb.shingling.shingles import shingle
 
 SEED = 1
@@ -109,3 +116,36 @@ def test_what_composes_with_a_character_before_it_is_known() -> None:
     assert not [hex(ord(second)) for second in seconds if never_combines(second)]
     letters = "a\xdfß東あ가\u05d0\u0627\U0001f600 1"
     assert all(map(never_combines, letters))
+
+
+@given(st.lists(TEXTS | st.just(""), max_size=5), st.sampled_from(["word", "char"]))
+@example(["a", "\u0344b", "", "\0 \u0301", "x"], "word")
+@example(["\u1161a\u0301", "e"], "word")
+@example(["", ""], "char")
+def test_units_of_texts_together_are_those_of_each_alone(
+    texts: list[str], kind: Literal["word", "char"]
+) -> None:
+    units, offsets = unit_positions(texts, kind)
+    assert len(offsets) == len(texts) + 1
+    for text, begin, end in zip(texts, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        alone = shingle_positions(text, Shingling(kind, 1))
+        assert units.starts[begin:end].tolist() == alone.starts.tolist()
+        assert units.ends[begin:end].tolist() == alone.ends.tolist()
+
+
+@given(st.lists(st.text("a\n\r\u2028", min_size=1, max_size=20), min_size=1, max_size=5), st.data())
+def test_a_line_ends_with_each_line_feed(texts: list[str], data: st.DataObject) -> None:
+    documents = data.draw(st.lists(st.integers(0, len(texts) - 1), max_size=5))
+    starts = [data.draw(st.integers(0, len(texts[one]) - 1)) for one in documents]
+    ends = [
+        data.draw(st.integers(start + 1, len(texts[one])))
+        for one, start in zip(documents, starts, strict=True)
+    ]
+    columns = (np.array(one, dtype=np.int64) for one in (documents, starts, ends))
+    first, last = line_numbers(texts, *columns)
+    assert first.tolist() == [
+        texts[one][:start].count("\n") + 1 for one, start in zip(documents, starts, strict=True)
+    ]
+    assert last.tolist() == [
+        texts[one][: end - 1].count("\n") + 1 for one, end in zip(documents, ends, strict=True)
+    ]
