@@ -119,8 +119,7 @@ def test_what_composes_with_a_character_before_it_is_known() -> None:
 
 
 @given(st.lists(TEXTS | st.just(""), max_size=5), st.sampled_from(["word", "char"]))
-@example(["a", "\u0344b", "", "\0 \u0301", "x"], "word")
-@example(["\u1161a\u0301", "e"], "word")
+@example(["\xe9", "\u0344b", "", "a"], "word")
 @example(["", ""], "char")
 def test_units_of_texts_together_are_those_of_each_alone(
     texts: list[str], kind: Literal["word", "char"]
