@@ -161,8 +161,8 @@ def directory_is_read_only(path: Path) -> bool:
 def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, whole: bool) -> None:
     seal(connection)
     connection.execute("PRAGMA foreign_keys = ON")
-    cache = CACHE_KIB if mode == "read" else _WRITING_CACHE_KIB
-    connection.execute(f"PRAGMA cache_size = -{cache}")
+    # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     # Takes effect only if the file has no page yet.
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
     version = newest_format()
@@ -185,6 +185,8 @@ def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, w
             with transaction(connection, "write"):
                 migrate(connection, _pragma(connection, "user_version"))
         connection.execute("PRAGMA schema_version").fetchone()  # a new file's log is there then
+        # Only now: SQLite would count pages by the size that it assumed before it read the file.
+        connection.execute(f"PRAGMA cache_size = -{_WRITING_CACHE_KIB}")
 
 
 def _use_wal(connection: sqlite3.Connection, timeout: float) -> None:
