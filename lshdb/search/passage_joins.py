@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -43,8 +44,6 @@ from lshdb.workers import Job, Workers, default_workers
 _OWN: Final = 1 << 20
 """Windows of the first documents of pairs in memory, some 70 bytes each. All other
 documents are read once for these. One document may have more."""
-_OTHERS: Final = 1 << 18
-"""Windows of the other documents in memory, some 70 bytes each; one document may have more."""
 _RUNS: Final = 1 << 19
 """Runs of some first documents in memory, 64 bytes each, and as much again to put them in order;
 where there are more, there are fewer first documents."""
@@ -122,8 +121,9 @@ class _Joining(Job[tuple[int, int], Joined]):
         own = _Own(windows, first, end)
         found = [_NO_RUNS]
         count = 0
-        for part in parts_of(windows.sizes[first:], _OTHERS):
-            its = _Side(windows, first + part.start, first + part.stop)
+        batches = windows.batches[np.searchsorted(windows.batches, first, "right") - 1 :]
+        for begin, last in pairwise(batches.tolist()):
+            its = _Batch(windows, begin, last)
             for runs in own.runs_with(its, self.units):
                 found.append(runs)
                 count += len(runs.a)
@@ -175,6 +175,18 @@ class _Side:
         keys: Numbers = self.document << _32 | self.units
         return keys
 
+
+class _Batch(_Side):
+    """The windows of a batch of documents, in which those of others are looked for.
+
+    Attributes:
+        by_hash: int32[n], the rows in the order of their hashes.
+    """
+
+    def __init__(self, windows: StoredWindows, first: int, end: int) -> None:
+        super().__init__(windows, first, end)
+        self.by_hash = np.ascontiguousarray(self.rows["by_hash"])
+
     def times(self, rows: Numbers) -> Numbers:
         """How often the window of each row stands in its document, int64[n] -> int64[n].
 
@@ -204,8 +216,7 @@ class _Side:
             firsts, begins and counts int64[n], and order: firsts[i] is the first row of a window
             in its document, and order[begins[i]:begins[i] + counts[i]] are all.
         """
-        order = np.flatnonzero((self.flags & (REPEATED | AGAIN)) > 0)
-        order = order[np.argsort(self.hashes[order], kind="stable")]
+        order = self.by_hash[(self.flags[self.by_hash] & (REPEATED | AGAIN)) > 0]
         begins = np.flatnonzero((self.flags[order] & AGAIN) == 0)
         counts = np.diff(begins, append=len(order))
         by_row = np.argsort(order[begins])
@@ -226,11 +237,13 @@ class _Own(_Side):
         order = np.argsort(keys, kind="stable")
         self._hot_order, self._hot_keys = rows[order], keys[order]
 
-    def runs_with(self, its: _Side, run: int) -> Iterator[Runs]:
+    def runs_with(self, its: _Batch, run: int) -> Iterator[Runs]:
         """The runs that they share with others."""
-        rows = np.flatnonzero((its.flags & (HOT | AGAIN)) == 0)
+        rows = its.by_hash[(its.flags[its.by_hash] & (HOT | AGAIN)) == 0]
         found, left, count = self._index.find(its.hashes[rows])
         rows = rows[found]
+        order = np.argsort(rows, kind="stable")
+        rows, left, count = rows[order], left[order], count[order]
         bounds = np.searchsorted(rows, its.begins)
         matches = np.diff(np.append(0, np.cumsum(count))[bounds])
         for part in parts_of(matches, _MATCHES):
@@ -246,7 +259,7 @@ class _Own(_Side):
                 yield from _runs_of_matches(self, its, a, b, run)
 
     def _hot_matches(
-        self, its: _Side, one: Numbers, other: Numbers
+        self, its: _Batch, one: Numbers, other: Numbers
     ) -> Iterator[tuple[Numbers, Numbers]]:
         """The rows int64[n] and int64[n] in which pairs share windows with a hot fingerprint."""
         rows = np.flatnonzero((its.flags & (HOT | AGAIN)) == HOT)
@@ -263,7 +276,7 @@ class _Own(_Side):
             yield self._hot_order[places_of(left, times)], np.repeat(rows[at], times)
 
 
-def _runs_of_matches(own: _Side, its: _Side, a: Numbers, b: Numbers, run: int) -> Iterator[Runs]:
+def _runs_of_matches(own: _Side, its: _Batch, a: Numbers, b: Numbers, run: int) -> Iterator[Runs]:
     """The runs of matches of windows.
 
     Where no window stands in a text twice, they are what follows each other in both texts. The
@@ -301,7 +314,7 @@ def _runs_of_matches(own: _Side, its: _Side, a: Numbers, b: Numbers, run: int) -
             yield from _of_repeated(own, its, a[rows], b[rows], run)
 
 
-def _of_repeated(own: _Side, its: _Side, a: Numbers, b: Numbers, run: int) -> Iterator[Runs]:
+def _of_repeated(own: _Side, its: _Batch, a: Numbers, b: Numbers, run: int) -> Iterator[Runs]:
     """The same of pairs with a window that the second document repeats."""
     first = np.flatnonzero(
         np.diff(own.document[a], prepend=-1) | np.diff(its.document[b], prepend=-1)
@@ -347,7 +360,7 @@ def _whole(own: Rows, its: Rows) -> tuple[Hashes, Hashes]:
     return filled[0], filled[1]
 
 
-def _located(own: _Side, its: _Side, ends: Sequence[Numbers], run: int) -> Runs:
+def _located(own: _Side, its: _Batch, ends: Sequence[Numbers], run: int) -> Runs:
     """Runs, from their first and last rows in both: int64[r] each."""
     a, a_last, b, b_last = ends
     columns = []

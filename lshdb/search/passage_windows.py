@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from lshdb.model import Settings
 from lshdb.search.passage_texts import Mask, is_in, window_hashes
-from lshdb.search.similarity import batches_of_text
-from lshdb.shingling.arrays import Numbers, offsets_of
+from lshdb.shingling.arrays import Numbers, bounded, offsets_of
 from lshdb.shingling.hashing import Hashes, Offsets, selection
 from lshdb.shingling.positions import line_numbers, unit_positions
 from lshdb.shingling.shingles import shingle
@@ -47,6 +46,7 @@ KIND: Final = np.dtype(
         ("end", "i4"),
         ("line", "i4"),  # and in lines, from 1
         ("end_line", "i4"),
+        ("by_hash", "i4"),  # the place of the i-th one by hash, in the batch
         ("flags", "u1"),
     ]
 )
@@ -56,6 +56,8 @@ PROCESSES: Final = 1
 """Worker processes at most, as each has large arrays of its own."""
 _AHEAD: Final = 3
 """Batches of texts in memory: one here, one in the worker, and the next one of each."""
+_TOGETHER: Final = {"word": 4_000_000, "char": 1_000_000}
+"""Characters of a batch, whose windows are in memory, some 70 bytes each."""
 _SPARSE: Final = 3
 """Bits more than shared fingerprints need for a number: of other windows one in 8 stays."""
 
@@ -69,6 +71,7 @@ class StoredWindows:
         doc_ids: int64[m], ascending.
         counts: int64[m], how many windows each document has.
         sizes: int64[m], how many of these are here.
+        batches: int64[any], the numbers of documents at which batches begin, and m.
         descriptor: of the file.
     """
 
@@ -85,10 +88,11 @@ class StoredWindows:
         none = np.empty(0, dtype=np.int64)
         self.doc_ids = np.concatenate([none, *(ids for ids, _ in reader.all_keys())])
         counts, sizes = [none], [none]
+        together = _TOGETHER[reader.settings.shingling.kind]
         shared = _slots_of(reader.common_fingerprints(1))
         job = _Finding(reader.settings, hot, tuple(left_out), shared)
         with Workers(job, min(default_workers(), PROCESSES)) as pool:
-            batches = batches_of_text(reader.contents(self.doc_ids))
+            batches = bounded(reader.contents(self.doc_ids), len, together)
             for rows, some_counts, some_sizes in pool.results(batches, ahead=_AHEAD):
                 self._file.write(rows.tobytes())
                 counts.append(some_counts)
@@ -96,6 +100,7 @@ class StoredWindows:
         self._file.flush()
         self.counts, self.sizes = np.concatenate(counts), np.concatenate(sizes)
         self._begins = offsets_of(self.sizes)
+        self.batches = offsets_of(np.array([len(one) for one in sizes[1:]], dtype=np.int64))
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_file"}
@@ -163,7 +168,8 @@ class _Finding(Job[list[str], Found]):
         rows["hash"] = hashes[at]
         rows["unit"] = at - (np.cumsum(counts) - counts)[own]
         rows["flags"] = COUNTS * counting[at] + HOT * is_in(least[at], self.hot)
-        rows["flags"] += _repetitions(rows["hash"], own)
+        rows["by_hash"] = np.argsort(rows["hash"], kind="stable")
+        rows["flags"] += _repetitions(rows["hash"], own, rows["by_hash"])
         units, begins = unit_positions(texts, settings.shingling.kind)
         first = begins[own] + rows["unit"]
         rows["start"], rows["end"] = units.starts[first], units.ends[first + (run - 1)]
@@ -178,9 +184,10 @@ def _slots_of(values: Offsets) -> Mask:
     return slots
 
 
-def _repetitions(hashes: Hashes, documents: Numbers) -> npt.NDArray[np.uint8]:
-    """AGAIN and REPEATED of windows uint64[n], those of a document one after the other."""
-    order = np.argsort(hashes, kind="stable")
+def _repetitions(
+    hashes: Hashes, documents: Numbers, order: npt.NDArray[np.int32]
+) -> npt.NDArray[np.uint8]:
+    """AGAIN and REPEATED of windows uint64[n], in the order of documents and by hash."""
     hashes, documents = hashes[order], documents[order]
     flags = np.zeros(len(order), dtype=np.uint8)
     same = np.flatnonzero((hashes[1:] == hashes[:-1]) & (documents[1:] == documents[:-1]))

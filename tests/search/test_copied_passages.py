@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.model import Passages
-from lshdb.search import passage_joins, passage_pairs
+from lshdb.search import passage_joins, passage_pairs, passage_windows
 from lshdb.search.passage_joins import _Joining
 
 RUN = 6
@@ -267,10 +267,11 @@ def test_all_pairs_are_those_of_brute_force(
         db.add_many(texts.items())
         found = {(pair.a, pair.b): pair for pair in db.passage_pairs()}
         with pytest.MonkeyPatch.context() as patch:
-            for name in ("_OWN", "_OTHERS", "_MATCHES", "_RUNS"):
+            for name in ("_OWN", "_MATCHES", "_RUNS"):
                 patch.setattr(passage_joins, name, 20)
             patch.setattr(passage_pairs, "_PAIRS", 20)
             patch.setattr(passage_joins, "PROCESSES", 0)
+            patch.setattr(passage_windows, "_TOGETHER", {"word": 100})
             assert [*db.passage_pairs()] == [*found.values()]
         expected = {
             (a, b)
