@@ -112,7 +112,6 @@ class Workers(Generic[T, R]):
         count: int,
         *,
         alone: int = _ALONE,
-        helping: bool = True,
         files: Sequence[int] = (),
     ) -> None:
         """Prepare; no process is started yet.
@@ -121,13 +120,11 @@ class Workers(Generic[T, R]):
             job: what to do.
             count: how many processes.
             alone: items done here before processes are started.
-            helping: whether items are also done here, while this thread waits for another one.
             files: descriptors of open files that the job reads (POSIX only).
         """
         self.count = count if _can_start() else 0
         self._job = job
         self._alone = alone
-        self._helping = helping
         self._files = tuple(files)
         self._submitted = 0
         self._threads: ThreadPoolExecutor | None = None
@@ -181,7 +178,7 @@ class Workers(Generic[T, R]):
             future = pending.future
             assert future is not None
             others = iter(self._under_way)
-            while self._helping and not (pending.done or future.done() or future.cancel()):
+            while pending.done is None and not future.done() and not future.cancel():
                 other = next((one for one in others if one.future and one.future.cancel()), None)
                 if other is None:
                     break

@@ -41,7 +41,9 @@ from lshdb.shingling.arrays import Numbers, parts_of, places_of
 from lshdb.shingling.hashing import Hashes
 from lshdb.workers import Job, Workers, default_workers
 
-_OWN: Final = 1 << 20
+_AHEAD: Final = 3
+"""Parts under way: one in the worker, the next one, and one that this process may do."""
+_OWN: Final = 3 << 18
 """Windows of the first documents of pairs in memory, some 70 bytes each. All other
 documents are read once for these. One document may have more."""
 _RUNS: Final = 1 << 19
@@ -78,13 +80,13 @@ _NO_RUNS: Final = Runs(_NONE, _NONE, np.empty((0, 8), np.int32), np.empty((0, 4)
 
 
 def all_runs(windows: StoredWindows, run: int) -> Iterator[Runs]:
-    """All runs, in the order of pairs, found in a worker process while others are written here."""
+    """All runs, in the order of pairs; a worker process finds the next while some are written."""
     job = _Joining(windows, run)
     parts = [(part.start, part.stop) for part in parts_of(windows.sizes, _OWN)]
     count = min(default_workers(), PROCESSES) if len(parts) > 1 and CAN_SHARE else 0
     files = [windows.descriptor] if count else []
-    with Workers(job, count, alone=0, helping=False, files=files) as pool:
-        for part, found in zip(parts, pool.results(parts, ahead=1), strict=True):
+    with Workers(job, count, alone=0, files=files) as pool:
+        for part, found in zip(parts, pool.results(parts, _AHEAD), strict=True):
             yield from job.complete(part, found)
 
 

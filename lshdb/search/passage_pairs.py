@@ -29,9 +29,7 @@ from lshdb.search.passage_texts import (
     least_of,
     run_of,
 )
-from lshdb.search.passage_windows import (
-    StoredWindows,
-)
+from lshdb.search.passage_windows import StoredWindows, slots_of
 from lshdb.shingling.arrays import Numbers, offsets_of, parts_of
 from lshdb.shingling.passages import Run
 from lshdb.store.lookups import StoreReader
@@ -102,12 +100,18 @@ def found_pairs(store: Store, query: PairsQuery) -> Iterator[FoundPair]:
 def _pairs(reader: StoreReader, query: PairsQuery) -> Iterator[FoundPair]:
     run = run_of(reader.settings)
     least = least_of(query.least, run)
-    hot = reader.common_fingerprints(query.common)
-    left_out = [common_windows(reader, hot), *base_windows(query.base, reader.settings)]
-    with closing(StoredWindows(reader, hot, left_out)) as windows:
+    with closing(_windows(reader, query)) as windows:
         for runs in all_runs(windows, run):
             long = runs.units[:, 1] - runs.units[:, 0] >= least
             yield from _shown(reader, windows, runs.take(long), query)
+
+
+def _windows(reader: StoreReader, query: PairsQuery) -> StoredWindows:
+    shared, hot = reader.shared_fingerprints(query.common)
+    left_out = [common_windows(reader, hot), *base_windows(query.base, reader.settings)]
+    slots = slots_of(shared)
+    del shared  # 8 bytes each
+    return StoredWindows(reader, slots, hot, left_out)
 
 
 def _shown(

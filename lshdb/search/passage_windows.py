@@ -54,8 +54,8 @@ CAN_SHARE: Final = hasattr(os, "pread")
 """Whether a worker process can read the file."""
 PROCESSES: Final = 1
 """Worker processes at most, as each has large arrays of its own."""
-_AHEAD: Final = 3
-"""Batches of texts in memory: one here, one in the worker, and the next one of each."""
+_AHEAD: Final = 5
+"""Batches of texts in memory, so that a worker has the next one while this process does one."""
 _TOGETHER: Final = {"word": 4_000_000, "char": 1_000_000}
 """Characters of a batch, whose windows are in memory, some 70 bytes each."""
 _SPARSE: Final = 3
@@ -75,11 +75,14 @@ class StoredWindows:
         descriptor: of the file.
     """
 
-    def __init__(self, reader: StoreReader, hot: Offsets, left_out: Sequence[Hashes]) -> None:
+    def __init__(
+        self, reader: StoreReader, shared: Mask, hot: Offsets, left_out: Sequence[Hashes]
+    ) -> None:
         """Find the windows of documents.
 
         Args:
             reader: of the file.
+            shared: of the fingerprints that several documents have, see slots_of.
             hot: sorted fingerprints that lead to no pair.
             left_out: sorted windows that do not count.
         """
@@ -89,7 +92,6 @@ class StoredWindows:
         self.doc_ids = np.concatenate([none, *(ids for ids, _ in reader.all_keys())])
         counts, sizes = [none], [none]
         together = _TOGETHER[reader.settings.shingling.kind]
-        shared = _slots_of(reader.common_fingerprints(1))
         job = _Finding(reader.settings, hot, tuple(left_out), shared)
         with Workers(job, min(default_workers(), PROCESSES)) as pool:
             batches = bounded(reader.contents(self.doc_ids), len, together)
@@ -177,7 +179,7 @@ class _Finding(Job[list[str], Found]):
         return rows, counts, np.bincount(own, minlength=len(texts))
 
 
-def _slots_of(values: Offsets) -> Mask:
+def slots_of(values: Offsets) -> Mask:
     """A table of 2^bits slots, true at the low bits of each of the values, int64[n]."""
     slots = np.zeros(1 << (len(values).bit_length() + _SPARSE), dtype=np.bool_)
     slots[values & (len(slots) - 1)] = True

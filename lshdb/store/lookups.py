@@ -340,9 +340,14 @@ class StoreReader:
                 yield table[:, 0], table[:, 1]
                 self._connection.check_owner()
 
-    def common_fingerprints(self, most: int) -> npt.NDArray[np.int64]:
-        """The fingerprints that more than `most` documents have, in order, int64[n]."""
-        return self._integers(sql.COMMON_FINGERPRINTS, most)
+    def shared_fingerprints(self, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The fingerprints that several documents have, and those that more than `most` have.
+
+        Returns:
+            int64[any] both, in order.
+        """
+        values = self._integers(sql.SHARED_FINGERPRINTS, most)
+        return np.maximum(values, ~values), ~values[values < 0]
 
     def all_signatures(
         self, most: int | None = None
