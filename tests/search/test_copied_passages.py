@@ -252,7 +252,7 @@ def test_a_worker_process_finds_the_same_pairs(
         assert list(headed.passage_pairs()) == alone
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 1 << 30), vocabulary=VOCABULARIES)
 def test_all_pairs_are_those_of_brute_force(
     tmp_path_factory: pytest.TempPathFactory, seed: int, vocabulary: list[str]
