@@ -27,7 +27,7 @@ if "PYTEST_DEBUG_TEMPROOT" not in os.environ and os.access(MEMORY, os.W_OK):
         os.environ["PYTEST_DEBUG_TEMPROOT"] = MEMORY
 
 # No deadline: on a busy machine any test is slow at times. Each run draws other cases.
-settings.register_profile("lshdb", deadline=None, max_examples=50)
+settings.register_profile("lshdb", deadline=None, max_examples=40)
 settings.load_profile("lshdb")
 # For scripts/mutations: one failure is enough, and must be repeatable.
 settings.register_profile(
