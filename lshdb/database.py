@@ -994,6 +994,7 @@ class Database:
 
         Raises:
             UsageError: no index of passages, or numbers out of range.
+            StoreError: the file cannot be read, or a temporary one cannot be written.
 
         >>> import lshdb
         >>> with lshdb.open("essays.db", passages=4) as db:

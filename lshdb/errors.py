@@ -172,3 +172,17 @@ def limits_noted() -> Iterator[list[Cut]]:
 
     with limits_to(note):
         yield noted
+
+
+@contextmanager
+def temporary_file_errors() -> Iterator[None]:
+    """Say that an error is about a temporary file, and what to do."""
+    import tempfile
+
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise StoreError(
+            f"a temporary file in {tempfile.gettempdir()}: {reason}; TMPDIR names another directory"
+        ) from error

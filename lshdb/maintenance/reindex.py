@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from itertools import chain, pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import StoreError
+from lshdb.errors import temporary_file_errors
 from lshdb.model import Reindexed, Settings
 from lshdb.search.similarity import batches_of_text
 from lshdb.settings import SettingsRequest
@@ -139,7 +138,7 @@ def rebuild_bands(
     with tempfile.SpooledTemporaryFile(_HELD, prefix="lshdb-") as file:
         for block, some in signatures:
             blocks.append(block)
-            with _named():  # the keys of a block: int64[b, m]
+            with temporary_file_errors():  # the keys of a block: int64[b, m]
                 file.write(bucket_keys(some, settings.construction, settings.seed).T.tobytes())
             documents += len(block)
             on_step(documents)
@@ -150,7 +149,7 @@ def rebuild_bands(
         keys = np.empty_like(doc_ids)
         for band in range(bands):
             for start, end in pairwise(ends):
-                with _named():
+                with temporary_file_errors():
                     file.seek(8 * (bands * start + band * (end - start)))
                     keys[start:end] = np.frombuffer(file.read(8 * (end - start)), dtype=np.int64)
             # Documents are in the order of their ids; a stable sort keeps it in each bucket.
@@ -161,15 +160,3 @@ def rebuild_bands(
                 rows += len(part)
                 on_step(documents + rows)
     return rows
-
-
-@contextmanager
-def _named() -> Iterator[None]:
-    """Say that an error is about a temporary file, and what to do."""
-    try:
-        yield
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise StoreError(
-            f"a temporary file in {tempfile.gettempdir()}: {reason}; TMPDIR names another directory"
-        ) from error

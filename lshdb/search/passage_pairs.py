@@ -84,7 +84,7 @@ def passage_rows(store: Store, query: PairsQuery) -> Iterator[tuple[Any, ...]]:
 
 
 def found_pairs(store: Store, query: PairsQuery) -> Iterator[FoundPair]:
-    """The same as values: objects would take as long as finding the passages.
+    """The same as values, which a command writes without an object for each passage.
 
     In memory are the fingerprints that documents share, 8 bytes each, and a bounded number of
     windows.

@@ -241,6 +241,14 @@ def test_all_pairs_are_those_of_queries(headed: lshdb.Database) -> None:
     assert not list(headed.passage_pairs(least=10))
 
 
+def test_a_missing_directory_of_temporary_files_is_named(
+    headed: lshdb.Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with pytest.raises(lshdb.StoreError, match="gone: no such file or directory; TMPDIR names"):
+        list(headed.passage_pairs())
+
+
 def test_a_worker_process_finds_the_same_pairs(
     headed: lshdb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
