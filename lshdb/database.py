@@ -1003,9 +1003,14 @@ class Database:
         ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
         [('a', 'b', 6)]
         """
-        from lshdb.exchange.results import passage_results
+        from lshdb.exchange.results import passage_lines, passage_results
         from lshdb.search.limits import COMMON
-        from lshdb.search.passage_pairs import PairsQuery, passage_pairs, passage_rows
+        from lshdb.search.passage_pairs import (
+            PairsQuery,
+            found_pairs,
+            passage_pairs,
+            passage_rows,
+        )
 
         self._store.check_open()
         check_given(least=least, top=top, common=common)
@@ -1013,7 +1018,9 @@ class Database:
         common = COMMON if common is None else common
         query = PairsQuery(least, top, gap, common, tuple(base))
         return passage_results(
-            lambda: passage_pairs(self._store, query), lambda: passage_rows(self._store, query)
+            lambda: passage_pairs(self._store, query),
+            lambda: passage_rows(self._store, query),
+            lambda: found_pairs(self._store, query, passage_lines),
         )
 
     def compare(self, a: str | Document, b: str | Document) -> Comparison:

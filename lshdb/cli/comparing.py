@@ -317,9 +317,10 @@ def passages(
         }
         shown: tuple[str, ...] = ("passage_words", "line", "stored_line", "text")
         rows: Iterable[Sequence[Any]]
+        lines = None
         if everything:
             pairs = database.passage_pairs(**asked)
-            columns, rows = pairs.columns, pairs.rows()
+            columns, rows, lines = pairs.columns, pairs.rows(), pairs.lines
             shown = ("words", "a", "b", *shown)
             none = "no passage that two documents share"
         else:
@@ -332,7 +333,9 @@ def passages(
             shown = (*(["query"] if several else []), "coverage", "key", *shown)
             none = "no passage of a stored document"
         counted = ("passage", "passages")
-        count = write_results(columns, rows, form, shown=shown, counted=counted, none=none)
+        count = write_results(
+            columns, rows, form, shown=shown, counted=counted, none=none, lines=lines
+        )
     if failures.count or (fail_if_found and count):
         raise typer.Exit(FAILED)
 

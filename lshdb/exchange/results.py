@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from lshdb.ingest.progress import Progress
     from lshdb.search.pairs import PairBlock
+    from lshdb.search.passage_pairs import FoundPair
     from lshdb.store.rows import SqlValue
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ Columns = Mapping[str, type]
 _SHOWN: Final = 20
 """Rows that a notebook shows."""
 _MEMBERS_SHOWN: Final = 5
+_to_json: Final = json.encoder.encode_basestring_ascii
 _COUNTED: Final = 500
 """Queries between two updates of their progress."""
 
@@ -199,6 +201,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
     Attributes:
         columns: those of the table, with their types.
         batches: starts reading the same rows as record batches, if that is faster; or None.
+        lines: starts reading them as JSON lines, many at a time, if that is faster; or None.
     """
 
     def __init__(
@@ -209,6 +212,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
         rows: Callable[[], Iterator[Sequence[Any]]],
         shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]],
         batches: Callable[[], Iterator[pa.RecordBatch]] | None = None,
+        lines: Callable[[], Iterator[str]] | None = None,
     ) -> None:
         """Prepare; nothing is read before the first item is requested.
 
@@ -219,9 +223,10 @@ class Results(Tabular, Iterator[T], Generic[T]):
             rows: starts finding the rows of the table.
             shown: the columns that a notebook shows, and their values.
             batches: see above.
+            lines: see above.
         """
         self.columns: Columns = columns
-        self.batches = batches
+        self.batches, self.lines = batches, lines
         self._name, self._find, self._rows, self._shown = name, find, rows, shown
         self._found: Iterator[T] | None = None
 
@@ -330,7 +335,9 @@ def cluster_results(
 
 
 def passage_results(
-    find: Callable[[], Iterator[PassagePair]], rows: Callable[[], Iterator[Sequence[Any]]]
+    find: Callable[[], Iterator[PassagePair]],
+    rows: Callable[[], Iterator[Sequence[Any]]],
+    lines: Callable[[], Iterator[str]],
 ) -> Results[PassagePair]:
     """Pairs that share passages as results; a row of the table is a passage."""
     names = ["a", "b", "words", "a_coverage", "b_coverage", "passages"]
@@ -338,7 +345,24 @@ def passage_results(
     def shown(pair: PassagePair) -> Sequence[Any]:
         return *(getattr(pair, name) for name in names[:-1]), len(pair.passages)
 
-    return Results("passages", PASSAGE_PAIR, find, rows, (names, shown))
+    return Results("passages", PASSAGE_PAIR, find, rows, (names, shown), lines=lines)
+
+
+def passage_lines(found: Iterable[FoundPair]) -> str:
+    """Pairs that share passages as JSON lines, a line a passage.
+
+    What worker processes write, the calling one only copies: this halves the time of many pairs.
+    """
+    forms = {int: "%d", float: "%r", str: "%s"}
+    fields = [f"{_to_json(name)}: {forms[kind]}" for name, kind in PASSAGE_PAIR.items()]
+    own = len(fields) - len(PASSAGE)
+    head, tail = "{" + ", ".join(fields[:own]) + ", ", ", ".join(fields[own:]) + "}\n"
+    lines = []
+    for (a, b, *totals), passages in found:
+        pair = head % (_to_json(a), _to_json(b), *totals)
+        for *places, text in passages:
+            lines.append(pair + tail % (*places, _to_json(text)))
+    return "".join(lines)
 
 
 def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Sequence[Any]]:

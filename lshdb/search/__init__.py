@@ -7,8 +7,10 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     buckets     the candidates of one query, from the buckets it shares
     passages    the runs of words that a text shares with stored ones
     passage_pairs  all pairs of documents that share a run of words
-    passage_joins  the runs that the documents of all pairs share, in a worker process
-    passage_windows  the windows that stored texts may share, in a temporary file
+    passage_runs  the runs that the documents of all pairs share
+    passage_joins  where these begin and end
+    passage_windows  the windows that stored texts may share, in temporary files
+    spilled     what does not fit in memory, in temporary files that worker processes read
     passage_texts  the windows of texts, and the runs that two texts share, with their places
     compare     why two documents are alike, or not
     differences two texts line by line and word by word, aligned

@@ -1,18 +1,19 @@
 """All pairs of documents that share passages.
 
 Two documents are a pair if they share a window whose fingerprint at most `common` documents have:
-the pairs of such windows grow linearly with the collection. lshdb.search.passage_joins finds them;
-here their runs become passages, with texts and shares.
+the pairs of such windows grow linearly with the collection. Their windows are sorted by hash
+(lshdb.search.passage_windows), where runs begin and end is found in that order (passage_joins) and
+put in the order of pairs (passage_runs); here runs become passages, with texts and shares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from heapq import nlargest
-from itertools import chain, islice, pairwise, repeat
-from typing import Any, Final, TypeAlias
+from itertools import chain, islice, pairwise
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,23 +21,29 @@ import numpy.typing as npt
 from lshdb.errors import UsageError
 from lshdb.model import CopiedPassage, PassagePair
 from lshdb.search.limits import COMMON
-from lshdb.search.passage_joins import Runs, all_runs
+from lshdb.search.passage_runs import Runs, SharedRuns, numbers_of
 from lshdb.search.passage_texts import (
     Mask,
-    base_windows,
+    Places,
     bridged,
-    common_windows,
     least_of,
     run_of,
 )
-from lshdb.search.passage_windows import StoredWindows, slots_of
+from lshdb.search.passage_windows import StoredWindows
+from lshdb.search.spilled import Part, in_parts
 from lshdb.shingling.arrays import Numbers, offsets_of, parts_of
 from lshdb.shingling.passages import Run
-from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
+from lshdb.workers import Job
 
-_PAIRS: Final = 1 << 10
-"""Pairs that become objects at once."""
+T = TypeVar("T")
+
+_CHARACTERS: Final = 1 << 23
+"""Characters of passages in memory; the pairs of some first documents may have more."""
+_AHEAD: Final = 6
+"""Parts that are written or wait: these are short, and a worker that waits for one does nothing."""
+_PASSAGE: Final = 200
+"""Characters of a passage but its text, as a line."""
 _WORDS: Final = 2
 """The place of `words` among the values of a pair."""
 
@@ -71,86 +78,103 @@ FoundPair: TypeAlias = tuple[tuple[str, str, int, float, float], list[tuple[Any,
 
 def passage_pairs(store: Store, query: PairsQuery) -> Iterator[PassagePair]:
     """All pairs of documents that share passages, in the order of addition."""
-    for totals, passages in found_pairs(store, query):
-        found = tuple(CopiedPassage(*one) for one in passages)
-        yield PassagePair(*totals, found)
+    for found in found_pairs(store, query, list):
+        for totals, passages in found:
+            yield PassagePair(*totals, tuple(CopiedPassage(*one) for one in passages))
 
 
 def passage_rows(store: Store, query: PairsQuery) -> Iterator[tuple[Any, ...]]:
     """The same as a row for each passage: what the pair has in common, and the passage."""
-    for totals, passages in found_pairs(store, query):
-        for passage in passages:
-            yield totals + passage
+    for found in found_pairs(store, query, list):
+        for totals, passages in found:
+            for passage in passages:
+                yield totals + passage
 
 
-def found_pairs(store: Store, query: PairsQuery) -> Iterator[FoundPair]:
-    """The same as values, which a command writes without an object for each passage.
+def found_pairs(
+    store: Store, query: PairsQuery, form: Callable[[Iterable[FoundPair]], T]
+) -> Iterator[T]:
+    """The same as values, some pairs at a time, each in some form.
 
     In memory are the fingerprints that documents share, 8 bytes each, and a bounded number of
-    windows.
+    windows and runs; the others are in temporary files, some five times the size of the texts.
+
+    Args:
+        store: the file.
+        query: what is asked.
+        form: makes something of pairs, perhaps in a worker process; a function of a module.
     """
     with store.beside() as reader:
-        pairs = _pairs(reader, query)
+        least = least_of(query.least, run_of(reader.settings))
+        windows = StoredWindows(reader, query.common, query.base)
+    with closing(windows), closing(SharedRuns(windows, least)) as runs:
         if query.top is None:
-            yield from pairs
+            yield from _formed(windows, runs, query, form)
         else:
-            yield from nlargest(query.top, pairs, key=lambda pair: pair[0][_WORDS])
+            pairs = chain.from_iterable(_formed(windows, runs, query, list))
+            yield form(nlargest(query.top, pairs, key=lambda pair: pair[0][_WORDS]))
 
 
-def _pairs(reader: StoreReader, query: PairsQuery) -> Iterator[FoundPair]:
-    run = run_of(reader.settings)
-    least = least_of(query.least, run)
-    with closing(_windows(reader, query)) as windows:
-        for runs in all_runs(windows, run):
-            long = runs.units[:, 1] - runs.units[:, 0] >= least
-            yield from _shown(reader, windows, runs.take(long), query)
+def _formed(
+    windows: StoredWindows,
+    runs: SharedRuns,
+    query: PairsQuery,
+    form: Callable[[Iterable[FoundPair]], T],
+) -> Iterator[T]:
+    job = _Showing(windows, runs, query, form)
+    sizes = (runs.characters + _PASSAGE * runs.sizes).astype(np.int64)
+    parts = [(part.start, part.stop) for part in parts_of(sizes, _CHARACTERS)]
+    for _, some in in_parts(job, parts, [windows.texts, windows.keys, runs], _AHEAD):
+        yield some
 
 
-def _windows(reader: StoreReader, query: PairsQuery) -> StoredWindows:
-    shared, hot = reader.shared_fingerprints(query.common)
-    left_out = [common_windows(reader, hot), *base_windows(query.base, reader.settings)]
-    slots = slots_of(shared)
-    del shared  # 8 bytes each
-    return StoredWindows(reader, slots, hot, left_out)
+@dataclass(frozen=True, slots=True)
+class _Showing(Job[Part, T]):
+    """Makes something of the pairs whose documents a are in some cells.
 
+    Attributes:
+        windows: of all documents.
+        runs: of all pairs.
+        query: what is asked.
+        form: see found_pairs.
+    """
 
-def _shown(
-    reader: StoreReader, windows: StoredWindows, runs: Runs, query: PairsQuery
-) -> Iterator[FoundPair]:
-    """The pairs of documents that share runs, which are in the order of pairs."""
-    new = (np.diff(runs.a, prepend=-1) != 0) | (np.diff(runs.b, prepend=-1) != 0)
-    words = _covered(runs.units[:, 0], runs.units[:, 1], new)
-    if query.top is not None and len(words) > query.top:
-        best = np.argsort(-words, kind="stable")[: query.top]
-        runs = runs.take(np.isin(np.cumsum(new) - 1, best))
-        yield from _shown(reader, windows, runs, query)
-        return
-    units, doc_ids = windows.counts + run_of(reader.settings) - 1, windows.doc_ids
-    begins = np.flatnonzero(new)
-    a, b = runs.a[begins], runs.b[begins]
-    shares = words / units[a], _covered(runs.units[:, 2], runs.units[:, 3], new) / units[b]
-    documents = np.unique(np.append(a, b))
-    keys = dict(zip(documents.tolist(), reader.keys_of(doc_ids[documents]), strict=True))
-    own, first = np.unique(a, return_index=True)
-    contents = reader.contents(doc_ids[own])
-    bounds = np.append(begins, len(new))
-    first = np.append(first, len(a))
-    for part in parts_of(np.diff(first), _PAIRS):
-        pairs = slice(first[part.start], first[part.stop])
-        some = runs.take(slice(bounds[pairs.start], bounds[pairs.stop]))
-        passages = _passages(some, np.diff(bounds[pairs.start : pairs.stop + 1]), query.gap)
+    windows: StoredWindows
+    runs: SharedRuns
+    query: PairsQuery
+    form: Callable[[Iterable[FoundPair]], T]
+
+    def run(self, part: Part) -> T:
+        """Make it."""
+        return self.form(self._shown(self.runs.read(part)))
+
+    def _shown(self, runs: Runs) -> Iterator[FoundPair]:
+        """The pairs of documents that share runs, which are in the order of pairs."""
+        windows, query = self.windows, self.query
+        new = np.diff(runs["pair"], prepend=-1) != 0
+        words = _covered(runs["units"][:, :2], new)
+        if query.top is not None and len(words) > query.top:
+            best = np.argsort(-words, kind="stable")[: query.top]
+            yield from self._shown(runs.compress(np.isin(np.cumsum(new) - 1, best)))
+            return
+        begins = np.flatnonzero(new)
+        a, b = numbers_of(runs["pair"][begins])
+        shares = words / windows.units[a], _covered(runs["units"][:, 2:], new) / windows.units[b]
+        keys = {one: windows.keys.read(one) for one in np.unique(np.append(a, b)).tolist()}
+        passages = _passages(runs, np.diff(begins, append=len(runs)), query.gap)
         columns = [*passages.places.T.tolist(), passages.words.tolist()]
-        at = (first[part.start : part.stop + 1] - pairs.start).tolist()
-        sizes = passages.sizes.tolist()
-        each_text = chain.from_iterable(
-            repeat(text, sum(sizes[begin:end]))
-            for (begin, end), text in zip(pairwise(at), contents, strict=False)
-        )
-        texts = [text[s:e] for text, s, e in zip(each_text, *columns[:2], strict=True)]
+        texts = []
+        last, text = -1, ""
+        for own, start, end in zip(
+            np.repeat(a, passages.sizes).tolist(), *columns[:2], strict=True
+        ):
+            if own != last:
+                last, text = own, windows.texts.read(own)
+            texts.append(text[start:end])
         rows = zip(*columns, passages.similarities.tolist(), texts, strict=True)
-        totals = zip(*(one[pairs].tolist() for one in (a, b, words, *shares)), strict=True)
-        for (one, other, total, a_share, b_share), size in zip(totals, sizes, strict=True):
-            yield (keys[one], keys[other], total, a_share, b_share), list(islice(rows, size))
+        totals = zip(*(one.tolist() for one in (a, b, words, *shares)), strict=True)
+        for (one, other, *total), size in zip(totals, passages.sizes.tolist(), strict=True):
+            yield (keys[one], keys[other], *total), list(islice(rows, size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +182,13 @@ class _Passages:
     """The passages of some pairs, those of a pair one after the other.
 
     Attributes:
-        places: int32[p, 8], as in `Runs`.
+        places: int32 or int64[p, 8], as in `Runs`.
         words: int64[p], how many words of each are shared.
         similarities: float64[p].
         sizes: int64[pairs], how many each pair has.
     """
 
-    places: Numbers
+    places: npt.NDArray[Any]
     words: Numbers
     similarities: npt.NDArray[np.float64]
     sizes: Numbers
@@ -173,18 +197,18 @@ class _Passages:
 def _passages(runs: Runs, sizes: Numbers, gap: int) -> _Passages:
     """The passages of pairs that have some numbers of runs, int64[pairs]."""
     if not gap:
-        words = runs.units[:, 1] - runs.units[:, 0]
-        return _Passages(runs.places, words, np.ones(len(words)), sizes)
+        words = np.diff(runs["units"][:, :2])[:, 0].astype(np.int64)
+        return _Passages(runs["places"], words, np.ones(len(words)), sizes)
     joined: list[list[int]] = []
     counts = []
-    spans, places = runs.units.tolist(), runs.places.tolist()
+    spans, places = runs["units"].tolist(), runs["places"].tolist()
     for begin, end in pairwise(offsets_of(sizes).tolist()):
         passages = _bridged(spans[begin:end], places[begin:end], gap)
         joined += passages
         counts.append(len(passages))
     columns = np.array(joined, dtype=np.int64).reshape(-1, 10)
     words = columns[:, 8]
-    return _Passages(columns[:, :8], words, words / columns[:, 9], np.array(counts))
+    return _Passages(columns[:, :8], words, words / columns[:, 9], np.array(counts, dtype=np.int64))
 
 
 def _bridged(units: list[list[int]], places: list[list[int]], gap: int) -> list[list[int]]:
@@ -211,20 +235,20 @@ def _bridged(units: list[list[int]], places: list[list[int]], gap: int) -> list[
     return passages
 
 
-def _covered(first: Numbers, end: Numbers, new: Mask) -> Numbers:
+def _covered(units: Places, new: Mask) -> Numbers:
     """How many units the runs of each pair cover, int64[pairs].
 
     Args:
-        first: int64[r], the first unit of each run.
-        end: int64[r], the last + 1.
+        units: int32[r, 2], the first unit of each run, and the last + 1.
         new: bool[r], where a pair begins.
     """
     if not len(new):
         return np.empty(0, dtype=np.int64)
     # The units of each pair stand behind those of the pairs before.
-    behind = (np.cumsum(new) - 1) * int(end.max())
-    order = np.argsort(first + behind, kind="stable")
-    first, end = (first + behind)[order], (end + behind)[order]
+    behind = (np.cumsum(new) - 1) * int(units.max())
+    first, end = units.T.astype(np.int64) + behind
+    order = np.argsort(first, kind="stable")
+    first, end = first[order], end[order]
     done = np.append(0, np.maximum.accumulate(end)[:-1])
     covered = np.maximum(end - np.maximum(first, done), 0)
     return np.add.reduceat(covered, np.flatnonzero(new))

@@ -18,8 +18,7 @@ from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import CopiedPassage, Settings, Shingling
 from lshdb.search.limits import COMMON_AGREEING, COMMON_SAMPLE, PASSAGES, pair_cut
 from lshdb.search.similarity import batches_of_text
-from lshdb.shingling.arrays import places_of
-from lshdb.shingling.arrays import runs as equal_runs
+from lshdb.shingling.arrays import offsets_of, parts_of, places_of
 from lshdb.shingling.hashing import Hashes, Offsets
 from lshdb.shingling.passages import Run, shared_runs
 from lshdb.shingling.positions import line_starts, shingle_positions
@@ -32,10 +31,14 @@ _AT_ONCE: Final = 1 << 20
 _SPARSE: Final = 4
 """Bits more than the number of windows of a text needs: at most one in 16 of the windows of
 unrelated texts is searched among them."""
-
-_MATCHES: Final = 4
-"""Matches per window of another text that are compared, in some 100 bytes each."""
+_SLOTS: Final = 3
+"""The same for a table of slots: at most one in 8 others is taken for one of the values."""
 _MOST_MATCHES: Final = 1 << 21
+"""Matches of two texts that are compared, in some 100 bytes each."""
+MANY_TIMES: Final = 16
+"""All places of a window are compared with all in another text if one of both has it up to this
+many times; else only some of them, in linear time: with 64, a hundredth of the pairs of 100,000
+source files share half of all places where runs begin."""
 
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int32]
@@ -177,98 +180,108 @@ class Compared:
         # A window that does not count gets a value that no document has.
         self._own = windows if counts.all() else np.where(counts, windows, self._nothing)
         self._index = WindowIndex(windows, np.flatnonzero(counts))
+        self._many = np.intersect1d(_many(windows), windows[counts])
 
     def runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
         """The others that share windows which count, by their places, and the shared runs.
 
-        Every shared window is in a run, each as long as possible (see runs_of_matches). Runs may
+        Every shared window is in a run, each as long as possible (see preferred_runs). Runs may
         overlap.
         """
-        first = size = 0
-        for last, one in enumerate(others):
-            size += len(one)
-            if size > _AT_ONCE or last == len(others) - 1:
-                for place, runs in self._runs_in(others[first : last + 1]):
-                    yield first + place, runs
-                first, size = last + 1, 0
+        sizes = np.array([len(one) for one in others], dtype=np.int64)
+        for part in parts_of(sizes, _AT_ONCE):
+            for place, runs in self._runs_in(others[part]):
+                yield part.start + place, runs
 
     def _runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
-        flat = np.concatenate(others)
-        places, first, times = self._index.find(flat)
-        if not len(places):
-            return
-        sizes = np.array([len(one) for one in others])
-        begins = np.cumsum(sizes) - sizes
-        other = np.repeat(
-            np.arange(len(others)), np.diff(np.searchsorted(places, begins), append=len(places))
-        )
-        matches = np.bincount(other, weights=times, minlength=len(others))
-        few = are_few(matches, sizes)
-        kept = few[other]
-        places, first, other, times = (one[kept] for one in (places, first, other, times))
-        # Each place of another text with each of this one.
-        a = self._index.order[places_of(first, times)]
-        b = np.repeat(places - begins[other], times)
-        other = np.repeat(other, times)
-        found = runs_of_matches(other, a, b, len(self._own), int(sizes.max()))
-        bounds = np.searchsorted(found[0], np.arange(len(others) + 1)).tolist()
-        columns = [one.tolist() for one in found[1:]]
-        for number in np.flatnonzero(matches).tolist():
-            if few[number]:
-                own = slice(bounds[number], bounds[number + 1])
-                yield number, _cut(list(map(Run, *(one[own] for one in columns))))
-            else:
-                its = others[number]
-                if (its == self._nothing).any():
-                    its = np.where(its == self._nothing, ~self._nothing, its)
-                yield number, runs_between(self._own, its)
+        begins = offsets_of(np.array([len(one) for one in others]))
+        places, first, times = self._index.find(np.concatenate(others))
+        bounds = np.searchsorted(places, begins)
+        other = np.repeat(np.arange(len(others)), np.diff(bounds))
+        matches = np.diff(offsets_of(times)[bounds])
+        few = matches <= _MOST_MATCHES
+        if len(self._many):
+            few &= [not len(np.intersect1d(_many(one), self._many)) for one in others]
+        for part in parts_of(matches * few, _MOST_MATCHES):
+            at = np.arange(bounds[part.start], bounds[part.stop])
+            at = at[few[other[at]]]
+            # Each place of another text with each of this one.
+            pair = np.repeat(other[at], times[at])
+            a = self._index.order[places_of(first[at], times[at])]
+            b = np.repeat(places[at], times[at]) - begins[pair]
+            pair, *columns = runs_of_matches(pair, a, b)
+            runs = list(map(Run, *(one.tolist() for one in columns)))
+            for number in (np.flatnonzero(matches[part]) + part.start).tolist():
+                if few[number]:
+                    begin, end = np.searchsorted(pair, (number, number + 1)).tolist()
+                    yield number, _cut(runs[begin:end])
+                else:
+                    yield number, self.runs_in_repeating(others[number])
+
+    def runs_in_repeating(self, its: Hashes) -> list[Run]:
+        """The runs of a text that repeats windows of this one, in linear time."""
+        if (its == self._nothing).any():
+            its = np.where(its == self._nothing, ~self._nothing, its)
+        return runs_between(self._own, its)
 
 
-def are_few(matches: npt.NDArray[Any], windows: Offsets) -> Mask:
-    """Which texts with these windows have few enough matches for `runs_of_matches`, bool[n]."""
-    return matches <= np.minimum(_MATCHES * windows, _MOST_MATCHES)
+def _many(windows: Hashes) -> Hashes:
+    """The windows that stand in a text more than MANY_TIMES times, sorted."""
+    ordered = np.sort(windows)
+    return np.unique(ordered[MANY_TIMES:][ordered[MANY_TIMES:] == ordered[:-MANY_TIMES]])
 
 
 def runs_of_matches(
-    pair: Offsets, a: Offsets, b: Offsets, longest: int, longest_other: int
+    pair: Offsets, a: Offsets, b: Offsets
 ) -> tuple[Offsets, Offsets, Offsets, Offsets]:
-    """The runs of windows that agree in pairs of texts.
-
-    Each window of a first text is in the longest run that has it; of equally long ones in that
-    with the nearest places in both texts. Runs that no window is in are left out.
+    """The runs of windows that agree in pairs of texts, without those that no window prefers.
 
     Args:
         pair: int64[m], the number of the pair of each match.
         a: int64[m], the place of the window in the first text.
-        b: int64[m], that in the second one, ascending in each pair.
-        longest: windows of any first text.
-        longest_other: of any second one.
+        b: int64[m], that in the second one.
 
     Returns:
         The pair of each run, its first places in both texts and its length, int64[r] each, in the
         order of pairs, then of the first text.
     """
-    diagonal = pair * (longest + longest_other) + b - a
-    order = np.argsort(diagonal, kind="stable")
-    pair, a, b, diagonal = pair[order], a[order], b[order], diagonal[order]
+    order = np.lexsort((a, b - a, pair))
+    pair, a, b = pair[order], a[order], b[order]
     new = np.ones(len(a), dtype=np.bool_)
-    new[1:] = (np.diff(a) != 1) | (np.diff(diagonal) != 0)
+    new[1:] = (np.diff(a) != 1) | (np.diff(b) != 1) | (np.diff(pair) != 0)
     first = np.flatnonzero(new)
     length = np.diff(first, append=len(a))
-    preferred = np.lexsort((np.abs(b[first] - a[first]), -length))
-    rank = np.empty_like(preferred)
-    rank[preferred] = np.arange(len(first))
-    # Of each window, the rank of the first run that has it.
-    window = pair * longest + a
-    order = np.argsort(window, kind="stable")
-    each, _ = equal_runs(window[order])
-    best = np.minimum.reduceat(np.repeat(rank, length)[order], each) if len(each) else each
-    taken = np.zeros(len(first), dtype=np.bool_)
-    taken[preferred[best]] = True
-    first, length = first[taken], length[taken]
-    order = np.argsort(window[first], kind="stable")
-    first = first[order]
-    return pair[first], a[first], b[first], length[order]
+    pair, a, b = pair[first], a[first], b[first]
+    order = np.lexsort((a, pair))
+    order = order[preferred_runs(pair, a, b, length)[order]]
+    return pair[order], a[order], b[order], length[order]
+
+
+def preferred_runs(pair: Offsets, a: Offsets, b: Offsets, length: Offsets) -> Mask:
+    """Which runs some window of the first text prefers, bool[r].
+
+    It prefers the longest run that has it; of equally long ones that with the nearest places in
+    both texts, then the first.
+
+    Args:
+        pair: int64[r], the number of the pair of each run, from 0.
+        a: int64[r], the place in the first text where it begins.
+        b: int64[r], that in the second one.
+        length: int64[r], its windows.
+    """
+    # All windows between two places where runs begin or end are in the same runs.
+    begins = pair * int((a + length).max(initial=0)) + a
+    places = np.unique(np.append(begins, begins + length))
+    first = np.searchsorted(places, begins)
+    count = np.searchsorted(places, begins + length) - first
+    best = np.full(len(places), -1)
+    order = np.lexsort((np.abs(b - a), -length))[::-1]
+    for part in parts_of(count[order], _AT_ONCE):
+        some = order[part]
+        best[places_of(first[some], count[some])] = np.repeat(some, count[some])  # the last stays
+    preferred = np.zeros(len(a), dtype=np.bool_)
+    preferred[best[best >= 0]] = True
+    return preferred
 
 
 def _cut(runs: list[Run]) -> list[Run]:
@@ -397,11 +410,22 @@ def turned(runs: Iterable[Run]) -> list[Run]:
 
 
 def is_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
-    """Which of the hashes are among sorted ones of the same type, bool[n]."""
-    if not len(ordered):
-        return np.zeros(len(hashes), dtype=np.bool_)
-    found: Mask = ordered.take(np.searchsorted(ordered, hashes), mode="clip") == hashes
+    """Which of the hashes are among sorted ones of the same type, 8 bytes each: bool[n]."""
+    found = np.zeros(len(hashes), dtype=np.bool_)
+    if len(ordered):
+        # One look at a sparse table is enough for most.
+        slots = slots_of(ordered.view(np.int64))
+        some = np.flatnonzero(slots[hashes.view(np.int64) & (len(slots) - 1)])
+        wanted = hashes[some]
+        found[some] = ordered.take(np.searchsorted(ordered, wanted), mode="clip") == wanted
     return found
+
+
+def slots_of(values: Offsets) -> Mask:
+    """A table of 2^bits slots, true at the low bits of each of the values, int64[n]."""
+    slots = np.zeros(1 << (len(values).bit_length() + _SLOTS), dtype=np.bool_)
+    slots[values & (len(slots) - 1)] = True
+    return slots
 
 
 def unused(hashes: Hashes) -> np.uint64:

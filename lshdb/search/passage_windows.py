@@ -1,25 +1,31 @@
 """The windows of stored texts that other texts may share, with where they are, on disk.
 
-All pairs need the windows of each document many times, and their places in the text. They are
-found once, and wait in a temporary file for the pairs that they are in: 29 bytes for each window
-whose fingerprint several documents have, about twice the size of source code, less of prose.
+All pairs need each window once, in the order of hashes. They are found text by text, and wait in
+temporary files beside the texts: 49 bytes for each window whose fingerprint several documents have,
+at most some four times the size of the texts.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from tempfile import TemporaryFile
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from lshdb.errors import temporary_file_errors
 from lshdb.model import Settings
-from lshdb.search.passage_texts import Mask, is_in, window_hashes
-from lshdb.shingling.arrays import Numbers, bounded, offsets_of
+from lshdb.search.passage_texts import (
+    MANY_TIMES,
+    Mask,
+    Places,
+    base_windows,
+    common_windows,
+    is_in,
+    slots_of,
+    window_hashes,
+)
+from lshdb.search.spilled import PROCESSES, Rows, SpilledRows, SpilledTexts
+from lshdb.shingling.arrays import Numbers, bounded
 from lshdb.shingling.hashing import Hashes, Offsets, selection
 from lshdb.shingling.positions import line_numbers, unit_positions
 from lshdb.shingling.shingles import shingle
@@ -27,110 +33,117 @@ from lshdb.shingling.winnowing import fingerprint_shingling, fingerprints_of_win
 from lshdb.store.lookups import StoreReader
 from lshdb.workers import Job, Workers, default_workers
 
-Rows: TypeAlias = npt.NDArray[Any]
-"""Windows, as KIND has them."""
-
 COUNTS: Final = 1
 """The window counts where its document is the first of a pair."""
-HOT: Final = 2
-"""Its fingerprint leads to no pair, as too many documents have it."""
-AGAIN: Final = 4
-"""The document has the same window before."""
-REPEATED: Final = 8
-"""It is the first of several."""
+BEGINS: Final = 2
+"""A run of a first document begins here, as the window before it does not count or is not here."""
+ENDS: Final = 4
+"""The same for the window after it."""
+MANY: Final = 8
+"""Its document has it more than MANY_TIMES times."""
 
-KIND: Final = np.dtype(
+WINDOW: Final = np.dtype(
     [
         ("hash", "u8"),
+        ("before", "u8"),  # the hash of the window before it, if that is here
+        ("after", "u8"),  # of the one after it
+        ("document", "i4"),  # the number of the document, from 0
         ("unit", "i4"),  # its first unit
         ("start", "i4"),  # of that, and the end of its last one, in characters
         ("end", "i4"),
         ("line", "i4"),  # and in lines, from 1
         ("end_line", "i4"),
-        ("by_hash", "i4"),  # the place of the i-th one by hash, in the batch
         ("flags", "u1"),
     ]
 )
-CAN_SHARE: Final = hasattr(os, "pread")
-"""Whether a worker process can read the file."""
-PROCESSES: Final = 1
-"""Worker processes at most, as each has large arrays of its own. One saves a third of the time:
-`scripts/bench passages` shows 13 seconds of CPU time in 8.5 seconds."""
 _AHEAD: Final = 5
 """Batches of texts in memory, so that a worker has the next one while this process does one."""
 _TOGETHER: Final = {"word": 4_000_000, "char": 1_000_000}
-"""Characters of a batch, whose windows are in memory, some 70 bytes each."""
-_SPARSE: Final = 3
-"""Bits more than shared fingerprints need for a number: of other windows one in 8 stays."""
+"""Characters of a batch, whose windows are in memory, some 100 bytes each."""
+_HASH_CELLS: Final = 10
+"""Bits of a hash that are its cell."""
+_DOCUMENT_CELLS: Final = 12
+"""Bits of the number of a cell of documents, at most."""
+
+
+_NONE: Final = np.empty(0, dtype=np.int64)
+_Texts: TypeAlias = tuple[int, list[str]]
+"""The number of the first of n texts, and the texts."""
 
 
 class StoredWindows:
-    """The windows of all m documents that may be shared, to be read again and again.
-
-    A worker process gets all but the file, whose descriptor it inherits.
+    """The windows of all m documents that may be shared.
 
     Attributes:
-        doc_ids: int64[m], ascending.
-        counts: int64[m], how many windows each document has.
-        sizes: int64[m], how many of these are here.
-        batches: int64[any], the numbers of documents at which batches begin, and m.
-        descriptor: of the file.
+        settings: of the database.
+        left_out: sorted windows that do not count.
+        units: int64[m], how many units each document has, or more if it has no window.
+        by_hash: those that lead to pairs, a cell for each stretch of hashes.
+        hot: the others: too many documents have their fingerprint. A cell is some documents.
+        shift: the cell of a document is its number without this many bits.
+        document_cells: how many cells of documents there are.
+        texts: of the documents.
+        keys: of the documents.
     """
 
-    def __init__(
-        self, reader: StoreReader, shared: Mask, hot: Offsets, left_out: Sequence[Hashes]
-    ) -> None:
+    def __init__(self, reader: StoreReader, common: int, base: Sequence[str]) -> None:
         """Find the windows of documents.
 
         Args:
             reader: of the file.
-            shared: of the fingerprints that several documents have, see slots_of.
-            hot: sorted fingerprints that lead to no pair.
-            left_out: sorted windows that do not count.
+            common: fingerprints that more documents have lead to no pair.
+            base: texts that do not count.
         """
-        with temporary_file_errors():
-            self._file = TemporaryFile()  # noqa: SIM115
-        self.descriptor = self._file.fileno()
-        none = np.empty(0, dtype=np.int64)
-        self.doc_ids = np.concatenate([none, *(ids for ids, _ in reader.all_keys())])
-        counts, sizes = [none], [none]
-        together = _TOGETHER[reader.settings.shingling.kind]
-        job = _Finding(reader.settings, hot, tuple(left_out), shared)
+        self.settings = reader.settings
+        shared, hot = reader.shared_fingerprints(common)
+        slots = slots_of(shared)
+        del shared  # 8 bytes each
+        self.left_out = (common_windows(reader, hot), *base_windows(base, self.settings))
+        doc_ids, counts = [_NONE], [_NONE]
+        self.texts, self.keys = SpilledTexts(), SpilledTexts()
+        for ids, keys in reader.all_keys():
+            doc_ids.append(ids)
+            self.keys.append(keys)
+        documents = np.concatenate(doc_ids)
+        self.shift = max(len(documents).bit_length() - _DOCUMENT_CELLS, 0)
+        self.document_cells = (len(documents) >> self.shift) + 1
+        self.by_hash = SpilledRows(WINDOW, 1 << _HASH_CELLS)
+        self.hot = SpilledRows(WINDOW, self.document_cells)
+        together = _TOGETHER[self.settings.shingling.kind]
+        job = _Finding(self.settings, hot, self.left_out, slots)
+        batches = bounded(reader.contents(documents), len, together)
         with Workers(job, min(default_workers(), PROCESSES)) as pool:
-            batches = bounded(reader.contents(self.doc_ids), len, together)
-            for rows, some_counts, some_sizes in pool.results(batches, ahead=_AHEAD):
-                with temporary_file_errors():
-                    self._file.write(rows.tobytes())
-                counts.append(some_counts)
-                sizes.append(some_sizes)
-        with temporary_file_errors():
-            self._file.flush()
-        self.counts, self.sizes = np.concatenate(counts), np.concatenate(sizes)
-        self._begins = offsets_of(self.sizes)
-        self.batches = offsets_of(np.array([len(one) for one in sizes[1:]], dtype=np.int64))
+            for its_counts, cold, its_hot in pool.results(self._kept(batches), ahead=_AHEAD):
+                counts.append(its_counts)
+                cells = cold["hash"] >> np.uint64(64 - _HASH_CELLS)
+                self.by_hash.append(cold, cells.view(np.int64))
+                self.hot.append(its_hot, self.cells_of(its_hot["document"]))
+        self.units = np.concatenate(counts) + self.settings.passages - 1
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_file"}
+    def cells_of(self, documents: Numbers | Places) -> Numbers:
+        """The cells of documents, int64[n] or int32[n]."""
+        return documents.astype(np.int64) >> self.shift
 
     def close(self) -> None:
-        """Delete the file."""
-        self._file.close()
+        """Delete the files."""
+        for one in (self.by_hash, self.hot, self.texts, self.keys):
+            one.close()
 
-    def read(self, first: int, last: int) -> Rows:
-        """The windows of documents `first` to `last` - 1, one after the other."""
-        begin, end = (int(self._begins[one]) * KIND.itemsize for one in (first, last))
-        if CAN_SHARE:
-            return np.frombuffer(os.pread(self.descriptor, end - begin, begin), dtype=KIND)
-        self._file.seek(begin)
-        return np.frombuffer(self._file.read(end - begin), dtype=KIND)
+    def _kept(self, batches: Iterator[list[str]]) -> Iterator[_Texts]:
+        """The texts, which are written too."""
+        first = 0
+        for texts in batches:
+            self.texts.append(texts)
+            yield first, texts
+            first += len(texts)
 
 
-Found: TypeAlias = tuple[Rows, Offsets, Offsets]
-"""The windows of n texts that are kept, how many each text has, and how many are kept, int64[n]."""
+_Found: TypeAlias = tuple[Offsets, Rows, Rows]
+"""How many windows each of n texts has, int64[n]; those to join, by hash; and the hot ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding(Job[list[str], Found]):
+class _Finding(Job[_Texts, _Found]):
     """Finds the windows of texts that may be shared.
 
     Attributes:
@@ -145,12 +158,13 @@ class _Finding(Job[list[str], Found]):
     left_out: Sequence[Hashes]
     shared: Mask
 
-    def split(self, texts: list[str]) -> tuple[list[str], list[str]]:
+    def split(self, item: _Texts) -> tuple[_Texts, _Texts]:
         """A worker's reply needs no text."""
-        return texts, []
+        return item, (item[0], [])
 
-    def run(self, texts: list[str]) -> Found:
+    def run(self, item: _Texts) -> _Found:
         """Find the windows of texts."""
+        number, texts = item
         settings, run = self.settings, self.settings.passages
         short = fingerprint_shingling(settings.shingling, run)
         window = run - short.size + 1
@@ -170,37 +184,39 @@ class _Finding(Job[list[str], Found]):
                 wanted &= ~out
                 counting &= ~touching(out, offsets, run)
         at = np.flatnonzero(wanted)
-        own = own[at]
-        rows = np.zeros(len(at), dtype=KIND)
-        rows["hash"] = hashes[at]
+        hot = is_in(least[at], self.hot)
+        wanted[at[hot]] = False
+        own, kept = own[at], hashes[at]
+        rows = np.zeros(len(at), dtype=WINDOW)
+        rows["hash"] = kept
+        rows["document"] = own + number
         rows["unit"] = at - (np.cumsum(counts) - counts)[own]
-        rows["flags"] = COUNTS * counting[at] + HOT * is_in(least[at], self.hot)
-        rows["by_hash"] = np.argsort(rows["hash"], kind="stable")
-        rows["flags"] += _repetitions(rows["hash"], own, rows["by_hash"])
+        flags = COUNTS * counting[at]
+        inner = np.ones(len(hashes) + 1, dtype=np.bool_)
+        inner[offsets] = False  # before window i there is another one of its text
+        for step, side, edge in ((-1, "before", BEGINS), (1, "after", ENDS)):
+            near = (at + step) % max(len(hashes), 1)
+            here = inner[at + (step > 0)] & wanted[near]
+            rows[side] = np.where(here, hashes[near], ~kept)
+            flags += edge * (counting[at] & ~(here & counting[near]))
+        order = np.argsort(kept, kind="stable")
+        flags[order] += MANY * _stand_many_times(kept[order], own[order])
+        rows["flags"] = flags
         units, begins = unit_positions(texts, settings.shingling.kind)
         first = begins[own] + rows["unit"]
         rows["start"], rows["end"] = units.starts[first], units.ends[first + (run - 1)]
         rows["line"], rows["end_line"] = line_numbers(texts, own, rows["start"], rows["end"])
-        return rows, counts, np.bincount(own, minlength=len(texts))
+        # `take` copies rows many times as fast as an index does.
+        return counts, rows.take(order[~hot[order]]), rows.take(np.flatnonzero(hot))
 
 
-def slots_of(values: Offsets) -> Mask:
-    """A table of 2^bits slots, true at the low bits of each of the values, int64[n]."""
-    slots = np.zeros(1 << (len(values).bit_length() + _SPARSE), dtype=np.bool_)
-    slots[values & (len(slots) - 1)] = True
-    return slots
-
-
-def _repetitions(
-    hashes: Hashes, documents: Numbers, order: npt.NDArray[np.int32]
-) -> npt.NDArray[np.uint8]:
-    """AGAIN and REPEATED of windows uint64[n], in the order of documents and by hash."""
-    hashes, documents = hashes[order], documents[order]
-    flags = np.zeros(len(order), dtype=np.uint8)
-    same = np.flatnonzero((hashes[1:] == hashes[:-1]) & (documents[1:] == documents[:-1]))
-    flags[order[same]] = REPEATED
-    flags[order[same + 1]] = AGAIN
-    return flags
+def _stand_many_times(hashes: Hashes, documents: Numbers) -> Mask:
+    """Which windows, by hash and document, stand in it more than MANY_TIMES times: bool[n]."""
+    new = np.ones(len(hashes) + 1, dtype=np.bool_)
+    new[1:-1] = (np.diff(documents) != 0) | (hashes[1:] != hashes[:-1])
+    sizes = np.diff(np.flatnonzero(new))
+    many: Mask = np.repeat(sizes > MANY_TIMES, sizes)
+    return many
 
 
 def touching(left_out: Mask, offsets: Offsets, run: int) -> Mask:

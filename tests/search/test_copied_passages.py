@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import re
 from collections.abc import Iterator
@@ -15,8 +16,14 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.model import Passages
-from lshdb.search import passage_joins, passage_pairs, passage_windows
-from lshdb.search.passage_joins import _Joining
+from lshdb.search import (
+    passage_joins,
+    passage_pairs,
+    passage_runs,
+    passage_texts,
+    passage_windows,
+    spilled,
+)
 
 RUN = 6
 VOCABULARIES = st.sampled_from(
@@ -249,15 +256,42 @@ def test_a_missing_directory_of_temporary_files_is_named(
         list(headed.passage_pairs())
 
 
+def in_small_parts(patch: pytest.MonkeyPatch, size: int) -> None:
+    """Find all pairs in parts of about so many windows, runs and characters."""
+    for module, names in (
+        (passage_joins, ("_WINDOWS", "_PARTNERS", "_MATCHES")),
+        (passage_runs, ("_EDGES", "_HOT", "_MATCHES")),
+        (passage_pairs, ("_CHARACTERS",)),
+    ):
+        for name in names:
+            patch.setattr(module, name, size)
+
+
 def test_a_worker_process_finds_the_same_pairs(
     headed: lshdb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alone = list(headed.passage_pairs())
-    monkeypatch.setattr(passage_joins, "_OWN", 200)
-    monkeypatch.setattr(passage_joins, "default_workers", lambda: 1)
-    monkeypatch.delattr(_Joining, "run")  # only in this process
+    alone = list(headed.passage_pairs(gap=2)), list(headed.passage_pairs(common=300, top=9))
+    in_small_parts(monkeypatch, 200)
+    monkeypatch.setattr(spilled, "default_workers", lambda: 1)
+    for job in (passage_joins._Joining, passage_runs._Pairing, passage_pairs._Showing):
+        monkeypatch.delattr(job, "run")  # only in this process
     with signed_elsewhere():
-        assert list(headed.passage_pairs()) == alone
+        found = list(headed.passage_pairs(gap=2)), list(headed.passage_pairs(common=300, top=9))
+    assert found == alone
+
+
+def test_json_lines_are_the_rows(tmp_path: Path) -> None:
+    shared = 'it says "%s is 100%" \\ in Zürich \x1b[31m \U0001f600, and then some more words'
+    with lshdb.open(tmp_path / "lsh.db", passages=5) as db:
+        db.add("one\n", f"{shared}. Here follows one thing. {shared}")
+        db.add("%d", f"Something else first. {shared} and so on")
+        pairs = db.passage_pairs(gap=3)
+        assert pairs.lines is not None
+        lines = "".join(pairs.lines()).splitlines()
+        rows = [dict(zip(pairs.columns, row, strict=True)) for row in pairs.rows()]
+    assert [json.loads(line) for line in lines] == rows
+    assert lines == [json.dumps(row) for row in rows]
+    assert len(rows) == 2
 
 
 @settings(max_examples=8, deadline=None)
@@ -276,19 +310,34 @@ def test_all_pairs_are_those_of_brute_force(
     with lshdb.open(tmp_path_factory.mktemp("pairs") / "lsh.db", passages=RUN) as db:
         db.add_many(texts.items())
         found = {(pair.a, pair.b): pair for pair in db.passage_pairs()}
+        few = list(db.passage_pairs(common=3))
         with pytest.MonkeyPatch.context() as patch:
-            for name in ("_OWN", "_MATCHES", "_RUNS"):
-                patch.setattr(passage_joins, name, 20)
-            patch.setattr(passage_pairs, "_PAIRS", 20)
-            patch.setattr(passage_joins, "PROCESSES", 0)
+            in_small_parts(patch, 20)
+            patch.setattr(spilled, "PROCESSES", 0)
             patch.setattr(passage_windows, "_TOGETHER", {"word": 100})
             assert [*db.passage_pairs()] == [*found.values()]
+            assert [*db.passage_pairs(common=3)] == few
         expected = {
             (a, b)
             for a, b in itertools.combinations(texts, 2)
             if shared_windows(texts[a], texts[b], RUN)
         }
         assert set(found) == expected
-        for (a, b), pair in found.items():
-            (source,) = (one for one in db.passages(key=a) if one.key == b)
-            assert pair.passages == source.passages
+        for pair in found.values():
+            check_pair(db, pair)
+        for pair in few:
+            assert pair.words <= found[pair.a, pair.b].words
+        with pytest.MonkeyPatch.context() as patch:
+            for module in (passage_texts, passage_windows):
+                patch.setattr(module, "MANY_TIMES", 3)  # more are searched one by one
+            assert {(pair.a, pair.b) for pair in db.passage_pairs()} == expected
+            for pair in db.passage_pairs():
+                check_pair(db, pair)
+
+
+def check_pair(db: lshdb.Database, pair: lshdb.PassagePair) -> None:
+    """That a query for the one document finds the same passages in the other."""
+    (source,) = (one for one in db.passages(key=pair.a) if one.key == pair.b)
+    assert pair.passages == source.passages
+    assert (pair.words, pair.a_coverage) == (source.words, source.coverage)
+    assert pair.b_coverage == source.stored_coverage
