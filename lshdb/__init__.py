@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from lshdb.exchange.dedup import Deduplicated, DroppedRow, dedup
-    from lshdb.exchange.results import Matches, Results, SqlRows
+    from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
     from lshdb.maintenance.check import check
     from lshdb.maintenance.findings import CheckReport, Problem, Repair
     from lshdb.model import (
@@ -106,6 +106,7 @@ __all__ = [
     "Pair",
     "Passage",
     "PassagePair",
+    "PassageResults",
     "Passages",
     "Problem",
     "QueryError",

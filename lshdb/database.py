@@ -28,7 +28,6 @@ from lshdb.model import (
     Info,
     Keep,
     Pair,
-    PassagePair,
     Passages,
     Settings,
     StoredDocument,
@@ -46,7 +45,7 @@ from lshdb.store.store import Store
 from lshdb.tuning.resolve import resolve
 
 if TYPE_CHECKING:
-    from lshdb.exchange.results import Matches, Results, SqlRows
+    from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
     from lshdb.ingest.add import Outcome
     from lshdb.ingest.ordering import OnStep
     from lshdb.ingest.progress import Progress
@@ -985,12 +984,13 @@ class Database:
         gap: int = 0,
         common: int | None = None,
         base: Sequence[str] = (),
-    ) -> Results[PassagePair]:
+    ) -> PassageResults:
         """All pairs of stored documents that share runs of words, and which runs.
 
         Each pair comes once, as it is found, in the order of addition; with `top` those that share
         most, best first. The arguments mean the same as for `passages`. The iterator reads one
-        state of the file; `.df()` and `.to_arrow()` give a table, a row a passage.
+        state of the file; `.df()` and `.to_arrow()` give a table, a row a passage, and `.common`
+        names the longest runs in more than `common` documents.
 
         Raises:
             UsageError: no index of passages, or numbers out of range.
@@ -1003,9 +1003,10 @@ class Database:
         ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
         [('a', 'b', 6)]
         """
-        from lshdb.exchange.results import passage_lines, passage_results
+        from lshdb.exchange.results import PassageResults, passage_lines
         from lshdb.search.limits import COMMON
         from lshdb.search.passage_pairs import (
+            Noted,
             PairsQuery,
             found_pairs,
             passage_pairs,
@@ -1017,10 +1018,12 @@ class Database:
         check_needed(gap=gap, base=base)
         common = COMMON if common is None else common
         query = PairsQuery(least, top, gap, common, tuple(base))
-        return passage_results(
-            lambda: passage_pairs(self._store, query),
-            lambda: passage_rows(self._store, query),
-            lambda: found_pairs(self._store, query, passage_lines),
+        noted: Noted = []
+        return PassageResults(
+            lambda: passage_pairs(self._store, query, noted),
+            lambda: passage_rows(self._store, query, noted),
+            lambda: found_pairs(self._store, query, noted, passage_lines),
+            noted,
         )
 
     def compare(self, a: str | Document, b: str | Document) -> Comparison:

@@ -36,7 +36,7 @@ from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
     from lshdb.database import Database
-    from lshdb.model import Comparison, Document, Passage, Passages
+    from lshdb.model import CommonPassage, Comparison, Document, Passage, Passages
 
 _PASSAGES_SHOWN: Final = 20
 _ELEMENTS_SHOWN: Final = 100
@@ -318,9 +318,10 @@ def passages(
         shown: tuple[str, ...] = ("passage_words", "line", "stored_line", "text")
         rows: Iterable[Sequence[Any]]
         lines = None
+        noted: Sequence[tuple[str, CommonPassage]] = ()
         if everything:
             pairs = database.passage_pairs(**asked)
-            columns, rows, lines = pairs.columns, pairs.rows(), pairs.lines
+            columns, rows, lines, noted = pairs.columns, pairs.rows(), pairs.lines, pairs.common
             shown = ("words", "a", "b", *shown)
             none = "no passage that two documents share"
         else:
@@ -336,6 +337,11 @@ def passages(
         count = write_results(
             columns, rows, form, shown=shown, counted=counted, none=none, lines=lines
         )
+        if noted:
+            from lshdb.search.passages import unit_of
+
+            for name, one in noted:
+                _note_common(name, one, unit_of(database.settings), common)
     if failures.count or (fail_if_found and count):
         raise typer.Exit(FAILED)
 
@@ -360,28 +366,32 @@ def _queries(
 def _rows(
     database: Database, queries: Iterable[tuple[str, str | None]], asked: dict[str, Any]
 ) -> Iterator[tuple[object, ...]]:
-    from lshdb.search.limits import COMMON
-
     for key, text in queries:
         result = database.passages(text, key=key if text is None else None, **asked)
-        _note_limits(key, result, asked["common"] or COMMON)
+        _note_limits(key, result, asked["common"])
         for source in result:
             totals = (key, source.key, source.coverage, source.stored_coverage, source.words)
             for passage in source.passages:
                 yield totals + astuple(passage)
 
 
-def _note_limits(key: str, result: Passages, common: int) -> None:
+def _note_limits(key: str, result: Passages, common: int | None) -> None:
     """Note what was not searched."""
     if not result.words:
         message(f"{key}: shorter than {result.shortest} {result.unit}s: no passage can be found")
-    documents = f"{common:,} document{'' if common == 1 else 's'}"
     for one in result.common[:_COMMON_SHOWN]:
-        lines = f"line {one.line}"
-        if one.end_line > one.line:
-            lines = f"lines {one.line} to {one.end_line}"
-        message(
-            f"{key}: {one.words:,} {result.unit}s in more than {documents} do not count: {lines}"
-        )
+        _note_common(key, one, result.unit, common)
     if len(result.common) > _COMMON_SHOWN:
         message(f"{key}: and {len(result.common) - _COMMON_SHOWN:,} more such passages")
+
+
+def _note_common(key: str, one: CommonPassage, unit: str, common: int | None) -> None:
+    """Note a run that does not count."""
+    from lshdb.search.limits import COMMON
+
+    most = common or COMMON
+    documents = f"{most:,} document{'' if most == 1 else 's'}"
+    lines = f"line {one.line}"
+    if one.end_line > one.line:
+        lines = f"lines {one.line} to {one.end_line}"
+    message(f"{key}: {one.words:,} {unit}s in more than {documents} do not count: {lines}")

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from lshdb.errors import LshdbError, UsageError
-from lshdb.model import Cluster, Match, Pair, PassagePair, html_table
+from lshdb.model import Cluster, CommonPassage, Match, Pair, PassagePair, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -334,18 +334,29 @@ def cluster_results(
     return Results("clusters", with_fields(MEMBER, fields), find, rows, (names, shown))
 
 
-def passage_results(
-    find: Callable[[], Iterator[PassagePair]],
-    rows: Callable[[], Iterator[Sequence[Any]]],
-    lines: Callable[[], Iterator[str]],
-) -> Results[PassagePair]:
-    """Pairs that share passages as results; a row of the table is a passage."""
-    names = ["a", "b", "words", "a_coverage", "b_coverage", "passages"]
+class PassageResults(Results[PassagePair]):
+    """Pairs that share passages as results; a row of the table is a passage.
 
-    def shown(pair: PassagePair) -> Sequence[Any]:
-        return *(getattr(pair, name) for name in names[:-1]), len(pair.passages)
+    Attributes:
+        common: the longest runs of words that are in too many documents to count, each with the
+            key of a document that has it; empty before the first pair or row.
+    """
 
-    return Results("passages", PASSAGE_PAIR, find, rows, (names, shown), lines=lines)
+    def __init__(
+        self,
+        find: Callable[[], Iterator[PassagePair]],
+        rows: Callable[[], Iterator[Sequence[Any]]],
+        lines: Callable[[], Iterator[str]],
+        common: list[tuple[str, CommonPassage]],
+    ) -> None:
+        """Prepare, see `Results`; `common` is filled while they start finding."""
+        names = ["a", "b", "words", "a_coverage", "b_coverage", "passages"]
+
+        def shown(pair: PassagePair) -> Sequence[Any]:
+            return *(getattr(pair, name) for name in names[:-1]), len(pair.passages)
+
+        super().__init__("passages", PASSAGE_PAIR, find, rows, (names, shown), lines=lines)
+        self.common = common
 
 
 def passage_lines(found: Iterable[FoundPair]) -> str:

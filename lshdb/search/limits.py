@@ -65,6 +65,10 @@ COMMON_SAMPLE: Final = 4
 """First documents of a too common fingerprint that show which run around it they share."""
 COMMON_AGREEING: Final = 2
 """How many of these must share a common run: one may be the text of the query."""
+COMMON_NAMED: Final = 5
+"""The longest of all common runs, which are named to the user."""
+COMMON_SEARCHED: Final = 100
+"""Documents in which these are looked for."""
 TEXT_CHARACTERS: Final = 4_000_000
 """Characters of a text that are searched for passages; each takes 100 bytes."""
 PASSAGES: Final = 10_000

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError
-from lshdb.model import CopiedPassage, PassagePair
+from lshdb.model import CommonPassage, CopiedPassage, PassagePair
 from lshdb.search.limits import COMMON
 from lshdb.search.passage_runs import Runs, SharedRuns, numbers_of
 from lshdb.search.passage_texts import (
@@ -75,24 +75,27 @@ def check_limits(top: int | None, gap: int, common: int) -> None:
 FoundPair: TypeAlias = tuple[tuple[str, str, int, float, float], list[tuple[Any, ...]]]
 """The values of a `PassagePair` but its passages, and those of each `CopiedPassage`."""
 
+Noted: TypeAlias = list[tuple[str, CommonPassage]]
+"""Common runs, with the key of a document that has each."""
 
-def passage_pairs(store: Store, query: PairsQuery) -> Iterator[PassagePair]:
+
+def passage_pairs(store: Store, query: PairsQuery, common: Noted) -> Iterator[PassagePair]:
     """All pairs of documents that share passages, in the order of addition."""
-    for found in found_pairs(store, query, list):
+    for found in found_pairs(store, query, common, list):
         for totals, passages in found:
             yield PassagePair(*totals, tuple(CopiedPassage(*one) for one in passages))
 
 
-def passage_rows(store: Store, query: PairsQuery) -> Iterator[tuple[Any, ...]]:
+def passage_rows(store: Store, query: PairsQuery, common: Noted) -> Iterator[tuple[Any, ...]]:
     """The same as a row for each passage: what the pair has in common, and the passage."""
-    for found in found_pairs(store, query, list):
+    for found in found_pairs(store, query, common, list):
         for totals, passages in found:
             for passage in passages:
                 yield totals + passage
 
 
 def found_pairs(
-    store: Store, query: PairsQuery, form: Callable[[Iterable[FoundPair]], T]
+    store: Store, query: PairsQuery, common: Noted, form: Callable[[Iterable[FoundPair]], T]
 ) -> Iterator[T]:
     """The same as values, some pairs at a time, each in some form.
 
@@ -102,11 +105,13 @@ def found_pairs(
     Args:
         store: the file.
         query: what is asked.
+        common: gets the longest common runs, before the first pair.
         form: makes something of pairs, perhaps in a worker process; a function of a module.
     """
     with store.beside() as reader:
         least = least_of(query.least, run_of(reader.settings))
         windows = StoredWindows(reader, query.common, query.base)
+    common[:] = windows.common
     with closing(windows), closing(SharedRuns(windows, least)) as runs:
         if query.top is None:
             yield from _formed(windows, runs, query, form)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import chain
 from typing import Any, Final
 
@@ -15,8 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
-from lshdb.model import CopiedPassage, Settings, Shingling
-from lshdb.search.limits import COMMON_AGREEING, COMMON_SAMPLE, PASSAGES, pair_cut
+from lshdb.model import CommonPassage, CopiedPassage, Settings, Shingling
+from lshdb.search.limits import (
+    COMMON_AGREEING,
+    COMMON_NAMED,
+    COMMON_SAMPLE,
+    COMMON_SEARCHED,
+    PASSAGES,
+    pair_cut,
+)
 from lshdb.search.similarity import batches_of_text
 from lshdb.shingling.arrays import offsets_of, parts_of, places_of
 from lshdb.shingling.hashing import Hashes, Offsets
@@ -104,6 +112,38 @@ def common_windows(reader: StoreReader, hot: Offsets) -> Hashes:
     _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
     texts = chain.from_iterable(batches_of_text(reader.contents(np.unique(doc_ids))))
     return agreed([windows_around(text, hot, reader.settings) for text in texts])
+
+
+def longest_common(
+    reader: StoreReader, common: Hashes, hot: Offsets
+) -> tuple[tuple[str, CommonPassage], ...]:
+    """The longest runs of common windows in some documents, each once, with the documents' keys."""
+    settings = reader.settings
+    _, some = reader.documents_of_fingerprints(hot, 1)
+    doc_ids = np.unique(some)[:COMMON_SEARCHED]
+    known = common[:0]
+    found: list[tuple[str, CommonPassage]] = []
+    for key, text in zip(reader.keys_of(doc_ids), reader.contents(doc_ids), strict=True):
+        windows = window_hashes([text], settings)[0]
+        new = np.zeros(len(windows), dtype=np.bool_)
+        new[np.unique(windows, return_index=True)[1]] = True  # its first place
+        new &= is_in(windows, common) & ~is_in(windows, known)
+        if new.any():
+            known = np.union1d(known, windows[new])
+            runs = common_passages(Located.of(text, settings), new, settings.passages)
+            found = nlargest(
+                COMMON_NAMED, [*found, *((key, one) for one in runs)], key=lambda one: one[1].words
+            )
+    return tuple(found)
+
+
+def common_passages(text: Located, common: Mask, run: int) -> tuple[CommonPassage, ...]:
+    """The runs of a text that are common, from its windows that are, bool[n]."""
+    first, last = np.array(stretches(common, run), dtype=np.int64).reshape(-1, 2).T
+    starts, ends, *lines = text.spans(first, last)
+    texts = [text.text[start:end] for start, end in zip(starts, ends, strict=True)]
+    rows = zip(starts, ends, *lines, (last - first).tolist(), texts, strict=True)
+    return tuple(CommonPassage(*row) for row in rows)
 
 
 def windows_around(text: str, values: Offsets, settings: Settings) -> Hashes:

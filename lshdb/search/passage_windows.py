@@ -21,6 +21,7 @@ from lshdb.search.passage_texts import (
     base_windows,
     common_windows,
     is_in,
+    longest_common,
     slots_of,
     window_hashes,
 )
@@ -77,6 +78,7 @@ class StoredWindows:
     Attributes:
         settings: of the database.
         left_out: sorted windows that do not count.
+        common: the longest runs that are in too many documents, with the key of one of these.
         units: int64[m], how many units each document has, or more if it has no window.
         by_hash: those that lead to pairs, a cell for each stretch of hashes.
         hot: the others: too many documents have their fingerprint. A cell is some documents.
@@ -98,7 +100,9 @@ class StoredWindows:
         shared, hot = reader.shared_fingerprints(common)
         slots = slots_of(shared)
         del shared  # 8 bytes each
-        self.left_out = (common_windows(reader, hot), *base_windows(base, self.settings))
+        windows = common_windows(reader, hot)
+        self.common = longest_common(reader, windows, hot)
+        self.left_out = (windows, *base_windows(base, self.settings))
         doc_ids, counts = [_NONE], [_NONE]
         self.texts, self.keys = SpilledTexts(), SpilledTexts()
         for ids, keys in reader.all_keys():

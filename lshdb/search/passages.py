@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lshdb.errors import UsageError
-from lshdb.model import CommonPassage, Passages, Settings, Source
+from lshdb.model import Passages, Settings, Source
 from lshdb.search.limits import COMMON
 from lshdb.search.passage_pairs import check_limits
 from lshdb.search.passage_texts import (
@@ -28,6 +28,7 @@ from lshdb.search.passage_texts import (
     Mask,
     base_windows,
     bridged,
+    common_passages,
     common_windows,
     covered,
     is_in,
@@ -35,7 +36,6 @@ from lshdb.search.passage_texts import (
     passages_at,
     run_of,
     some_lead,
-    stretches,
     turned,
     units_in,
     window_hashes,
@@ -125,7 +125,7 @@ def _find(store: Store, query: PassageQuery, text: str, own_id: int) -> Passages
     least = least_of(query.least, run)
     asked = _look_up(store, query, text, own_id)
     if asked is None:
-        return Passages(0, run, _unit(settings), (), ())
+        return Passages(0, run, unit_of(settings), (), ())
     found = sorted(_verified(store, asked, least), key=lambda one: one.rank)[: query.top]
     units = len(asked.windows) + run - 1
     own = Located.of(text, settings)
@@ -143,15 +143,12 @@ def _find(store: Store, query: PassageQuery, text: str, own_id: int) -> Passages
                 passages_at(own, other, bridged(one.runs, run, query.gap)),
             )
         )
-    first, last = np.array(stretches(asked.common, run), dtype=np.int64).reshape(-1, 2).T
-    starts, ends, *lines = own.spans(first, last)
-    texts = [text[start:end] for start, end in zip(starts, ends, strict=True)]
-    rows = zip(starts, ends, *lines, (last - first).tolist(), texts, strict=True)
-    common = tuple(CommonPassage(*row) for row in rows)
-    return Passages(units, run, _unit(settings), tuple(sources), common)
+    common = common_passages(own, asked.common, run)
+    return Passages(units, run, unit_of(settings), tuple(sources), common)
 
 
-def _unit(settings: Settings) -> str:
+def unit_of(settings: Settings) -> str:
+    """What a unit is called."""
     return "word" if settings.shingling.kind == "word" else "character"
 
 

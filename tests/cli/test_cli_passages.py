@@ -83,6 +83,9 @@ def test_all_pairs_and_what_does_not_count(filled: Command) -> None:
     common = filled("passages", "--key", "siege", "--common", "1")
     assert not common.out
     assert "siege: 8 words in more than 1 document do not count: line 1" in common.err
+    common = filled("passages", "--all", "--common", "1")
+    assert not common.out
+    assert common.err.count("8 words in more than 1 document do not count: line 1") == 2
 
 
 def test_what_cannot_be_is_refused(filled: Command) -> None:

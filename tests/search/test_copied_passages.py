@@ -130,6 +130,11 @@ def test_a_run_in_many_documents_is_common_and_no_evidence(headed: lshdb.Databas
     (common,) = found.common
     assert (common.text, common.words, common.line) == (HEADER, 30, 1)
     assert not headed.passages(HEADER).sources
+    pairs = headed.passage_pairs()
+    assert not pairs.common
+    next(pairs)
+    ((key, run),) = pairs.common
+    assert (key, run) == ("d0", common)
 
 
 def test_a_rare_run_around_a_common_sequence_leads_to_no_document(tmp_path: Path) -> None:
