@@ -100,7 +100,7 @@ def found_pairs(
     """The same as values, some pairs at a time, each in some form.
 
     In memory are the fingerprints that documents share, 8 bytes each, and a bounded number of
-    windows and runs; the others are in temporary files, some five times the size of the texts.
+    windows and runs; the others are in temporary files, up to six times the size of the texts.
 
     Args:
         store: the file.
