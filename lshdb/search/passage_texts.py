@@ -220,7 +220,9 @@ class Compared:
         # A window that does not count gets a value that no document has.
         self._own = windows if counts.all() else np.where(counts, windows, self._nothing)
         self._index = WindowIndex(windows, np.flatnonzero(counts))
-        self._many = np.intersect1d(_many(windows), windows[counts])
+        self._many = _many(windows)
+        if len(self._many):
+            self._many = np.intersect1d(self._many, windows[counts])
 
     def runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
         """The others that share windows which count, by their places, and the shared runs.
@@ -268,7 +270,8 @@ class Compared:
 def _many(windows: Hashes) -> Hashes:
     """The windows that stand in a text more than MANY_TIMES times, sorted."""
     ordered = np.sort(windows)
-    return np.unique(ordered[MANY_TIMES:][ordered[MANY_TIMES:] == ordered[:-MANY_TIMES]])
+    many = ordered[MANY_TIMES:][ordered[MANY_TIMES:] == ordered[:-MANY_TIMES]]
+    return np.unique(many) if len(many) else many
 
 
 def runs_of_matches(
