@@ -22,13 +22,7 @@ from lshdb.errors import UsageError
 from lshdb.model import CommonPassage, CopiedPassage, PassagePair
 from lshdb.search.limits import COMMON
 from lshdb.search.passage_runs import Runs, SharedRuns, numbers_of
-from lshdb.search.passage_texts import (
-    Mask,
-    Places,
-    bridged,
-    least_of,
-    run_of,
-)
+from lshdb.search.passage_texts import Mask, Places, bridged, least_of, run_of
 from lshdb.search.passage_windows import StoredWindows
 from lshdb.search.spilled import Part, in_parts
 from lshdb.shingling.arrays import Numbers, offsets_of, parts_of

@@ -65,8 +65,6 @@ _HASH_CELLS: Final = 10
 """Bits of a hash that are its cell."""
 _DOCUMENT_CELLS: Final = 12
 """Bits of the number of a cell of documents, at most."""
-
-
 _NONE: Final = np.empty(0, dtype=np.int64)
 _Texts: TypeAlias = tuple[int, list[str]]
 """The number of the first of n texts, and the texts."""
