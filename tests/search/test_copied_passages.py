@@ -171,6 +171,17 @@ def test_a_base_text_does_not_count(headed: lshdb.Database) -> None:
     assert passage.words == 9
 
 
+def test_a_copy_goes_on_where_a_base_text_ends(tmp_path: Path) -> None:
+    body = " ".join(f"body{n}" for n in range(12))
+    with lshdb.open(tmp_path / "lsh.db", passages=8) as db:
+        db.add("a", f"{HEADER} {body} {HEADER}")
+        db.add("b", f"Other words. {HEADER} {body} {HEADER}")
+        (pair,) = db.passage_pairs(base=[HEADER])
+        (source,) = db.passages(key="a", base=[HEADER])
+    assert [one.text for one in pair.passages] == [body]
+    assert pair.passages == source.passages
+
+
 def test_a_copy_beside_a_common_run_is_shown_to_its_last_word(headed: lshdb.Database) -> None:
     found = headed.passages(
         " ".join(["new"] * 4 + HEADER.split() + [f"own3x{n}" for n in range(8)])
