@@ -119,7 +119,7 @@ def run(benchmark: str, directory: Path) -> Record:
     assert done.status == 0, done.err
     assert benchmark in done.out
     assert {path.suffix for path in directory.iterdir()} == {".json"}, "its files are deleted"
-    found: Record = json.loads(out.read_text("utf-8"))
+    found: Record = figures.read(out)
     return found
 
 
@@ -230,7 +230,7 @@ def test_all_runs_every_benchmark(
     assert (ran["scale"].sets, ran["scale"].repeat) == (scale.SETS_QUICK, 1)
     assert status == 1
     assert "query: it failed" in capsys.readouterr().err
-    named = {one["benchmark"] for one in json.loads(out.read_text("utf-8"))["figures"]}
+    named = {one["benchmark"] for one in figures.read(out)["figures"]}
     assert named == set(BENCHMARKS) - {"query"}, "one that fails does not take the others with it"
 
 
@@ -239,7 +239,7 @@ def test_the_table_of_a_page_is_that_of_the_results(page: str, brief: bool) -> N
     """Who measures again also prints the tables again."""
     results = sorted((SCRIPTS / "measure" / "bench" / "results").glob("*.json"))
     assert results
-    table = report.markdown([json.loads(path.read_text("utf-8")) for path in results], brief=brief)
+    table = report.markdown([figures.read(path) for path in results], brief=brief)
     text = (SCRIPTS.parent / page).read_text("utf-8")
     shown = text.partition("<!-- table -->\n")[2].partition("\n<!-- end of the table -->")[0]
     assert shown == table
@@ -248,14 +248,14 @@ def test_the_table_of_a_page_is_that_of_the_results(page: str, brief: bool) -> N
 @pytest.mark.parametrize("page", ["docs/figures.md", "README.md"])
 def test_what_is_dropped_wrongly_is_that_of_the_results(page: str) -> None:
     results = SCRIPTS / "measure" / "bench" / "results" / "peers" / "dedup.json"
-    table = dedup_peers.markdown(json.loads(results.read_text("utf-8")))
+    table = dedup_peers.markdown(figures.read(results))
     text = (SCRIPTS.parent / page).read_text("utf-8")
     assert f"<!-- dropped -->\n{table}\n<!-- end of dropped -->" in text
 
 
 def test_the_figures_of_pages_are_those_of_the_results() -> None:
     results = SCRIPTS / "measure" / "bench" / "results" / "pages.json"
-    table = pages.markdown(json.loads(results.read_text("utf-8")))
+    table = pages.markdown(figures.read(results))
     text = (SCRIPTS.parent / "docs" / "figures.md").read_text("utf-8")
     assert f"<!-- pages -->\n{table}\n<!-- end of pages -->" in text
 
@@ -282,7 +282,7 @@ def test_documents_of_ones_own(directory: Path) -> None:
     out = directory.parent / "mine.json"
     done = bench_command("ingest", "--quick", "--input", path, "--engines", "lshdb", "--json", out)
     assert done.status == 0, done.err
-    results = json.loads(out.read_text("utf-8"))
+    results = figures.read(out)
     assert {one["case"] for one in results["figures"]} == {
         "word:3, mine.jsonl",
         "char:5, mine.jsonl",

@@ -9,7 +9,6 @@ already, in memory.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -49,7 +48,7 @@ from measure.bench import (
 from measure.common.commands import CommandFailed
 from measure.harness import machine, report
 from measure.harness.engines import NAMES, installed
-from measure.harness.figures import OWN, results
+from measure.harness.figures import OWN, read, results, write
 from measure.harness.lab import Lab, Options
 
 WITH_PEERS: Final[dict[str, ModuleType]] = {
@@ -92,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments[0] = "against"
     given = _parser().parse_args(arguments)
     if given.command == "table":
-        runs = [json.loads(path.read_text("utf-8")) for path in given.results]
+        runs = [read(path) for path in given.results]
         print(report.markdown(runs, brief=given.brief))
         return 0
     options = _options(given)
@@ -117,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 failed = True
             found = results(facts, _record(given.command, options), lab.figures, lab.aims)
             if given.json is not None:  # after each: a full run is long
-                given.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+                write(given.json, found)
     if given.command == "against" and not failed:
         _console().print(against.table(found))
     elif given.command == "dedup --peers" and not failed:

@@ -1,14 +1,17 @@
 """Figures, ratios to the peers', and aims: the results of a benchmark, as data.
 
 A figure is one measure of one engine in one case of a benchmark, over all repetitions; reports
-show the median. The JSON of a run is machine, options, figures, ratios and aims.
+show the median. A run is a dictionary of machine, options, figures, ratios and aims; its file has a
+line for each figure and aim, without what follows from the figures.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Final
 
 OWN: Final = "lshdb"
@@ -54,7 +57,7 @@ class Figure:
         return statistics.median(self.runs)
 
     def record(self) -> dict[str, Any]:
-        """The figure in the JSON."""
+        """The figure in a run."""
         spread = {"median": self.median, "min": min(self.runs), "max": max(self.runs)}
         return asdict(self) | spread
 
@@ -114,7 +117,7 @@ class Aim:
         return own / other if other else None
 
     def record(self, figures: Sequence[Figure]) -> dict[str, Any]:
-        """The aim and what was reached, in the JSON; null where it was not measured."""
+        """The aim and what was reached, in a run; None where it was not measured."""
         value = self.value(figures)
         short = None
         if value is not None:
@@ -178,7 +181,7 @@ def results(
     figures: Sequence[Figure],
     aims: Iterable[Aim],
 ) -> dict[str, Any]:
-    """The JSON of a run."""
+    """A run, as reports take it."""
     return {
         "machine": machine,
         "options": options,
@@ -186,3 +189,27 @@ def results(
         "ratios": [asdict(ratio) for ratio in ratios(figures)],
         "aims": [aim.record(figures) for aim in aims],
     }
+
+
+_COLUMNS: Final = ("benchmark", "case", "engine", "measure", "documents")
+"""Of a figure in a file; its runs come last."""
+
+
+def write(path: Path, run: dict[str, Any]) -> None:
+    """Write a run as JSON; values have six significant digits."""
+    rows = [
+        [*(one[name] for name in _COLUMNS), [float(f"{value:.6g}") for value in one["runs"]]]
+        for one in run["figures"]
+    ]
+    parts = [f' "{name}": {json.dumps(run[name])}' for name in ("machine", "options")]
+    for name, lines in (("figures", rows), ("aims", run["aims"])):
+        listed = ",\n".join(f"  {json.dumps(line)}" for line in lines)
+        parts.append(f' "{name}": [\n{listed}\n ]')
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The run in a file that `write` made."""
+    run = json.loads(path.read_text("utf-8"))
+    figures = [Figure(*row[:-1], tuple(row[-1])) for row in run["figures"]]
+    return results(run["machine"], run["options"], figures, ()) | {"aims": run["aims"]}
