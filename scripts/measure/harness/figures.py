@@ -211,5 +211,5 @@ def write(path: Path, run: dict[str, Any]) -> None:
 def read(path: Path) -> dict[str, Any]:
     """The run in a file that `write` made."""
     run = json.loads(path.read_text("utf-8"))
-    figures = [Figure(*row[:-1], tuple(row[-1])) for row in run["figures"]]
+    figures = [Figure(*named, runs=tuple(runs)) for *named, runs in run["figures"]]
     return results(run["machine"], run["options"], figures, ()) | {"aims": run["aims"]}
