@@ -211,5 +211,8 @@ def write(path: Path, run: dict[str, Any]) -> None:
 def read(path: Path) -> dict[str, Any]:
     """The run in a file that `write` made."""
     run = json.loads(path.read_text("utf-8"))
-    figures = [Figure(*named, runs=tuple(runs)) for *named, runs in run["figures"]]
+    figures = [
+        Figure(benchmark, case, engine, measure, documents, tuple(runs))
+        for benchmark, case, engine, measure, documents, runs in run["figures"]
+    ]
     return results(run["machine"], run["options"], figures, ()) | {"aims": run["aims"]}
