@@ -243,7 +243,7 @@ class Command:
         assert result.status == status, result.err
         (line,) = result.err.splitlines()
         start, _, reason = line.partition(": ")
-        assert start == "lshdb"
+        assert (start, reason[-1:] == ".") == ("lshdb", False), line
         return reason
 
     def rows(self, statement: str, name: str = "lsh.db") -> list[inspection.Row]:
