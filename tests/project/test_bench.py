@@ -5,7 +5,6 @@ No speed is asserted: machines differ, and this one is busy with the tests.
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ import pytest
 from helpers import Command
 from measure.bench import command, dedup_peers, pages
 from measure.common import commands
-from measure.harness import engines, lab, report, tasks
+from measure.harness import engines, figures, lab, report, tasks
 
 SCRIPTS = Path(measure.__file__).resolve().parents[1]
 RESULTS = SCRIPTS / "measure" / "bench" / "results"
@@ -54,15 +53,15 @@ def test_a_benchmark_writes_its_figures(
     options += ["--engines", ",".join(used), "--directory", str(tmp_path)]
     assert command.main([benchmark, *options]) == 0
     assert list(tmp_path.iterdir()) == [out], "its files are deleted"
-    figures = json.loads(out.read_text("utf-8"))["figures"]
-    assert set(used) <= {figure["engine"] for figure in figures}
-    for figure in figures:
+    found = figures.read(out)["figures"]
+    assert set(used) <= {figure["engine"] for figure in found}
+    for figure in found:
         assert figure["benchmark"] == benchmark
         assert 0 <= figure["min"] <= figure["median"] <= figure["max"]
 
 
 def results(*paths: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text("utf-8")) for path in sorted(paths)]
+    return [figures.read(path) for path in sorted(paths)]
 
 
 @pytest.mark.parametrize(
