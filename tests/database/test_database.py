@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,7 @@ import lshdb
 from lshdb import workers as signers
 from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
 from lshdb.ingest import batches
-from lshdb.model import AddReport, Bucket, Content, Document
+from lshdb.model import AddReport, Bucket, Content
 from lshdb.store.store import Store
 
 Pairs = list[tuple[str, Content]]
@@ -78,12 +78,6 @@ def in_batches_of(documents: int, *, size: int = 1 << 30, chunk: int = 1 << 30) 
 
 def counts(report: AddReport) -> tuple[int, int, int]:
     return report.added, report.updated, report.unchanged
-
-
-def stored(db: lshdb.Database) -> dict[str, object]:
-    """All documents, by key."""
-    keys = db.keys()
-    return {key: db.get(key).content for key in keys}
 
 
 # one document
@@ -250,62 +244,44 @@ def test_a_set_comes_back_in_order_without_repetitions(
     inspection.check(path)
 
 
-def test_a_number_and_its_digits_are_two_elements(path: Path) -> None:
-    with open_sets(path) as db:
-        db.add_many([("numbers", [1, 2, 1 << 70]), ("digits", ["1", "2", str(1 << 70)])])
-        assert db.query(key="numbers", exhaustive=True) == []
-        assert db.query(["1", "2"])[0].key == "digits"
-
-
 @pytest.mark.parametrize(
-    "elements",
+    ("shingle", "wrong"),
     [
-        [True],
-        [1.5],
-        [None],
-        [["nested"]],
-        [("a", 1)],
-        [b"bytes"],
-        ["a", 1, object()],
-        b"bytes",
-        bytearray(b"bytes"),
-        None,
-        5,
-        "a text",
-        [10**5000],
+        *(
+            ("set", elements)
+            for elements in (
+                [True],
+                [1.5],
+                [None],
+                [["nested"]],
+                [("a", 1)],
+                [b"bytes"],
+                ["a", 1, object()],
+                b"bytes",
+                bytearray(b"bytes"),
+                None,
+                5,
+                "a text",
+                [10**5000],
+                iter(["x", "y"]),  # rather than stored as empty
+            )
+        ),
+        *(("word:3", content) for content in (["a", "set"], {"a"}, [], b"bytes", None, 5)),
     ],
-    ids=lambda elements: ascii(elements)[:20] if elements != [10**5000] else "too many digits",
+    ids=lambda value: ascii(value)[:20] if value != [10**5000] else "too many digits",
 )
-def test_what_is_no_set_of_strings_and_integers_is_refused(path: Path, elements: Any) -> None:
-    with open_sets(path) as db:
-        db.add("a", ["x"])
+def test_what_is_no_text_or_no_set_is_refused(path: Path, shingle: str, wrong: Any) -> None:
+    good: Content = ["x"] if shingle == "set" else "a text"
+    with lshdb.open(path, shingle=shingle) as db:
+        db.add("a", good)
         before = inspection.contents(path)
         with pytest.raises(ContentError, match=r"^'b': ") as raised:
-            db.add_many([("c", ["x"]), ("b", elements), ("d", ["x"])])
+            db.add_many([("c", good), ("b", wrong), ("d", good)])
         assert len(str(raised.value).splitlines()) == 1
         assert inspection.contents(path) == before
-        if elements is not None:
+        if wrong is not None:
             with pytest.raises(ContentError):
-                db.query(elements)
-
-
-def test_an_iterator_is_refused_rather_than_stored_as_empty(path: Path) -> None:
-    elements: Any = (element for element in ["x", "y"])
-    with open_sets(path) as db:
-        with pytest.raises(ContentError, match="generator is neither text nor set"):
-            db.add("b", elements)
-        assert len(db) == 0
-
-
-@pytest.mark.parametrize("content", [["a", "set"], {"a"}, [], b"bytes", None, 5])
-def test_a_set_among_texts_is_refused(path: Path, content: Any) -> None:
-    with lshdb.open(path) as db:
-        with pytest.raises(ContentError, match=r"^'b': .*texts \(shingle word:3\)"):
-            db.add_many([("a", "a text"), ("b", content)])
-        assert len(db) == 0
-        if content is not None:
-            with pytest.raises(ContentError):
-                db.query(content)
+                db.query(wrong)
 
 
 # empty documents
@@ -342,18 +318,6 @@ def test_empty_documents_are_stored_and_similar_to_nothing(
     ids = inspection.rows(path, "SELECT DISTINCT doc_id FROM bands")
     assert ids == inspection.rows(path, "SELECT doc_id FROM signatures") == [(1,)]
     inspection.check(path)
-
-
-def test_a_document_becomes_empty_and_full_again(path: Path) -> None:
-    with open_sets(path) as db:
-        db.add_many([("a", ["x", "y"]), ("b", ["x", "y"])])
-        before = inspection.contents(path)
-        assert db.add("a", []) == AddReport(updated=1, empty=1)
-        inspection.check(path)
-        assert db.query(key="b") == []
-        assert db.add("a", ["y", "x"]) == AddReport(updated=1)
-        assert [match.key for match in db.query(key="b")] == ["a"]
-    assert inspection.contents(path) == before
 
 
 # many documents
@@ -429,15 +393,6 @@ def test_any_size_of_batch_and_number_of_workers_gives_the_same_file(
     inspection.check(path)
 
 
-def test_batches_are_bounded_in_size_too(path: Path) -> None:
-    reports: list[AddReport] = []
-    texts = {f"d{i}": f"the fox and the {i} grapes" for i in range(10)}
-    with lshdb.open(path) as db, in_batches_of(1000, size=200, chunk=1):
-        db.add_many(texts.items(), on_batch=reports.append, workers=0)
-        assert 3 <= len(reports) <= 10
-        assert stored(db) == texts
-
-
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_batch_is_in_the_file_when_it_is_reported(path: Path, workers: int) -> None:
     seen: list[tuple[int, int]] = []
@@ -489,46 +444,26 @@ def test_a_stream_may_ask_the_database_that_it_goes_to(path: Path, workers: int)
     inspection.check(path)
 
 
-def test_documents_and_pairs_may_be_mixed_and_none_is_none(path: Path) -> None:
-    with open_sets(path) as db:
-        assert db.add_many([Document("a", ["x"]), ("b", ["y"])]) == AddReport(added=2)
-        assert db.add_many([]) == AddReport()
-        assert db.keys() == ["a", "b"]
-
-
 @pytest.mark.parametrize("workers", [0, 1])
-@pytest.mark.parametrize("failure", ["document", "stream"])
+@pytest.mark.parametrize("failure", [ContentError, OSError, KeyboardInterrupt])
 def test_batches_before_a_failure_stay_and_its_own_does_not(
-    path: Path, failure: str, workers: int
+    path: Path, failure: type[BaseException], workers: int
 ) -> None:
     def stream() -> Iterator[tuple[str, Content]]:
         yield from ((f"k{i}", [i]) for i in range(7))
-        if failure == "stream":
-            raise OSError("unplugged")
+        if failure is not ContentError:
+            raise failure
         yield "bad", "a text"
         yield "k7", [7]
 
     with open_sets(path) as db, in_batches_of(3):
-        with pytest.raises(ContentError if failure == "document" else OSError):
-            db.add_many(stream(), workers=workers)
-        assert db.keys() == [f"k{i}" for i in range(6)]
-    inspection.check(path)
-
-
-@pytest.mark.parametrize("chunk", [1, 1 << 30])
-@pytest.mark.parametrize("workers", [0, 1])
-def test_an_interrupted_stream_leaves_whole_batches(path: Path, workers: int, chunk: int) -> None:
-    def stream() -> Iterator[tuple[str, Content]]:
-        yield from ((f"k{i}", [i]) for i in range(10))
-        raise KeyboardInterrupt
-
-    with open_sets(path) as db, in_batches_of(3, chunk=chunk):
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(failure):
             db.add_many(stream(), workers=workers)
         keys = db.keys()
         assert keys == [f"k{i}" for i in range(len(keys))]
-        assert len(keys) in (3, 6, 9)
-        assert db.add_many(((f"k{i}", [i]) for i in range(10)), workers=0).unchanged == len(keys)
+        # An interrupt ends at once, so that a batch that was read is perhaps not written.
+        assert len(keys) == 6 or (failure is KeyboardInterrupt and len(keys) in (0, 3))
+        assert db.add_many(((f"k{i}", [i]) for i in range(7)), workers=0).unchanged == len(keys)
     inspection.check(path)
 
 
@@ -549,21 +484,6 @@ def test_nothing_is_written_after_a_batch_that_could_not_be(path: Path, workers:
             db.add_many(((f"k{i}", [i]) for i in range(12)), workers=workers)
         assert db.keys() == ["k0", "k1"]
     inspection.check(path)
-
-
-@pytest.mark.parametrize(("count", "expected"), [(13, [4, 4, 5]), (14, [4, 4, 4, 2]), (3, [3])])
-def test_a_small_rest_is_written_with_the_batch_before(
-    path: Path, count: int, expected: list[int]
-) -> None:
-    """By itself it would touch as many pages as a large one."""
-    batches: list[int] = []
-    with open_sets(path) as db, in_batches_of(4):
-        db.add_many(
-            ((f"k{i}", [i]) for i in range(count)),
-            on_batch=lambda report: batches.append(report.added),
-            workers=1,
-        )
-    assert batches == expected
 
 
 def test_an_unchanged_document_writes_nothing(path: Path) -> None:
@@ -653,21 +573,6 @@ def test_an_unknown_key_brings_those_near_it(path: Path, key: str, nearest: list
         assert len(db) == len(NEAR)
 
 
-def test_only_a_bounded_time_is_spent_on_near_keys(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The index is still asked for the neighbours, and a transaction goes on."""
-    monkeypatch.setattr("lshdb.store.lookups._SEARCHING", -1)
-    with lshdb.open(path) as db:
-        db.add_many((f"key {i:05}", "the fox") for i in range(2_000))
-        with pytest.raises(KeyNotFound) as raised:
-            db.get("key 00100x")
-        assert "key 00100" in raised.value.nearest
-        with pytest.raises(KeyNotFound, match="01999"):
-            db.remove_many(["key 00001", "01999"])
-        assert len(db) == 2_000
-
-
 @pytest.mark.parametrize("missing", ["nobody", "", "a\0", "\ud800"])
 def test_removing_with_one_key_missing_removes_nothing(path: Path, missing: str) -> None:
     with open_sets(path) as db:
@@ -678,18 +583,6 @@ def test_removing_with_one_key_missing_removes_nothing(path: Path, missing: str)
         assert repr(missing) in str(raised.value)
         db.remove_many([])
     assert inspection.contents(path) == before
-
-
-def test_a_removed_key_is_as_new(path: Path) -> None:
-    with open_sets(path) as db:
-        db.add_many([("a", ["x"]), ("b", ["x"])])
-        db.remove("a")
-        assert db.add("a", ["x"]) == AddReport(added=1)
-        assert db.keys() == ["b", "a"]
-        db.remove_many(["a", "b"])
-        assert (len(db), db.keys(), db.buckets(5)) == (0, [], [])
-        assert db.query(["x"]) == []
-    inspection.check(path)
 
 
 # looking inside
@@ -753,48 +646,13 @@ def test_without_content_none_is_stored(path: Path) -> None:
 # closing, threads, processes
 
 
-def test_a_closed_database_says_so(path: Path) -> None:
-    db = lshdb.open(path)
-    db.add("fox", "the fox and the grapes")
-    db.close()
-    db.close()
-    actions: list[Callable[[], object]] = [
-        lambda: db.add("a", "text"),
-        lambda: db.get("fox"),
-        lambda: db.query("text"),
-        lambda: db.keys(),
-        lambda: len(db),
-        lambda: db.remove("fox"),
-        lambda: db.info(),
-    ]
-    for action in actions:
-        with pytest.raises(UsageError, match="closed"):
-            action()
-    assert [file.name for file in path.parent.iterdir()] == [path.name]
-
-
 def test_a_context_manager_closes_whatever_happens(path: Path) -> None:
     with pytest.raises(ZeroDivisionError), lshdb.open(path) as db:
         db.add("fox", f"{1 / len(db)}")
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match="closed"):
         len(db)
-
-
-def test_another_thread_must_open_the_file_itself(path: Path) -> None:
-    caught: list[Exception] = []
-
-    def use(db: lshdb.Database) -> None:
-        try:
-            db.keys()
-        except Exception as error:
-            caught.append(error)
-
-    with lshdb.open(path) as db:
-        thread = threading.Thread(target=use, args=(db,))
-        thread.start()
-        thread.join()
-        assert [type(error) for error in caught] == [UsageError]
-        assert db.keys() == []
+    db.close()
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 ANSWERS = """
@@ -896,12 +754,10 @@ def test_what_another_connection_does_between_signing_and_writing_counts(
             report = db.add_many(documents, workers=workers)
         expected = {"replace": (2, 2, 0), "remove": (4, 0, 0), "add": (0, 2, 2)}
         assert counts(report) == expected[change]
-        assert stored(db) == {key: tuple(content) for key, content in documents}
+        assert {key: db.get(key).content for key in db} == {
+            key: tuple(content) for key, content in documents
+        }
     inspection.check(path)
-
-
-def all_in(pages: Iterable[Iterable[str]]) -> list[str]:
-    return [key for page in pages for key in page]
 
 
 def test_writers_in_threads_of_their_own_lose_nothing(path: Path) -> None:
@@ -927,6 +783,6 @@ def test_writers_in_threads_of_their_own_lose_nothing(path: Path) -> None:
     assert failures == []
     with open_sets(path) as db:
         kept = [i for i in range(15) if i % 5 != 3]
-        expected = all_in([f"{name}{i}" for i in kept] for name in names)
+        expected = [f"{name}{i}" for name in names for i in kept]
         assert sorted(db.keys()) == sorted([*expected, "shared"])
     inspection.check(path)

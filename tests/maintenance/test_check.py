@@ -17,7 +17,6 @@ from helpers import Command
 import lshdb
 from lshdb.errors import DamagedFile, NewerFormat, NotADatabase, ReadOnly, StoreError
 from lshdb.maintenance.findings import PROBLEMS, REPAIRS
-from lshdb.sketching.banding import bucket_keys
 from lshdb.store.schema import _tokens
 
 BANDS = {"words": 19, "sets": 32, "signatures": 17}
@@ -524,17 +523,20 @@ def test_what_is_no_file_of_lshdb_is_refused(path: Path, damaged: Callable[..., 
         lshdb.check(damaged("words", "PRAGMA user_version = 99"))
 
 
-def test_bucket_keys_of_more_documents_than_one_batch(path: Path) -> None:
-    """Signatures are read in batches; each is compared with its own rows."""
+def test_more_documents_than_are_read_at_once(path: Path) -> None:
+    """Keys, signatures and rows are read in pages; each signature is compared with its own rows."""
+    keys = [str(i) for i in range(20_001)]
     with lshdb.open(path, shingle="set", permutations=16, content=False) as db:
-        db.add_many((str(i), [i]) for i in range(4_001))
-        settings = db.settings
-        document = db.get("4000")
-        assert document.signature is not None
-        keys = bucket_keys(document.signature[None], settings.construction, settings.seed)
+        db.add_many((key, [int(key)]) for key in keys)
+        db.remove(keys.pop(5_000))
+        assert [*db] == db.keys() == keys
         report = db.check()
-    assert (report.documents, report.bands) == (4_001, 4_001 * keys.shape[1])
-    assert report.ok
+        assert report.ok
+        assert report.documents == 20_000
+        assert report.bands == 20_000 * db.settings.construction.bands
+        for number in (4_999, 10_000, 19_999):
+            (match,) = db.query([int(keys[number])], exhaustive=True, threshold=1.0)
+            assert match.key == keys[number]
 
 
 # the command

@@ -8,31 +8,29 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import ExitStack
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import inspection
-import numpy as np
 import pytest
 
 import lshdb
-from lshdb.errors import Busy, DamagedFile, LshdbError, StoreError
+from lshdb.errors import Busy, DamagedFile, StoreError
 from lshdb.ingest import batches
 from lshdb.settings import SettingsRequest
 from lshdb.store import connection as connection_module
-from lshdb.store import lookups, statements
+from lshdb.store import statements
 from lshdb.store.connection import connect, transaction
 from lshdb.store.guard import Connection
+from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Index, Store
 from lshdb.tuning.resolve import resolve
 
 SETTINGS = resolve(SettingsRequest(permutations=16, bands=8, rows=2, shingle="set", threshold=0.5))
-INT64_KEYS = np.array(
-    [-(1 << 63), -(1 << 63) + 1, (1 << 63) - 1, (1 << 63) - 2, -1, 0, 1 << 53, (1 << 53) + 1]
-)
 EXPECTED_PLANS = {
     "KNOWN_DOCUMENTS": "SEARCH d USING INDEX sqlite_autoindex_documents_1 (key=?)",
     "UPDATE_DOCUMENT": "SEARCH documents USING INTEGER PRIMARY KEY (rowid=?)",
@@ -49,6 +47,8 @@ EXPECTED_PLANS = {
     "KEYS_OF": "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
     "DOCUMENT_OF_KEY": "SEARCH d USING INDEX sqlite_autoindex_documents_1 (key=?)",
     "SIGNATURES": "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)",
+    "COUNT_EMPTY": "SCAN documents USING INDEX empty_documents",
+    "BUCKETS_OF_DOCUMENT": "SEARCH b USING PRIMARY KEY (band_no=? AND bucket_key=?) LEFT-JOIN",
     "SIGNATURES_AFTER": "SEARCH signatures USING INTEGER PRIMARY KEY (rowid>?)",
 }
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")
@@ -114,28 +114,23 @@ def scans(details: list[str]) -> list[str]:
 # the file
 
 
-def test_tables_are_strict(path: Path) -> None:
+def test_the_header_and_strict_tables(path: Path) -> None:
     open_sets(path).close()
+    for pragma, value in {
+        "application_id": int.from_bytes(b"lshd", "big"),
+        "user_version": 3,
+        "page_size": 16384,
+        "journal_mode": "wal",
+        "encoding": "UTF-8",
+    }.items():
+        assert inspection.rows(path, f"PRAGMA {pragma}") == [(value,)]
     listed = inspection.rows(path, "PRAGMA table_list")
-    tables = {name: strict for _, name, kind, _, _, strict in listed if kind == "table"}
-    own = {name for name in tables if not str(name).startswith("sqlite_")}
-    assert own == {*inspection.TABLES, "files"}
-    assert all(tables[name] for name in own)
-
-
-@pytest.mark.parametrize(
-    ("pragma", "value"),
-    [
-        ("application_id", int.from_bytes(b"lshd", "big")),
-        ("user_version", 3),
-        ("page_size", 16384),
-        ("journal_mode", "wal"),
-        ("encoding", "UTF-8"),
-    ],
-)
-def test_the_header(path: Path, pragma: str, value: object) -> None:
-    open_sets(path).close()
-    assert inspection.rows(path, f"PRAGMA {pragma}") == [(value,)]
+    tables = {
+        (name, strict)
+        for _, name, kind, _, _, strict in listed
+        if kind == "table" and not name.startswith("sqlite_")
+    }
+    assert tables == {(name, 1) for name in (*inspection.TABLES, "files")}
 
 
 def test_a_connection_checks_foreign_keys_and_trusts_no_schema(path: Path) -> None:
@@ -148,63 +143,6 @@ def test_a_connection_checks_foreign_keys_and_trusts_no_schema(path: Path) -> No
             connection.execute("INSERT INTO signatures VALUES (1, x'00')")
     finally:
         connection.close()
-
-
-def test_band_rows_with_any_int64_are_found_again(path: Path) -> None:
-    """Neighbouring keys beyond 2^53 stay apart: no number goes through a float."""
-    opened = open_store(path)
-    signatures = np.arange(32, dtype=np.uint32).reshape(2, 16)
-    keys = np.stack([INT64_KEYS, INT64_KEYS[::-1]])
-    with opened.writing():
-        opened.insert([(i, f"d{i}", 1, b"", None, "[]") for i in (1, 2)])
-        opened.insert_signatures(np.array([1, 2]), signatures)
-        opened.insert_bands(np.array([1, 2]), [keys])
-    for doc_id, own in zip((1, 2), keys, strict=True):
-        bands, doc_ids = opened.members_by_band(own)
-        assert (doc_ids.tolist(), bands.tolist()) == ([doc_id] * 8, [*range(8)])
-        assert [bucket.bucket_key for bucket in opened.bucket_sizes(own)] == own.tolist()
-        assert {bucket.documents for bucket in opened.bucket_sizes(own)} == {1}
-    stored = inspection.rows(path, "SELECT bucket_key FROM bands WHERE doc_id = 1 ORDER BY band_no")
-    assert [key for (key,) in stored] == INT64_KEYS.tolist()
-    with opened.writing():
-        opened.unindex(np.array([1]), keys[:1])
-    assert opened.members_by_band(keys[0])[1].tolist() == []
-    assert set(opened.members_by_band(keys[1])[1].tolist()) == {2}
-    opened.close()
-
-
-@pytest.mark.parametrize("documents", [1, 62, 63, 499, 500, 501, 1250])
-def test_band_rows_are_whole_for_any_number_of_documents(path: Path, documents: int) -> None:
-    opened = open_store(path)
-    signatures = np.arange(16 * documents, dtype=np.uint32).reshape(documents, 16)
-    keys = np.arange(8 * documents).reshape(documents, 8)
-    ids = np.arange(1, documents + 1)
-    with opened.writing():
-        opened.insert([(i, f"d{i}", 1, b"", None, "[]") for i in ids.tolist()])
-        opened.insert_signatures(ids, signatures)
-        opened.insert_bands(ids, [keys])
-    opened.close()
-    expected = {
-        (band, key, doc_id)
-        for doc_id, own in zip(ids.tolist(), keys.tolist(), strict=True)
-        for band, key in enumerate(own)
-    }
-    assert set(inspection.rows(path, "SELECT * FROM bands")) == expected
-
-
-def test_all_signatures_come_page_by_page(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fill(path, 20)
-    with open_sets(path) as db:
-        db.remove("d7")
-    opened = open_store(path)
-    ((whole_ids, whole),) = opened.all_signatures()
-    monkeypatch.setattr(lookups, "_AT_ONCE", 3)
-    pages = list(opened.all_signatures())
-    opened.close()
-    assert len(whole_ids) == 19
-    assert len(pages) == 7
-    assert np.concatenate([ids for ids, _ in pages]).tolist() == whole_ids.tolist()
-    assert (np.concatenate([signatures for _, signatures in pages]) == whole).all()
 
 
 # plans
@@ -226,38 +164,16 @@ def test_no_statement_scans_a_table(path: Path, name: str, analyzed: bool) -> No
         assert EXPECTED_PLANS[name] in details
 
 
-def test_a_documents_buckets_are_counted_by_primary_key(path: Path) -> None:
-    fill(path)
-    with inspection.sqlite(path) as connection:
-        details = plan(connection, statements.BUCKETS_OF_DOCUMENT)
-    wanted = "USING PRIMARY KEY (band_no=? AND bucket_key=?)"
-    assert [line for line in details if line.startswith("SEARCH b ") and wanted in line]
-
-
-def test_empty_documents_are_counted_in_an_index(path: Path) -> None:
-    fill(path)
-    with inspection.sqlite(path) as connection:
-        (line,) = plan(connection, statements.COUNT_EMPTY)
-    assert line.endswith("INDEX empty_documents")
-
-
 @pytest.mark.parametrize("analyzed", [False, True])
-def test_candidate_pairs_read_bands_once_and_join_by_primary_key(
-    path: Path, analyzed: bool
-) -> None:
+def test_views_look_up_by_primary_key(path: Path, analyzed: bool) -> None:
     fill(path)
     with inspection.sqlite(path) as connection:
         if analyzed:
             connection.execute("ANALYZE")
         details = plan(connection, "SELECT * FROM candidate_pairs")
-    assert scans(details) == ["SCAN one"]
-    join = "SEARCH other USING PRIMARY KEY (band_no=? AND bucket_key=? AND doc_id>?)"
-    assert join in details
-
-
-def test_one_bucket_of_the_view_is_looked_up(path: Path) -> None:
-    fill(path)
-    with inspection.sqlite(path) as connection:
+        assert scans(details) == ["SCAN one"]
+        join = "SEARCH other USING PRIMARY KEY (band_no=? AND bucket_key=? AND doc_id>?)"
+        assert join in details
         for view in ("buckets", "bucket_members"):
             sql = f"SELECT * FROM {view} WHERE band_no = ? AND bucket_key = ?"
             assert not scans(plan(connection, sql))
@@ -302,49 +218,32 @@ def change(db: lshdb.Database) -> None:
     db.add_many([("new", [1, 2, 3]), ("d1", [7, 8, 9]), ("d2", []), ("empty", [5])])
 
 
-def after(method: Callable[..., object], error: BaseException) -> Callable[..., object]:
-    """A method that does its work and then fails."""
-
-    def failing(*arguments: object) -> None:
-        method(*arguments)
-        raise error
-
-    return failing
+STEPS: list[tuple[str, Callable[[lshdb.Database], object]]] = [
+    *((step, change) for step in ("insert", "update", "insert_signatures", "insert_bands")),
+    *((step, lambda db: db.remove_many(["d1", "d2"])) for step in ("unindex", "delete")),
+]
 
 
 @pytest.mark.parametrize("error", [Boom(), KeyboardInterrupt()], ids=type)
-@pytest.mark.parametrize(
-    "step", ["insert", "update", "unindex", "insert_signatures", "insert_bands"]
-)
+@pytest.mark.parametrize(("step", "action"), STEPS)
 def test_a_failure_in_the_middle_of_adding_leaves_nothing(
-    path: Path, step: str, error: BaseException
+    path: Path, step: str, action: Callable[[lshdb.Database], object], error: BaseException
 ) -> None:
+    """The same for removing."""
     fill(path)
     before = inspection.contents(path)
-    with open_sets(path) as db:
-        with (
-            mock.patch.object(Store, step, after(getattr(Store, step), error)),
-            pytest.raises(type(error)),
-        ):
-            change(db)
-        assert inspection.contents(path) == before
-        change(db)
-        assert "new" in db
-    inspection.check(path)
+    own = getattr(Store, step)
 
+    def failing(*arguments: object) -> None:
+        own(*arguments)
+        raise error
 
-@pytest.mark.parametrize("step", ["unindex", "delete"])
-def test_a_failure_in_the_middle_of_removing_leaves_everything(path: Path, step: str) -> None:
-    fill(path)
-    before = inspection.contents(path)
     with open_sets(path) as db:
-        with (
-            mock.patch.object(Store, step, after(getattr(Store, step), Boom())),
-            pytest.raises(Boom),
-        ):
-            db.remove_many(["d1", "d2"])
+        with mock.patch.object(Store, step, failing), pytest.raises(type(error)):
+            action(db)
         assert inspection.contents(path) == before
-        db.remove_many(["d1", "d2"])
+        action(db)
+        assert inspection.contents(path) != before
     inspection.check(path)
 
 
@@ -399,74 +298,42 @@ def test_what_another_connection_locks_is_busy_and_stays_as_it_was(path: Path) -
         assert db.add("new", [1]).added == 1
 
 
-def all_keys(store: Store) -> list[str]:
-    return [key for _, keys in store.all_keys() for key in keys]
-
-
-def test_a_reader_sees_one_state_while_another_writes(path: Path) -> None:
-    fill(path)
-    reader, writer = open_store(path), open_sets(path)
-    with reader.reading():
-        count, keys = reader.count(), all_keys(reader)
-        writer.add("new", [1, 2, 3])
-        writer.remove("d1")
-        assert (reader.count(), all_keys(reader)) == (count, keys)
-        assert reader.document("new") is None
-        assert reader.document("d1") is not None
-    assert all_keys(reader) == [*(key for key in keys if key != "d1"), "new"]
-    reader.close()
-    writer.close()
+ALL = "doc_id > 0"
 
 
 @pytest.mark.parametrize(
-    ("exhaustive", "step"),
+    ("where", "exhaustive", "step"),
     [
-        (False, "members_by_band"),
-        (False, "signatures_of"),
-        (False, "contents"),
-        (False, "keys_of"),
-        (True, "all_signatures"),
-        (True, "contents"),
+        *((None, False, step) for step in ("members_by_band", "signatures_of", "contents")),
+        *((ALL, False, step) for step in ("document", "signatures", "contents", "keys_of")),
+        *((where, True, "all_signatures") for where in (None, ALL)),
     ],
 )
 def test_a_query_sees_one_state_while_another_writes(
-    path: Path, exhaustive: bool, step: str
+    path: Path, where: str | None, exhaustive: bool, step: str
 ) -> None:
+    """Whatever it has read when another removes all that it finds, and adds others."""
     fill(path)
+    own, written = getattr(StoreReader, step), list[str]()
     with open_sets(path) as reader, open_sets(path) as writer:
-        expected = reader.query(key="d10", exhaustive=exhaustive)
-        assert len(expected) > 2
+        asked = partial(reader.query, key="d10", exhaustive=exhaustive, where=where)
+        expected = asked()
         found = {match.key for match in expected}
-        own = getattr(Store, step)
+        assert len(found) > 2
 
-        def write_first(self: Store, *arguments: object) -> object:
-            if self is reader._store:
-                writer.remove_many([key for key in found if key in writer])
+        def write_first(self: StoreReader, *arguments: object) -> object:
+            if self is not writer._store and not written:
+                written.extend(found)
+                writer.remove_many(written)
                 writer.add("late", range(2, 6))
             return own(self, *arguments)
 
-        with mock.patch.object(Store, step, write_first):
-            assert reader.query(key="d10", exhaustive=exhaustive) == expected
-        afterwards = {match.key for match in reader.query(key="d10", exhaustive=exhaustive)}
+        with mock.patch.object(StoreReader, step, write_first):
+            assert asked() == expected
+        assert written
+        afterwards = {match.key for match in asked()}
         assert "late" in afterwards
         assert not afterwards & found
-
-
-def test_transactions_are_of_the_kind_named(path: Path) -> None:
-    """A writer takes its lock at once, so that what it reads first is what it changes."""
-    opened = open_store(path)
-    kinds: list[tuple[Callable[[], AbstractContextManager[None]], bool]]
-    kinds = [(opened.writing, True), (opened.reading, False)]
-    for begin, locks in kinds:
-        with begin(), inspection.sqlite(path) as other:
-            other.execute("PRAGMA busy_timeout = 0")
-            if locks:
-                with pytest.raises(sqlite3.OperationalError, match="locked"):
-                    other.execute("BEGIN IMMEDIATE")
-            else:
-                other.execute("BEGIN IMMEDIATE")
-                other.execute("ROLLBACK")
-    opened.close()
 
 
 # the write-ahead log
@@ -554,25 +421,6 @@ def test_a_log_that_others_always_read_is_emptied(path: Path) -> None:
         thread.join()
     assert max(log_sizes) < 4 << 20
     inspection.check(path)
-
-
-@pytest.mark.usefixtures("short_log")
-@pytest.mark.parametrize("held", [True, False])
-def test_emptying_the_log_leaves_the_timeout_as_it_was(
-    path: Path, monkeypatch: pytest.MonkeyPatch, held: bool
-) -> None:
-    monkeypatch.setattr(connection_module, "_PATIENCE", 0.01)
-    with ExitStack() as stack:
-        if held:
-            reader = open_store(path)
-            stack.callback(reader.close)
-            stack.enter_context(reader.reading())
-            reader.count()
-        db = stack.enter_context(open_sets(path, timeout=7))
-        db.add_many((f"d{i}", [f"{i} {j} {'x' * 1000}" for j in range(100)]) for i in range(40))
-        connection = db._store._connection
-        assert connection.execute("PRAGMA busy_timeout").fetchone() == (7000,)
-        assert bool(connection.log_limit) == held
 
 
 @pytest.mark.usefixtures("short_log")
@@ -684,33 +532,3 @@ def test_a_stored_set_that_is_none_is_damage(path: Path, stored: str) -> None:
         for action in (lambda: db.get("d4"), lambda: db.query(key="d5")):
             with pytest.raises(DamagedFile, match="not a JSON array"):
                 action()
-
-
-def test_an_overwritten_page_is_damage(path: Path) -> None:
-    fill(path)
-    ((root,),) = inspection.rows(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'bands'")
-    assert isinstance(root, int)
-    damaged = bytearray(path.read_bytes())
-    damaged[(root - 1) * 16384 : root * 16384] = b"\xff" * 16384
-    path.write_bytes(damaged)
-    with open_sets(path) as db:
-        assert db.get("d5").key == "d5"
-        with pytest.raises(LshdbError) as raised:
-            db.query(key="d5")
-    assert type(raised.value) is DamagedFile
-    assert "\n" not in str(raised.value)
-    assert path.read_bytes() == damaged
-
-
-def test_keys_and_signatures_are_read_in_pages(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookups, "_AT_ONCE", 3)
-    wanted = [f"k{number}" for number in range(10)]
-    with lshdb.open(path) as db:
-        db.add_many([(key, f"some words and {key}") for key in wanted])
-        db.remove("k4")
-        wanted.remove("k4")
-        assert [*db] == db.keys() == wanted
-    with closing(Store.open(path, "read", 5)) as store:
-        pages = [*store.all_signatures()]
-    assert [len(doc_ids) for doc_ids, _ in pages] == [3, 3, 3]
-    assert np.concatenate([doc_ids for doc_ids, _ in pages]).tolist() == [1, 2, 3, 4, *range(6, 11)]
