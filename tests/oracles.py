@@ -353,3 +353,30 @@ def similar_pairs(
         (frozenset((a, b)), jaccard(sets[a], sets[b])) for a, b in combinations(sorted(sets), 2)
     )
     return {pair: score for pair, score in scored if score >= threshold}
+
+
+# clusters
+
+
+def connected(pairs: Iterable[tuple[str, str]]) -> set[frozenset[str]]:
+    """The connected components of pairs, by joining sets one pair at a time."""
+    component: dict[str, frozenset[str]] = {}
+    for pair in pairs:
+        joined = frozenset(pair).union(*(component.get(key, ()) for key in pair))
+        component |= dict.fromkeys(joined, joined)
+    return set(component.values())
+
+
+def stars(order: Sequence[str], pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
+    """The stars of at least two keys: each key in the order takes those similar that are left."""
+    similar: dict[str, set[str]] = {key: set() for key in order}
+    for a, b in pairs:
+        similar[a].add(b)
+        similar[b].add(a)
+    left = set(order)
+    found = {}
+    for key in order:
+        if key in left:
+            found[key] = {key} | similar[key] & left
+            left -= found[key]
+    return {key: own for key, own in found.items() if len(own) > 1}

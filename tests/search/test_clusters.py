@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers import set_families
-from oracles import jaccard
+from oracles import connected, jaccard, stars
 
 import lshdb
-from lshdb.errors import LimitWarning, UsageError
-from lshdb.model import Cluster, Content, Keep, Pair
+from lshdb.errors import LimitWarning
+from lshdb.model import Content, Keep
 from lshdb.search import candidates
 from lshdb.search import pairs as joining
-from lshdb.search import similarity as measures
 from lshdb.search.limits import Limit
 
 SETS: dict[str, Content] = {
@@ -40,10 +38,6 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def similarity(one: str, other: str) -> float:
-    return jaccard(set(SETS[one]), set(SETS[other]))
-
-
 def preferred(keys: Iterable[str], keep: Keep) -> list[str]:
     """Keys in the order of addition, as those to be kept come first."""
     keys = list(keys)
@@ -52,82 +46,39 @@ def preferred(keys: Iterable[str], keep: Keep) -> list[str]:
     return sorted(keys, key=lambda key: -len(SETS[key])) if keep == "longest" else keys
 
 
-def connected(keys: Sequence[str], pairs: Iterable[Pair]) -> set[frozenset[str]]:
-    """The connected components of at least two keys, by joining sets one pair at a time."""
-    component = {key: {key} for key in keys}
-    for pair in pairs:
-        joined = component[pair.a] | component[pair.b]
-        component |= dict.fromkeys(joined, joined)
-    return {frozenset(own) for own in component.values() if len(own) > 1}
-
-
-def stars(order: Sequence[str], pairs: Iterable[Pair]) -> dict[str, set[str]]:
-    """The stars of at least two keys: each in the order takes those similar that are left."""
-    similar: dict[str, set[str]] = {key: set() for key in order}
-    for pair in pairs:
-        similar[pair.a].add(pair.b)
-        similar[pair.b].add(pair.a)
-    left = set(order)
-    found = {}
-    for key in order:
-        if key in left:
-            found[key] = {key} | similar[key] & left
-            left -= found[key]
-    return {key: own for key, own in found.items() if len(own) > 1}
-
-
-def check_cluster(cluster: Cluster, place: Mapping[str, int], threshold: float) -> None:
-    """Everything that a cluster says of itself is true."""
-    assert list(cluster.members) == sorted(cluster.members, key=place.__getitem__)
-    assert cluster.keep in cluster.members
-    others = [
-        score
-        for key, score in zip(cluster.members, cluster.similarities, strict=True)
-        if key != cluster.keep
-    ]
-    for key, score in zip(cluster.members, cluster.similarities, strict=True):
-        assert score == similarity(cluster.keep, key)
-    assert cluster.lowest == min(others)
-    assert cluster.mean == pytest.approx(statistics.mean(others))
-    assert cluster.below == sum(score < threshold for score in others)
-    assert cluster.exact
-
-
 @pytest.mark.parametrize("threshold", [0.4, 0.5, 0.7, 1.0])
 @pytest.mark.parametrize("keep", KEEPS)
-def test_clusters_are_what_pairs_connect(filled: Path, keep: Keep, threshold: float) -> None:
+@pytest.mark.parametrize("star", [False, True])
+def test_clusters_are_what_pairs_connect(
+    filled: Path, keep: Keep, threshold: float, star: bool
+) -> None:
+    """Connected components, or stars taken in order, and all they say of themselves is true."""
     with lshdb.open(filled) as db:
         keys = db.keys()
-        clusters = list(db.clusters(threshold=threshold, keep=keep))
-        pairs = list(db.pairs(threshold=threshold))
+        clusters = list(db.clusters(threshold=threshold, keep=keep, star=star))
+        pairs = [(pair.a, pair.b) for pair in db.pairs(threshold=threshold)]
     place = {key: i for i, key in enumerate(keys)}
-    assert {frozenset(cluster.members) for cluster in clusters} == connected(keys, pairs)
-    members = [key for cluster in clusters for key in cluster.members]
-    assert len(members) == len(set(members)) >= 30
+    expected = stars(preferred(keys, keep), pairs)
+    if not star:
+        ordered = [sorted(own, key=place.__getitem__) for own in connected(pairs)]
+        expected = {preferred(own, keep)[0]: set(own) for own in ordered}
+    assert {cluster.keep: set(cluster.members) for cluster in clusters} == expected
+    assert len(expected) == len(clusters) >= 10
     assert [cluster.cluster for cluster in clusters] == list(range(1, len(clusters) + 1))
     firsts = [place[cluster.members[0]] for cluster in clusters]
     assert firsts == sorted(firsts)
     for cluster in clusters:
-        check_cluster(cluster, place, threshold)
-        assert cluster.keep == preferred(cluster.members, keep)[0]
-    assert any(cluster.below for cluster in clusters) or threshold > 0.5, "some are chains"
-
-
-@pytest.mark.parametrize("threshold", [0.4, 0.5, 0.7, 1.0])
-@pytest.mark.parametrize("keep", KEEPS)
-def test_stars_are_taken_in_order(filled: Path, keep: Keep, threshold: float) -> None:
-    with lshdb.open(filled) as db:
-        keys = db.keys()
-        clusters = list(db.clusters(threshold=threshold, keep=keep, star=True))
-        pairs = list(db.pairs(threshold=threshold))
-    place = {key: i for i, key in enumerate(keys)}
-    found = {cluster.keep: set(cluster.members) for cluster in clusters}
-    assert found == stars(preferred(keys, keep), pairs)
-    assert len(found) == len(clusters) >= 10
-    for cluster in clusters:
-        check_cluster(cluster, place, threshold)
-        assert cluster.below == 0
-        assert cluster.lowest >= threshold
+        assert list(cluster.members) == sorted(cluster.members, key=place.__getitem__)
+        kept = set(SETS[cluster.keep])
+        assert cluster.similarities == tuple(jaccard(kept, set(SETS[k])) for k in cluster.members)
+        others = list(cluster.similarities)
+        others.remove(1)
+        assert cluster.lowest == min(others)
+        assert cluster.mean == pytest.approx(statistics.mean(others))
+        assert cluster.below == sum(score < threshold for score in others)
+        assert cluster.exact
+    chains = any(cluster.below for cluster in clusters)
+    assert chains == (threshold < 1 and not star)
 
 
 def test_longest_is_the_most_characters(path: Path) -> None:
@@ -138,33 +89,16 @@ def test_longest_is_the_most_characters(path: Path) -> None:
     assert kept == {"first": "a", "longest": "c", "last": "d"}
 
 
-@pytest.mark.parametrize("star", [False, True])
-def test_estimated_clusters_need_no_content(filled: Path, star: bool) -> None:
-    bare = filled.with_name(f"bare {star}.db")
-    with (
-        lshdb.open(filled) as db,
-        lshdb.open(bare, threshold=0.5, shingle="set", content=False) as b,
-    ):
-        b.add_many([(key, SETS[key]) for key in db.keys()])  # noqa: SIM118
-        clusters = list(b.clusters(star=star))
-        assert clusters == list(db.clusters(star=star, estimate=True))
-        assert clusters
-        assert not any(cluster.exact for cluster in clusters)
-        assert list(b.clusters(star=star, keep="longest"))
-        if not star:
-            assert {frozenset(c.members) for c in clusters} == connected(b.keys(), b.pairs())
+def test_a_long_chain_is_one_cluster(path: Path) -> None:
+    """Each document is similar to the next only; they come in any order."""
+    numbers = random.Random(2).sample(range(3_000), 3_000)
+    with lshdb.open(path, shingle="set", threshold=0.9, rows=4, bands=32) as db:
+        db.add_many((str(i), range(i, i + 21)) for i in numbers)
+        (cluster,) = db.clusters()
+    assert cluster.members == tuple(map(str, numbers))
 
 
-def test_an_empty_database_has_no_clusters(path: Path) -> None:
-    with lshdb.open(path) as db:
-        for star in (False, True):
-            assert list(db.clusters(star=star)) == []
-
-
-def test_an_unknown_keep_is_wrong_usage(path: Path) -> None:
-    wanted: Any = "best"
-    with lshdb.open(path) as db, pytest.raises(UsageError, match="keep 'best' is not first, lon"):
-        db.clusters(keep=wanted)
+# what large buckets cost
 
 
 ONE_SHARED: dict[str, Content] = {
@@ -194,54 +128,21 @@ def test_what_a_limit_cuts_is_reported(
 
 @pytest.mark.parametrize("rare", [1, 2, 3])
 @pytest.mark.parametrize("threshold", [0.4, 0.5, 0.8])
-def test_hot_buckets_are_thinned_without_loss(
+def test_hot_buckets_lose_nothing(
     filled: Path, monkeypatch: pytest.MonkeyPatch, rare: int, threshold: float
 ) -> None:
+    """Their documents are paired by rare shingles."""
+
     def everything() -> list[object]:
         with lshdb.open(filled) as db:
-            pairs = list(db.pairs(threshold=threshold))
-            stars = list(db.clusters(threshold=threshold, star=True, keep="last"))
-            return [pairs, list(db.clusters(threshold=threshold)), stars]
+            stars = db.clusters(threshold=threshold, star=True, keep="last")
+            found = db.pairs(threshold=threshold), db.clusters(threshold=threshold), stars
+            return [list(each) for each in found]
 
     expected = everything()
-    calls = []
-
-    def counted(*arguments: Any) -> Any:
-        fewer = candidates.thinned(*arguments)
-        calls.append(fewer)
-        return fewer
-
     monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=2, first=99, others=99))
     monkeypatch.setattr(candidates, "RARE", rare)
-    if rare == 2:
-        monkeypatch.setattr(measures, "_HASHES", 500)
-        monkeypatch.setattr(measures, "_READ", 100)
-    monkeypatch.setattr(joining, "thinned", counted)
     assert everything() == expected
-    assert any(fewer is not None for fewer in calls)
-
-
-def test_thinning_leaves_few_candidates(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 300 documents with one header: only those with something of their own in common."""
-    documents = {f"{i}": [*range(70), *range(1000 + 29 * i, 1030 + 29 * i)] for i in range(300)}
-    counts: list[tuple[int, int]] = []
-
-    def counted(*arguments: Any) -> Any:
-        fewer = candidates.thinned(*arguments)
-        assert fewer is not None
-        before, after = (sum(len(a) for a, _ in b.pairs(300)) for b in (arguments[0], fewer))
-        counts.append((before, after))
-        return fewer
-
-    monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=10, first=1, others=1))
-    monkeypatch.setattr(joining, "thinned", counted)
-    with lshdb.open(path, threshold=0.8, shingle="set") as db:
-        db.add_many(documents.items())
-        assert list(db.pairs()) == []
-        assert list(db.clusters()) == []
-    ((before, after), _) = counts
-    assert before > 5_000
-    assert after < 400
 
 
 @pytest.mark.parametrize("star", [False, True])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,14 @@ from oracles import similar_pairs
 from SetSimilaritySearch import all_pairs as exact_join
 
 import lshdb
-from lshdb.errors import DamagedFile, UsageError
+from lshdb.errors import DamagedFile
 from lshdb.model import Content, Pair
 from lshdb.search import candidates, similarity
 from lshdb.search.pairs import Request, all_clusters, pair_blocks
 
 SETS: Mapping[str, Content] = set_families(31, families=40, copies=4, size=40)
 TEXTS: Mapping[str, Content] = text_families(32, families=40, copies=4, words=90, most_edits=12)
+LARGE: Mapping[str, Content] = {str(i): range(250 * i, 250 * i + 5_000) for i in range(24)}
 
 
 def made(path: Path, documents: Mapping[str, Content], **settings: Any) -> Path:
@@ -52,7 +53,10 @@ def candidate_pairs(path: Path) -> set[frozenset[str]]:
 
 @pytest.mark.parametrize(
     ("documents", "shingle", "threshold"),
-    [(SETS, "set", 0.5), (TEXTS, "word:3", 0.8), (TEXTS, "word:3", 0.5), (TEXTS, "char:5", 0.7)],
+    [
+        *((SETS, "set", 0.5), (LARGE, "set", 0.5)),
+        *((TEXTS, "word:3", 0.8), (TEXTS, "word:3", 0.5), (TEXTS, "char:5", 0.7)),
+    ],
 )
 def test_pairs_are_those_of_brute_force_that_share_a_bucket(
     path: Path, documents: Mapping[str, Content], shingle: str, threshold: float
@@ -67,6 +71,10 @@ def test_pairs_are_those_of_brute_force_that_share_a_bucket(
     shared = candidate_pairs(path)
     with lshdb.open(path) as db:
         found = scored(db.pairs())
+        place = {key: i for i, key in enumerate(db.keys())}
+        order = [(place[pair.a], place[pair.b]) for pair in db.pairs()]
+    assert all(a < b for a, b in order)
+    assert order == sorted(order), "the order of addition"
     assert found == {pair: score for pair, score in truth.items() if pair in shared}
     assert len(shared) > len(found) > 50
     assert len(found) >= 0.99 * len(truth)
@@ -84,87 +92,11 @@ def test_pairs_are_those_of_another_exact_join(path: Path) -> None:
     assert {(int(pair.a), int(pair.b)): pair.similarity for pair in found} == expected
 
 
-def test_pairs_come_in_the_order_of_addition(path: Path) -> None:
-    with lshdb.open(made(path, SETS)) as db:
-        pairs = list(db.pairs())
-        place = {key: i for i, key in enumerate(db.keys())}
-        order = [(place[pair.a], place[pair.b]) for pair in pairs]
-        assert order == sorted(order)
-        assert all(a < b for a, b in order)
-        assert list(db.pairs()) == pairs
-
-
-def test_a_pair_is_what_a_query_for_one_of_it_finds(path: Path) -> None:
-    with lshdb.open(made(path, SETS)) as db:
-        for threshold in (None, 0.3, 0.9):
-            for estimate in (False, True):
-                pairs = db.pairs(threshold=threshold, estimate=estimate)
-                found = {(p.a, p.b): (p.similarity, p.exact, p.estimate) for p in pairs}
-                place = {key: i for i, key in enumerate(db.keys())}
-                matches = {
-                    (key, m.key): (m.similarity, m.exact, m.estimate)
-                    for key in SETS
-                    for m in db.query(key=key, threshold=threshold, estimate=estimate)
-                    if place[key] < place[m.key]
-                }
-                assert found == matches
-                assert found
-
-
-def test_without_content_pairs_are_estimated(path: Path) -> None:
-    with (
-        lshdb.open(made(path, SETS)) as kept,
-        lshdb.open(made(path.with_name("bare.db"), SETS, content=False)) as bare,
-    ):
-        pairs = list(bare.pairs())
-        assert pairs == list(kept.pairs(estimate=True))
-        assert pairs
-        assert not any(pair.exact for pair in pairs)
-        assert all(pair.similarity == pair.estimate >= 0.5 for pair in pairs)
-
-
-def test_the_order_of_addition_does_not_matter(path: Path) -> None:
-    with lshdb.open(made(path, SETS)) as db:
-        pairs = scored(db.pairs())
-    keys = list(SETS)
-    random.Random(34).shuffle(keys)
-    other = made(path.with_name("other.db"), {key: SETS[key] for key in keys})
-    with lshdb.open(other) as db:
-        assert scored(db.pairs()) == pairs
-
-
-def test_one_by_one_is_as_good_as_in_bulk(path: Path) -> None:
-    some = dict(list(SETS.items())[:60])
-    one = path.with_name("one.db")
-    with lshdb.open(one, threshold=0.5, shingle="set") as db:
-        for key, content in some.items():
-            db.add(key, content)
-        with lshdb.open(made(path, some)) as bulk:
-            assert list(db.pairs()) == list(bulk.pairs()) != []
-
-
-def test_removing_a_document_removes_just_its_pairs(path: Path) -> None:
-    with lshdb.open(made(path, SETS)) as db:
-        before = list(db.pairs())
-        gone = {"0/base", "7/1", "8/2", "39/3"}
-        db.remove_many(sorted(gone))
-        after = [pair for pair in before if not {pair.a, pair.b} & gone]
-        assert list(db.pairs()) == after
-        assert len(after) < len(before) - 4
-
-
 def test_documents_without_shingles_are_in_no_pair(path: Path) -> None:
     documents = {"a": "", "b": " ...", "c": "", "d": "one", "e": "ONE", "f": "two"}
     with lshdb.open(made(path, documents, shingle="word:3")) as db:
         assert [(pair.a, pair.b) for pair in db.pairs()] == [("d", "e")]
         assert list(db.pairs(estimate=True)) == [Pair("d", "e", 1.0, False, 1.0)]
-
-
-def test_an_empty_database_has_no_pairs(path: Path) -> None:
-    with lshdb.open(path) as db:
-        assert list(db.pairs()) == []
-        db.add("one", "only one document")
-        assert list(db.pairs()) == []
 
 
 def test_little_memory_gives_the_same_pairs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,14 +115,6 @@ def test_little_memory_gives_the_same_pairs(path: Path, monkeypatch: pytest.Monk
             monkeypatch.setattr(similarity, "_READ", read)
             assert list(db.pairs()) == expected
             assert list(db.pairs(estimate=True)) == estimated
-
-
-def test_large_documents_are_compared_like_small_ones(path: Path) -> None:
-    words = [f"w{i}" for i in range(60_000)]
-    text = " ".join(words)
-    documents = {"all": text, "short": "w1 w2 w3 w4", "most": " ".join(words[:50_000])}
-    with lshdb.open(made(path, documents, shingle="word:1", threshold=0.5)) as db:
-        assert [(p.a, p.b, p.similarity) for p in db.pairs()] == [("all", "most", 50_000 / 60_000)]
 
 
 def test_the_database_may_be_written_while_pairs_are_read(path: Path) -> None:
@@ -240,15 +164,6 @@ def test_many_documents_of_one_bucket(path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("threshold", [0, -0.5, 1.5, float("nan")])
-def test_a_threshold_out_of_range_is_wrong_usage(path: Path, threshold: float) -> None:
-    with lshdb.open(path) as db:
-        with pytest.raises(UsageError, match="is not above 0 and at most 1"):
-            db.pairs(threshold=threshold)
-        with pytest.raises(UsageError, match="is not above 0 and at most 1"):
-            db.clusters(threshold=threshold)
-
-
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -266,44 +181,47 @@ def test_a_damaged_file_is_reported(path: Path, damage: str, message: str) -> No
         list(db.pairs(estimate=True))
 
 
-def test_shared_buckets_are_read_in_the_order_of_the_table(path: Path) -> None:
-    """Without sorting: a bucket's rows come together, in the order of addition."""
-    from lshdb.store import statements
-
-    made(path, SETS)
-    plan = inspection.rows(path, f"EXPLAIN QUERY PLAN {statements.SHARED_BUCKETS}", 0)
-    steps = " ".join(str(row[3]) for row in plan)
-    assert "SEARCH bands USING PRIMARY KEY (band_no=?)" in steps
-    assert "SEARCH b USING PRIMARY KEY (band_no=? AND bucket_key=?)" in steps
-    assert "TEMP B-TREE" not in steps
-    expected = inspection.rows(
-        path,
-        "SELECT documents, doc_id FROM bands JOIN buckets USING (band_no, bucket_key) "
-        "WHERE documents > 1 ORDER BY band_no, bucket_key, doc_id",
-    )
-    with lshdb.open(path) as db:
-        bands = range(db.settings.construction.bands)
-    found = [inspection.rows(path, statements.SHARED_BUCKETS, band) for band in bands]
-    assert list(chain.from_iterable(found)) == expected
-    assert len(expected) > 500
+@pytest.mark.parametrize("estimate", [False, True])
+@pytest.mark.parametrize("threshold", [None, 0.3, 0.9])
+def test_a_pair_is_what_a_query_for_one_of_it_finds(
+    path: Path, threshold: float | None, estimate: bool
+) -> None:
+    asked: dict[str, Any] = {"threshold": threshold, "estimate": estimate}
+    with lshdb.open(made(path, SETS)) as db:
+        found = {(p.a, p.b): (p.similarity, p.exact, p.estimate) for p in db.pairs(**asked)}
+        matches = {
+            (key, m.key): (m.similarity, m.exact, m.estimate)
+            for key in SETS
+            for m in db.query(key=key, **asked)
+        }
+    assert matches == found | {(b, a): score for (a, b), score in found.items()} != {}
 
 
-def test_how_far_a_join_is_is_reported(path: Path) -> None:
-    made(path, TEXTS, shingle="word:3")
+def test_how_documents_came_does_not_matter(path: Path) -> None:
+    """One by one in any order or all at once, and whatever was removed."""
+    keys = random.Random(34).sample(list(SETS), 100)
+    with (
+        lshdb.open(path, threshold=0.5, shingle="set") as db,
+        lshdb.open(made(path.with_name("bulk.db"), SETS)) as bulk,
+    ):
+        for key in keys:
+            db.add(key, SETS[key])
+        bulk.remove_many([key for key in SETS if key not in keys])
+        assert scored(db.pairs()) == scored(bulk.pairs()) != {}
+
+
+@pytest.mark.parametrize(
+    ("find", "star"), [(pair_blocks, False), (all_clusters, False), (all_clusters, True)]
+)
+def test_how_far_a_join_is_is_reported(path: Path, find: Any, star: bool) -> None:
     steps: list[tuple[str, int, int]] = []
-    with lshdb.open(path) as db:
-        bands = db.settings.construction.bands
-        for star, find in ((False, pair_blocks), (False, all_clusters), (True, all_clusters)):
-            steps.clear()
-            found = find(
-                db._store, Request(None, False, star=star), lambda *step: steps.append(step)
-            )
-            assert list(found)
-            counted = [what for what, _ in groupby(what for what, _, _ in steps)]
-            assert counted[:2] == ["bands of the index read", "documents compared"]
-            assert len(set(counted)) == len(counted), "one after the other"
-            assert steps[:bands] == [(counted[0], band, bands) for band in range(bands)]
-            for what in counted[1:]:
-                done = [(one, total) for name, one, total in steps if name == what]
-                assert done == sorted(done)
-                assert all(0 <= one < total <= len(TEXTS) for one, total in done)
+    with lshdb.open(made(path, TEXTS, shingle="word:3")) as db:
+        request = Request(None, False, star=star)
+        assert list(find(db._store, request, lambda *step: steps.append(step)))
+    counted = [what for what, _ in groupby(what for what, _, _ in steps)]
+    assert counted[:2] == ["bands of the index read", "documents compared"]
+    assert len(set(counted)) == len(counted), "one after the other"
+    for what in counted:
+        done = [(one, total) for name, one, total in steps if name == what]
+        assert done == sorted(done)
+        assert all(0 <= one < total <= len(TEXTS) for one, total in done)

@@ -1,0 +1,133 @@
+"""What cannot be asked is refused with a reason, before anything is read where that can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lshdb
+from lshdb import ContentError, Document, KeyNotFound, QueryError, UsageError
+
+Arguments = dict[str, Any]
+
+BAD_THRESHOLDS = [0, -0.1, 1.01, float("nan")]
+
+
+@pytest.fixture
+def db(path: Path) -> Iterator[lshdb.Database]:
+    with lshdb.open(path, passages=8) as db:
+        db.add("one", "the fox and the grapes")
+        yield db
+
+
+def never() -> Iterator[tuple[str, str]]:
+    """Documents that nobody reads."""
+    raise AssertionError
+    yield "", ""
+
+
+ONE: Arguments = {"content": "x"}
+MANY: Arguments = {"documents": never()}
+QUERIES = [("query", ONE), ("query_many", MANY)]
+
+
+@pytest.mark.parametrize(
+    ("ask", "arguments", "message"),
+    [
+        ("query", {}, "either a document or a key"),
+        ("query", {**ONE, "key": "one"}, "either a document or a key"),
+        *(
+            (ask, {**given, "threshold": threshold}, f"threshold {threshold:g} is not above 0")
+            for ask, given in [*QUERIES, ("pairs", {}), ("clusters", {})]
+            for threshold in BAD_THRESHOLDS
+        ),
+        *(
+            (ask, {**given, name: value}, message)
+            for ask, given in QUERIES
+            for name, value, message in [
+                ("top", 0, "top 0"),
+                ("top", -1, "top -1"),
+                ("parameters", [1], "give where"),
+            ]
+        ),
+        ("query_many", {**MANY, "where": "missing = 1"}, "no such column"),
+        ("pairs", {"top": 0}, "top 0 is below 1"),
+        ("clusters", {"top": 0}, "top 0 is below 1"),
+        ("clusters", {"min_size": 0}, "min_size 0 is below 1"),
+        ("clusters", {"min_size": 5, "max_size": 4}, "max_size 4 is below 5"),
+        ("clusters", {"max_size": 1}, "max_size 1 is below 2"),
+        ("clusters", {"parameters": [1]}, "give where"),
+        ("clusters", {"keep": "best"}, "keep 'best' is not first, lon"),
+        ("passages", {}, "either a text or a key"),
+        ("passages", {"text": "x", "least": 7}, "7"),
+        ("passages", {"text": "x", "top": 0}, "top 0"),
+        ("passages", {"text": "x", "gap": -1}, "gap -1"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused_at_once(
+    db: lshdb.Database, ask: str, arguments: Arguments, message: str
+) -> None:
+    with pytest.raises((UsageError, QueryError), match=message):
+        getattr(db, ask)(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("ask", "arguments", "error", "message"),
+    [
+        ("query", (["x"],), ContentError, "this is a set"),
+        ("query_many", ([("q", ["x"])],), ContentError, "'q': this is a set"),
+        ("compare", ("one", Document("new", ["x"])), ContentError, "this is a set"),
+        ("compare", ("one", "nobody"), KeyNotFound, "^no document has the key 'nobody'$"),
+        *(
+            (ask, {"key": "nobody"}, KeyNotFound, "^no document has the key 'nobody'$")
+            for ask in ("query", "pairs", "clusters", "passages")
+        ),
+        ("query", {**ONE, "where": "nope = 1"}, QueryError, "no such column: nope"),
+        ("pairs", {"where": "nope = 1"}, QueryError, "no such column: nope"),
+        ("clusters", {"where": "nope = 1"}, QueryError, "no such column: nope"),
+        ("passage_pairs", {"common": 0}, UsageError, "common 0"),
+    ],
+)
+def test_what_is_not_there_or_of_the_wrong_kind_is_named(
+    db: lshdb.Database, ask: str, arguments: Any, error: type[Exception], message: str
+) -> None:
+    given, named = ((), arguments) if isinstance(arguments, dict) else (arguments, {})
+    with pytest.raises(error, match=message):
+        list(getattr(db, ask)(*given, **named))
+
+
+def test_a_set_is_asked_in_sets(path: Path) -> None:
+    with lshdb.open(path, shingle="set") as db, pytest.raises(ContentError, match="this is a text"):
+        db.query("a text")
+
+
+def test_contents_of_signatures_made_elsewhere_cannot_be_asked(path: Path) -> None:
+    with (
+        lshdb.open(path, shingle="foreign:x", content=False) as db,
+        pytest.raises(ContentError, match="made elsewhere"),
+    ):
+        db.query_many(never())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({"passages": run}, "3 to 1000") for run in (-1, 1, 2, 1001)),
+        ({"shingle": "set", "passages": 8}, "sets have no order"),
+        ({"content": False, "passages": 8}, "contents"),
+    ],
+)
+def test_an_index_of_passages_that_cannot_be_makes_no_file(
+    path: Path, options: Arguments, message: str
+) -> None:
+    with pytest.raises(lshdb.SettingsError, match=message):
+        lshdb.open(path, **options)
+    assert not path.exists()
+
+
+def test_without_an_index_of_passages_reindex_is_named(path: Path) -> None:
+    with lshdb.open(path) as db, pytest.raises(UsageError, match="reindex"):
+        db.passages("text")
