@@ -453,6 +453,7 @@ class Database:
         estimate: bool = False,
         numbered: bool = False,
         against: str | os.PathLike[str] | None = None,
+        against_reader: Reader | None = None,
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
@@ -474,8 +475,9 @@ class Database:
                 `add_many`.
             against: a reference: a row is also dropped if its document is similar to one of
                 these. Another database, whose signatures are made alike; or a file, directory
-                or pattern that `reader` can read, which is indexed in a temporary database.
-                It is only read.
+                or pattern, which is indexed in a temporary database. It is only read.
+            against_reader: how its files are read, such as by other names of columns; None for
+                `reader`.
             on_batch: as for `add_many`; called when the rows of the batch were taken.
             on_failure: as for `add_files`.
             workers: as for `add_many`.
@@ -486,7 +488,8 @@ class Database:
 
         Raises:
             UsageError: a threshold out of range.
-            InputError: while iterating, the reference does not exist.
+            InputError: while iterating, before anything is added: the reference does not exist,
+                has no document, or a part of it cannot be read.
             SettingsMismatch: while iterating, its signatures are made differently.
             StoreError: while iterating, writing failed; earlier batches stay.
 
@@ -516,6 +519,7 @@ class Database:
             estimate=estimate,
             numbered=numbered,
             against=against,
+            against_reader=against_reader,
             on_batch=on_batch,
             on_failure=on_failure,
             workers=workers,
@@ -531,6 +535,7 @@ class Database:
         estimate: bool = False,
         numbered: bool = False,
         against: str | os.PathLike[str] | Reference | None = None,
+        against_reader: Reader | None = None,
         keep: Order = "first",
         fields: Sequence[str] = (),
         on_batch: Callable[[AddReport], None] | None = None,
@@ -546,6 +551,7 @@ class Database:
         """
         check_needed(paths=paths, fields=fields)
         check_given(reader=reader, threshold=threshold, against=against, workers=workers)
+        check_given(reader=against_reader)
         check_given(on_batch=on_batch, on_failure=on_failure, on_progress=on_progress)
         from lshdb.ingest.dedup import Selection
         from lshdb.ingest.ordering import check_order, deduplicated, read_again
@@ -566,7 +572,12 @@ class Database:
         elif against is not None:
             settings, timeout = self._store.settings, self._store.timeout
             known = reference(
-                against, reader, settings, timeout, fields=fields, on_failure=on_failure
+                against,
+                against_reader or reader,
+                settings,
+                timeout,
+                fields=fields,
+                on_failure=on_failure,
             )
         if keep != "first":
             paths = list(paths)

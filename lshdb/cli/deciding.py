@@ -153,7 +153,7 @@ def _decisions_of(path: str, who: str | None) -> Iterator[Decision]:
     default = who or user()
     for row in reader.read([path]):
         if isinstance(row, Failure):
-            reason, _, _ = row.reason.partition(": name it with")  # an option of other commands
+            reason, _, _ = row.reason.partition(": name it with")  # there is no such option
             raise InputError(f"{row.where}: {reason}")
         try:
             decision = _decision(row.content, row.metadata or {}, default, now())

@@ -19,6 +19,9 @@ from lshdb.cli.messages import hint, message, note_recall, progress_bar, warn, w
 from lshdb.cli.options import (
     DEFAULT_TIMEOUT,
     FIELDS,
+    NAMING,
+    REFERENCE_FIELDS,
+    REFERENCE_NAMING,
     SETTINGS,
     WALKING,
     AsJson,
@@ -28,6 +31,7 @@ from lshdb.cli.options import (
     Form,
     Keep,
     NewSettings,
+    ReferenceFields,
     Shown,
     Strict,
     Timeout,
@@ -109,6 +113,7 @@ def dedup(
         ),
     ] = "auto",
     fields: Fields = FIELDS,
+    reference_fields: ReferenceFields = REFERENCE_FIELDS,
     auto_key: Annotated[
         bool,
         typer.Option("--auto-key", help="With -d: rows without a key get FILE:LINE."),
@@ -149,6 +154,7 @@ def dedup(
 
     check_format(format)
     check_order(keep)
+    reference_fields.check(against)
     paths = list(expanded(inputs))
     if keep != "first" and any(map(_is_read_once, paths)):
         raise UsageError(
@@ -217,6 +223,7 @@ def dedup(
             rules=rules,
             root=walking.root,
             whole=True,
+            naming=NAMING,
             **asdict(fields),
         )
         if not of_files and db is None and against is None:
@@ -235,7 +242,7 @@ def dedup(
                 known = stack.enter_context(
                     reference(
                         against,
-                        reader,
+                        replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(fields)),
                         made,
                         timeout,
                         beside=beside,

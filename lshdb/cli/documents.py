@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lshdb.cli.files import STDOUT, stdin
 from lshdb.cli.messages import message, warn
-from lshdb.cli.options import FIELDS, Fields
+from lshdb.cli.options import FIELDS, NAMING, Fields
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -24,7 +24,7 @@ def reader_for(database: Database, fields: Fields = FIELDS, **options: Any) -> R
     from lshdb.sources.readers import Reader
 
     of_sets = database.settings.shingling.of_sets
-    return Reader(of_sets=of_sets, stdin=stdin(), **asdict(fields), **options)
+    return Reader(of_sets=of_sets, stdin=stdin(), naming=NAMING, **asdict(fields), **options)
 
 
 def queries_reader(

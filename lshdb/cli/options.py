@@ -202,6 +202,40 @@ class Fields:
 
 
 FIELDS: Final = Fields()
+NAMING: Final = "--{}-field"
+"""The options of `Fields`, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceFields:
+    """The same of a reference; None for the names of the input."""
+
+    against_key_field: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Key field of --against. [default: --key-field]"),
+    ] = None
+    against_text_field: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Text field of it. [default: --text-field]")
+    ] = None
+    against_set_field: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Set field of it. [default: --set-field]")
+    ] = None
+
+    def check(self, against: str | None) -> None:
+        """UsageError for names without a reference."""
+        for name, value in asdict(self).items():
+            if value is not None and against is None:
+                raise UsageError(f"--{name.replace('_', '-')} is for the rows of --against")
+
+    def given(self, fields: Fields) -> dict[str, Any]:
+        """The names for the reference, by those of `Fields`."""
+        return {
+            name: getattr(self, f"against_{name}") or own for name, own in asdict(fields).items()
+        }
+
+
+REFERENCE_FIELDS: Final = ReferenceFields()
+REFERENCE_NAMING: Final = "--against-{}-field"
 
 
 # results

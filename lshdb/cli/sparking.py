@@ -15,7 +15,17 @@ from lshdb.cli.comparing import Base, Common, Gap
 from lshdb.cli.documents import read_content
 from lshdb.cli.files import stdin
 from lshdb.cli.messages import message, warn
-from lshdb.cli.options import FIELDS, SETTINGS, AsJson, Estimate, Fields, NewSettings, seed_given
+from lshdb.cli.options import (
+    FIELDS,
+    REFERENCE_FIELDS,
+    SETTINGS,
+    AsJson,
+    Estimate,
+    Fields,
+    NewSettings,
+    ReferenceFields,
+    seed_given,
+)
 from lshdb.cli.results import json_line
 from lshdb.errors import LshdbError, UsageError
 
@@ -138,6 +148,7 @@ def spark_dedup(
     ] = 2000,
     spark: Spark = SPARK,
     fields: Fields = FIELDS,
+    reference_fields: ReferenceFields = REFERENCE_FIELDS,
     as_json: AsJson = False,
 ) -> None:
     """Drop near duplicates among more documents than a machine holds, on Spark.
@@ -155,6 +166,7 @@ def spark_dedup(
 
     if keep not in get_args(Keep):
         raise UsageError(f"keep {keep!r} is not {', '.join(get_args(Keep))}")
+    reference_fields.check(against)
     databases = [] if against is None else _databases(against)
     given = settings.given()
     if databases and settings_from is None and not _named(given):
@@ -164,17 +176,29 @@ def spark_dedup(
         _check_readable(database, wanted)
     with spark.session(output, dropped) as running:
         from lshdb.spark import dedup, read_database
+        from lshdb.spark.documents import Columns, documents
 
         format = spark.format_of(input)
         of_sets = wanted.shingling.of_sets
         content_field = fields.set_field if of_sets else fields.text_field
         reference = None
         if databases:
-            columns = {"key": fields.key_field, "content": content_field}
-            reference = read_database(running, str(against)).select(*columns)
-            reference = reference.withColumnsRenamed(columns)
+            reference = read_database(running, str(against)).select("key", "content")
         elif against is not None:
             reference = running.read.load(against, _FORMATS[_format_of(against)])
+            named = reference_fields.given(fields)
+            kind = "set" if of_sets else "text"
+            columns = Columns(named["key_field"], **{kind: named[f"{kind}_field"]})
+            try:
+                reference = documents(reference, wanted, columns)
+            except UsageError as error:
+                raise UsageError(
+                    f"{against}: {error}; --against-key-field and --against-{kind}-field name its "
+                    "columns"
+                ) from error
+        if reference is not None:
+            names = {"key": fields.key_field, "content": content_field}
+            reference = reference.withColumnsRenamed(names)
         source = running.read.load(input, format)
         result = dedup(
             source,

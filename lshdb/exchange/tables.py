@@ -63,6 +63,7 @@ def add_table(
         "set" if set is None else set,
         metadata=metadata,
         metadata_fields=tuple(metadata_fields),
+        naming="{}=",
     )
     selection_for(on_similar)  # refuses wrong values before reading
     arrow()

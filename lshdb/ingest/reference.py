@@ -137,7 +137,7 @@ def reference(
 
     Args:
         path: a database, file, directory or pattern.
-        reader: a reader with the same options reads the files.
+        reader: a reader with the same options reads the files, all of them or none.
         settings: of the database whose documents are compared with it.
         timeout: of a database.
         beside: directory of a temporary one; None for the system's.
@@ -146,7 +146,8 @@ def reference(
         on_progress: called with the bytes that were read, and the documents that were indexed.
 
     Raises:
-        InputError: the file does not exist.
+        InputError: the file does not exist, or a part of it gives no document: what resembles that
+            part would stay, and nobody would know.
         SettingsMismatch: signatures of the database are made differently.
     """
     name = os.fspath(path)
@@ -171,14 +172,29 @@ def reference(
                 metadata_fields=outermost(fields),
                 whole=False,
             )
+            count = failed = 0
+
+            def fail(failure: Failure) -> None:
+                nonlocal failed
+                failed += 1
+                if on_failure is not None:
+                    on_failure(failure)
+
             items = reader.items([name])
-            count = 0
             for report, _ in write_documents(
-                store, items, None, reader.parser, on_failure, None, numbered=True
+                store, items, None, reader.parser, fail, None, numbered=True
             ):
                 count += report.documents
                 if on_progress is not None:
                     on_progress(reader.bytes_read, count)
+            if failed:
+                raise InputError(
+                    f"{name} cannot be read whole ({failed:,} failed), and rows similar to what is "
+                    "missing would stay: nothing is written; repair it, or add the rest of it to a "
+                    "database with lshdb add, and compare with that"
+                )
+            if not count:
+                raise InputError(f"{name}: no document in it to compare with")
         found = Reference(store, name, numbered=is_temporary)
         found.check(settings)
         yield found

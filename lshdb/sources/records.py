@@ -197,6 +197,7 @@ class RecordOptions:
         auto_key: name a record without a key by its place, instead of refusing it.
         metadata: whether the other fields of a record are kept.
         metadata_fields: which of them; all if empty.
+        naming: how messages name the argument for a field, with `{}` for `key`, `text` or `set`.
     """
 
     of_sets: bool
@@ -207,6 +208,7 @@ class RecordOptions:
     auto_key: bool = False
     metadata: bool = True
     metadata_fields: Sequence[str] = ()
+    naming: str = "{}_field="
 
     @property
     def content_field(self) -> str:
@@ -327,7 +329,9 @@ class RecordParser(RecordOptions):
             raise InputError(f"{'; '.join(wrong)} (the columns are {shown}{more})")
 
     def _named_key(self) -> str:
-        return f"field {self.key_field!r}: name it with --key-field, or give --auto-key"
+        key = self.naming.format("key")
+        auto_key = "--auto-key" if key.startswith("--") else "auto_key=True"
+        return f"field {self.key_field!r}: name it with {key}, or give {auto_key}"
 
     def _key(self, record: dict[str, object], where: str) -> str:
         name = self.key_field
@@ -348,7 +352,7 @@ class RecordParser(RecordOptions):
         """Why a record with these fields has no content in the wanted field."""
         other = self.text_field if self.of_sets else self.set_field
         if other not in record:
-            option = "--set-field" if self.of_sets else "--text-field"
+            option = self.naming.format("set" if self.of_sets else "text")
             return InputError(f"no field {wanted!r}: name it with {option}")
         if self.of_sets:
             return InputError(
@@ -356,7 +360,7 @@ class RecordParser(RecordOptions):
             )
         return InputError(
             f"a set (field {other!r}), and this database holds texts: make one for sets "
-            "with lshdb init --shingle set"
+            "(shingle set)"
         )
 
     def _content(self, record: dict[str, object]) -> Content:

@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StringType
 
-from lshdb.errors import UsageError
+from lshdb.errors import InputError, UsageError
 from lshdb.model import Keep, Settings
 from lshdb.spark.candidates import WHOLE
 from lshdb.spark.clustering import checkpointed, clusters
@@ -88,11 +88,12 @@ def dedup(
         against: a reference with the same columns, such as an earlier crawl or a test set. First
             all that is similar to one of its documents is dropped, as by `Database.dedup`; the
             rest is deduplicated. Its keys must be distinct, and may be keys of `df`, too.
+            Each of its rows needs a key and a document.
 
     Raises:
         UsageError: a missing column, or numbers out of range; before any job.
         InputError: several documents of one collection have the same key; before documents are
-            compared.
+            compared. Or a row of the reference has no usable key or document.
     """
     if keep not in get_args(Keep):
         raise UsageError(f"keep {keep!r} is not {', '.join(get_args(Keep))}")
@@ -102,12 +103,22 @@ def dedup(
     exact = settings.content and not estimate
     found: DataFrame | None = None
     if against is not None:
-        reference = documents(against, settings, columns).where("key IS NOT NULL")
+        reference = documents(against, settings, columns)
+        unusable = Counts(df.sparkSession)
         check_keys(docs)
         check_keys(reference)
         keyed = docs.where("key IS NOT NULL")
         found = checkpointed(
-            most_similar(keyed, reference, settings, threshold, limit, counts, exact=exact)
+            most_similar(
+                keyed,
+                reference,
+                settings,
+                threshold,
+                limit,
+                counts,
+                exact=exact,
+                reference_counts=unusable,
+            )
         )
         df = _without(df, found, key)
         docs = documents(df, settings, columns)
@@ -116,6 +127,11 @@ def dedup(
     if against is None:
         check_keys(docs)
     dropped = _dropped(checkpointed(similar.select("a", "b", "similarity", "exact")))
+    if against is not None and (unusable.bad_keys or unusable.bad_contents):
+        raise InputError(
+            "rows of the reference have no usable key or document, and what resembles them would "
+            "be kept: repair or remove them"
+        )
     kept = _without(df, dropped, key)
     return Deduplicated(kept, dropped if found is None else found.unionByName(dropped), counts)
 

@@ -26,6 +26,7 @@ def most_similar(
     counts: Counts | None,
     *,
     exact: bool,
+    reference_counts: Counts | None = None,
 ) -> DataFrame:
     """The documents that are similar to one of a reference, and the most similar one of each.
 
@@ -38,6 +39,7 @@ def most_similar(
             compared; None for no limit.
         counts: to which pairs cut by the limit are added; nothing else of the reference counts.
         exact: whether contents are compared, rather than signatures.
+        reference_counts: to which rows of the reference that cannot be compared are added.
 
     Returns:
         key string; kept string, the key in the reference, the first of equally similar ones;
@@ -47,7 +49,7 @@ def most_similar(
     marked = F.concat(F.lit(_MARK), F.col("key"))
     reference = reference.select(marked.alias("key"), "content")
     rows = bands(signed(documents, settings, with_signatures=False)).unionByName(
-        bands(signed(reference, settings, with_signatures=False))
+        bands(signed(reference, settings, reference_counts, with_signatures=False))
     )
     candidates = chosen(_listed(rows, limit), settings.construction, counts)
     similar = verified(candidates, documents.unionByName(reference), settings, least, exact=exact)

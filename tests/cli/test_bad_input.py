@@ -68,7 +68,7 @@ def test_each_bad_line_is_reported_by_its_number_and_the_good_ones_go_in(command
         '{"id": 3, "text": null}': "field 'text' is null, not a string",
         '{"id": 3, "text": 5}': "field 'text' is a number, not a string",
         '{"id": 3, "set": ["a"]}': "a set (field 'set'), and this database holds texts: make one "
-        "for sets with lshdb init --shingle set",
+        "for sets (shingle set)",
         deep: "not JSON: nested too deeply",
         f'{{"id": 3, "text": "a", "more": {deep}}}': "not JSON: nested too deeply",
         f'{{"id": {"9" * 10_000}, "text": "a"}}': "not JSON: a number with too many digits",

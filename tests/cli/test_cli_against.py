@@ -12,6 +12,7 @@ import pytest
 from helpers import Command
 
 import lshdb
+from lshdb.sources.readers import Reader
 
 FOX = "The fox looked at the grapes and then he went away again"
 ANT = "The ant worked all summer long while the cricket sang songs"
@@ -80,17 +81,62 @@ def test_directories_patterns_and_texts(command: Command) -> None:
     assert (one["key"], one["kept"]) == ("more/copy.txt", "notes/fox.txt")
 
 
-def test_rows_of_a_reference_that_cannot_be_read_are_counted(command: Command) -> None:
-    (command.directory / "bad.jsonl").write_text(
-        'nonsense\n{"id": 1}\n' + json.dumps({"text": ANT})
+def test_nothing_is_written_if_a_part_of_the_reference_cannot_be_read(command: Command) -> None:
+    directory = command.directory
+    (directory / "bad.jsonl").write_text('nonsense\n{"id": 1}\n' + json.dumps({"text": ANT}))
+    (directory / "named.csv").write_text(f"uid,body\nx,{FOX}\n")
+    (directory / "broken.parquet").write_bytes(
+        (directory / "train.parquet").read_bytes()[:-9] + b"123456789"
     )
-    done = command("dedup", "test.csv", "--against", "bad.jsonl")
-    assert done.status == 1
-    assert [line.split(": ")[1] for line in done.err.splitlines()[1:3]] == [
-        "bad.jsonl:1",
-        "bad.jsonl:2",
-    ]
-    assert done.err.splitlines()[-1] == "kept 2, dropped 2, failed 2"
+    (directory / "empty").mkdir()
+    before = {path.name for path in directory.iterdir()}
+    wanted = {
+        "bad.jsonl": ["bad.jsonl:1: not JSON", "bad.jsonl:2: no field 'text'"],
+        "named.csv": ["named.csv: no field 'text': name it with --against-text-field"],
+        "broken.parquet": ["broken.parquet: "],
+        "empty": [],
+    }
+    arguments = ["dedup", "test.csv", "-d", "own.db", "--dropped", "gone.csv"]
+    for name, reasons in wanted.items():
+        for output in (["-o", "clean.csv"], []):
+            done = command(*arguments, *output, "--against", name)
+            assert (done.status, done.out) == (1, ""), name
+            *failures, last = done.err.splitlines()[1:]
+            for failure, reason in zip(failures, reasons, strict=True):
+                assert failure.startswith(f"lshdb: {reason}")
+            assert last.startswith(f"lshdb: {name}")
+            assert ("nothing is written" in last) == bool(reasons)
+            assert {path.name for path in directory.iterdir()} == before
+
+
+def test_a_reference_may_name_its_columns_otherwise(command: Command) -> None:
+    (command.directory / "named.csv").write_text(f"uid,body\nx,{FOX}\n")
+    named = ["--against-text-field", "body", "--against-key-field", "uid"]
+    arguments = ["dedup", "test.csv", "-o", "clean.csv", "--dropped", "gone.csv"]
+    done = command.done(*arguments, "--against", "named.csv", *named)
+    assert done.err.endswith("kept 2, dropped 2, failed 0\n")
+    gone = [*csv.DictReader((command.directory / "gone.csv").read_text().splitlines())]
+    assert [(one["key"], one["kept"]) for one in gone] == [("1", "x"), ("4", "2")]
+    # A name for both is also that of the reference.
+    (command.directory / "other.csv").write_text(f"id,body\n5,{FOX}\n6,{ANT}\n")
+    done = command.done("dedup", "other.csv", "--against", "named.csv", "--text-field", "body")
+    assert done.out == f"id,body\n6,{ANT}\n"
+    assert command.fails("dedup", "test.csv", *named, status=2) == (
+        "--against-key-field is for the rows of --against"
+    )
+
+
+def test_in_the_library_a_reference_is_read_whole_or_not_at_all(command: Command) -> None:
+    paths = [str(command.directory / "test.csv")]
+    against = command.directory / "named.csv"
+    against.write_text(f"uid,body\nx,{FOX}\n")
+    with lshdb.open(command.directory / "own.db") as db:
+        with pytest.raises(lshdb.InputError, match="cannot be read whole"):
+            list(db.dedup(paths, against=against))
+        assert len(db) == 0
+        named = Reader(of_sets=False, text_field="body")
+        lines = list(db.dedup(paths, against=against, against_reader=named))
+        assert [line.key for line in lines if line.skipped is None] == ["2", "3"]
 
 
 def test_what_cannot_be_is_refused_and_leaves_nothing(command: Command) -> None:

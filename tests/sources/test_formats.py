@@ -191,15 +191,15 @@ def failures_of(path: Path, data: bytes, **options: Any) -> list[str]:
         (
             b"key,text\n1,a\n",
             [
-                ": no field 'id': name it with --key-field, or give --auto-key "
+                ": no field 'id': name it with key_field=, or give auto_key=True "
                 "(the columns are key, text)"
             ],
         ),
         (
             b"url;body\n1;a\n",
             [
-                ": no field 'id': name it with --key-field, or give --auto-key; "
-                "no field 'text': name it with --text-field (the columns are url, body)"
+                ": no field 'id': name it with key_field=, or give auto_key=True; "
+                "no field 'text': name it with text_field= (the columns are url, body)"
             ],
         ),
         (b"id,text,id\n", [": two columns are named 'id'"]),

@@ -109,8 +109,8 @@ WITH_SETS: dict[str, Any] = {"of_sets": True}
 AUTO_KEY: dict[str, Any] = {"auto_key": True}
 STRICT: dict[str, Any] = {"strict": True}
 
-NO_KEY = "no field 'id': name it with --key-field, or give --auto-key"
-NO_TEXT = "no field 'text': name it with --text-field"
+NO_KEY = "no field 'id': name it with key_field=, or give auto_key=True"
+NO_TEXT = "no field 'text': name it with text_field="
 
 # The sources, the reader's options, the records, and for each of these what becomes of it: the
 # key, content and stored metadata of a document, or the reason of a failure.
@@ -195,7 +195,7 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
         ],
         [
             ("a", "b", None),
-            "no field 'title,meta.body': name it with --text-field",
+            "no field 'title,meta.body': name it with text_field=",
             "field 'meta.body' is a number, not a string",
         ],
     ),
@@ -265,8 +265,7 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
         [
             NO_KEY,
             NO_TEXT,
-            "a set (field 'set'), and this database holds texts: make one for sets "
-            "with lshdb init --shingle set",
+            "a set (field 'set'), and this database holds texts: make one for sets (shingle set)",
         ],
     ),
     "fields of another type": (

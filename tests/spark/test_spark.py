@@ -467,6 +467,40 @@ def test_of_a_large_bucket_the_first_of_the_reference_is_compared(spark: SparkSe
     assert (counts.cut_buckets, counts.cut_pairs) == (16, 16 * 3 * 3)
 
 
+def test_rows_of_the_reference_that_cannot_be_compared_are_refused(spark: SparkSession) -> None:
+    settings = lshdb.spark.make_settings()
+    schema = "id string, text string"
+    documents = frame(spark, [("a", "the fox and the grapes")], schema)
+    for row in ((None, "some text of no key"), ("b", None)):
+        reference = frame(spark, [("a", "the fox and the grapes"), row], schema)
+        with pytest.raises(lshdb.InputError, match="rows of the reference have no usable key"):
+            lshdb.spark.dedup(documents, settings, against=reference)
+
+
+def test_a_reference_of_the_command_may_name_its_columns_otherwise(
+    tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "the fox and the grapes"
+    pq.write_table(pa.table({"id": ["a", "b"], "text": [text, "other"]}), tmp_path / "in.parquet")
+    pq.write_table(pa.table({"uid": ["x"], "body": [text]}), tmp_path / "seen.parquet")
+    source, seen, out = (str(tmp_path / name) for name in ("in.parquet", "seen.parquet", "out"))
+    arguments = ["spark-dedup", source, out, "--against", seen]
+    with pytest.raises(SystemExit) as exit:
+        make_app(["spark-dedup"])(arguments)
+    assert exit.value.code == 2
+    error = capsys.readouterr().err
+    assert "no column 'id'" in error
+    assert "--against-key-field and --against-text-field name its columns" in error
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(SystemExit) as exit:
+        make_app(["spark-dedup"])(
+            [*arguments, "--against-key-field", "uid", "--against-text-field", "body"]
+        )
+    assert not exit.value.code
+    assert pq.read_table(out).to_pylist() == [{"id": "b", "text": "other"}]
+    assert spark.range(3).count() == 3  # the session goes on
+
+
 def test_what_the_command_refuses(tmp_path: Path) -> None:
     run = Command(tmp_path)
     with lshdb.open(tmp_path / "bare.db", content=False) as db:
