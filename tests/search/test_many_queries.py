@@ -18,7 +18,7 @@ from oracles import jaccard, shingles
 
 import lshdb
 from lshdb.ingest import batches, queries
-from lshdb.model import Match
+from lshdb.model import Content
 from lshdb.search import buckets, many, query
 
 TEXTS = text_families(5, families=30, copies=4, words=40, most_edits=12)
@@ -55,6 +55,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "cascade": {"threshold": 0.5, "construction": "and 2, or 4, and 2, or 4"},
     "signatures": {"threshold": 0.5, "content": False},
     "passages": {"threshold": 0.6, "passages": 5},
+    "sets": {"threshold": 0.4, "shingle": "set"},
 }
 
 
@@ -63,18 +64,14 @@ def db(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[lshdb.Database]:
     path = tmp_path_factory.mktemp("many") / "a.db"
-    with lshdb.open(path, shingle="word:2", **SETTINGS[request.param]) as db:
-        db.add_many(documents(1), workers=0)
+    with lshdb.open(path, **{"shingle": "word:2", **SETTINGS[request.param]}) as db:
+        for one in documents(1):
+            db.add(one.key, content_for(db, str(one.content)), metadata=one.metadata)
         yield db
 
 
-def both(
-    db: lshdb.Database, seed: int, **options: Any
-) -> tuple[list[tuple[str, list[Match]]], list[tuple[str, list[Match]]]]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lshdb.LimitWarning)
-        alone = [(key, list(db.query(text, **options))) for key, text in asked(seed)]
-        return list(db.query_many(asked(seed), **options, workers=0)), alone
+def content_for(db: lshdb.Database, text: str) -> Content:
+    return text.split() if db.settings.shingling.of_sets else text
 
 
 @settings(max_examples=8, deadline=None)
@@ -84,6 +81,7 @@ def both(
     threshold=st.sampled_from([None, 0.1, 0.8, 1.0]),
     containment=st.booleans(),
     estimate=st.booleans(),
+    exhaustive=st.booleans(),
     where=st.sampled_from([None, None, WHERE]),
     fields=st.sampled_from([(), ("odd", "none")]),
     limits=st.sampled_from([(1 << 20, 2000, 64), (600, 2000, 4), (40, 30, 64), (100, 20, 4)]),
@@ -93,32 +91,17 @@ def test_the_answers_are_those_of_single_queries(
 ) -> None:
     if where is not None:
         options |= {"where": where, "parameters": [1]}
+    wanted = [(key, content_for(db, text)) for key, text in asked(seed)]
     rows, first, verified = limits
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", lshdb.LimitWarning)
         patch.setattr(many, "_ROWS", rows)
         for module in (many, buckets):
             patch.setattr(module, "QUERY_FIRST", first)
         for one in (many, query):
             patch.setattr(one, "VERIFIED_FIRST", verified)
-        at_once, alone = both(db, seed, **options)
-    assert at_once == alone
-
-
-def test_most_of_them_are_not_asked_alone(db: lshdb.Database, monkeypatch: Any) -> None:
-    """The answers would be right also if all were; with limits that nothing reaches, none is."""
-    expected = [(key, db.query(text)) for key, text in asked(7)]
-    monkeypatch.setattr(many, "answer", None)
-    for top in (None, 50):
-        assert list(db.query_many(asked(7), top=top, workers=0)) == expected
-    assert sum(len(matches) for _, matches in expected) > 40
-    assert not all(matches for _, matches in expected)
-    monkeypatch.setattr(many, "_ROWS", 1_000)  # one query has up to 40 rows for each of its bands
-    assert list(db.query_many(asked(7), workers=0)) == expected
-
-
-def test_exhaustive_queries_are_asked_alone(db: lshdb.Database) -> None:
-    at_once, alone = both(db, 3, exhaustive=True, threshold=0.2, top=4)
-    assert at_once == alone
+        alone = [(key, list(db.query(one, **options))) for key, one in wanted]
+        assert list(db.query_many(wanted, **options, workers=0)) == alone
 
 
 def test_what_is_found_is_what_brute_force_finds(path: Path) -> None:
@@ -130,19 +113,6 @@ def test_what_is_found_is_what_brute_force_finds(path: Path) -> None:
             scores = {other: jaccard(sets[key], one) for other, one in sets.items()}
             expected = {other: score for other, score in scores.items() if score >= 0.5}
             assert {match.key: match.similarity for match in matches} == expected
-
-
-@pytest.mark.parametrize("options", [{}, {"containment": True}, {"estimate": True}])
-def test_sets_are_asked_as_alone(path: Path, options: dict[str, Any]) -> None:
-    rng = random.Random(3)
-    sets = {f"s{i}": rng.sample(range(30), 12) for i in range(60)}
-    with lshdb.open(path, shingle="set", threshold=0.4, rows=2, bands=30) as db:
-        db.add_many([*sets.items(), ("empty", [])], workers=0)
-        wanted: list[tuple[str, list[Any]]] = [*sets.items(), ("nothing", [])]
-        wanted.append(("repeated", [1, 1, 2, 2, "x"]))
-        found = list(db.query_many(wanted, **options, workers=0))
-        assert found == [(key, db.query(one, **options)) for key, one in wanted]
-        assert sum(len(matches) for _, matches in found) > 100
 
 
 def test_worker_processes_and_small_batches_change_nothing(
@@ -197,27 +167,6 @@ def test_a_bad_document_ends_the_stream_behind_the_batches_before_it(
         with pytest.raises(lshdb.ContentError, match="'set': this is a set"):
             next(found)
         assert list(db.query_many([])) == []
-
-
-def test_wrong_arguments_are_refused_before_anything_is_read(path: Path) -> None:
-    def never() -> Iterator[tuple[str, str]]:
-        raise AssertionError
-        yield "", ""
-
-    with lshdb.open(path) as db:
-        for options, message in [
-            ({"top": 0}, "top 0"),
-            ({"threshold": 2.0}, "threshold 2"),
-            ({"where": "missing = 1"}, "no such column"),
-            ({"parameters": [1]}, "give where"),
-        ]:
-            with pytest.raises(lshdb.LshdbError, match=message):
-                db.query_many(never(), **options)  # type: ignore[arg-type]
-    with (
-        lshdb.open(path.with_name("f.db"), shingle="foreign:x", content=False) as db,
-        pytest.raises(lshdb.ContentError, match="made elsewhere"),
-    ):
-        db.query_many(never())
 
 
 def test_one_warning_counts_the_queries_that_a_limit_cut(

@@ -197,6 +197,24 @@ def test_a_pair_is_what_a_query_for_one_of_it_finds(
     assert matches == found | {(b, a): score for (a, b), score in found.items()} != {}
 
 
+def test_without_contents_pairs_and_clusters_are_estimated(path: Path) -> None:
+    with (
+        lshdb.open(made(path, SETS)) as kept,
+        lshdb.open(made(path.with_name("bare.db"), SETS, content=False)) as bare,
+    ):
+        pairs = list(bare.pairs())
+        assert pairs == list(kept.pairs(estimate=True)) != []
+        assert all(not pair.exact and pair.similarity == pair.estimate >= 0.5 for pair in pairs)
+        for star in (False, True):
+            clusters = list(bare.clusters(star=star))
+            assert clusters == list(kept.clusters(star=star, estimate=True)) != []
+            assert not any(cluster.exact for cluster in clusters)
+            assert list(bare.clusters(star=star, keep="longest"))
+        clusters = list(bare.clusters())
+        connected = oracles.connected((pair.a, pair.b) for pair in pairs)
+        assert {frozenset(cluster.members) for cluster in clusters} == connected
+
+
 def test_how_documents_came_does_not_matter(path: Path) -> None:
     """One by one in any order or all at once, and whatever was removed."""
     keys = random.Random(34).sample(list(SETS), 100)
