@@ -1,4 +1,4 @@
-"""Keeping the longest or the last of similar documents, beside a reference and in a database.
+"""Keeping the first, last or longest of similar documents, beside a reference and in a database.
 
 The oracle decides on the rows one by one, in the order that is asked for.
 """
@@ -9,6 +9,7 @@ import gc
 import json
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,7 +45,10 @@ def decided(
     """For each row what it is dropped for: how similar that is, and where it is from."""
     rows = {row["id"]: row["text"] for row in ROWS}
     keys = [*rows]
-    keys = keys[::-1] if order == "last" else sorted(keys, key=lambda key: -len(rows[key]))
+    if order == "longest":
+        keys.sort(key=lambda key: -len(rows[key]))
+    elif order == "last":
+        keys.reverse()
     kept: dict[str, str] = {}
     decisions: dict[str, tuple[float, str] | None] = {}
     for key in keys:
@@ -77,11 +81,13 @@ def keys_and_reasons(outcomes: Iterator[Outcome]) -> dict[str, Skipped | None]:
     }
 
 
-@pytest.mark.parametrize("order", ["longest", "last"])
 @pytest.mark.parametrize("against", [None, "known.jsonl", "known.db"])
-@pytest.mark.parametrize("numbered", [True, False])
-def test_what_is_known_and_stored_comes_first_then_the_longest_or_the_last(
-    order: Literal["longest", "last"],
+@pytest.mark.parametrize(
+    ("order", "numbered"),
+    [("first", True), *product(("longest", "last"), (True, False))],
+)
+def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
+    order: Literal["first", "longest", "last"],
     against: str | None,
     numbered: bool,
     rows: Path,
@@ -104,6 +110,7 @@ def test_what_is_known_and_stored_comes_first_then_the_longest_or_the_last(
                 numbered=numbered,
                 against=None if against is None else rows.parent / against,
                 fields=["place.number", "from"],
+                workers=0 if order == "last" else 1,
             )
         )
         stored = {} if numbered else STORED

@@ -96,27 +96,6 @@ def same(tmp_path: Path, documents: Documents, **options: Any) -> SkippedRows:
     return expected[0]
 
 
-def test_blocks_end_where_many_pairs_are_compared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(dedup, "_PAIRS", 4)
-    texts = text_families(seed=2, families=8, copies=5, words=40, most_edits=8)
-    assert len(same(tmp_path, shuffled(texts, 1), threshold=0.7)) > 15
-
-
-@pytest.mark.usefixtures("cut")
-@pytest.mark.parametrize("content", [True, False])
-def test_texts_are_decided_on_as_one_by_one(tmp_path: Path, content: bool) -> None:
-    texts = text_families(seed=1, families=15, copies=5, words=40, most_edits=8)
-    documents = shuffled(texts, 1)
-    documents += [("again", documents[3][1]), ("empty 1", ""), ("empty 2", "...")]
-    skipped = same(tmp_path, documents, threshold=0.7, content=content)
-    assert len({key for key, *_ in skipped}) > 20
-    assert {exact for *_, exact in skipped} == {content}
-    if content:
-        assert min(similarity for *_, similarity, _ in skipped) >= 0.7
-
-
 @pytest.mark.parametrize("content", [True, False])
 def test_a_cascade_decides_who_is_a_candidate(tmp_path: Path, content: bool) -> None:
     """With far fewer candidates than its buckets bring up."""
@@ -136,15 +115,29 @@ def test_a_cascade_decides_who_is_a_candidate(tmp_path: Path, content: bool) -> 
     assert kept["and 2, or 4, and 16"] > kept["and 2, or 64"] + 5
 
 
+TEXTS = text_families(seed=1, families=15, copies=5, words=40, most_edits=8)
+SETS = set_families(seed=2, families=20, copies=5, size=20)
+
+
 @pytest.mark.usefixtures("cut")
-@pytest.mark.parametrize("keys", [None, 3])
-def test_sets_and_keys_given_again_are_decided_on_as_one_by_one(
-    tmp_path: Path, keys: int | None
+@pytest.mark.parametrize(
+    ("documents", "options"),
+    [
+        *((shuffled(TEXTS, 1), {"threshold": 0.7, "content": kept}) for kept in (True, False)),
+        *((shuffled(SETS, 2, keys), {"shingle": "set", "threshold": 0.5}) for keys in (None, 3)),
+    ],
+    ids=["texts", "signatures", "sets", "few keys"],
+)
+def test_documents_given_again_or_empty_are_decided_on_as_one_by_one(
+    tmp_path: Path, documents: Documents, options: dict[str, Any]
 ) -> None:
-    sets = set_families(seed=2, families=20, copies=5, size=20)
-    documents = shuffled(sets, 2, keys) + shuffled(sets, 3, keys)[:40]
-    skipped = same(tmp_path, documents, shingle="set", threshold=0.5)
-    assert len(skipped) > 10
+    empty: list[Content] = [[], []] if "shingle" in options else ["", "..."]
+    documents = [*documents, ("again", documents[3][1]), ("e1", empty[0]), ("e2", empty[1])]
+    kept = options.get("content", True)
+    documents += random.Random(3).sample(documents, 40) if kept else []
+    skipped = same(tmp_path, documents, **options)
+    assert len(skipped) > 8
+    assert {exact for *_, exact in skipped} == {kept}
 
 
 @settings(max_examples=40)
@@ -247,11 +240,6 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
             results.append((selected(db, documents, workers), inspection.contents(db.path)))
     assert results[0] == results[1]
     assert len(results[0][0][0]) > 20
-
-
-def test_wrong_arguments_for_what_is_left_out_are_refused(path: Path) -> None:
-    with lshdb.open(path) as db, pytest.raises(lshdb.UsageError, match="on_similar"):
-        db.add_many([("a", "x")], on_similar="drop")  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("cut")

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import lshdb
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
 from lshdb.shingling.content import without_surrogates
@@ -390,6 +391,15 @@ def test_bytes_are_counted_for_the_progress_bar(root: Path) -> None:
     assert reader.bytes_read == input_bytes(["a.jsonl", "b.txt", "nosuch"]) == size
     assert input_bytes(["b.txt", "d"]) is None
     assert input_bytes(["b.txt", "-"]) is None
+
+
+def test_a_reader_used_again_counts_what_it_replaces_in_each_call(root: Path) -> None:
+    reader = Reader(of_sets=False)
+    with lshdb.open("lsh.db") as db:
+        for number in range(3):
+            (root / f"{number}.txt").write_bytes(b"na\xefve fox %d" % number)
+            report = db.add_files([f"{number}.txt"], reader)
+            assert (report.added, report.replaced) == (1, 1)
 
 
 def test_names_that_are_not_utf8_are_printable() -> None:
