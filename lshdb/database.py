@@ -266,6 +266,7 @@ class Database:
         reader: Reader | None = None,
         *,
         dry_run: bool = False,
+        remove_most: bool = False,
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
@@ -285,6 +286,8 @@ class Database:
             reader: which files are read, how, and what their keys are; None for what `lshdb sync`
                 does without options.
             dry_run: change nothing; `SyncReport.changes` has what would happen.
+            remove_most: remove documents even if that is more than half of the 100 or more that
+                came from files below one of the directories.
             on_batch: as for `add_many`.
             on_failure: called with each file and directory that cannot be read; its documents
                 stay.
@@ -292,7 +295,8 @@ class Database:
             progress: as for `add_many`, with the documents that are written; no total.
 
         Raises:
-            InputError: a directory does not exist; nothing is changed.
+            InputError: a directory does not exist, or most of its files are gone, as if it was
+                not mounted (see `remove_most`); nothing is removed.
             UsageError: a path is not a directory, or the database holds sets.
             StoreError: writing failed; earlier batches stay.
 
@@ -311,7 +315,8 @@ class Database:
         from lshdb.ingest.sync import sync
 
         self._store.check_open()
-        check_needed(directories=directories, dry_run=dry_run, progress=progress)
+        check_needed(directories=directories, dry_run=dry_run, remove_most=remove_most)
+        check_needed(progress=progress)
         check_given(reader=reader, on_batch=on_batch, on_failure=on_failure, workers=workers)
         with counted(progress, "in step", None, on_batch) as on_batch:
             return sync(
@@ -319,6 +324,7 @@ class Database:
                 directories,
                 reader,
                 dry_run=dry_run,
+                remove_most=remove_most,
                 on_batch=on_batch,
                 on_failure=on_failure,
                 workers=workers,
@@ -551,7 +557,7 @@ class Database:
         """
         check_needed(paths=paths, fields=fields)
         check_given(reader=reader, threshold=threshold, against=against, workers=workers)
-        check_given(reader=against_reader)
+        check_given(against_reader=against_reader)
         check_given(on_batch=on_batch, on_failure=on_failure, on_progress=on_progress)
         from lshdb.ingest.dedup import Selection
         from lshdb.ingest.ordering import check_order, deduplicated, read_again

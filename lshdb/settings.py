@@ -72,7 +72,10 @@ _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
         lambda value: isinstance(value, Integral),
     ),
     "threshold recall timeout": ("a number", lambda value: isinstance(value, Real)),
-    "content dry_run ignore_decisions": ("true or false", lambda value: isinstance(value, bool)),
+    "content dry_run remove_most ignore_decisions": (
+        "true or false",
+        lambda value: isinstance(value, bool),
+    ),
     "on_batch on_failure on_skip on_progress": ("a function", callable),
     "path": ("the name of a file", _is_file_name),
     "against": ("a file's name", lambda value: _is_file_name(value) or hasattr(value, "similar")),
@@ -80,7 +83,7 @@ _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
         "true, false or a function",
         lambda value: isinstance(value, bool) or callable(value),
     ),
-    "reader": ("a reader of files", lambda value: hasattr(value, "parser")),
+    "reader against_reader": ("a reader of files", lambda value: hasattr(value, "parser")),
     "distribution": ("a distribution", lambda value: hasattr(value, "for_power")),
     "document": ("a stored document", lambda value: isinstance(value, StoredDocument)),
 }

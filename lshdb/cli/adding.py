@@ -249,6 +249,10 @@ def sync(
         bool,
         typer.Option("--dry-run", "-n", help="Print what would happen, but change nothing."),
     ] = False,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="Also remove more than half of 100 documents or more."),
+    ] = False,
     walking: Walking = WALKING,
     strict: Strict = False,
     encoding: Encoding = None,
@@ -259,7 +263,8 @@ def sync(
     Text files that are new are added, changed ones are updated, and documents whose files are gone
     are removed. A moved file keeps its document, with the new key. A file with the same size and
     time as before is not read again. Files that patterns exclude count as gone. Only documents
-    that were read from text files below the directories are touched.
+    that were read from text files below the directories are touched. If most of a directory's
+    files are gone, as if it was not mounted, nothing is removed without --yes.
 
     Keys are those of add: run it in the same directory, or with the same --root.
 
@@ -299,6 +304,7 @@ def sync(
                     directories,
                     reader,
                     dry_run=dry_run,
+                    remove_most=yes,
                     on_batch=written,
                     on_failure=failures.report,
                 )

@@ -32,6 +32,8 @@ from lshdb.store.store import Store
 
 _AT_ONCE: Final = 5_000
 """Documents moved or removed in one transaction: other writers wait less than a second."""
+_MANY: Final = 100
+"""Documents below a directory of which more than half are removed only if the caller says so."""
 
 
 @dataclass(slots=True)
@@ -47,6 +49,7 @@ class _Plan:
     """The changes to make.
 
     Attributes:
+        stored: the documents of files below each directory, by its path.
         known: the documents of files, by their new keys.
         found: the files, by their keys.
         moves: documents that get another key, each with its file.
@@ -56,6 +59,7 @@ class _Plan:
         left: how many documents did not come from files, as far as the database knows.
     """
 
+    stored: dict[str, list[StoredFile]] = field(default_factory=dict)
     known: dict[str, StoredFile] = field(default_factory=dict)
     found: dict[str, _Found] = field(default_factory=dict)
     moves: list[tuple[StoredFile, str]] = field(default_factory=list)
@@ -71,6 +75,7 @@ def sync(
     reader: Reader | None = None,
     *,
     dry_run: bool = False,
+    remove_most: bool = False,
     on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
     workers: int | None = None,
@@ -100,6 +105,8 @@ def sync(
     if dry_run:
         added, changes = _forecast(store, plan, items, stale, failed)
     else:
+        if not remove_most:
+            _check_removals(plan, plan.removed)
         removed = _apply(store, [(one, None) for one in plan.removed])
         moved = _apply(store, plan.moves, plan.found)
         added = add_documents(
@@ -112,6 +119,8 @@ def sync(
             prompt=True,
         )
     gone = [plan.known[key] for key in stale]
+    if not remove_most and not dry_run:
+        _check_removals(plan, [*plan.removed, *gone])
     removed += len(gone) if dry_run else _apply(store, [(one, None) for one in gone])
     return SyncReport(
         added.added,
@@ -139,6 +148,19 @@ def check_directories(directories: Sequence[str]) -> None:
         raise InputError(f"{printable_path(path)}: no such directory")
 
 
+def _check_removals(plan: _Plan, removed: Sequence[StoredFile]) -> None:
+    """InputError if most documents below a directory would go: it may be empty by accident."""
+    gone = {one.doc_id for one in removed}
+    for path, stored in plan.stored.items():
+        count = sum(one.doc_id in gone for one in stored)
+        if len(stored) >= _MANY and 2 * count > len(stored):
+            raise InputError(
+                f"{printable_path(path)}: of {len(stored):,} documents below it {count:,} have no "
+                "text file there any more, and are kept: is it mounted and complete? lshdb sync "
+                "--yes (remove_most=True) removes them"
+            )
+
+
 def _plan(
     store: Store,
     directories: Sequence[str],
@@ -152,7 +174,9 @@ def _plan(
     keys = {path: key_of(path, reader.root) for path in directories}
     for path, key in keys.items():
         start = os.path.join(key, "")
-        stored |= {one.key: one for one in store.files_below(start) if _is_below(one.key, start)}
+        below = [one for one in store.files_below(start) if _is_below(one.key, start)]
+        plan.stored[path] = [one for one in below if one.state is not None]
+        stored |= {one.key: one for one in below}
         for other in {os.path.join(path, ""), f"./{start}", os.path.abspath(path) + "/"} - {start}:
             for one in store.files_below(other):
                 normal = os.path.normpath(start + one.key[len(other) :])

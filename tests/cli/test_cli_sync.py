@@ -8,7 +8,11 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
 from helpers import Command, finish
+
+import lshdb
+from lshdb.sources.readers import Reader
 
 
 def write(directory: Path, **files: str) -> None:
@@ -67,6 +71,57 @@ def test_patterns_sizes_and_roots_are_those_of_add(command: Command) -> None:
     assert "'much' is not a size" in size.err
     reason = command.fails("sync", "--exclude", "!", "d", status=2)
     assert reason == "--exclude '!' is not a pattern"
+
+
+def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> None:
+    for number in range(100):
+        write(command.directory, **{f"d__{number}_txt": f"some words of text {number}"})
+    write(command.directory, e__a_txt="text a", e__b_txt="text b")
+    command.done("sync", "d", "e")
+    keys = command.keys()
+    # Half may go, and most of a few.
+    for number in range(50):
+        (command.directory / f"d/{number}.txt").unlink()
+    (command.directory / "e/a.txt").unlink()
+    (command.directory / "e/b.txt").rename(command.directory / "e/c.txt")
+    assert command.done("sync", "d", "e", "-n", "--json").records
+    (command.directory / "d/50.txt").rename(command.directory / "d/moved.txt")
+    command.done("sync", "d", "e")
+    assert len(command.keys()) == 51
+    for number in range(50):
+        write(command.directory, **{f"d__{number}_txt": f"some words of text {number}"})
+    (command.directory / "d/moved.txt").rename(command.directory / "d/50.txt")
+    command.done("sync", "d")
+    before = command.keys()
+    assert set(before) == {*keys, "e/c.txt"} - {"e/a.txt", "e/b.txt"}
+    (command.directory / "d").rename(command.directory / "elsewhere")
+    (command.directory / "d").mkdir()
+    write(command.directory, e__new_txt="text new")
+    for options in (["--quiet"], []):
+        assert command.fails("sync", *options, "d", "e") == (
+            "d: of 100 documents below it 100 have no text file there any more, and are kept: is "
+            "it mounted and complete? lshdb sync --yes (remove_most=True) removes them"
+        )
+        assert command.keys() == before
+    with lshdb.open(command.directory / "lsh.db") as db:
+        directory = str(command.directory / "d")
+        reader = Reader(of_sets=False, root=str(command.directory))
+        with pytest.raises(lshdb.InputError, match="100 documents"):
+            db.sync([directory], reader)
+        assert len(db) == 101
+    assert " removed 100, " in command.done("sync", "--yes", "d", "e").err
+    assert command.keys() == ["e/c.txt", "e/new.txt"]
+
+
+def test_files_that_became_binary_are_removed_only_if_told_when_many(command: Command) -> None:
+    for number in range(100):
+        write(command.directory, **{f"d__{number}_txt": f"some words of text {number}"})
+    command.done("sync", "d")
+    for number in range(51):
+        (command.directory / f"d/{number}.txt").write_bytes(b"\0" * 90)
+    assert "100 documents below it 51 have no text file" in command.fails("sync", "d")
+    assert len(command.keys()) == 100
+    assert " removed 51, " in command.done("sync", "--yes", "d").err
 
 
 def test_bad_directories_are_named_and_make_no_file(command: Command) -> None:
