@@ -49,7 +49,7 @@ _LOADED = (
 
 DATASETTE = "datasette"
 """The first word of a command that is not lshdb's."""
-_AT_START = ("PYTHON", "LANG", "LC_", "OPENBLAS_", "PATH")
+_AT_START = ("PYTHON", "LANG", "LC_", "OPENBLAS_", "PATH", "COVERAGE_")
 """How the names of variables begin that Python and the modules look at when they are loaded."""
 
 

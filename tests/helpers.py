@@ -145,6 +145,8 @@ def environment(home: Path) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TERM": "xterm",
         "OPENBLAS_NUM_THREADS": "1",  # numpy starts faster
+        # How scripts/test --coverage reaches the commands.
+        **{name: os.environ[name] for name in os.environ if name.startswith("COVERAGE_")},
     }
 
 
