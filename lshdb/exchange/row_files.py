@@ -25,7 +25,7 @@ from lshdb.model import Line
 from lshdb.shingling.content import without_surrogates
 from lshdb.sources.compression import compression_of
 from lshdb.sources.metadata import json_text
-from lshdb.sources.paths import format_of, is_database, printable_path
+from lshdb.sources.paths import escaped, format_of, is_database, printable_path
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import BOM, Block, CsvText, Head, Lines, Rows
 from lshdb.sources.text_rows import DELIMITERS, line_blocks
@@ -567,4 +567,4 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+    return escaped((str(error).strip() or type(error).__name__).splitlines()[0])

@@ -25,6 +25,7 @@ from lshdb.errors import InputError
 from lshdb.model import Document
 from lshdb.shingling.content import LARGEST
 from lshdb.sources.metadata import has_large_float
+from lshdb.sources.paths import escaped
 from lshdb.sources.records import (
     BOM,
     JSON,
@@ -299,7 +300,8 @@ def _csv_records(
         try:
             row = next(reader)
         except csv.Error as error:
-            yield number, f"not {format.upper()}: {error}"  # reading goes on with the next line
+            reason = escaped(str(error))  # it has the delimiter, which may be a tab
+            yield number, f"not {format.upper()}: {reason}"  # reading goes on with the next line
             continue
         if len(row) > 1 or (row and row[0].strip()):
             yield number, row

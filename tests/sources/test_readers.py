@@ -338,6 +338,7 @@ def test_json_lines_bring_back_what_was_written(documents: list[tuple[str, str]]
 @example(b"\xff\xfe{\x00", False, "auto", False, "key")
 @example(b"\xff\xfe\x00", False, "json", True, None)
 @example(b'"\x00\n"', False, "csv", False, None)
+@example(b'""\x00', False, "tsv", False, None)
 @example(b"id,\x1b[31m,text\n1,\x1b[0m", True, "csv", False, None)
 def test_any_bytes_give_documents_and_failures_and_no_error(
     data: bytes,
