@@ -12,6 +12,7 @@ from unittest import mock
 import pytest
 from helpers import Command
 from hypothesis import Phase, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 
 from lshdb.sources import text_rows
 
@@ -26,15 +27,20 @@ if "PYTEST_DEBUG_TEMPROOT" not in os.environ and os.access(MEMORY, os.W_OK):
     if place.f_bavail * place.f_frsize > 4 << 30 and not place.f_flag & os.ST_NOEXEC:
         os.environ["PYTEST_DEBUG_TEMPROOT"] = MEMORY
 
-# No deadline: on a busy machine any test is slow at times. Each run draws other cases.
-settings.register_profile("lshdb", deadline=None, max_examples=40)
+# No deadline: on a busy machine any test is slow at times. Each run tries the same cases, and those
+# that once failed are examples in the tests: scripts/fuzz searches for more.
+settings.register_profile("lshdb", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("lshdb")
-# For scripts/mutations: one failure is enough, and must be repeatable.
 settings.register_profile(
-    "mutations",
+    "fuzz",
     settings.get_profile("lshdb"),
-    derandomize=True,
-    phases=(Phase.explicit, Phase.generate),
+    derandomize=False,
+    database=DirectoryBasedExampleDatabase(".hypothesis/examples"),
+    max_examples=400,
+)
+# For scripts/mutations: a failure is enough, it need not be the smallest.
+settings.register_profile(
+    "mutations", settings.get_profile("lshdb"), phases=(Phase.explicit, Phase.generate)
 )
 
 # Collection makes millions of objects that stay: a search for garbage among them takes long.

@@ -24,7 +24,7 @@ ANYTHING = st.recursive(
 
 
 def test_a_share_of_the_long_form(tmp_path: Path) -> None:
-    tally = fuzz.work(0, 60, str(tmp_path), inputs=900)
+    tally = fuzz.work(0, 600, str(tmp_path), inputs=900)
     assert tally.faults >= 900
     assert tally.commands
     assert tally.clean, "\n".join(tally.notes)

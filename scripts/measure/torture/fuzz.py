@@ -17,6 +17,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -549,5 +550,13 @@ def work(number: int, seconds: float, directory: str, inputs: int = 1 << 60) -> 
 
 
 def run_for(seconds: float, directory: Path) -> Tally:
-    """The long form, on all processors; while one process waits for the disk another works."""
-    return spread(work, seconds, directory, processes() + 1)
+    """The long form, on all processors; while one process waits for the disk another works.
+
+    Each time the inputs are others: what is found is printed with the number that repeats it.
+    """
+    share = partial(_share, random.getrandbits(32))
+    return spread(share, seconds, directory, processes() + 1)
+
+
+def _share(first: int, number: int, seconds: float, directory: str) -> Tally:
+    return work(first + number, seconds, directory)
