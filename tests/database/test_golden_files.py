@@ -7,7 +7,7 @@ import lzma
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import inspection
@@ -17,22 +17,12 @@ import pytest
 from make_golden import FORMAT_VERSION
 
 import lshdb
-from lshdb.errors import NewerFormat, StoreError
+from lshdb.errors import NewerFormat
 from lshdb.model import Construction
 from lshdb.sketching.banding import bucket_keys
-from lshdb.store import migrations, schema
-from lshdb.store.migrations import Step, newest_format
+from lshdb.store.migrations import newest_format
 
 GOLDEN = sorted(path.name.removesuffix(".db.xz") for path in make_golden.DIRECTORY.glob("*.db.xz"))
-STEP = Step(
-    statements=(
-        "ALTER TABLE documents ADD COLUMN note TEXT",
-        "CREATE INDEX noted_documents ON documents (note) WHERE note IS NOT NULL",
-    ),
-    undo=("DROP INDEX noted_documents", "ALTER TABLE documents DROP COLUMN note"),
-    reading=("CREATE TEMP VIEW documents AS SELECT *, NULL AS note FROM main.documents",),
-)
-"""A step such as a later format will have."""
 
 
 @pytest.fixture
@@ -42,18 +32,6 @@ def unpacked(path: Path) -> Callable[[str], Path]:
         return path
 
     return unpack
-
-
-@pytest.fixture
-def newer(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """One format more than there is; its number."""
-    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS, STEP))
-    # What schema.sql will have then.
-    statements = [*schema.schema_statements(), *STEP.statements]
-    monkeypatch.setattr(schema, "schema_statements", lambda: statements)
-    schema._expected.cache_clear()
-    yield FORMAT_VERSION + 1
-    schema._expected.cache_clear()
 
 
 def version(path: Path) -> object:
@@ -91,6 +69,9 @@ def test_a_file_gives_the_answers_that_it_gave_when_it_was_made(
         assert make_golden.answers(db, kind, number) == answers
     assert version(path) == FORMAT_VERSION
     inspection.check(path)
+    unpacked(name)
+    assert lshdb.check(path, repair=True).ok
+    assert version(path) == FORMAT_VERSION
 
 
 @pytest.mark.parametrize("mode", ["create", "write", "read"])
@@ -104,65 +85,12 @@ def test_a_file_of_a_newer_format_is_refused(unpacked: Callable[[str], Path], mo
     assert inspection.files(path.parent) == before
 
 
-# from an older format to a newer one
-
-
-def test_opening_for_writing_brings_a_file_up_to_date(
-    unpacked: Callable[[str], Path], newer: int
-) -> None:
-    path = unpacked(f"format-{FORMAT_VERSION}-words")
-    documents = make_golden.documents_of("words")
-    with lshdb.open(path, mode="write") as db:
-        assert version(path) == newer
-        assert db.add_many(documents).unchanged == len(documents)
-        assert list(db.sql("SELECT count(*), count(note) FROM documents")) == [(9, 0)]
-        assert db.check(deep=True).problems == ()
-    with lshdb.open(path, mode="write") as db:  # once is enough
-        assert db.check(deep=True).problems == ()
-
-
-def test_opening_for_reading_reads_an_older_file_as_a_newer_one(
-    unpacked: Callable[[str], Path], newer: int
-) -> None:
-    path = unpacked(f"format-{FORMAT_VERSION}-words")
-    text = (make_golden.DIRECTORY / f"format-{FORMAT_VERSION}.json").read_text("utf-8")
-    before = inspection.files(path.parent)
-    with lshdb.open(path, mode="read") as db:
-        assert make_golden.answers(db, "words") == json.loads(text)["words"]
-        assert list(db.sql("SELECT count(*), count(note) FROM documents")) == [(9, 0)]
-        assert db.check(deep=True).problems == ()
-    assert version(path) == newer - 1
-    assert inspection.files(path.parent) == before
-
-
-def test_a_repair_brings_a_file_up_to_date_too(unpacked: Callable[[str], Path], newer: int) -> None:
-    path = unpacked(f"format-{FORMAT_VERSION}-words")
-    with inspection.sqlite(path) as connection:
-        connection.execute("DELETE FROM bands")
-    assert lshdb.check(path, repair=True).ok
-    assert version(path) == newer
-
-
-def test_a_step_that_fails_leaves_the_old_format(
-    unpacked: Callable[[str], Path], newer: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = unpacked(f"format-{FORMAT_VERSION}-words")
-    failing = Step((*STEP.statements, "INSERT INTO nowhere VALUES (1)"), STEP.undo, ())
-    monkeypatch.setattr(migrations, "STEPS", (*migrations.STEPS[:-1], failing))
-    before = inspection.contents(path)
-    with pytest.raises(StoreError, match="nowhere"):
-        lshdb.open(path)
-    assert version(path) == newer - 1
-    assert inspection.contents(path) == before
-    monkeypatch.undo()
-    assert lshdb.check(path, deep=True).ok
-
-
 def test_a_process_killed_within_a_step_leaves_the_old_format(
     unpacked: Callable[[str], Path], tmp_path: Path
 ) -> None:
     path = unpacked(f"format-{FORMAT_VERSION}-words")
     before = inspection.contents(path)
+    # Of a format that a later version will have.
     code = (
         "import os, signal, sys, lshdb\n"
         "from lshdb.store import migrations\n"
