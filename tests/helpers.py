@@ -248,6 +248,18 @@ class Command:
         assert (start, reason[-1:] == ".") == ("lshdb", False), line
         return reason
 
+    def without(self, package: str, *arguments: str) -> str:
+        """What a command says that must fail where a package is not installed."""
+        code = (
+            f"import sys; sys.modules[{package!r}] = None; sys.argv = {['lshdb', *arguments]!r}\n"
+            "from lshdb.cli.app import main\nmain()"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=self.directory, capture_output=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (1, b"")
+        return done.stderr.decode()
+
     def rows(self, statement: str, name: str = "lsh.db") -> list[inspection.Row]:
         """The file's rows, by plain SQLite, without a process."""
         return inspection.rows(self.directory / name, statement)
@@ -374,9 +386,15 @@ class Parsed(HTMLParser):
             if name == tag and wanted.items() <= given.items()
         ]
 
-    def values(self, attribute: str) -> list[str]:
-        """All values of an attribute."""
-        return [given[attribute] for _, given, _ in self.elements if attribute in given]
+    def values(self, attribute: str, text: str | None = None, **attributes: str) -> list[str]:
+        """The values of an attribute: all, or of elements with this text and other attributes."""
+        return [
+            given[attribute]
+            for _, given, parts in self.elements
+            if attribute in given
+            and attributes.items() <= given.items()
+            and text in (None, "".join(parts))
+        ]
 
 
 class Site:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import runpy
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
 import pytest
-from helpers import ROOT, Command, Site, datasette, eventually, served
+from helpers import Command, Site, datasette, eventually, served
 
 import lshdb
 
@@ -208,19 +207,6 @@ def test_every_page_is_legible(browser: Browser, site: Site) -> None:
         assert [message for message in tab.wrong if "404" not in message] == []
         tab.wrong.clear()
         check()
-
-
-def test_the_heads_of_long_tables_stay_in_view(browser: Browser, site: Site) -> None:
-    with browser.new_context(viewport={"width": 1280, "height": 300}) as context:
-        tab = Watched(context, site)
-        tab.go("texts/pairs")
-        head = tab.page.locator("thead th").nth(1)
-        before = head.bounding_box()
-        tab.page.locator("tbody tr").nth(20).scroll_into_view_if_needed()
-        after = head.bounding_box()
-        assert before is not None
-        assert after is not None
-        assert (before["y"] > 0, after["y"]) == (True, 0)
 
 
 def test_all_is_reached_without_scripts(browser: Browser, site: Site) -> None:
@@ -434,20 +420,3 @@ def test_a_report_is_legible_from_the_disk_and_on_paper(
     assert drawn in ("line-through", "underline")
     assert (wrong, set(asked)) == ([], {address})
     context.close()
-
-
-def test_pictures_of_the_pages_are_those_that_the_script_draws(
-    browser: Browser, tmp_path: Path
-) -> None:
-    """Who changes the pages draws them again: python scripts/site/page_pictures.py."""
-    script = runpy.run_path(str(ROOT / "scripts" / "site" / "page_pictures.py"))
-    script["fill"](tmp_path / "lsh.db")
-    with served(tmp_path, "--review") as site:
-        script["draw"](tmp_path / "drawn", browser, site.base)
-    kept = {path.name: path for path in (ROOT / "docs" / "pictures").iterdir()}
-    drawn = {path.name: path for path in (tmp_path / "drawn").iterdir()}
-    assert drawn.keys() == kept.keys()
-    for path in (*kept.values(), *drawn.values()):
-        png = path.read_bytes()
-        assert png.startswith(b"\x89PNG")
-        assert 10_000 < len(png) < 150_000, path
