@@ -25,7 +25,6 @@ import lshdb
 
 Element = str | int
 Shingle = str | tuple[str, ...] | int
-Row = TypeVar("Row", str, int)
 Member = TypeVar("Member", bound=Hashable)
 
 MASK32 = (1 << 32) - 1
@@ -318,22 +317,6 @@ def is_true(values: Sequence[bool], text: str) -> bool:
 
 def lanes_of(text: str) -> int:
     return math.prod(size for _, size in levels_of(text))
-
-
-# MinHash of a boolean matrix: its rows are all elements, its columns the sets
-
-
-def minhash_by_row_order(order: Sequence[Row], column: Collection[Row]) -> int:
-    """The position, from 1, of the first row in this order that the set contains."""
-    for position, row in enumerate(order, 1):
-        if row in column:
-            return position
-    raise ValueError("the set contains none of the rows")
-
-
-def minhash_by_row_values(values: Mapping[Row, int], column: Collection[Row]) -> int:
-    """The least value of a row that the set contains."""
-    return min(value for row, value in values.items() if row in column)
 
 
 # similarity of plain sets
