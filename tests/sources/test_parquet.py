@@ -14,11 +14,10 @@ from typing import Any
 import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 import lshdb
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure, Rows
+from lshdb.sources.records import Failure
 
 
 @cache
@@ -46,12 +45,6 @@ def added(path: Path, source: Path, workers: int) -> tuple[Any, list[Failure]]:
     return inspection.contents(path), failures
 
 
-def blocks_of(path: Path) -> list[Rows]:
-    found = list(Reader(False).items([str(path)]))
-    assert all(isinstance(item, Rows) for item in found)
-    return [item for item in found if isinstance(item, Rows)]
-
-
 def test_rows_are_the_same_wherever_they_are_signed(tmp_path: Path) -> None:
     contents = texts(6_000)
     with lshdb.open(tmp_path / "expected.db") as db:
@@ -64,29 +57,6 @@ def test_rows_are_the_same_wherever_they_are_signed(tmp_path: Path) -> None:
         got, failures = added(tmp_path / f"{rows} {workers}.db", source, workers)
         assert got == expected, (rows, workers)
         assert not failures
-
-
-@pytest.mark.parametrize(
-    "contents",
-    [
-        ["short"] * 100 + [text * 100 for text in texts(10, 40)] * 60,
-        texts(1, words=1_000) * 5_000,
-        ["x" * 3_000_000, "", "y" * 3_000_000],
-    ],
-    ids=["long ones behind short ones", "one text", "longer than a block"],
-)
-def test_blocks_are_about_a_megabyte_whatever_the_file_says(
-    tmp_path: Path, contents: list[str]
-) -> None:
-    """Each distinct text is in the file once, however many rows have it."""
-    source = write(tmp_path / "x.parquet", contents, 10_000)
-    blocks = blocks_of(source)
-    assert [number for block in blocks for number, _ in block.rows] == [
-        *range(1, len(contents) + 1)
-    ]
-    found = [values[2] for block in blocks for _, values in block.rows]
-    assert found == contents
-    assert all(block.size <= 2 << 20 or block.count == 1 for block in blocks)
 
 
 def test_rows_behind_damage_are_left_out(tmp_path: Path) -> None:
