@@ -410,11 +410,11 @@ def listed(site: Site, page: str, **asked: str) -> list[list[Row]]:
     return groups
 
 
-def lowest(rows: list[Row]) -> float:
+def lowest(rows: list[Row]) -> Any:
     return min(row["similarity"] for row in rows)
 
 
-def first_key(rows: list[Row]) -> str:
+def first_key(rows: list[Row]) -> Any:
     return next(iter(rows[0].values()))
 
 
