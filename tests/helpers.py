@@ -46,6 +46,25 @@ ROOT = Path(__file__).resolve().parent.parent
 TIMEOUT = 60
 """Seconds after which a test treats a command as hanging."""
 
+# work, on any machine
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many calls of functions, of Python or C, some work makes in this thread."""
+    calls = 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
 # near-duplicate documents
 
 VOCABULARY = 5_000

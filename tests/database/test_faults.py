@@ -308,7 +308,7 @@ def test_a_log_that_is_anothers_is_left_to_it(path: Path) -> None:
         "import sys, pathlib, lshdb; path = pathlib.Path(sys.argv[1])\n"
         "db = lshdb.open(path); db.add('late', 'the fox and the ant')\n"
         "for suffix in '-wal', '-shm': path.with_name(path.name + suffix).unlink()\n"
-        "input()\n"
+        "print('gone', flush=True); input()\n"
         "db.close()\n"
         "try: lshdb.open(path)\n"
         "except lshdb.StoreError as error: print(error)"
@@ -316,12 +316,8 @@ def test_a_log_that_is_anothers_is_left_to_it(path: Path) -> None:
     first = subprocess.Popen(
         [sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    log = path.with_name(path.name + "-wal")
-    while not path.with_name(path.name + "-shm").exists():
-        time.sleep(0.01)
-    while log.exists():
-        time.sleep(0.01)
-    time.sleep(0.05)
+    assert first.stdout is not None
+    assert first.stdout.readline() == "gone\n"
     with lshdb.open(path) as db:
         db.add_many((f"new{i}", f"a text {i}") for i in range(50))
         out, _ = first.communicate("\n", timeout=60)
