@@ -169,35 +169,46 @@ def test_sets_nested_texts_and_rows_that_differ() -> None:
     assert [one.where for one in failures] == ["row:4", "row:5"]
 
 
-def test_what_has_no_rows_is_refused(tmp_path: Path) -> None:
-    for wrong in (5, b"x", {"id": 1}, None, object()):
-        with pytest.raises(lshdb.UsageError, match="has no rows: give a table"):
-            lshdb.dedup(wrong)
-    with pytest.raises(lshdb.UsageError, match="row 2 is a int, not a dict"):
-        lshdb.dedup([{"text": "a"}, 5])
-    with pytest.raises(lshdb.InputError, match=r"no column 'body' .* it has 'id', 'text'"):
-        lshdb.dedup(pa.table({"id": [1], "text": ["a"]}), text="body")
-    with pytest.raises(lshdb.InputError, match=r"no field 'body'.*the columns are id, text"):
-        lshdb.dedup(pd.DataFrame({"id": [1], "text": ["a"]}), text="body")
-    with pytest.raises(lshdb.InputError, match="no such file"):
-        lshdb.dedup(str(tmp_path / "none.jsonl"))
-    with pytest.raises(lshdb.InputError, match="not a file: name the files of a directory"):
-        lshdb.dedup(tmp_path)
-    with pytest.raises(lshdb.UsageError, match="among names of files there is 3"):
-        lshdb.dedup(["a.jsonl", 3])
-    lshdb.open(tmp_path / "x.db").close()
-    with pytest.raises(lshdb.UsageError, match="is a database: lshdb"):
-        lshdb.dedup(tmp_path / "x.db")
-    with pytest.raises(lshdb.UsageError, match="keep 'best'"):
-        lshdb.dedup(ROWS, keep="best")  # type: ignore[arg-type]
-    with pytest.raises(lshdb.UsageError, match="threshold"):
-        lshdb.dedup(ROWS, threshold=2)
-    with pytest.raises(lshdb.UsageError, match="save is for rows of files"):
-        lshdb.dedup(ROWS).save(tmp_path / "x.jsonl")
+NO_ROWS = "has no rows: give a table"
+ONE = {"id": [1], "text": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "reason"),
+    [
+        *((wrong, {}, NO_ROWS) for wrong in (5, b"x", {"id": 1}, None, object())),
+        ([{"text": "a"}, 5], {}, "row 2 is a int, not a dict"),
+        (pa.table(ONE), {"text": "body"}, r"no column 'body' .* it has 'id', 'text'"),
+        (pd.DataFrame(ONE), {"text": "body"}, r"no field 'body'.*the columns are id, text"),
+        ("none.jsonl", {}, "no such file"),
+        (Path(), {}, "not a file: name the files of a directory"),
+        (["a.jsonl", 3], {}, "among names of files there is 3"),
+        (Path("x.db"), {}, "is a database: lshdb"),
+        (ROWS, {"keep": "best"}, "keep 'best'"),
+        (ROWS, {"threshold": 2}, "threshold"),
+    ],
+    ids=range(14),
+)
+def test_what_has_no_rows_is_refused(
+    given: Any,
+    options: dict[str, Any],
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lshdb.open("x.db").close()
+    with pytest.raises((lshdb.UsageError, lshdb.InputError), match=reason):
+        lshdb.dedup(given, **options)
+
+
+def test_no_rows_are_none() -> None:
     empty = lshdb.dedup([])
     assert (empty.kept, empty.dropped, list(empty.iter_kept())) == ([], [], [])
-    nothing = lshdb.dedup(pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "x": pl.Int8}))
-    assert nothing.kept.schema == {"id": pl.Int64, "text": pl.String, "x": pl.Int8}
+    schema = {"id": pl.Int64, "text": pl.String, "x": pl.Int8}
+    assert lshdb.dedup(pl.DataFrame(schema=schema)).kept.schema == schema
+    with pytest.raises(lshdb.UsageError, match="save is for rows of files"):
+        lshdb.dedup(ROWS).save("x.jsonl")
 
 
 def test_neither_an_input_nor_a_database_is_written_over(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import islice
 from pathlib import Path
@@ -70,6 +70,10 @@ def shown(one: Any) -> _Tags:
     return found
 
 
+def kinds(table: Any) -> list[str]:
+    return [str(field.type) for field in table.schema]
+
+
 def test_tables_have_what_iterating_gives(db: lshdb.Database) -> None:
     matches = db.query(key="a")
     assert isinstance(matches, list)
@@ -78,13 +82,22 @@ def test_tables_have_what_iterating_gives(db: lshdb.Database) -> None:
     contained = db.query(key="a", containment=True)
     assert "containment" in contained.columns
     assert contained.df()["containment"].tolist() == [one.containment for one in contained]
-    pairs = list(db.pairs())
-    assert len(pairs) == 3
-    assert [Pair(*row) for row in db.pairs().df().itertuples(index=False)] == pairs
-    (cluster,) = db.clusters()
-    members = db.clusters().to_arrow().to_pydict()
+    for estimate in (False, True):
+        pairs = list(db.pairs(estimate=estimate))
+        assert len(pairs) == 3
+        table = db.pairs(estimate=estimate).to_arrow()
+        assert [Pair(**row) for row in table.to_pylist()] == pairs
+    assert kinds(table) == [*["string"] * 2, "double", "bool", "double", "bool"]
+    assert [Pair(*row) for row in db.pairs().df().itertuples(index=False)] == list(db.pairs())
+    (cluster,) = db.clusters(keep="last")
+    table = db.clusters(keep="last").to_arrow()
+    assert kinds(table) == ["int64", *["string"] * 3, "double", *["bool"] * 2]
+    members = table.to_pydict()
     assert members["key"] == list(cluster.members)
     assert members["similarity"] == list(cluster.similarities)
+    assert members["role"] == ["member", "member", "keep"]
+    assert set(members["keep"]) == {cluster.keep}
+    assert db.clusters(threshold=1.0).to_arrow().column_names == table.column_names
     assert db.pairs(threshold=1).df().empty
     assert db.query("nothing like it").to_arrow().num_rows == 0
 
@@ -225,26 +238,41 @@ def test_a_repr_of_many_signatures_is_short(path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("module", ["pandas", "pyarrow"])
-def test_without_a_library_the_error_says_what_to_install(db: lshdb.Database, module: str) -> None:
+@pytest.mark.parametrize(
+    ("module", "advice", "times"),
+    [
+        ("pandas", "data frames need pandas: pip install pandas\n", 4),
+        ("pyarrow", "tables need pyarrow: pip install 'lshdb[arrow]'\n", 5),
+    ],
+)
+def test_without_a_library_the_error_says_what_to_install(
+    db: lshdb.Database, module: str, advice: str, times: int
+) -> None:
     code = (
         f"import sys; sys.modules[{module!r}] = None\n"
         "import lshdb\n"
+        "from lshdb.cli.app import main\n"
         "with lshdb.open(sys.argv[1]) as db:\n"
-        "    for one in (db.query(key='a'), db.pairs(), db.clusters(), db.sql('SELECT 1')):\n"
-        "        one._repr_html_()\n"
-        "        try: one.df()\n"
+        "    results = [db.query(key='a'), db.pairs(), db.clusters(), db.sql('SELECT 1')]\n"
+        "    for ask in [*(one.df for one in results), lambda: db.add_table([])]:\n"
+        "        try: ask()\n"
         "        except lshdb.UsageError as error: print(error)\n"
+        "    for one in results:\n"
+        "        one._repr_html_()\n"
         "        assert list(one)\n"
+        "sys.argv = ['lshdb', 'pairs', '-d', sys.argv[1], '-o', 'p.parquet']\n"
+        "if sys.modules['pyarrow'] is None: main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, db.path], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code, db.path],
+        cwd=db.path.parent,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    wanted = {
-        "pandas": "data frames need pandas: pip install pandas\n",
-        "pyarrow": "tables need pyarrow: pip install 'lshdb[arrow]'\n",
-    }
-    assert done.stdout == wanted[module] * 4
+    assert done.stdout == advice * times
+    said = (f"lshdb: {advice}", 2) if module == "pyarrow" else ("", 0)
+    assert (done.stderr, done.returncode) == said
 
 
 def test_dicts_are_documents_by_the_rules_for_records(tmp_path: Path) -> None:
@@ -288,9 +316,3 @@ def test_dicts_are_documents_by_the_rules_for_records(tmp_path: Path) -> None:
         given = {"id": 9, "set": {1, 2}}
         db.add_many([given])
         assert given == {"id": 9, "set": {1, 2}}, "as it was"
-
-
-def test_results_are_iterators(db: lshdb.Database) -> None:
-    asks: list[Callable[[], object]] = [db.pairs, db.clusters, lambda: db.sql("SELECT 1")]
-    for ask in asks:
-        assert isinstance(ask(), Iterator)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import helpers
 import inspection
@@ -199,37 +200,33 @@ def test_a_database_with_contents_takes_no_signatures(path: Path) -> None:
 
 
 ROW = np.zeros((1, 128), dtype=np.uint32)
-WRONG: dict[str, Callable[[Database], object]] = {
-    "a matrix of integers": lambda db: db.add_signatures(["a"], ROW * 0.5, OWN, shingles=[1]),
-    "with 1 dim": lambda db: db.add_signatures(["a"], ROW[0], OWN, shingles=[1]),
-    "have 127 lanes": lambda db: db.add_signatures(["a"], ROW[:, 1:], OWN, shingles=[1]),
-    "from 0 to": lambda db: db.add_signatures(["a"], ROW.astype(np.int64) - 1, OWN, shingles=[1]),
-    "fold longer": lambda db: db.add_signatures(
-        ["a"], ROW.astype(np.uint64) + (1 << 32), OWN, shingles=[1]
-    ),
-    "2 keys": lambda db: db.add_signatures(["a", "b"], ROW, OWN, shingles=[1]),
-    "key 1 is not": lambda db: db.add_signatures(
-        [1],  # type: ignore[list-item]
-        ROW,
-        OWN,
-        shingles=[1],
-    ),
-    "lone surrogate": lambda db: db.add_signatures(["\ud800"], ROW, OWN, shingles=[1]),
-    "give the numbers": lambda db: db.add_signatures(["a"], ROW, OWN),
-    "are integers": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1.5]),
-    "more than 900,000,000": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1 << 63]),
-    "2 numbers": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1, 1]),
-    "in all lanes": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[0]),
-    "0 digests": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1], digests=[]),
-    "16 bytes": lambda db: db.add_signatures(["a"], ROW, OWN, shingles=[1], digests=[b"x"]),
-}
+ONE_KEY: dict[str, Any] = {"keys": ["a"], "signatures": ROW, "made_with": OWN, "shingles": [1]}
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("a matrix of integers", {"signatures": ROW * 0.5}),
+    ("with 1 dim", {"signatures": ROW[0]}),
+    ("have 127 lanes", {"signatures": ROW[:, 1:]}),
+    ("from 0 to", {"signatures": ROW.astype(np.int64) - 1}),
+    ("fold longer", {"signatures": ROW.astype(np.uint64) + (1 << 32)}),
+    ("2 keys", {"keys": ["a", "b"]}),
+    ("key 1 is not", {"keys": [1]}),
+    ("lone surrogate", {"keys": ["\ud800"]}),
+    ("give the numbers", {"shingles": None}),
+    ("are integers", {"shingles": [1.5]}),
+    ("more than 900,000,000", {"shingles": [1 << 63]}),
+    ("2 numbers", {"shingles": [1, 1]}),
+    ("in all lanes", {"shingles": [0]}),
+    ("0 digests", {"digests": []}),
+    ("16 bytes", {"digests": [b"x"]}),
+]
 
 
-@pytest.mark.parametrize("reason", WRONG)
-def test_what_cannot_be_is_refused_before_anything_is_written(reason: str, path: Path) -> None:
+@pytest.mark.parametrize(("reason", "wrong"), WRONG)
+def test_what_cannot_be_is_refused_before_anything_is_written(
+    reason: str, wrong: dict[str, Any], path: Path
+) -> None:
     with lshdb.open(path, content=False) as db:
         with pytest.raises(lshdb.ContentError, match=reason):
-            WRONG[reason](db)
+            db.add_signatures(**{**ONE_KEY, **wrong})
         assert len(db) == 0
 
 

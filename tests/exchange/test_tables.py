@@ -1,14 +1,9 @@
-"""Tables in: whatever gives them, the same database. Tables out: what pairs and clusters give."""
+"""Tables in: whatever gives them, the same database."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import json
 import random
 import resource
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -23,10 +18,9 @@ import pytest
 from helpers import Command
 
 import lshdb
-from lshdb.model import Content, Document
-from lshdb.sources.arrow_rows import blocks
+from lshdb.model import Document
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure, RecordParser
+from lshdb.sources.records import Failure
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # theirs, about themselves
@@ -204,57 +198,44 @@ def test_integers_are_keys_and_elements(kind: pa.DataType, path: Path) -> None:
         assert [db.get(key).content for key in ("1", str(large))] == [(2, 3), (2, large)]
 
 
-STRING = ["a"]
-UNFIT = {
-    "no column 'text' in the table; it has 'id', 'body'": {"id": STRING, "body": STRING},
-    "no column 'id' in the table; it has 'text'": {"text": STRING},
-    "column 'id' has the type double, not strings or integers": {"id": [1.5], "text": STRING},
-    "column 'id' has the type bool, not strings or integers": {"id": [True], "text": STRING},
-    "column 'text' has the type date32[day], not strings": {"id": STRING, "text": [date.min]},
-    "column 'text' has the type int64, not strings": {"id": STRING, "text": [1]},
-    "column 'text' has the type list<item: string>, not strings": {"id": STRING, "text": [STRING]},
-}
+A = ["a"]
+UNFIT: list[tuple[object, dict[str, str], str]] = [
+    ({"id": A, "body": A}, {}, "no column 'text' in the table; it has 'id', 'body'"),
+    ({"text": A}, {}, "no column 'id' in the table; it has 'text'"),
+    ({"id": [1.5], "text": A}, {}, "column 'id' has the type double, not strings or integers"),
+    ({"id": [True], "text": A}, {}, "column 'id' has the type bool, not strings or integers"),
+    ({"id": A, "text": [date.min]}, {}, r"column 'text' has the type date32\[day\], not strings"),
+    ({"id": A, "text": [1]}, {}, "column 'text' has the type int64, not strings"),
+    ({"id": A, "text": [A]}, {}, "column 'text' has the type list<item: string>, not strings"),
+    *(
+        ({"id": A, "set": column}, {"shingle": "set"}, "not lists of strings or integers")
+        for column in ([1.5], [[1.5]], [[["nested"]]])
+    ),
+    (pa.table([A, A, A], names=["id", "text", "text"]), {}, "2 columns 'text'"),
+    (pa.chunked_array([A]), {}, "cannot be read"),
+]
+NO_TABLES = [None, "id,text", {"id": [1]}, [{"id": 1, "text": "x"}], 7, pl.LazyFrame(ROWS)]
 
 
-@pytest.mark.parametrize("reason", UNFIT)
-def test_wrong_columns_are_reported_before_anything_is_written(reason: str, path: Path) -> None:
+@pytest.mark.parametrize(("table", "settings", "reason"), UNFIT, ids=range(len(UNFIT)))
+def test_wrong_columns_are_reported_before_anything_is_written(
+    table: Any, settings: dict[str, Any], reason: str, path: Path
+) -> None:
     failures: list[Failure] = []
-    with lshdb.open(path) as db:
-        with pytest.raises(lshdb.InputError) as caught:
-            db.add_table(pa.table(UNFIT[reason]), on_failure=failures.append)
-        assert str(caught.value).startswith(reason)
+    table = pa.table(table) if isinstance(table, dict) else table
+    with lshdb.open(path, **settings) as db:
+        with pytest.raises(lshdb.InputError, match=reason):
+            db.add_table(table, on_failure=failures.append)
         assert (len(db), failures) == (0, [])
 
 
-def test_a_name_that_two_columns_have_is_not_guessed_at(path: Path) -> None:
-    table = pa.table([STRING, STRING, STRING], names=["id", "text", "text"])
-    with lshdb.open(path) as db, pytest.raises(lshdb.InputError, match="2 columns 'text'"):
-        db.add_table(table)
-
-
-def test_sets_are_lists(path: Path) -> None:
-    with lshdb.open(path, shingle="set") as db:
-        for column in ([1.5], [[1.5]], [[["nested"]]]):
-            with pytest.raises(lshdb.InputError, match="not lists of strings or integers"):
-                db.add_table(pa.table({"id": STRING, "set": column}))
-    with (
-        lshdb.open(path.with_name("texts.db")) as db,
-        pytest.raises(lshdb.UsageError, match="holds texts"),
-    ):
-        db.add_table(TABLE, set="text")
-
-
-@pytest.mark.parametrize(
-    "table", [None, "id,text", {"id": [1]}, [{"id": 1, "text": "x"}], 7, pl.LazyFrame(ROWS)]
-)
+@pytest.mark.parametrize("table", NO_TABLES)
 def test_what_is_no_table_is_refused(table: object, path: Path) -> None:
-    with lshdb.open(path) as db, pytest.raises(lshdb.UsageError, match="is not a table"):
-        db.add_table(table)
-
-
-def test_a_column_by_itself_is_no_table(path: Path) -> None:
-    with lshdb.open(path) as db, pytest.raises(lshdb.InputError, match="cannot be read"):
-        db.add_table(pa.chunked_array([STRING]))
+    with lshdb.open(path) as db:
+        with pytest.raises(lshdb.UsageError, match="is not a table"):
+            db.add_table(table)
+        with pytest.raises(lshdb.UsageError, match="holds texts"):
+            db.add_table(TABLE, set="text")
 
 
 def test_batches_before_an_error_stay(path: Path) -> None:
@@ -276,28 +257,6 @@ def test_batches_before_an_error_stay(path: Path) -> None:
         assert db.add_table([]).documents == 0
 
 
-def test_large_tables_are_cut_into_blocks_whatever_their_rows(path: Path) -> None:
-    rng = random.Random(4)
-    texts = [
-        " ".join(f"word{rng.randrange(500)}" for _ in range(rng.choice((3, 40, 400))))
-        * (400 if i in (70, 71, 900) else 1)
-        for i in range(2_500)
-    ]
-    table = pa.table({"id": [f"k{i}" for i in range(len(texts))], "text": texts})
-    parser = RecordParser(False, "id", "text", "set", False, False)
-    cut = list(blocks(table.to_batches(max_chunksize=1_000), "table", parser))
-    assert [number for block in cut for number, _ in block.rows] == [*range(1, len(texts) + 1)]
-    assert len(cut) >= 3
-    assert all(block.size <= 2 << 20 or block.count == 1 for block in cut)
-    expected = path.with_name("expected.db")
-    with lshdb.open(expected) as db:
-        db.add_many((f"k{i}", text) for i, text in enumerate(texts))
-    with lshdb.open(path) as db:
-        # In other processes from the third part on.
-        assert db.add_table(table, workers=2).added == len(texts)
-    assert inspection.contents(path) == inspection.contents(expected)
-
-
 def test_rows_similar_to_earlier_ones_can_be_skipped(path: Path) -> None:
     skipped: list[lshdb.Skipped] = []
     table = pa.table(
@@ -309,97 +268,6 @@ def test_rows_similar_to_earlier_ones_can_be_skipped(path: Path) -> None:
         with pytest.raises(lshdb.UsageError, match="on_similar"):
             db.add_table(table, on_similar="drop")  # type: ignore[arg-type]
     assert [(one.key, one.kept) for one in skipped] == [("b", "a")]
-
-
-# tables out
-
-DRAFTS: dict[str, Content] = {
-    "draft 1": range(1, 9),
-    'draft, "2"\n\x1b[31m': range(2, 10),
-    "draft 3": range(4, 12),
-    "memo": [99],
-}
-
-
-@pytest.fixture
-def drafts(path: Path) -> Path:
-    with lshdb.open(path, shingle="set", threshold=0.6) as db:
-        db.add_many((key, list(content)) for key, content in DRAFTS.items())
-    return path
-
-
-def test_pairs_and_clusters_as_tables(drafts: Path) -> None:
-    with lshdb.open(drafts, mode="read") as db:
-        table = db.pairs().to_arrow()
-        assert [(field.name, str(field.type)) for field in table.schema] == [
-            ("a", "string"),
-            ("b", "string"),
-            ("similarity", "double"),
-            ("exact", "bool"),
-            ("estimate", "double"),
-            ("identical", "bool"),
-        ]
-        assert [lshdb.Pair(**row) for row in table.to_pylist()] == list(db.pairs())
-        estimated = [lshdb.Pair(**row) for row in db.pairs(estimate=True).to_arrow().to_pylist()]
-        assert estimated == list(db.pairs(estimate=True))
-        (cluster,) = db.clusters(keep="last")
-        table = db.clusters(keep="last").to_arrow()
-        assert [str(field.type) for field in table.schema] == [
-            "int64",
-            "string",
-            "string",
-            "string",
-            "double",
-            "bool",
-            "bool",
-        ]
-        assert table["key"].to_pylist() == list(cluster.members)
-        assert table["similarity"].to_pylist() == list(cluster.similarities)
-        assert table["role"].to_pylist() == ["below", "member", "keep"]
-        assert set(table["keep"].to_pylist()) == {cluster.keep}
-        assert db.pairs(threshold=1.0).to_arrow().num_rows == 0
-        assert db.clusters(threshold=1.0).to_arrow().column_names == table.column_names
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file that a command wrote, by its suffix."""
-    if path.suffix == ".parquet":
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
-        return rows
-    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    if ".jsonl" in path.suffixes:
-        return [json.loads(line) for line in text.splitlines()]
-    truth = {"true": True, "false": False}.__getitem__
-    values: dict[str, Callable[[str], Any]] = {"exact": truth, "identical": truth}
-    values |= dict.fromkeys(("similarity", "estimate"), float) | {"cluster": int}
-    return [
-        {name: values.get(name, str)(value) for name, value in row.items()}
-        for row in csv.DictReader(text.decode().splitlines(keepends=True))
-    ]
-
-
-@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "jsonl", "parquet"])
-def test_results_in_files(drafts: Path, suffix: str) -> None:
-    command = Command(drafts.parent)
-    command.done("pairs", "-o", f"pairs.{suffix}", says=f"pairs.{suffix}: 2 pairs\n")
-    command.done("clusters", "-o", f"c.{suffix}", says=f"c.{suffix}: 3 documents in clusters\n")
-    with lshdb.open(drafts, mode="read") as db:
-        assert read(drafts.parent / f"pairs.{suffix}") == db.pairs().to_arrow().to_pylist()
-        assert read(drafts.parent / f"c.{suffix}") == db.clusters().to_arrow().to_pylist()
-
-
-def test_a_file_that_cannot_be_written_is_refused(drafts: Path) -> None:
-    command = Command(drafts.parent)
-    names = {file.name for file in drafts.parent.iterdir()}
-    reason = command.fails("pairs", "-o", "pairs.txt", status=2)
-    assert "the name must end in .csv" in reason
-    assert "give one of" in command.fails("pairs", "-o", "p.csv", "--json", status=2)
-    (drafts.parent / "db.csv").symlink_to("lsh.db")
-    assert "the same file" in command.fails("pairs", "-o", "db.csv", status=2)
-    (drafts.parent / "db.csv").unlink()
-    missing = command.fails("clusters", "-o", "nowhere/c.parquet")
-    assert missing == "nowhere/c.parquet: no such file or directory"
-    assert {file.name for file in drafts.parent.iterdir()} == names
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(path: Path) -> None:
@@ -419,31 +287,5 @@ def test_a_file_is_replaced_whole_or_not_at_all(path: Path) -> None:
         assert command.fails("pairs", "-o", name, before=limit) == f"{name}: file too large"
         assert (path.parent / name).read_text() == "old"
         command.done("pairs", "-o", name, says=f"{name}: 1,770 pairs\n")
-        assert len(read(path.parent / name)) == 1_770
         (path.parent / name).unlink()
     assert {file.name for file in path.parent.iterdir()} == names
-
-
-def test_without_pyarrow_the_error_says_what_to_install(drafts: Path) -> None:
-    code = (
-        "import sys; sys.modules['pyarrow'] = None\n"
-        "import lshdb\n"
-        "with lshdb.open(sys.argv[1]) as db:\n"
-        "    for ask in (db.pairs().df, db.clusters().to_arrow, lambda: db.add_table([])):\n"
-        "        try: ask()\n"
-        "        except lshdb.UsageError as error: print(error)\n"
-        "    assert len(list(db.pairs())) == 2\n"
-        "from lshdb.cli.app import main\n"
-        "sys.argv = ['lshdb', 'pairs', '-d', sys.argv[1], '-o', 'p.parquet']\n"
-        "main()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, drafts],
-        cwd=drafts.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    advice = "tables need pyarrow: pip install 'lshdb[arrow]'\n"
-    assert (done.stdout, done.stderr) == (advice * 3, f"lshdb: {advice}")
-    assert done.returncode == 2
