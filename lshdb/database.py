@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -579,7 +580,7 @@ class Database:
             settings, timeout = self._store.settings, self._store.timeout
             known = reference(
                 against,
-                against_reader or reader,
+                against_reader or replace(reader),
                 settings,
                 timeout,
                 fields=fields,

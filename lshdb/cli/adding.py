@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.documents import Failures, reader_for, report_passed_over
+from lshdb.cli.documents import Failures, reader_for, report_passed_over, report_skip
 from lshdb.cli.files import stdin
 from lshdb.cli.messages import hint, message, progress_bar, shape, warn, warn_of_low_recall
 from lshdb.cli.options import (
@@ -170,7 +170,9 @@ def add(
             root=walking.root,
         )
         total = AddReport()
-        failures = Failures()
+        failures = Failures(print_all=walking.list_skipped)
+        if walking.list_skipped:
+            reader.passed_over.on_skip = report_skip
         interrupted = False
         try:
             size = input_bytes(paths) if files_from is None else None
@@ -226,7 +228,7 @@ def _print_skipped(skipped: Skipped, *, as_json: bool) -> None:
 
 def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
     replaced = total.replaced + reader.replaced
-    passed_over = asdict(reader.passed_over)
+    passed_over = reader.passed_over.counts()
     if as_json:
         json_line({**asdict(total), "replaced": replaced, "passed_over": passed_over})
         return
@@ -277,7 +279,7 @@ def sync(
 
     form.check(at.db)
     check_directories(directories)
-    failures = Failures()
+    failures = Failures(print_all=walking.list_skipped)
     with ExitStack() as stack:
         if dry_run and not at.db.exists():
             directory = Path(stack.enter_context(TemporaryDirectory(prefix="lshdb-")))
@@ -291,6 +293,8 @@ def sync(
             rules=walking.rules(),
             root=walking.root,
         )
+        if walking.list_skipped:
+            reader.passed_over.on_skip = report_skip
         total = AddReport()
         try:
             with progress_bar("reading files") as progress:
@@ -317,7 +321,7 @@ def sync(
     elif not form.is_text:
         record = asdict(report)
         del record["changes"]
-        write_record(record, form)
+        write_record(record | {"passed_over": reader.passed_over.counts()}, form)
     message(
         f"{'would have ' if dry_run else ''}added {report.added:,}, updated {report.updated:,}, "
         f"moved {report.moved:,}, removed {report.removed:,}, unchanged {report.unchanged:,}, "
@@ -325,7 +329,7 @@ def sync(
     )
     if report.replaced:
         warn(f"not UTF-8: {report.replaced:,}, bad bytes replaced (--strict refuses them)")
-    report_passed_over(asdict(reader.passed_over))
+    report_passed_over(reader.passed_over.counts())
     if report.left:
         message(
             f"kept {report.left:,} whose keys are in the directories but were not read from files"

@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshdb.cli.documents import Failures, report_passed_over
+from lshdb.cli.documents import Failures, report_passed_over, report_skip
 from lshdb.cli.files import STDOUT, check_distinct, directory_beside, stdin
 from lshdb.cli.messages import hint, message, note_recall, progress_bar, warn, warn_of_low_recall
 from lshdb.cli.options import (
@@ -64,7 +64,7 @@ def dedup(
             "--output",
             "-o",
             metavar="OUTPUT",
-            help="File or directory for kept rows. [default: standard output]",
+            help="For kept rows. [default: standard output]",
         ),
     ] = None,
     dropped: Annotated[
@@ -90,7 +90,7 @@ def dedup(
             "--db",
             "-d",
             metavar="FILE",
-            help="Compare with it and add kept rows (never $LSHDB_PATH).",
+            help="Compare with it, add kept rows (not LSHDB_PATH).",
             readable=False,
         ),
     ] = None,
@@ -172,7 +172,7 @@ def dedup(
     if shown and not of_files and dropped is None:
         raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
     rules = walking.rules()
-    passed_over = PassedOver()
+    passed_over = PassedOver(on_skip=report_skip if walking.list_skipped else None)
     outputs: str | list[str] = STDOUT if output is None else output
     if of_files:
         if output is not None or STDOUT in paths:
@@ -201,7 +201,7 @@ def dedup(
             given = _like(other.settings, given)
     # Without -d contents are kept while the command runs: exact similarities need them.
     given["content"] = False if estimate and db is None else None
-    failures = Failures()
+    failures = Failures(print_all=walking.list_skipped)
     counts = _Counts()
     with ExitStack() as stack:
         database = None
@@ -222,10 +222,13 @@ def dedup(
             metadata_fields=() if db is not None else outermost(shown),
             rules=rules,
             root=walking.root,
+            skip_tables=of_files and format != "text",
             whole=True,
             naming=NAMING,
             **asdict(fields),
         )
+        if of_files:
+            reader.passed_over = passed_over
         if not of_files and db is None and against is None:
             check_fields(tables, reader, shown)
         # Temporary files may take as much room as the input: beside the output there is enough.
@@ -238,11 +241,13 @@ def dedup(
         if against is not None:
             if not is_database(against):
                 message(f"{against} is not a database: lshdb indexes it in a temporary one")
+            its = replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(fields))
+            its.passed_over.on_skip = passed_over.on_skip
             with progress_bar("indexing", input_bytes([against]), of_bytes=True) as indexing:
                 known = stack.enter_context(
                     reference(
                         against,
-                        replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(fields)),
+                        its,
                         made,
                         timeout,
                         beside=beside,
@@ -251,6 +256,7 @@ def dedup(
                         on_progress=lambda done, count: indexing(done, documents=count),
                     )
                 )
+            report_passed_over(its.passed_over.counts(), of=f"{against}: ")
             least = made.threshold if threshold is None else threshold
             if least < known.store.settings.threshold:
                 note_recall(known.store.settings, least)
@@ -320,10 +326,11 @@ def dedup(
                 file.finish()
     counts.failed = failures.count
     counts.replaced += reader.replaced
+    counts.passed_over = passed_over.counts()
     _report(counts, as_json=as_json, to_stderr=of_files or STDOUT in (outputs, dropped))
     if counts.dropped and dropped is None and not of_files:
         hint("next: --dropped FILE lists what was dropped, with the row that each resembles")
-    report_passed_over(asdict(reader.passed_over if of_files else passed_over))
+    report_passed_over(counts.passed_over)
     if counts.failed:
         raise typer.Exit(FAILED)
 
@@ -338,6 +345,7 @@ class _Counts:
     failed: int = 0
     empty: int = 0
     replaced: int = 0
+    passed_over: dict[str, int] = field(default_factory=dict)
 
 
 def _dropped(outcome: Outcome) -> list[tuple[object, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
@@ -73,23 +74,31 @@ def read_content(reader: Reader, name: str) -> Content:
     return content
 
 
-def report_passed_over(counts: Mapping[str, int]) -> None:
-    """Note which files of directories were not read, by the reason."""
+def report_skip(path: str, why: str) -> None:
+    """Name a file of a directory that is not read."""
+    from lshdb.sources.paths import printable_path
+
+    warn(f"skipped {printable_path(path)}: {why}")
+
+
+def report_passed_over(counts: Mapping[str, int], of: str = "") -> None:
+    """Note which files of directories, such as `of` a reference, were not read, by the reason."""
     over = [f"{amount:,} {kind}" for kind, amount in counts.items() if amount]
     if over:
-        message(f"passed over: {', '.join(over)}")
+        message(f"{of}passed over: {', '.join(over)}")
 
 
 class Failures:
-    """Prints the first failures, each on a line, and counts all."""
+    """Prints the first failures, or all, each on a line, and counts all."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, print_all: bool = False) -> None:
         self.count = 0
+        self._shown = sys.maxsize if print_all else _FAILURES_SHOWN
 
     def report(self, failure: Failure) -> None:
         """Print or count one."""
         self.count += 1
-        if self.count <= _FAILURES_SHOWN:
+        if self.count <= self._shown:
             warn(f"lshdb: {failure.where or repr('')}: {failure.reason}")
-        elif self.count == _FAILURES_SHOWN + 1:
+        elif self.count == self._shown + 1:
             warn("lshdb: further failures are counted only")

@@ -58,7 +58,7 @@ class Walking:
         typer.Option(metavar="GLOB", help="Read only files that match one of these."),
     ] = None
     hidden: Annotated[
-        bool, typer.Option("--hidden", help="Also read names that begin with a dot (not .git).")
+        bool, typer.Option("--hidden", help="Also read hidden files, but not .git.")
     ] = False
     no_ignore: Annotated[
         bool,
@@ -77,6 +77,10 @@ class Walking:
             help="Keys of files are paths from DIR. [default: .]",
         ),
     ] = None
+    list_skipped: Annotated[
+        bool,
+        typer.Option("--list-skipped", help="Say of each file that is not read why."),
+    ] = False
 
     def rules(self) -> Rules:
         """Which files are read."""
@@ -208,17 +212,14 @@ NAMING: Final = "--{}-field"
 
 @dataclass(frozen=True, slots=True)
 class ReferenceFields:
-    """The same of a reference; None for the names of the input."""
+    """The same of a reference, for texts and sets; None for the names of the input."""
 
     against_key_field: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Key field of --against. [default: --key-field]"),
+        typer.Option(metavar="NAME", help="Key of --against. [default: --key-field]"),
     ] = None
     against_text_field: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Text field of it. [default: --text-field]")
-    ] = None
-    against_set_field: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Set field of it. [default: --set-field]")
+        str | None, typer.Option(metavar="NAME", help="Its text or set. [default: --text-field]")
     ] = None
 
     def check(self, against: str | None) -> None:
@@ -230,12 +231,14 @@ class ReferenceFields:
     def given(self, fields: Fields) -> dict[str, Any]:
         """The names for the reference, by those of `Fields`."""
         return {
-            name: getattr(self, f"against_{name}") or own for name, own in asdict(fields).items()
+            "key_field": self.against_key_field or fields.key_field,
+            "text_field": self.against_text_field or fields.text_field,
+            "set_field": self.against_text_field or fields.set_field,
         }
 
 
 REFERENCE_FIELDS: Final = ReferenceFields()
-REFERENCE_NAMING: Final = "--against-{}-field"
+REFERENCE_NAMING: Final = "--against-text-field"
 
 
 # results

@@ -193,7 +193,7 @@ def spark_dedup(
                 reference = documents(reference, wanted, columns)
             except UsageError as error:
                 raise UsageError(
-                    f"{against}: {error}; --against-key-field and --against-{kind}-field name its "
+                    f"{against}: {error}; --against-key-field and --against-text-field name its "
                     "columns"
                 ) from error
         if reference is not None:

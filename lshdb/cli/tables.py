@@ -72,6 +72,8 @@ def find_tables(paths: Iterable[str], rules: Rules, passed_over: PassedOver) -> 
             if format_of(entry.path) != "text":
                 check_readable(entry.path)
                 inside.append(Table(entry.path, os.path.relpath(entry.path, path)))
+            else:
+                passed_over.add("texts", entry.path, "not a table by its suffix")
         if not inside:
             raise InputError(
                 f"{printable_path(path)}: no table in it: none of its files ends in .jsonl, .csv, "

@@ -137,7 +137,8 @@ def reference(
 
     Args:
         path: a database, file, directory or pattern.
-        reader: a reader with the same options reads the files, all of them or none.
+        reader: a reader with the same options reads the files, all of them or none;
+            its counts of skipped files grow.
         settings: of the database whose documents are compared with it.
         timeout: of a database.
         beside: directory of a temporary one; None for the system's.
@@ -162,6 +163,7 @@ def reference(
             store = Store.open(Path(name), "read", timeout)
         stack.callback(store.close)
         if is_temporary:
+            passed_over = reader.passed_over
             reader = replace(
                 reader,
                 format="auto",
@@ -172,6 +174,7 @@ def reference(
                 metadata_fields=outermost(fields),
                 whole=False,
             )
+            reader.passed_over = passed_over
             count = failed = 0
 
             def fail(failure: Failure) -> None:

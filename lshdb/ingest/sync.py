@@ -24,7 +24,7 @@ from lshdb.ingest.writing import delete
 from lshdb.model import AddReport, FileState, SyncChange, SyncReport
 from lshdb.shingling.content import cleaned, digest
 from lshdb.sources.paths import format_of, key_of, printable_path
-from lshdb.sources.readers import Item, Reader, reason, state_of
+from lshdb.sources.readers import TABLE, Item, Reader, reason, state_of
 from lshdb.sources.records import Failure, TextFile
 from lshdb.sources.walking import walk
 from lshdb.store.lookups import StoredFile
@@ -240,6 +240,7 @@ def _walk(
             # A file that add read with --format text remains a text file.
             known = stored.get(own)
             if known is None or known.state is None:
+                reader.passed_over.add("tables", entry.path, TABLE)
                 continue
         try:
             state = state_of(entry.stat(follow_symlinks=False))

@@ -37,6 +37,39 @@ _FORMATS: Final[dict[str, Format]] = {
 
 
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
+_BINARY_MAGIC: Final = {
+    b"%PDF-": "PDF",
+    b"PK\3\4": "ZIP, as DOCX, XLSX, ODT, EPUB and JAR are",
+    b"PK\5\6": "ZIP",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    b"Rar!\x1a\7": "RAR",
+    b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    **{b"BZh%d1AY&SY" % level: "bzip2" for level in range(1, 10)},
+    b"\x89PNG\r\n": "PNG",
+    b"\xff\xd8\xff": "JPEG",
+    b"GIF87a": "GIF",
+    b"GIF89a": "GIF",
+    b"ID3\2": "MP3",
+    b"ID3\3": "MP3",
+    b"ID3\4": "MP3",
+    b"OggS\0": "Ogg",
+    b"fLaC\0": "FLAC",
+    b"wOF2": "WOFF",
+    b"wOFF": "WOFF",
+    b"\xd0\xcf\x11\xe0\xa1\xb1": "DOC, XLS or PPT",
+    b"\x7fELF": "ELF",
+    b"\xca\xfe\xba\xbe": "Java class",
+    b"\0asm": "WebAssembly",
+    b"\x93NUMPY": "NumPy",
+    b"\x89HDF\r\n": "HDF5",
+    b"PAR1": "Parquet",
+    b"ARROW1": "Arrow",
+    _SQLITE_MAGIC: "SQLite",
+    **{b"\x80%c" % protocol: "pickle" for protocol in range(2, 6)},
+}
+"""First bytes of common files that are no text, though some have no NUL byte; and their kinds."""
 _UNUSUAL: Final = re.compile("[^ -~]+")
 """Characters outside of printable ASCII, which may still be harmless."""
 
@@ -133,6 +166,11 @@ def is_database(path: str | os.PathLike[str]) -> bool:
         return False
     with open(name, "rb") as file:
         return file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
+
+
+def binary_kind(start: bytes) -> str | None:
+    """The kind of a file that is not a text, by its first bytes; None for a possible text."""
+    return next((kind for magic, kind in _BINARY_MAGIC.items() if start.startswith(magic)), None)
 
 
 def input_bytes(paths: Iterable[str]) -> int | None:

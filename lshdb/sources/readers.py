@@ -23,6 +23,7 @@ from lshdb.sources.compression import compression_of
 from lshdb.sources.paths import (
     STDIN,
     Format,
+    binary_kind,
     expanded,
     format_of,
     key_of,
@@ -44,6 +45,7 @@ from lshdb.sources.records import (
     documents_among,
 )
 from lshdb.sources.text_rows import (
+    NotAnArray,
     csv_blocks,
     is_blank,
     json_array_blocks,
@@ -56,6 +58,7 @@ from lshdb.store.guard import is_open
 Item: TypeAlias = Document | TextFile | Failure | Block
 
 _BINARY: Final = "a binary file (it has NUL bytes)"
+TABLE: Final = "a table by its suffix, and only texts are read"
 _BINARY_PROBE: Final = 8192
 _BLOCK: Final = 1 << 20
 """Bytes read at once; their whole lines make a block."""
@@ -86,6 +89,7 @@ class Reader(RecordOptions):
         stdin: the file for `-`; None if it is closed.
         stdin_key: the key of a text on standard input.
         rules: which files in directories are read.
+        skip_tables: whether files of rows in directories are skipped, although `format` is text.
         root: the directory that keys of files are relative to; None for the current one.
         whole: whether rows of tables come with all of their columns, as they were read.
         passed_over: counts of skipped entries of directories.
@@ -99,6 +103,7 @@ class Reader(RecordOptions):
     fallback: Format = "text"
     encoding: str | None = None
     rules: Rules = field(default_factory=Rules)
+    skip_tables: bool = False
     root: str | None = None
     whole: bool = False
     passed_over: PassedOver = field(default_factory=PassedOver, init=False)
@@ -155,13 +160,16 @@ class Reader(RecordOptions):
                 path, error = found
                 yield Failure(printable_path(path), reason(error))
             else:
+                if self.skip_tables and format_of(found.name) != "text":
+                    self.passed_over.add("tables", found.path, TABLE)
+                    continue
                 below = printable_path(found.path[start:])
                 yield from self.file(found.path, os.path.join(key, below))
 
     def file(self, path: str, key: str | None = None) -> Iterator[Item]:
         """The documents of one file, or of standard input.
 
-        A file in a directory has a key, and gives nothing if it is binary.
+        A file in a directory has a key, and gives nothing if it is binary, or JSON without rows.
         """
         try:
             format = self.format_of(path)
@@ -177,7 +185,9 @@ class Reader(RecordOptions):
                     yield from self._blocks(file, path, format)
         except (InputError, OSError) as error:
             if key is not None and isinstance(error, _BinaryInput):
-                self.passed_over.binary += 1
+                self.passed_over.add("binary", path, str(error))
+            elif key is not None and isinstance(error, NotAnArray) and self.format == "auto":
+                self.passed_over.add("tables", path, str(error))
             else:
                 yield Failure(printable_path(path), reason(error))
 
@@ -267,6 +277,8 @@ class Reader(RecordOptions):
     def _text(self, file: BinaryIO) -> str:
         """All of a file as one text; InputError if it is binary or too large."""
         data = file.read(_BINARY_PROBE)
+        if (kind := binary_kind(data)) is not None:
+            raise _BinaryInput(f"a binary file ({kind})")
         encoding = self._encoding_of(data)
         if encoding is None and b"\0" in data:
             raise _BinaryInput(_BINARY)

@@ -61,6 +61,10 @@ _NO_ARRAY: Final = (
 )
 
 
+class NotAnArray(InputError):
+    """JSON of another kind, such as a program's settings; in a directory such files are skipped."""
+
+
 def line_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines | Failure]:
     """Cut a file of lines, given in chunks, into blocks of whole lines."""
     number = 1
@@ -128,7 +132,7 @@ def json_array_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines]:
                 lines.append(text[at:end].replace("\n", " "))
                 at, expected = end, ", or ]"
             elif expected == "[":
-                problem = _NO_ARRAY
+                raise NotAnArray(_NO_ARRAY)
             else:
                 problem = (
                     f"behind element {number + len(lines) - 1}: not JSON: expecting {expected}"
@@ -143,8 +147,10 @@ def json_array_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines]:
         wanted = 2 * len(waiting[0])
         if wanted > 2 * LARGEST:
             raise InputError(f"element {number}: longer than {LARGEST:,} bytes, the limit")
+    if expected == "[":
+        raise NotAnArray(_NO_ARRAY)
     if expected != "nothing more":
-        raise InputError(_NO_ARRAY if expected == "[" else f"cut off behind element {number - 1}")
+        raise InputError(f"cut off behind element {number - 1}")
 
 
 def _blanks_end(text: str, start: int) -> int:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Final, TypeAlias
 
 from lshdb.errors import UsageError
@@ -49,13 +49,19 @@ class Rules:
 class PassedOver:
     """Counts of skipped entries of directories, by the reason.
 
+    With the documents and failures these are all entries, without what is in skipped directories,
+    and without an open database.
+
     Attributes:
         hidden: names that begin with a dot.
-        binary: files with NUL bytes, and those of SQLite.
+        binary: files that are no text (see `readers`), and those of SQLite.
         links: symbolic links: following them could repeat files, or never end.
         special: sockets, pipes, devices.
         ignored: files and directories that patterns exclude.
         large: files above the maximum size.
+        tables: files of rows, by their suffixes, where only text files are read; JSON without rows.
+        texts: other files, where only tables are read.
+        on_skip: called with the path of each, and the reason.
     """
 
     hidden: int = 0
@@ -64,6 +70,20 @@ class PassedOver:
     special: int = 0
     ignored: int = 0
     large: int = 0
+    tables: int = 0
+    texts: int = 0
+    on_skip: Callable[[str, str], None] | None = field(default=None, compare=False)
+
+    def add(self, kind: str, path: str, why: str) -> None:
+        """Count an entry, for one of the reasons."""
+        setattr(self, kind, getattr(self, kind) + 1)
+        if self.on_skip is not None:
+            self.on_skip(path, why)
+
+    def counts(self) -> dict[str, int]:
+        """The count for each reason."""
+        kinds = (one.name for one in fields(self) if one.name != "on_skip")
+        return {kind: getattr(self, kind) for kind in kinds}
 
 
 _Patterns: TypeAlias = list[tuple[re.Pattern[str], bool]]
@@ -102,7 +122,7 @@ def walk(
             continue
         try:
             with os.scandir(path) as found:
-                entries = list(found)
+                entries = sorted(found, key=lambda one: one.name)
             if rules.ignore:
                 names = {one.name for one in entries}
                 lines = [
@@ -128,33 +148,32 @@ def walk(
                 or _decision(exclude, inner)
                 or (include and not is_dir and not _decision(include, inner, below=True))
             ):
-                passed_over.ignored += 1
+                passed_over.add("ignored", one.path, "excluded by a pattern")
             elif not is_dir and (
                 (one.inode() in inodes and is_open(one.path)) or _is_open_beside(one.path)
             ):
                 pass  # the database itself does not count as skipped
             elif not is_dir and _is_part_of_sqlite(one.path):
-                passed_over.binary += 1
+                passed_over.add("binary", one.path, "a part of an SQLite database")
             elif (
                 rules.max_filesize is not None
                 and not is_dir
                 and one.stat().st_size > rules.max_filesize
             ):
-                passed_over.large += 1
+                passed_over.add("large", one.path, f"larger than {rules.max_filesize:,} bytes")
             else:
                 taken.append((one.path, one, patterns))
-        taken.sort(key=lambda one: one[0], reverse=True)
-        waiting += taken
+        waiting += reversed(taken)
 
 
 def _is_seen(entry: os.DirEntry[str], rules: Rules, passed_over: PassedOver) -> bool:
     """Whether an entry is a file or directory to read, patterns aside; counts others."""
     if entry.name.startswith(".") and (not rules.hidden or entry.name == _REPOSITORY):
-        passed_over.hidden += 1
+        passed_over.add("hidden", entry.path, "its name begins with a dot")
     elif entry.is_symlink():
-        passed_over.links += 1
+        passed_over.add("links", entry.path, "a symbolic link")
     elif not entry.is_dir() and not entry.is_file():
-        passed_over.special += 1
+        passed_over.add("special", entry.path, "not a regular file")
     else:
         return True
     return False

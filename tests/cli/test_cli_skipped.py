@@ -1,0 +1,149 @@
+"""Files in directories that are not read: which, in every command, and how they are counted."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import pickle
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from helpers import Command, Result
+
+BINARY = {
+    "report.txt": b"%PDF-1.4\n1 0 obj << /Type /Catalog >> endobj\n",
+    "pickle": pickle.dumps("a text", 2),
+    "picture": b"\x89PNG\r\n\x1a\nabc",
+    "photo": b"\xff\xd8\xff\xe0abc",
+    "nul": b"a\0b",
+    "twice.gz.gz": gzip.compress(gzip.compress(b"a text")),
+    "archive.tgz": gzip.compress(b"a text"),
+    "class": b"\xca\xfe\xba\xbeabc",
+}
+TEXTS = {
+    "a.txt": b"a text",
+    "packed.txt.gz": gzip.compress(b"a packed text"),
+    "empty": b"",
+    "sub/b.txt": b"another text",
+    "PK": b"PK\nis the name of a text",
+    "BZh": b"BZh is no archive",
+    "large.md": b"word " * 300,
+}
+TABLES = {
+    "rows.jsonl": b'{"id": "r1", "text": "a row"}\n',
+    "rows.csv": b"id,text\nr2,another row\n",
+    "array.json.gz": gzip.compress(b'[{"id": "r3", "text": "a third row"}]'),
+}
+NO_TABLES = {
+    "settings.json": b'{"name": "value"}',
+    "settings.json.gz": gzip.compress(b'{"name": "value"}'),
+}
+BROKEN = {"broken.txt.gz": b"not gzip"}
+LEFT_OUT = [".hidden", ".lshdbignore", "link", "pipe", "out/", ".dir/", "skip.me", "large.md"]
+
+
+@pytest.fixture
+def folder(command: Command) -> Path:
+    """A folder with every kind of file."""
+    root = command.directory / "d"
+    for name in ("sub", "out", ".dir"):
+        (root / name).mkdir(parents=True)
+    for name, data in (BINARY | TEXTS | TABLES | NO_TABLES | BROKEN).items():
+        (root / name).write_bytes(data)
+    for name in (".hidden", "out/made", ".dir/config", "skip.me"):
+        (root / name).write_text("some text")
+    (root / ".lshdbignore").write_text("skip.me\nout/\n")
+    (root / "link").symlink_to("a.txt")
+    os.mkfifo(root / "pipe")
+    with zipfile.ZipFile(root / "letter.docx", "w") as archive:
+        archive.writestr("a.xml", "a text")
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as tar:
+        tar.add(root / "a.txt", "a.txt")
+    (root / "files.tar.gz").write_bytes(gzip.compress(held.getvalue()))
+    return root
+
+
+NAMES = {*BINARY, *TEXTS, *TABLES, *NO_TABLES, *BROKEN, *LEFT_OUT, "letter.docx", "files.tar.gz"}
+"""What the folder has, directories that are not entered as one."""
+
+
+def record(done: Result) -> dict[str, object]:
+    """The counts of a command."""
+    *_, last = [one for one in (done.out + done.err).splitlines() if one.startswith("{")]
+    found = json.loads(last)
+    assert isinstance(found, dict)
+    return found
+
+
+def skipped(done: Result) -> dict[str, str]:
+    """The files that a command names as not read, or as failed, with the reasons."""
+    lines = [line for line in done.err.splitlines() if line.startswith(("skipped ", "lshdb: "))]
+    parts = [line.partition(" ")[2].partition(": ") for line in lines]
+    return {path.removeprefix("d/"): why for path, _, why in parts}
+
+
+TAKEN = {*TEXTS} - {"large.md"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "taken"),
+    [
+        (["add"], TAKEN | {*TABLES}),
+        (["sync"], TAKEN),
+        (["dedup"], TAKEN),
+        (["dedup", "-o", "out.jsonl"], {*TABLES}),
+    ],
+    ids=["add", "sync", "dedup", "dedup of tables"],
+)
+def test_every_file_is_read_or_named_and_counted(
+    command: Command, folder: Path, arguments: list[str], taken: set[str]
+) -> None:
+    if "-o" in arguments:  # which reads JSON as rows or fails, and does not see .lshdbignore
+        for name in NO_TABLES:
+            (folder / name).unlink()
+        (folder / ".lshdbignore").write_text("")
+        (folder / "skip.me").unlink()
+        (folder / "out/made").unlink()
+        (folder / "out").rmdir()
+    gone = {name for name in NAMES if not os.path.lexists(folder / name)}
+    options = ["--max-filesize", "1K", "--list-skipped", "--json"]
+    done = command(*arguments, "d", *options)
+    assert done.status == (0 if "-o" in arguments else 1), done.err
+    named = skipped(done)
+    found = {name.rstrip("/") for name in NAMES - gone - taken}
+    assert named.keys() == found
+    counts = record(done)
+    over = counts["passed_over"]
+    assert isinstance(over, dict)
+    kinds = ("added", "kept", "dropped", "failed")
+    documents = sum(int(str(counts.get(name, 0))) for name in kinds)
+    assert documents + sum(over.values()) == len(NAMES - gone)
+    if "-o" not in arguments:
+        assert named["report.txt"] == "a binary file (PDF)"
+        assert named["letter.docx"].startswith("a binary file (ZIP")
+        assert over["binary"] == len(BINARY) + 2
+        assert over["tables"] == len(TABLES | NO_TABLES) - len(taken & {*TABLES})
+
+
+def test_texts_of_all_suffixes_are_compared_if_told(command: Command, folder: Path) -> None:
+    (folder / "broken.txt.gz").unlink()
+    done = command.done("dedup", "d", "--format", "text", "--json")
+    counts = record(done)
+    assert counts["passed_over"]["tables"] == 0  # type: ignore[index]
+    assert {one["kept"] for one in done.records if "kept" in one} == {"d/settings.json"}
+
+
+def test_skipped_files_of_a_reference_are_counted_apart(command: Command, folder: Path) -> None:
+    (folder / "broken.txt.gz").unlink()
+    (command.directory / "more").mkdir()
+    (command.directory / "more/a.txt").write_text("a text")
+    done = command.done("dedup", "more", "--against", "d")
+    assert "\nd: passed over: 3 hidden, 10 binary, 1 links, 1 special, 2 ignored, 5 tables\n" in (
+        done.err
+    )
+    assert done.err.endswith("kept 0, dropped 1, failed 0\n")
