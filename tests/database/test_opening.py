@@ -159,6 +159,7 @@ def test_mode_read_writes_nothing(path: Path) -> None:
             lambda: db.add("new", "some text"),
             lambda: db.add("fox", "some other text"),
             lambda: db.remove("fox"),
+            lambda: db.reindex(threshold=0.5),
         ):
             with pytest.raises(ReadOnly):
                 action()
