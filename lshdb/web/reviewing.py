@@ -84,7 +84,7 @@ class Review:
                 verdict,
                 tuple(key for key, _ in some),
                 tuple(digest for _, digest in some),
-                posted.get("note", "").strip() or None,
+                " ".join(posted.get("note", "").split()) or None,
                 self._who,
                 decided,
             )
@@ -133,20 +133,28 @@ def _documents(field: str) -> list[tuple[str, str]]:
 def _asked(
     action: str, documents: list[tuple[str, str]]
 ) -> list[tuple[Verdict, list[tuple[str, str]]]]:
-    """The verdicts of a button: `keep 3`, `drop 3`, `only 3`, `both` or `different`."""
+    """The verdicts of a button: `keep 3`, `drop 3`, `only 3`, `both` or `different`.
+
+    `only 3 1 2` keeps document 3 and drops 1 and 2; `only 3` drops all others.
+    """
     if action == "different":
         return [("different", documents)]
     if action == "both" and len(documents) == 2:
         return [("keep", [each]) for each in documents]
-    name, _, text = action.partition(" ")
-    if name not in ("keep", "drop", "only") or not (text.isascii() and text.isdigit()):
+    name, *numbers = action.split(" ")
+    if (
+        name not in ("keep", "drop", "only")
+        or not all(number.isascii() and number.isdigit() for number in numbers)
+        or not 1 <= len(numbers) <= (len(documents) if name == "only" else 1)
+    ):
         raise UsageError(f"{action!r:.50} is not a decision")
-    place = int(text)
-    if place >= len(documents):
-        raise UsageError(f"the form has no document {place}")
+    place, *places = map(int, numbers)
+    if max(place, *places, 0) >= len(documents):
+        raise UsageError(f"the form has no document {max(place, *places, 0)}")
     if name == "only":
-        others = [each for at, each in enumerate(documents) if at != place]
-        return [("keep", [documents[place]]), *(("drop", [each]) for each in others)]
+        others = places or range(len(documents))
+        dropped = [("drop", [documents[each]]) for each in others if each != place]
+        return [("keep", [documents[place]]), *dropped]
     return [("keep" if name == "keep" else "drop", [documents[place]])]
 
 

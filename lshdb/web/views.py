@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted, warn_of_limit
-from lshdb.model import Bucket, Comparison, Content, Decision, Document, Passage
+from lshdb.model import Bucket, Cluster, Comparison, Content, Decision, Document, Passage
 from lshdb.search.decisions import Verdicts
 from lshdb.search.limits import TEXT_CHARACTERS, text_cut
 from lshdb.search.pairs import OnProgress, Request
@@ -485,7 +485,26 @@ def cluster(visit: Visit) -> Page:
         context["progress"] = len(done), len(survey)
         context["decided"] = place in done
         context |= _form(visit, one.keep, [one.members[i] for i in ordered[:MAX_MEMBERS]])
+        context["left"] = [
+            context["places"][key]
+            for key in _left(one, verdicts, context["threshold"], context["members"])
+            if key in context["places"]
+        ]
     return Page("cluster", f"A cluster of {visit.name}", context)
+
+
+def _left(one: Cluster, verdicts: Verdicts, threshold: float, shown: Sequence[int]) -> list[str]:
+    """The undecided members on a page that are similar to the kept one, as at a terminal."""
+    if verdicts.of_key.get(one.keep) == "drop":
+        return []
+    return [
+        key
+        for key, score in ((one.members[i], one.similarities[i]) for i in shown)
+        if key != one.keep
+        and score >= threshold
+        and key not in verdicts.of_key
+        and not verdicts.apart(key, one.keep)
+    ]
 
 
 def _pair_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> PairSurvey | None:
@@ -670,6 +689,7 @@ def _next_cluster(visit: Visit, back: dict[str, str]) -> tuple[str, dict[str, st
     open_ = [each for each in places[at + 1 :] + places[: at + 1] if each not in decided]
     if not open_:
         return "decisions", {"done": back["done"], "finished": "yes"}
+    back.pop("page", None)
     return "cluster", back | {"key": survey.keep(open_[0])}
 
 
@@ -683,6 +703,8 @@ def _next_pair(visit: Visit, back: dict[str, str]) -> tuple[str, dict[str, str]]
         at = number if asked.decided != "no" else number - 1
         if at < len(places):
             following = _pair_at(survey, places, at)
+            for name in ("page", "more"):
+                back.pop(name, None)
             return "compare", back | {name: str(value) for name, value in following.items()}
     return "decisions", {"done": back["done"]}
 

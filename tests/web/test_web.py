@@ -1009,7 +1009,7 @@ class Reviewer:
     def __init__(self, site: Site) -> None:
         self.site = site
 
-    def go(self, page: str, **query: object) -> Answer:
+    def go(self, page: str, /, **query: object) -> Answer:
         answer = eventually(self.site, page, **query)
         check(answer, review=True)
         return answer
@@ -1124,6 +1124,81 @@ def test_pairs_follow_each_other(reviewed: tuple[Path, Reviewer]) -> None:
     assert reviewer.press(reviewer.go("cluster", key="a0"), "both").status == 400
 
 
+def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(tmp_path: Path) -> None:
+    """By one button with its key; all others go by a button without any. Both say how many."""
+    path = tmp_path / "lsh.db"
+    with lshdb.open(path, shingle="set", threshold=0.5) as db:
+        db.add("first", range(1, 9))
+        db.add("between", range(1, 12))
+        db.add("far", range(4, 12))  # similar to `between` only
+        db.add_many((f"copy {i}", [*range(1, 9), f"{i}"]) for i in range(101))
+        db.add_many([("b0", ["b"]), ("b1", ["b"])])
+    with served(tmp_path, "--review", "--who", "ann") as site:
+        reviewer = Reviewer(site)
+        answer = reviewer.go("cluster", key="first")
+        (button,) = [given for _, given, _ in answer.page.elements if given.get("data-key") == "a"]
+        labels = answer.page.texts("button")
+        assert "Keep the first, drop 99 a" in labels
+        assert "Keep the first, drop all 103" in labels
+        assert "Keep only this of 104" in labels
+        reviewer.press(answer, button["value"])
+        dropped = {key for verdict, (key,), _, _ in decided(path) if verdict == "drop"}
+        assert len(dropped) == 99
+        assert dropped < {f"copy {i}" for i in range(101)}
+        assert decided(path)[0][:2] == ("keep", ("first",))
+        # The next page has two more copies, and `between` and `far`.
+        answer = reviewer.go("cluster", key="first", page="2")
+        assert "Keep the first, drop 3 a" in answer.page.texts("button")
+        (button,) = [given for _, given, _ in answer.page.elements if given.get("data-key") == "a"]
+        answer = reviewer.press(answer, button["value"])
+        assert "far" in answer.page.texts("tr")[-1]  # still on this page
+        assert "Keep the first, drop all 103" in answer.page.texts("button")
+        assert not [given for _, given, _ in answer.page.elements if given.get("data-key") == "a"]
+        (keep,) = [
+            given["value"]
+            for _, given, _ in answer.page.elements
+            if given.get("data-key") == "k" and given["value"].endswith(" 103")
+        ]
+        # The next cluster has no second page.
+        answer = reviewer.press(answer, keep, "  two\r\nlines ")
+        assert (answer.status, "b0" in answer.text) == (200, True)
+        assert decided(path)[-1] == ("keep", ("far",), "two lines", "ann")
+        (undo,) = [g["value"] for _, g, _ in answer.page.elements if g.get("name") == "undo"]
+        assert reviewer.press(answer, undo).status == 200
+        answer = reviewer.go("cluster", key="first", page="2")
+        reviewer.press(answer, "only 0")
+        assert len([one for one in decided(path) if one[:2] == ("drop", ("far",))]) == 1
+
+
+def test_enter_in_a_note_decides_nothing(reviewed: tuple[Path, Reviewer]) -> None:
+    """A browser presses the first button of a form for Enter in an <input>, not in a <textarea>."""
+    _, reviewer = reviewed
+    for page, query in (
+        ("cluster", {"key": "a0"}),
+        ("compare", {"a": "a0", "b": "a1"}),
+        ("document", {"key": "a0"}),
+    ):
+        form = reviewer.go(page, **query).text.partition('<form class="deciding"')[2]
+        form = form.partition("</form>")[0]
+        assert 'name="note"' in form
+        inputs = re.findall("<input [^>]*>", form)
+        assert inputs
+        assert all('type="hidden"' in each for each in inputs)
+
+
+def test_the_next_pair_begins_on_its_first_page(tmp_path: Path) -> None:
+    with lshdb.open(tmp_path / "lsh.db", threshold=0.5) as db:
+        lines = "".join(f"line {i} of many\n" for i in range(600))
+        db.add_many([("a", lines), ("b", lines), ("c", "a short text"), ("d", "a short text")])
+    with served(tmp_path, "--review", "--who", "ann") as site:
+        reviewer = Reviewer(site)
+        eventually(site, "pairs")
+        answer = reviewer.go("compare", a="a", b="b", number=1, page=2, more="3-9")
+        answer = reviewer.press(answer, "different")
+        assert answer.page.texts("bdi", class_="key")[:2] == ["c", "d"]
+        assert [g["value"] for _, g, _ in answer.page.elements if g.get("name") == "undo"]
+
+
 def test_pages_and_the_terminal_have_the_same_keys(reviewed: tuple[Path, Reviewer]) -> None:
     """And the manual names them all."""
     _, reviewer = reviewed
@@ -1175,7 +1250,16 @@ def test_forms_without_the_token_or_from_elsewhere_write_nothing(
         assert reviewer.site.ask("POST", place, body.encode(), headers).status == 403
     assert reviewer.site.ask("POST", place, body.encode(), {"Host": "evil.example"}).status == 403
     assert reviewer.site.ask("GET", f"{place}?{body}").status == 404
-    for action in ("keep 99", "keep -1", "remove 0", "", "keep 0 1"):
+    for action in (
+        "keep 99",
+        "keep -1",
+        "remove 0",
+        "",
+        "keep 0 1",
+        "only 0 99",
+        "only",
+        "only 0 x",
+    ):
         assert reviewer.press(answer, action).status == 400
     for wrong in ("", "[]", "[1]", "null", '[["a0", "00"]]', '[["", "00"]]', "[[1, 2]]"):
         assert reviewer.press(answer, "keep 0", documents=wrong).status == 400, wrong
