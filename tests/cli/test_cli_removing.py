@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import inspection
 import pytest
 from helpers import Command
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import lshdb
-from lshdb.ingest import add, writing
 
 ODD_KEYS = ["a", "b\nc", " spaced ", "-", "*.txt", "été", "\x1b[31m", "b"]
 
@@ -119,39 +115,3 @@ def test_a_person_is_asked_for_the_number_of_many(tmp_path: Path) -> None:
     with lshdb.open(tmp_path / "lsh.db") as db:
         db.add_many((str(number), [number]) for number in range(1_100))
     command.done(*many, says="removed 1,089\n")  # no person, no question
-
-
-@given(
-    keys=st.sets(st.integers(0, 60), min_size=1).map(lambda some: [f"k{n}" for n in some]),
-    least=st.integers(0, 60),
-    at_once=st.integers(1, 7),
-)
-@settings(max_examples=15)
-def test_what_is_left_is_what_was_not_chosen(
-    keys: list[str], least: int, at_once: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("removing") / "lsh.db"
-    with lshdb.open(path, passages=3) as db, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "_DELETED", at_once)
-        patch.setattr(add, "_KEYS", at_once)
-        db.add_many(
-            lshdb.Document(key, f"the fox {key} and the grapes of {key}", {"n": int(key[1:])})
-            for key in keys
-        )
-        chosen = [key for key in keys if int(key[1:]) >= least]
-        condition = {"where": "metadata ->> '$.n' >= :least", "parameters": {"least": least}}
-        assert db.keys(**condition) == chosen  # type: ignore[arg-type]
-        first, rest = chosen[::2], chosen[1::2]
-        assert db.remove_many([*first, *first], dry_run=True) == len(first)
-        with pytest.raises(lshdb.KeyNotFound):
-            db.remove_many([*first, "none"])
-        assert list(db) == db.keys() == keys
-        assert db.remove_many([*first, *first]) == len(first)
-        assert db.remove_where(**condition) == len(rest)  # type: ignore[arg-type]
-        assert list(db) == [key for key in keys if key not in chosen]
-        assert db.check(deep=True).problems == ()
-    for table in ("signatures", "bands", "fingerprints"):
-        assert inspection.rows(
-            path,
-            f"SELECT count(*) FROM {table} WHERE doc_id NOT IN (SELECT doc_id FROM documents)",
-        ) == [(0,)]

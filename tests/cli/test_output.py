@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
-import sqlite3
-from contextlib import closing
+import random
 from pathlib import Path
 
 import pytest
 from helpers import Command
-from hypothesis import given
-from hypothesis import strategies as st
 
 import lshdb
-from lshdb.cli.results import csv_cell, json_line, plain
-from lshdb.sources.paths import escaped
 
 HOSTILE = "[red]a\x1b[31m\r\x07\x9b2J\u202eb\n\u2028\t[link=x]"
 SHOWN = "[red]a\\x1b[31m\\r\\x07\\x9b2J\\u202eb\\n\\u2028\\t[link=x]"
@@ -115,43 +109,14 @@ def test_a_progress_bar_on_a_terminal_only(command: Command) -> None:
 # values
 
 
-@given(st.text())
-def test_escaped_text_is_printable_and_printable_text_is_as_it_was(text: str) -> None:
-    shown = escaped(text)
-    assert all(character.isprintable() or character.isspace() for character in shown)
-    assert not set(shown) & set("\n\r\t\v\f\x1b\x85\u2028\u2029")
-    if text.isprintable():
-        assert shown == text
-
-
-def test_spaces_of_other_scripts_are_no_control_characters() -> None:
-    assert escaped("全角　空白\N{NO-BREAK SPACE}") == "全角　空白\N{NO-BREAK SPACE}"
-    assert escaped("soft\N{SOFT HYPHEN} \ud800") == "soft\\xad \\ud800"
-
-
-@given(st.integers(-(10**15) + 1, 10**15 - 1), st.integers(-320, 290))
-def test_numbers_are_written_as_sqlite_writes_them(digits: int, exponent: int) -> None:
-    with closing(sqlite3.connect(":memory:")) as connection:
-        for number in (float(f"{digits}e{exponent}"), digits):
-            (expected,) = connection.execute("SELECT cast(? AS text)", (number,)).fetchone()
-            assert plain(number) == expected
-
-
-def test_values_that_are_no_ordinary_numbers() -> None:
-    assert [plain(cell) for cell in (math.inf, -math.inf, None, b"\0\xff", "")] == [
-        *("Inf", "-Inf", "", "x'00ff'", "")
-    ]
-    assert csv_cell("a\tb\nc") == "a\\tb\nc", "a newline is at home in CSV"
-
-
-def test_json_lines_are_ascii_and_valid(capsys: pytest.CaptureFixture[str]) -> None:
-    fields = {"key": HOSTILE + "é", "inf": math.inf, "least": -math.inf, "list": [1], "no": None}
-    json_line(fields)
-    line = capsys.readouterr().out
-    assert line.isascii()
-    assert line.count("\n") == 1
-
-    def refuse(constant: str) -> None:
-        raise ValueError(f"{constant} is not JSON")
-
-    assert json.loads(line, parse_constant=refuse) == fields
+def test_numbers_are_written_as_sqlite_writes_them(command: Command) -> None:
+    rng = random.Random(7)
+    numbers = [f"{rng.randrange(-(10**15), 10**15)}e{rng.randrange(-320, 290)}" for _ in range(300)]
+    numbers += [str(rng.randrange(-(2**63), 2**63)) for _ in range(50)] + ["9e999", "-9e999"]
+    values = ", ".join(f"({number})" for number in numbers)
+    statement = f"select column1, cast(column1 as text) from (values {values})"
+    lines = [line.split("|") for line in command.done("sql", statement).lines]
+    assert len(lines) == len(numbers)
+    assert [one for one, other in lines if one != other] == []
+    spaces = "\u5168\u89d2\u3000\u7a7a\u767d\N{NO-BREAK SPACE}"
+    assert command.done("sql", f"select '{spaces}'").out == f"{spaces}\n", "no control characters"

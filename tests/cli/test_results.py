@@ -19,216 +19,152 @@ from helpers import Command
 import lshdb
 from lshdb.cli.app import COMMANDS as APP_COMMANDS
 
-FIELDS = {"year": int, "metadata.key": str}
-"""Fields of metadata; one has the name of another column."""
 KEY = 'a,"quoted" one\x1b[31m'
 """A key that each format writes in another way, and a terminal never gets as it is."""
-PAIR = {"a": str, "b": str, "similarity": float, "exact": bool, "estimate": float} | {
-    "identical": bool
-}
-MEMBER = {
-    "cluster": int,
-    "key": str,
-    "keep": str,
-    "role": str,
-    "similarity": float,
-    "exact": bool,
-    "identical": bool,
-}
-MATCH = {"key": str, "similarity": float, "exact": bool, "estimate": float, "bands": int}
-CONTAINED = {**MATCH, "containment": float, "identical": bool}
-MATCH["identical"] = bool
-BUCKET: dict[str, type] = {"band_no": int, "bucket_key": int, "documents": int}
-VALUES = {"n": int, "x": float, "z": str, "t": str, "b": bytes, "n:1": int}
 STATEMENT = """select 1 as n, 1 / 3.0 as x, null as z, 'two' || char(10) || 'lines' as t,
     x'00ff' as b, 2 as n union all select -5, 2, null, '', x'', 9223372036854775807"""
-
-INFO = {
-    "documents": int,
-    "empty": int,
-    "threshold": float,
-    "recall": float,
-    "shingle": str,
-    "permutations": int,
-    "bands": int,
-    "rows": int,
-    "construction": str,
-    "sketch": str,
-    "seed": int,
-    "content": bool,
-    "passages": int,
-    "bytes": int,
-}
-PASSAGE = {
-    "start": int,
-    "end": int,
-    "line": int,
-    "end_line": int,
-    "stored_start": int,
-    "stored_end": int,
-    "stored_line": int,
-    "stored_end_line": int,
-    "passage_words": int,
-    "similarity": float,
-    "text": str,
-}
-COPIED = {"query": str, "key": str, "coverage": float, "stored_coverage": float, "words": int}
-COPIED_PAIR = {"a": str, "b": str, "words": int, "a_coverage": float, "b_coverage": float}
-CHANGE: dict[str, type] = {"action": str, "key": str, "moved_from": str}
-DECISION = {
-    "decision": int,
-    "verdict": str,
-    "keys": list,
-    "digests": list,
-    "note": str,
-    "who": str,
-    "decided": str,
-    "state": str,
-}
-SHOWN = {
-    "key": str,
-    "doc_id": int,
-    "elements": int,
-    "shingles": int,
-    "distinct_shingles": int,
-    "metadata": list,
-    "signature": list,
-    "buckets": list,
-}
-COMPARED = {
-    "a": str,
-    "b": str,
-    "a_shingles": int,
-    "b_shingles": int,
-    "shared": int,
-    "union": int,
-    "similarity": float,
-    "identical": bool,
-    "a_in_b": float,
-    "b_in_a": float,
-    "estimate": float,
-    "standard_error": float,
-    "agreeing_lanes": int,
-    "lanes": int,
-    "shared_buckets": list,
-    "bands": int,
-    "candidates": bool,
-    "candidate_probability": float,
-    "passages": list,
-    "shared_elements": list,
-    "agreeing_bands": int,
-}
-TUNED = {
-    "construction": str,
-    "lanes": int,
-    "bands": int,
-    "rows": int,
-    "recall": float,
-    **{f"0.{tenth}": float for tenth in range(1, 10)},
-    "bytes": int,
-    "candidates": float,
-    "chosen": bool,
-    "named": bool,
-}
-MEASURED = {
-    "what": str,
-    "from": float,
-    "to": float,
-    "measured": float,
-    "formula": float,
-    "low": float,
-    "high": float,
-    "pairs": int,
-    "found": int,
-    "exact": bool,
-}
-FINDING = {
-    "finding": str,
-    "kind": str,
-    "count": int,
-    "what": str,
-    "examples": list,
-    "remaining": int,
-}
-
-COMMANDS: dict[str, tuple[list[str], dict[str, type], list[str]]] = {
-    "pairs": (["pairs"], PAIR, ["similarity", "exact", "a", "b"]),
-    "estimates": (["pairs", "--estimate"], PAIR, ["similarity", "exact", "a", "b"]),
-    "clusters": (["clusters"], MEMBER, ["cluster", "similarity", "exact", "role", "key"]),
-    "query": (["query", "--key", KEY], MATCH, ["similarity", "exact", "key"]),
+KINDS = {"text": str, "int": int, "real": float, "flag": bool, "blob": bytes, "list": list}
+PAIR = "a text, b text, similarity real, exact flag, estimate real, identical flag"
+MEMBER = "cluster int, key text, keep text, role text, similarity real, exact flag, identical flag"
+FOUND = "key text, similarity real, exact flag, estimate real, bands int"
+MATCH = f"{FOUND}, identical flag"
+PASSAGE = (
+    "start int, end int, line int, end_line int, stored_start int, stored_end int, "
+    "stored_line int, stored_end_line int, passage_words int, similarity real, text text"
+)
+COMMANDS = {
+    "pairs": ("pairs", PAIR, "similarity exact a b"),
+    "estimates": ("pairs --estimate", PAIR, "similarity exact a b"),
+    "clusters": ("clusters", MEMBER, "cluster similarity exact role key"),
+    "query": ("query --key KEY", MATCH, "similarity exact key"),
     "pairs with fields": (
-        ["pairs", "--fields", "year,none", "--top", "2"],
-        PAIR | {"a.year": int, "a.none": str, "b.year": int, "b.none": str},
-        [],
+        "pairs --fields year,none --top 2",
+        f"{PAIR}, a.year int, a.none text, b.year int, b.none text",
+        "",
     ),
     "clusters with fields": (
-        ["clusters", "--fields", "year,key"],
-        MEMBER | FIELDS,
-        ["cluster", "similarity", "exact", "role", "key", "year", "metadata.key"],
+        "clusters --fields year,key",
+        f"{MEMBER}, year int, metadata.key text",
+        "cluster similarity exact role key year metadata.key",
     ),
     "query with fields": (
-        ["query", "--key", KEY, "--fields", "key,year"],
-        MATCH | {name: FIELDS[name] for name in reversed(FIELDS)},
-        ["similarity", "exact", "key", "metadata.key", "year"],
+        "query --key KEY --fields key,year",
+        f"{MATCH}, metadata.key text, year int",
+        "similarity exact key metadata.key year",
     ),
-    "keys to drop": (["clusters", "--drop-list"], {"key": str}, ["key"]),
+    "keys to drop": ("clusters --drop-list", "key text", "key"),
     "containment": (
-        ["query", "--key", KEY, "--containment", "--quiet"],
-        CONTAINED,
-        ["containment", "similarity", "exact", "key"],
+        "query --key KEY --containment --quiet",
+        f"{FOUND}, containment real, identical flag",
+        "containment similarity exact key",
     ),
     "queries": (
-        ["query", "sets.jsonl", "--quiet"],
-        {"query": str, **MATCH},
-        ["query", "similarity", "exact", "key"],
+        "query sets.jsonl --quiet",
+        f"query text, {MATCH}",
+        "query similarity exact key",
     ),
     "queries with fields": (
-        ["query", "sets.jsonl", "--quiet", "--fields", "query,year"],
-        {"query": str, **MATCH, "metadata.query": str, "year": int},
-        [],
+        "query sets.jsonl --quiet --fields query,year",
+        f"query text, {MATCH}, metadata.query text, year int",
+        "",
     ),
-    "unmatched": (["query", "sets.jsonl", "--unmatched"], {"query": str}, ["query"]),
+    "unmatched": ("query sets.jsonl --unmatched", "query text", "query"),
     "passages": (
-        ["passages", "-d", "texts.db", "--key", KEY],
-        COPIED | PASSAGE,
-        ["coverage", "key", "passage_words", "line", "stored_line", "text"],
+        "passages -d texts.db --key KEY",
+        f"query text, key text, coverage real, stored_coverage real, words int, {PASSAGE}",
+        "coverage key passage_words line stored_line text",
     ),
     "all passages": (
-        ["passages", "-d", "texts.db", "--all"],
-        COPIED_PAIR | PASSAGE,
-        ["words", "a", "b", "passage_words", "line", "stored_line", "text"],
+        "passages -d texts.db --all",
+        f"a text, b text, words int, a_coverage real, b_coverage real, {PASSAGE}",
+        "words a b passage_words line stored_line text",
     ),
-    "sync": (["sync", "-d", "texts.db", "--dry-run", "notes"], CHANGE, list(CHANGE)),
+    "sync": (
+        "sync -d texts.db --dry-run notes",
+        "action text, key text, moved_from text",
+        "action key moved_from",
+    ),
     "decisions": (
-        ["decisions", "-d", "decided.db"],
-        DECISION,
-        ["decision", "verdict", "keys", "state", "who", "decided", "note"],
+        "decisions -d decided.db",
+        "decision int, verdict text, keys list, digests list, note text, who text, "
+        "decided text, state text",
+        "decision verdict keys state who decided note",
     ),
-    "buckets": (["buckets", "--top", "5"], BUCKET, list(BUCKET)),
-    "sql": (["sql", STATEMENT], VALUES, []),
-    "info": (["info"], INFO, []),
-    "show": (["show", KEY], SHOWN, []),
-    "compare": (["compare", KEY, "b"], COMPARED, []),
+    "buckets": (
+        "buckets --top 5",
+        "band_no int, bucket_key int, documents int",
+        "band_no bucket_key documents",
+    ),
+    "sql": ("sql STATEMENT", "n int, x real, z text, t text, b blob, n:1 int", ""),
+    "info": (
+        "info",
+        "documents int, empty int, threshold real, recall real, shingle text, permutations int, "
+        "bands int, rows int, construction text, sketch text, seed int, content flag, "
+        "passages int, bytes int",
+        "",
+    ),
+    "show": (
+        "show KEY",
+        "key text, doc_id int, elements int, shingles int, distinct_shingles int, "
+        "metadata list, signature list, buckets list",
+        "",
+    ),
+    "compare": (
+        "compare KEY b",
+        "a text, b text, a_shingles int, b_shingles int, shared int, union int, "
+        "similarity real, identical flag, a_in_b real, b_in_a real, estimate real, "
+        "standard_error real, agreeing_lanes int, lanes int, shared_buckets list, bands int, "
+        "candidates flag, candidate_probability real, passages list, shared_elements list, "
+        "agreeing_bands int",
+        "",
+    ),
     "tune": (
-        ["tune", "--construction", "and 2, or 3"],
-        TUNED,
-        ["construction", "recall", "0.3", "0.5", "0.7", "bytes", "candidates"],
+        "tune --construction AND_OR",
+        "construction text, lanes int, bands int, rows int, recall real, 0.1 real, 0.2 real, "
+        "0.3 real, 0.4 real, 0.5 real, 0.6 real, 0.7 real, 0.8 real, 0.9 real, bytes int, "
+        "candidates real, chosen flag, named flag",
+        "construction recall 0.3 0.5 0.7 bytes candidates",
     ),
-    "measure": (["tune", "--measure"], MEASURED, list(MEASURED)[:-2]),
+    "measure": (
+        "tune --measure",
+        "what text, from real, to real, measured real, formula real, low real, high real, "
+        "pairs int, found int, exact flag",
+        "what from to measured formula low high pairs",
+    ),
     "check": (
-        ["check", "-d", "damaged.db"],
-        FINDING,
-        ["kind", "count", "what", "examples"],
+        "check -d damaged.db",
+        "finding text, kind text, count int, what text, examples list, remaining int",
+        "kind count what examples",
     ),
 }
-"""The arguments of a command, the columns of its rows, and those that its text shows as lines."""
+"""A command, the columns of its rows, and those that its text shows as lines."""
+WORDS = {"KEY": KEY, "STATEMENT": STATEMENT, "AND_OR": "and 2, or 3"}
+
+
+def parsed(name: str) -> tuple[list[str], dict[str, type], list[str]]:
+    """The arguments of a command, its columns with their types, and those shown."""
+    line, columns, shown = COMMANDS[name]
+    kinds = (one.rsplit(" ", 1) for one in columns.split(", "))
+    arguments = [WORDS.get(word, word) for word in line.split()]
+    return arguments, {column: KINDS[kind] for column, kind in kinds}, shown.split()
+
+
 OTHER_FILES = {
     "check": "damaged.db",
     "decisions": "decided.db",
     "passages": "texts.db",
     "sync": "texts.db",
 }
-OTHERS = {"init", "add", "review", "decide", "remove", "dedup", "reindex", "backup", "report"} | {
+OTHERS = {
+    "init",
+    "add",
+    "review",
+    "decide",
+    "remove",
+    "dedup",
+    "reindex",
+    "backup",
+    "report",
     "serve",
     "spark-dedup",
     "spark-passages",
@@ -314,7 +250,7 @@ def escaped(rows: list[Row]) -> list[Row]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_format_has_the_same_columns_and_rows(name: str, directory: Path) -> None:
-    arguments, columns, shown = COMMANDS[name]
+    arguments, columns, shown = parsed(name)
     command = Command(directory)
 
     def printed(*options: str) -> str:
@@ -380,7 +316,7 @@ def cell(value: object) -> str:
 
 def test_every_command_that_prints_rows_is_here() -> None:
     """A new command has all formats by its parameter `form`, or is named as one without rows."""
-    assert {arguments[0] for arguments, _, _ in COMMANDS.values()} | OTHERS == set(APP_COMMANDS)
+    assert {line.split()[0] for line, _, _ in COMMANDS.values()} | OTHERS == set(APP_COMMANDS)
 
 
 def test_a_format_that_is_not_known_is_refused(directory: Path) -> None:
@@ -394,7 +330,7 @@ def test_a_format_that_is_not_known_is_refused(directory: Path) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_is_read_is_not_written_over(name: str, directory: Path) -> None:
-    arguments, _, _ = COMMANDS[name]
+    arguments, _, _ = parsed(name)
     own = directory / "own.csv"
     own.symlink_to(OTHER_FILES.get(arguments[0], "lsh.db"))
     before = sorted(directory.iterdir())
@@ -421,13 +357,13 @@ def test_a_column_of_several_types_is_refused_by_parquet_only(directory: Path) -
 
 def test_no_rows_are_a_file_too(directory: Path) -> None:
     command = Command(directory)
-    nothing = ["query", "--text", "[77]"]
+    nothing, columns = ["query", "--text", "[77]"], [*parsed("query")[1]]
     command.done(*nothing, "-o", "none.csv", says="none.csv: 0 matches\n")
-    assert (directory / "none.csv").read_text() == ",".join(MATCH) + "\n"
+    assert (directory / "none.csv").read_text() == ",".join(columns) + "\n"
     # Started as the installed command is: the copies have pyarrow loaded.
     started = Command(directory, {"PYTHONHASHSEED": "1"})
     started.done(*nothing, "-o", "none.parquet", says="none.parquet: 0 matches\n")
-    assert pq.read_table(directory / "none.parquet").column_names == list(MATCH)
-    assert command.done(*nothing, "--csv", says="").lines == [",".join(MATCH)]
+    assert pq.read_table(directory / "none.parquet").column_names == columns
+    assert command.done(*nothing, "--csv", says="").lines == [",".join(columns)]
     assert command.done(*nothing, "--json", says="").out == ""
     assert "no document with similarity" in command.done(*nothing).err

@@ -74,12 +74,6 @@ def test_a_table_fits_the_screen_and_has_long_keys_whole(command: Command, colum
     assert piped[0].split("\t")[2:] == [f"{LONG}0.txt", f"{LONG}1.txt"], "whole in a pipe"
 
 
-def test_numbers_are_aligned_on_the_right(command: Command) -> None:
-    shown, _ = command.on_terminal("sql", "select 7 as n, 'x' as t union all select 12345, 'y'")
-    _, _, first, second = lines(shown)
-    assert first.index("7") == second.index("5")
-
-
 def test_no_color_is_respected(command: Command) -> None:
     (command.directory / "doc.txt").write_text(TEXT)
     colour = re.compile(r"\x1b\[(?:\d+;)*(?:3|4|9|10)\d")
