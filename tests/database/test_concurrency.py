@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import inspection
@@ -16,7 +16,7 @@ from helpers import Command
 from measure.torture import handles, soak
 
 import lshdb
-from lshdb.errors import Busy, UsageError
+from lshdb.errors import UsageError
 
 DOCUMENTS = [(f"d{i}", f"the fox and the grapes {i // 2}") for i in range(40)]
 
@@ -58,21 +58,25 @@ def test_the_soak_notices_what_is_not_whole(path: Path) -> None:
     assert soak._compare(path, {"w00": writer.state}) == (0, True)
 
 
-def test_a_writer_waits_for_another_and_then_goes_on(path: Path) -> None:
+ADD = "import sys, lshdb; db = lshdb.open(sys.argv[1]); print(db.add('new', 'the fox').added)"
+REPAIR = "import sys, lshdb; print(lshdb.check(sys.argv[1], repair=True).ok)"
+
+
+@pytest.mark.parametrize(("code", "says"), [(ADD, "1\n"), (REPAIR, "True\n")])
+def test_a_writer_waits_for_another_and_then_goes_on(path: Path, code: str, says: str) -> None:
     fill(path)
-    with inspection.sqlite(path) as other, lshdb.open(path) as db:
+    with inspection.sqlite(path) as other:
         other.execute("BEGIN IMMEDIATE")
         process = subprocess.Popen(
-            [sys.executable, "-c", ADD, path], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True
         )
         time.sleep(0.6)
         assert process.poll() is None
+        with pytest.raises(lshdb.Busy):
+            lshdb.check(path, repair=True, timeout=0.2)
+        assert lshdb.check(path, timeout=0).ok, "one that only looks waits for nobody"
         other.execute("COMMIT")
-        assert process.communicate(timeout=60)[0] == "1\n"
-        assert "new" in db
-
-
-ADD = "import sys, lshdb; db = lshdb.open(sys.argv[1]); print(db.add('new', 'the fox').added)"
+        assert process.communicate(timeout=60)[0] == says
 
 
 def test_timeout_is_how_long_a_command_waits(tmp_path: Path) -> None:
@@ -88,21 +92,6 @@ def test_timeout_is_how_long_a_command_waits(tmp_path: Path) -> None:
         assert command.fails("info", "--timeout", wrong, status=2).startswith(f"timeout {wrong} ")
     with pytest.raises(UsageError, match="timeout -1 is not from 0 to 1,000,000 seconds"):
         lshdb.open(tmp_path / "lsh.db", timeout=-1)
-
-
-def test_every_command_with_a_database_has_a_timeout_like_the_librarys() -> None:
-    import inspect
-
-    from lshdb.cli import options
-    from lshdb.cli.app import make_app
-    from lshdb.store.connection import TIMEOUT
-
-    assert options.DEFAULT_TIMEOUT == TIMEOUT
-    for command in make_app().registered_commands:
-        assert command.callback is not None
-        parameters = inspect.signature(command.callback).parameters
-        if "db" in parameters:
-            assert parameters["timeout"].default == TIMEOUT, command.callback.__name__
 
 
 def test_a_snapshot_held_for_long_does_not_stop_a_writer(path: Path) -> None:
@@ -122,83 +111,59 @@ def test_a_snapshot_held_for_long_does_not_stop_a_writer(path: Path) -> None:
 # threads
 
 
-def uses(db: lshdb.Database) -> dict[str, Callable[[], object]]:
-    """All that may be done with an open database."""
-    return {
-        "add": lambda: db.add("new", "text"),
-        "add_many": lambda: db.add_many([("new", "text")]),
-        "add_files": lambda: db.add_files([__file__]),
-        "dedup": lambda: list(db.dedup([__file__])),
-        "remove": lambda: db.remove("d1"),
-        "get": lambda: db.get("d1"),
-        "in": lambda: "d1" in db,
-        "len": lambda: len(db),
-        "keys": lambda: db.keys(),
-        "query": lambda: db.query("the fox"),
-        "query key": lambda: db.query(key="d1"),
-        "compare": lambda: db.compare("d1", "d2"),
-        "info": lambda: db.info(),
-        "buckets": lambda: db.buckets(),
-        "buckets_of": lambda: db.buckets_of("d1"),
-    }
+Use = Callable[[lshdb.Database], object]
+USES: dict[str, Use] = {
+    "add": lambda db: db.add("new", "text"),
+    "add_many": lambda db: db.add_many([("new", "text")]),
+    "add_files": lambda db: db.add_files([__file__]),
+    "dedup": lambda db: list(db.dedup([__file__])),
+    "remove": lambda db: db.remove("d1"),
+    "get": lambda db: db.get("d1"),
+    "in": lambda db: "d1" in db,
+    "len": len,
+    "keys": lambda db: db.keys(),
+    "query": lambda db: db.query("the fox"),
+    "query key": lambda db: db.query(key="d1"),
+    "compare": lambda db: db.compare("d1", "d2"),
+    "info": lambda db: db.info(),
+    "buckets": lambda db: db.buckets(),
+    "buckets_of": lambda db: db.buckets_of("d1"),
+}
+"""All that may be done with an open database."""
+
+
+def refusals(db: lshdb.Database, uses: dict[str, Use]) -> Iterator[str]:
+    """What each says."""
+    for name, use in uses.items():
+        try:
+            yield f"{name} done: {use(db)}"
+        except UsageError as error:
+            yield str(error)
+
+
+def in_thread(db: lshdb.Database, uses: dict[str, Use]) -> list[str]:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: [*refusals(db, uses)]).result()
 
 
 def test_an_object_in_another_thread_is_refused_by_all_its_methods(path: Path) -> None:
     fill(path)
-    outcomes: dict[str, str] = {}
-
-    def in_thread(actions: dict[str, Callable[[], object]]) -> None:
-        def run() -> None:
-            for name, action in actions.items():
-                try:
-                    outcomes[name] = f"done: {action()}"
-                except UsageError as error:
-                    outcomes[name] = str(error)
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        thread.join()
-
     with lshdb.open(path) as db:
         pairs, rows = db.pairs(), db.sql("SELECT key FROM documents")
         next(pairs)
         next(rows)
-        begun = {"rows": lambda: next(rows), "close": db.close}
-        in_thread({**uses(db), **begun, "exit": lambda: db.__exit__(None, None, None)})
+        begun: dict[str, Use] = {"rows": lambda _: next(rows), "close": lambda db: db.close()}
+        uses = {**USES, **begun, "exit": lambda db: db.__exit__(None, None, None)}
         expected = f"{path} was opened in another thread: each thread must open the file itself"
-        assert outcomes == dict.fromkeys([*uses(db), *begun, "exit"], expected)
+        assert in_thread(db, uses) == [expected] * len(uses)
         # It is as usable as before in its own.
         assert db.add("new", "text").added == 1
         assert len(list(pairs)) == 19
         # Reading that begins in a thread has its own connection there.
-        in_thread({"pairs": lambda: len(list(db.pairs()))})
-        assert outcomes["pairs"] == "done: 20"
+        assert in_thread(db, {"pairs": lambda db: len(list(db.pairs()))}) == ["pairs done: 20"]
         assert db.settings.threshold == 0.8
     with pytest.raises(UsageError, match="is closed: open it again"):
         db.keys()
-
-
-def test_each_thread_may_have_a_handle(path: Path) -> None:
-    failures: list[BaseException] = []
-    fill(path)
-
-    def use(name: str) -> None:
-        try:
-            with lshdb.open(path) as db:
-                for i in range(10):
-                    db.add(f"{name}{i}", f"a text of {name} {i}")
-                    assert f"{name}{i}" in db
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=use, args=(name,)) for name in "abc"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
-    inspection.check(path)
-    assert len(inspection.rows(path, "SELECT 1 FROM documents")) == 70
 
 
 def test_handles_that_come_and_go_in_threads_do_not_alarm_each_other(path: Path) -> None:
@@ -239,19 +204,14 @@ def test_a_forked_process_is_refused_and_does_its_parent_no_harm(path: Path) -> 
     next(rows)
 
     def child() -> Iterator[str]:
-        tries: dict[str, Callable[[], object]]
-        tries = {**uses(db), "rows": lambda: next(rows), "open": lambda: lshdb.open(path)}
-        for name, action in tries.items():
-            try:
-                yield f"{name} done: {action()}"
-            except UsageError as error:
-                yield str(error)
+        opening: dict[str, Use] = {"rows": lambda _: next(rows), "open": lambda _: lshdb.open(path)}
+        yield from refusals(db, {**USES, **opening})
         db.close()
         with db:
             pass
 
     outcomes = in_child(child)
-    assert len(outcomes) == len(uses(db)) + 2
+    assert len(outcomes) == len(USES) + 2
     assert set(outcomes) == {
         f"{path} was open when this process was forked, and SQLite's locks do not pass a fork: "
         "close it before, or start processes with spawn"
@@ -320,30 +280,3 @@ def test_a_walk_over_the_own_database_leaves_its_locks(path: Path) -> None:
         db.add("after", "text")
     with lshdb.open(path) as db:
         assert {"new", "after"} <= set(db.keys())
-
-
-def test_a_lock_that_is_held_too_long_is_busy(path: Path) -> None:
-    fill(path)
-    with inspection.sqlite(path) as other, lshdb.open(path, timeout=0.2) as db:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(Busy):
-            db.add("new", "text")
-        other.execute("ROLLBACK")
-        assert db.add("new", "text").added == 1
-
-
-def test_a_repair_waits_for_a_writer_no_longer_than_it_may(path: Path) -> None:
-    fill(path)
-    with inspection.sqlite(path) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(lshdb.Busy):
-            lshdb.check(path, repair=True, timeout=0.2)
-        assert lshdb.check(path, timeout=0).ok, "one that only looks waits for nobody"
-        repair = subprocess.Popen([sys.executable, "-c", REPAIR, path], stdout=subprocess.PIPE)
-        time.sleep(0.4)
-        assert repair.poll() is None
-        other.execute("COMMIT")
-        assert repair.communicate(timeout=60)[0] == b"True\n"
-
-
-REPAIR = "import sys, lshdb; print(lshdb.check(sys.argv[1], repair=True).ok)"
