@@ -58,17 +58,6 @@ def test_a_pair_that_is_different_connects_nothing(db: lshdb.Database) -> None:
     assert pairs(db) == everything
 
 
-def test_copies_that_are_different_are_apart(db: lshdb.Database) -> None:
-    db.decide("different", ["c", "c2"])
-    assert ("c", "c2") not in pairs(db)
-    assert clusters(db, keep="last") == [
-        ("c2", {"a": None, "b": None, "c": "different"} | {"c2": None})
-    ]
-    db.decide("different", ["a", "b", "c"])
-    assert clusters(db) == [("b", {"b": None, "c2": None})]
-    assert clusters(db, star=True) == [("b", {"b": None, "c2": None})]
-
-
 @pytest.mark.parametrize("star", [False, True])
 def test_what_is_marked_keep_is_kept(db: lshdb.Database, star: bool) -> None:
     db.decide("keep", ["c"])
