@@ -1339,7 +1339,8 @@ class Database:
     def remove_decided(self, *, dry_run: bool = False) -> list[str]:
         """Remove the documents that the decisions mark as `drop`.
 
-        The decisions stay: a document that comes back with the same content is marked again.
+        The decisions stay: a document that comes back with the same content is marked again, and
+        `sync` leaves out its file. Files are not deleted: `dropped_files` lists them.
 
         Args:
             dry_run: remove nothing.
@@ -1351,6 +1352,28 @@ class Database:
         from lshdb.ingest.deciding import remove_decided
 
         return remove_decided(self._store, dry_run=dry_run)
+
+    def dropped_files(self, root: str | None = None) -> list[str]:
+        """The paths of files whose documents the decisions mark as `drop`, removed or not.
+
+        Each file is read: one whose text has changed since the decision is left out.
+
+        Args:
+            root: the directory that keys of files are relative to; None for the current one.
+
+        >>> import lshdb
+        >>> from pathlib import Path
+        >>> _ = Path("old.txt").write_text("The fox and the grapes")
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_files(["old.txt"])
+        ...     made = db.decide("drop", ["old.txt"])
+        ...     db.remove_decided(), db.dropped_files()
+        (['old.txt'], ['old.txt'])
+        """
+        check_given(root=root)
+        from lshdb.ingest.sync import dropped_files
+
+        return dropped_files(self._store, root)
 
     # looking inside
 

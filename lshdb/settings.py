@@ -57,7 +57,7 @@ def _are_texts(value: object) -> bool:
 
 
 _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
-    "key prefix statement text set where verdict note who decided": (
+    "key prefix statement text set where verdict note who decided root": (
         "a text",
         lambda value: isinstance(value, str),
     ),
