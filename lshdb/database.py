@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, Self, get_args
 import numpy.typing as npt
 
 from lshdb.errors import UsageError
+from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import (
     AddReport,
     Bucket,
@@ -577,12 +578,12 @@ class Database:
         if isinstance(against, Reference):
             known = nullcontext(against)
         elif against is not None:
-            settings, timeout = self._store.settings, self._store.timeout
             known = reference(
                 against,
                 against_reader or replace(reader),
-                settings,
-                timeout,
+                self._store.settings,
+                self._store.timeout,
+                limits=self._store.limits,
                 fields=fields,
                 on_failure=on_failure,
             )
@@ -1688,6 +1689,7 @@ def open_database(
     passages: int | None = None,
     mode: Mode = "create",
     timeout: float = TIMEOUT,
+    limits: Limits = DEFAULTS,
 ) -> Database:
     """Open a database file; make it where there is none.
 
@@ -1714,6 +1716,7 @@ def open_database(
             shingles, characters.
         mode: `create` makes the file if there is none; `write` and `read` need an existing one.
         timeout: seconds to wait while another process writes, up to 1,000,000.
+        limits: sizes of batches and other numbers, see lshdb.Limits.
 
     Raises:
         UsageError: wrong arguments, or a file that was open when the process was forked.
@@ -1726,7 +1729,7 @@ def open_database(
     ...     db.settings.construction
     Construction(rows=4, bands=17)
     """
-    check_needed(path=path, timeout=timeout)
+    check_needed(path=path, timeout=timeout, limits=limits)
     request = SettingsRequest(
         threshold=threshold,
         recall=recall,
@@ -1747,7 +1750,7 @@ def open_database(
         raise UsageError(f"timeout {timeout:g} is not from 0 to {_LONGEST_TIMEOUT:,.0f} seconds")
     if _is_empty(path):
         resolve(request)  # impossible settings are refused before SQLite writes a file
-    store = Store.open(Path(path), mode, timeout, lambda: resolve(request))
+    store = Store.open(Path(path), mode, timeout, lambda: resolve(request), limits=limits)
     try:
         request.check_against(store.settings, store.path)
     except BaseException:

@@ -12,16 +12,10 @@ import rich.console
 from rich.console import Console
 
 import lshdb
-from lshdb.exchange import results
-from lshdb.ingest import batches
+from lshdb import Limits
 from lshdb.model import AddReport
 
 DOCUMENTS = [(f"key {n}", f"the text of number {n}") for n in range(25)]
-
-
-@pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 10)
 
 
 @pytest.fixture
@@ -32,7 +26,7 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterable[lshdb.Databa
     Path("notes").mkdir()
     for key, text in DOCUMENTS:
         (Path("notes") / f"{key}.txt").write_text(text)
-    with lshdb.open("x.db") as db:
+    with lshdb.open("x.db", limits=Limits(batch_documents=10)) as db:
         yield db
 
 
@@ -101,12 +95,11 @@ def test_without_a_terminal_there_is_no_bar(
     assert capfd.readouterr().err.strip() == ""
 
 
-def test_queries_are_counted(db: lshdb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "_COUNTED", 10)
+def test_queries_are_counted(db: lshdb.Database) -> None:
     db.add_many(DOCUMENTS)
     calls: list[tuple[int, int | None]] = []
-    answers = dict(db.query_many(DOCUMENTS, top=3, progress=lambda *now: calls.append(now)))
-    assert calls == [(10, 25), (20, 25), (25, 25)]
+    answers = dict(db.query_many(DOCUMENTS * 50, top=3, progress=lambda *now: calls.append(now)))
+    assert calls == [(500, 1250), (1000, 1250), (1250, 1250)]
     for key, text in DOCUMENTS:
         single = db.query(text, top=3)
         assert (answers[key], answers[key].columns) == (single, single.columns)
