@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     )
     from lshdb.exchange.dedup import Deduplicated, DroppedRow, dedup
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
-    from lshdb.limits import Limits
     from lshdb.maintenance.check import check
     from lshdb.maintenance.findings import CheckReport, Problem, Repair
     from lshdb.model import (
@@ -95,7 +94,6 @@ __all__ = [
     "InputError",
     "KeyNotFound",
     "LimitWarning",
-    "Limits",
     "Line",
     "LshdbError",
     "Match",
@@ -149,7 +147,6 @@ def __getattr__(name: str) -> object:
     for module in (
         "lshdb.errors",
         "lshdb.model",
-        "lshdb.limits",
         "lshdb.database",
         "lshdb.exchange.results",
         "lshdb.maintenance.findings",

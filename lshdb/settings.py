@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final, Literal, TypeVar
 
 from lshdb.errors import SettingsError, SettingsMismatch, UsageError
-from lshdb.limits import Limits
 from lshdb.model import MAX_LANES, Construction, Settings, StoredDocument
 
 THRESHOLD: Final = 0.8
@@ -58,7 +57,7 @@ def _are_texts(value: object) -> bool:
 
 
 _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
-    "key prefix statement text set where verdict note who decided root": (
+    "key prefix statement text set where verdict note who decided": (
         "a text",
         lambda value: isinstance(value, str),
     ),
@@ -85,7 +84,6 @@ _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
         lambda value: isinstance(value, bool) or callable(value),
     ),
     "reader against_reader": ("a reader of files", lambda value: hasattr(value, "parser")),
-    "limits": ("a lshdb.Limits", lambda value: isinstance(value, Limits)),
     "distribution": ("a distribution", lambda value: hasattr(value, "for_power")),
     "document": ("a stored document", lambda value: isinstance(value, StoredDocument)),
 }

@@ -44,7 +44,7 @@ def contents(path: Path) -> dict[str, list[Row]]:
 
 def files(directory: Path) -> dict[str, bytes]:
     """The files of a directory, byte by byte."""
-    return {file.name: file.read_bytes() for file in sorted(directory.iterdir())}
+    return {file.name: file.read_bytes() for file in sorted(directory.iterdir()) if file.is_file()}
 
 
 def check(path: Path) -> None:

@@ -13,14 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Final
 
 import numpy as np
 
 from lshdb.errors import Cut, limits_to
 from lshdb.model import Match
 from lshdb.search.buckets import Candidates, Keep
-from lshdb.search.limits import query_cut
+from lshdb.search.limits import QUERY_FIRST, query_cut
 from lshdb.search.query import (
+    VERIFIED_FIRST,
     Mask,
     Query,
     Scored,
@@ -43,6 +45,9 @@ from lshdb.shingling.content import from_stored
 from lshdb.sketching.constructions import candidates_among
 from lshdb.sketching.signing import Signed
 from lshdb.store.lookups import StoreReader
+
+_ROWS: Final = 1 << 20
+"""Band rows that are looked up at once: they and their pairs take some 100 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,7 @@ def _candidates(
     # An empty document is in no bucket; all empty ones have the same signature.
     wanted = np.flatnonzero(asked.signed.shingles)
     alone, cut = np.zeros((2, count), dtype=np.bool_)
-    most = store.limits.query_first if listed is None else listed
+    most = QUERY_FIRST if listed is None else listed
     rows = _rows(store, keys, wanted) or _rows(store, keys, wanted, most + 1)
     if rows is None:
         return None
@@ -174,7 +179,7 @@ def _rows(
         their buckets, from 0.
     """
     columns = [(wanted[:0], wanted[:0], wanted[:0], wanted[:0])]
-    left = store.limits.query_rows
+    left = _ROWS
     for band in range(keys.shape[1]):
         # Queries that share a bucket read it once.
         buckets, own = np.unique(keys[wanted, band], return_inverse=True)
@@ -185,7 +190,7 @@ def _rows(
         begins = np.searchsorted(place, np.arange(len(buckets) + 1))
         sizes = np.diff(begins)[own]
         left -= int(sizes.sum())
-        if left < 0 or len(place) > store.limits.query_rows:
+        if left < 0 or len(place) > _ROWS:
             return None
         places = places_of(begins[own], sizes)
         ranks = places - np.repeat(begins[own], sizes)
@@ -221,7 +226,7 @@ def _found(
         possible = can_match(estimated, threshold, settings.permutations, given, of_other)
         if query.top is not None and listed is None:
             # A single query compares these first, and may leave out some of the others.
-            most = max(store.limits.verified_first, 2 * query.top)
+            most = max(VERIFIED_FIRST, 2 * query.top)
             alone = alone | (np.bincount(one[possible], minlength=count) > most)
             possible &= ~alone[one]
         chosen = np.flatnonzero(possible)
@@ -271,6 +276,6 @@ def _scorers(
     numbers = np.arange(len(same))
     sizes = np.concatenate([asked.signed.shingles, shingles])
     return (
-        Exact(contents, numbers, same, sizes, settings, store.limits),
-        Estimates(signatures, numbers, same, settings.permutations, store.limits),
+        Exact(contents, numbers, same, sizes, settings),
+        Estimates(signatures, numbers, same, settings.permutations),
     )

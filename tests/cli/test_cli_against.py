@@ -137,19 +137,3 @@ def test_in_the_library_a_reference_is_read_whole_or_not_at_all(command: Command
         named = Reader(of_sets=False, text_field="body")
         lines = list(db.dedup(paths, against=against, against_reader=named))
         assert [line.key for line in lines if line.skipped is None] == ["2", "3"]
-
-
-def test_what_cannot_be_is_refused_and_leaves_nothing(command: Command) -> None:
-    def refused(*arguments: str, status: int = 2) -> str:
-        return command.fails("dedup", "test.csv", "-o", "out.csv", *arguments, status=status)
-
-    assert refused("--against", "none.csv", status=1) == "none.csv: no such file"
-    assert refused("--against", "-").startswith("--against reads no standard input")
-    same = ["--against", "train.parquet", "--dropped", "train.parquet"]
-    assert "is the same file as" in refused(*same)
-    lshdb.open(command.directory / "sets.db", shingle="set").close()
-    assert refused("--against", "sets.db", "--shingle", "word:3", status=1).startswith(
-        "sets.db has"
-    )
-    names = {path.name for path in command.directory.iterdir()}
-    assert names == {"test.csv", "train.parquet", "notes", "sets.db"}

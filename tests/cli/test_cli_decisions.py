@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -48,7 +47,7 @@ def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
     dry = command.done("remove", "--decided", "--dry-run", says="would remove 2\n")
     assert dry.lines == ["a", r"x\x1b[31m"]
     command.done("decide", "--undo", "4", says="undone: 4, drop x\\x1b[31m\n")
-    assert command.done("remove", "--decided").err.startswith("removed 1\nfiles stay on the disk")
+    command.done("remove", "--decided", says="removed 1\n")
     command.done("decide", "--undo", says="undone: 5, keep c\n")
     assert roles(command) == {"b": "keep", "c": "drop"}
 
@@ -89,89 +88,6 @@ def test_a_file_made_by_hand(command: Command) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "says"),
-    [
-        ([], 2, "give keep, drop or different, and then KEY..."),
-        (["keep"], 2, "give keep, drop or different, and then KEY..."),
-        (["maybe", "a"], 2, "give keep, drop or different, and then KEY..."),
-        (["different", "a"], 2, "different: give two different keys or more"),
-        (["different", "a", "a"], 2, "different: give two different keys or more"),
-        (["drop", "a", "none"], 1, "no document has the key 'none'"),
-        (["drop", "a", "--who", ""], 2, "who '' is not a name of 1 to 1,000 characters"),
-        (["--undo"], 1, "there is no decision to undo"),
-        (["--undo", "7"], 1, "there is no decision 7; nothing is undone"),
-        (["--undo", "x"], 2, "'x' is not the number of a decision: lshdb decisions has them"),
-        (["--undo", "--from", "in.csv"], 2, "give either keep, drop or different with KEY..."),
-        (["keep", "a", "--from", "in.csv"], 2, "give either keep, drop or different with KEY..."),
-        (["--undo", "--note", "x"], 2, "--note goes with a decision"),
-        (["--from", "none.csv"], 1, "none.csv: no such file or directory"),
-        (["--from", "in.txt"], 1, "in.txt: decisions are read from .jsonl, .csv or .parquet"),
-        (["--from", "bad.jsonl"], 1, "bad.jsonl:2: not JSON: expecting value"),
-        (["--from", "list.jsonl"], 1, "list.jsonl:1: not a JSON object but an array"),
-        (["--from", "bad.csv"], 1, "bad.csv:2: verdict 'maybe' is not keep"),
-        (["--from", "none.jsonl"], 1, "none.jsonl:1: no field 'verdict'"),
-        (["--from", "gone.csv"], 1, "no document has the key 'gone'"),
-        (["--from", "bad.parquet"], 1, "bad.parquet: "),
-    ],
-)
-def test_what_makes_no_sense_is_one_line(
-    command: Command, arguments: list[str], status: int, says: str
-) -> None:
-    for name, text in {
-        "in.csv": "verdict,key\nkeep,a\n",
-        "in.txt": "keep a\n",
-        "bad.jsonl": '{"verdict": "keep", "key": "a"}\n{"verdict":',
-        "list.jsonl": "[1]\n",
-        "none.jsonl": '{"key": "a"}\n',
-        "bad.csv": "verdict,key\nmaybe,a\n",
-        "gone.csv": "verdict,key\nkeep,a\nkeep,gone\n",
-        "bad.parquet": "no table",
-    }.items():
-        (command.directory / name).write_text(text)
-    err = command.fails("decide", *arguments, status=status)
-    assert err.startswith(says)
-    assert "--text-field" not in err
-    assert command("decisions", "--json").records == []
-
-
-def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(command: Command) -> None:
-    notes = command.directory / "notes"
-    notes.mkdir()
-    for name in ("a b.txt", "new\nline.txt", "changed.txt", "kept.txt", "gone.txt"):
-        (notes / name).write_text(f"a text of its own: {name}")
-    command.done("sync", "-d", "n.db", "notes")
-    dropped = [f"notes/{name}" for name in ("a b.txt", "new\nline.txt", "changed.txt", "gone.txt")]
-    command.done("decide", "-d", "n.db", "drop", *dropped, "notes/kept.txt")
-    command.done("decide", "-d", "n.db", "keep", "notes/kept.txt")
-    listing = ["decisions", "-d", "n.db", "--drop", "--files", "-0"]
-    assert set(command.done(*listing).out.split("\0")) == {*dropped, ""}
-    (notes / "changed.txt").write_text("something else")
-    (notes / "gone.txt").unlink()
-    left = {"notes/a b.txt", "notes/new\nline.txt"}
-    assert set(command.done(*listing).out.split("\0")) == {*left, ""}
-    removed = command.done("remove", "-d", "n.db", "--decided").err.splitlines()
-    assert removed[0] == "removed 4"
-    assert removed[1].endswith("lshdb decisions -d n.db --drop --files -0 | xargs -0 rm --")
-    assert set(command.done(*listing).out.split("\0")) == {*left, ""}
-    for options in (["-n"], [], []):
-        synced = command.done("sync", "-d", "n.db", "notes", *options)
-        assert synced.err.endswith("passed over: 2 dropped\n")
-    assert command.keys("n.db") == ["notes/changed.txt", "notes/kept.txt"]
-    above = command.directory.parent / "beside"
-    above.mkdir()
-    elsewhere = Command(above)
-    path = str(command.directory / "n.db")
-    found = elsewhere.done("decisions", "-d", path, *listing[3:], "--root", command.directory)
-    assert set(found.out.split("\0")) == {str(command.directory / name) for name in left} | {""}
-    (notes / "a b.txt").write_text("Another text")
-    synced = command.done("sync", "-d", "n.db", "notes", "--json").record
-    assert (synced["added"], synced["passed_over"]["dropped"]) == (1, 1)
-    assert len(command.done("decisions", "-d", "n.db", "--drop", "--json").records) == 5
-    assert command.fails("decisions", "--files", status=2).startswith("--files goes with --drop")
-    assert command.fails("decisions", "-0", status=2).startswith("--null and --root are for")
-
-
 def test_what_was_decided_is_in_the_list_of_keys_to_drop(command: Command) -> None:
     everything = command("clusters", "--json").records
     kept, *others = [one["key"] for one in everything]
@@ -186,11 +102,3 @@ def test_what_was_decided_is_in_the_list_of_keys_to_drop(command: Command) -> No
     assert command("clusters", "--drop-list", "--all", "--json").records == [
         {"key": key} for key in others
     ]
-
-
-def test_remove_takes_keys_or_decisions(command: Command) -> None:
-    reason = "give one of KEY..., --where SQL, --from FILE and --decided"
-    assert command.fails("remove", status=2) == reason
-    assert command.fails("remove", "a", "--decided", status=2) == reason
-    command.done("remove", "--decided", says="removed 0\n")
-    assert json.loads(command("info", "--json").out)["documents"] == 4

@@ -291,16 +291,6 @@ def test_kept_rows_go_to_a_database_and_are_not_kept_again(command: Command, kee
     ] == [str(i) for i in kept]
 
 
-def test_what_is_read_twice_is_no_stream(command: Command) -> None:
-    reason = command.fails("dedup", "-", "--keep", "last", status=2)
-    assert reason.startswith("--keep last reads the input twice, and standard input")
-    (command.directory / "in.jsonl").write_text('{"text": "a b c"}\n')
-    assert "keep 'best' is not first, longest, last" in command.fails(
-        "dedup", "in.jsonl", "--keep", "best", status=2
-    )
-    assert [path.name for path in command.directory.iterdir()] == ["in.jsonl"]
-
-
 # fields
 
 
@@ -329,15 +319,6 @@ def test_fields_of_both_rows_are_in_the_list_of_dropped_rows(command: Command) -
         assert [row[name] for name in names] == (wanted or ['["fr",null]', None, "en", "2024"])
     reason = command.fails("dedup", "in.jsonl", "--fields", "lang", status=2)
     assert reason == "--fields is for the list of dropped rows: give --dropped FILE"
-
-
-def test_a_field_that_no_table_has_is_refused(command: Command) -> None:
-    (command.directory / "in.csv").write_text("id,text,url\n1,a b c,x\n")
-    asked = ("in.csv", "-o", "out.csv", "--dropped", "gone.csv", "--fields")
-    for name in ("uri", "text"):
-        reason = command.fails("dedup", *asked, f"url,{name}")
-        assert reason == f"--fields {name}: no such column (the others are url)"
-    assert [path.name for path in command.directory.iterdir()] == ["in.csv"]
 
 
 def test_fields_of_stored_documents_are_printed_beside_files(command: Command) -> None:
@@ -408,29 +389,10 @@ def test_a_directory_becomes_one_with_files_of_the_same_names(command: Command) 
     assert not (command.directory / "two").exists()
 
 
-def test_tables_with_other_columns_or_types_are_reported_before_anything_is_written(
-    command: Command,
-) -> None:
-    def parquet(name: str, **columns: Any) -> None:
-        pq.write_table(
-            pa.table({"id": [1], "text": ["a b c"], **columns}), command.directory / name
-        )
-
-    parquet("a.parquet", n=pa.array([1]))
-    parquet("b.parquet", n=pa.array(["x"]))
-    parquet("c.parquet", m=pa.array([1]))
-    parquet("d.parquet", n=pa.nulls(1))
-    (command.directory / "x.csv").write_text("id,body\n1,a\n")
-    before = {path.name for path in command.directory.iterdir()}
-    message = command.fails("dedup", "a.parquet", "b.parquet", "-o", "out.parquet")
-    assert message.startswith("b.parquet: column 'n' is string, and int64 in a.parquet")
-    message = command.fails("dedup", "a.parquet", "c.parquet", "-o", "out.parquet")
-    assert message.startswith(
-        "c.parquet: its columns are not those of a.parquet: it has no 'n' and it has also 'm'"
-    )
-    message = command.fails("dedup", "x.csv", "-o", "out.csv")
-    assert message == "x.csv: no field 'text': name it with --text-field (the columns are id, body)"
-    assert {path.name for path in command.directory.iterdir()} == before
+def test_tables_with_other_columns_or_types(command: Command) -> None:
+    for name, column in {"a": {"n": [1]}, "b": {"n": ["x"]}, "c": {"m": [1]}}.items():
+        table = pa.table({"id": [1], "text": ["a b c"], **column})
+        pq.write_table(table, command.directory / f"{name}.parquet")
     # A column without values takes the type of the others.
     pq.write_table(
         pa.table({"n": pa.nulls(1), "id": [2], "text": ["d e f"]}), command.directory / "d.parquet"
@@ -442,33 +404,6 @@ def test_tables_with_other_columns_or_types_are_reported_before_anything_is_writ
         "text": ["d e f", "a b c"],
     }
     command.done("dedup", "a.parquet", "b.parquet", "c.parquet", "-o", "out.jsonl")
-
-
-def test_bad_input_is_one_line_and_leaves_nothing(command: Command) -> None:
-    command.done("add", "-", stdin='{"id": 1, "text": "a b c"}')
-    (command.directory / "in.jsonl").write_text('{"id": 1, "text": "a b c"}\n')
-    (command.directory / "bad.parquet").write_bytes(b"PAR1 and no more")
-    (command.directory / "notes").mkdir()
-    before = {path.name for path in command.directory.iterdir()}
-
-    def message(*arguments: str, status: int = 2) -> str:
-        reason = command.fails("dedup", *arguments, status=status)
-        assert {path.name for path in command.directory.iterdir()} == before
-        return reason
-
-    assert message("lsh.db", "-o", "out.jsonl").startswith(
-        "lsh.db is a database: dedup reads tables"
-    )
-    assert (
-        message("in.jsonl", "-o", "lsh.db")
-        == "lsh.db is a database, and would be lost: name another file"
-    )
-    assert "not Parquet, or damaged" in message("bad.parquet", "-o", "out.parquet", status=1)
-    assert "leave out the last suffix" in message("in.jsonl", "-o", "out.parquet.gz")
-    assert message("notes", "-o", "out/", status=1).startswith("notes: no table in it")
-    assert message("-", "-o", "out/") == "standard input has no name for a file in out/"
-    assert "--null is for files" in message("in.jsonl", "-0")
-    assert "--format xml is not auto" in message("in.jsonl", "--format", "xml")
 
 
 def test_empty_tables_and_rows_without_a_key_or_a_text(command: Command) -> None:

@@ -109,9 +109,6 @@ def test_some_of_them(command: Command) -> None:
     assert command.done("clusters", "--top", "1", "--json").records == small
     apart = command.done("clusters", "--where", "key not in ('b', 'e')", "--csv").lines
     assert [line.split(",")[1] for line in apart] == ["key", c.replace("\x1b", "\\x1b"), "d"]
-    assert command.fails("pairs", "--key", "bb").startswith("no document has the key 'bb'")
-    assert command.fails("clusters", "--where", "1;").startswith("where: ")
-    assert command.fails("pairs", "-p", "1", status=2).startswith("-p is for")
 
 
 def test_keys_to_drop(command: Command) -> None:
@@ -128,7 +125,6 @@ def test_keys_to_drop(command: Command) -> None:
     assert [one["key"] for one in command.done(*asked, "--json").records] == ["a", c, "e"]
     shown, _ = command.on_terminal(*asked, "-0")
     assert "\x1b[31m" not in shown
-    assert "--null is for" in command.fails("clusters", "-0", status=2)
     command.done("remove", "b", "f", "d", c)
     assert command.done("clusters", "--drop-list", says="none to drop\n").out == ""
 
@@ -153,19 +149,6 @@ def test_nothing_similar_is_reported(command: Command, name: str) -> None:
     assert re.fullmatch(r"no (pair|two documents) with similarity 0\.8 or more\n", done.err)
     assert command.done(name, "--json", says="").out == ""
     assert len(command.done(name, "--csv", says="").lines) == 1
-
-
-@pytest.mark.parametrize("name", ["pairs", "clusters"])
-def test_wrong_usage(command: Command, name: str) -> None:
-    assert "threshold 2 is not" in command.fails(name, "--threshold", "2", status=2)
-    assert "threshold 0 is not" in command.fails(name, "--threshold", "0", status=2)
-    assert "no such file" in command.fails(name, "-d", "none.db")
-    assert not (command.directory / "none.db").exists()
-
-
-def test_an_unknown_keep(command: Command) -> None:
-    reason = command.fails("clusters", "--keep", "best", status=2)
-    assert reason == "keep 'best' is not first, longest, last"
 
 
 def test_a_person_sees_tables(command: Command) -> None:

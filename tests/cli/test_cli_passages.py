@@ -88,15 +88,7 @@ def test_all_pairs_and_what_does_not_count(filled: Command) -> None:
     assert common.err.count("8 words in more than 1 document do not count: line 1") == 2
 
 
-def test_what_cannot_be_is_refused(filled: Command) -> None:
-    assert filled("passages").status == 2
-    assert filled("passages", "essay.txt", "--all").status == 2
-    missing = filled("passages", "siege")
-    assert missing.err == "lshdb: siege: no such file; a stored document goes with --key KEY\n"
-    assert missing.status == 1
-    assert "least 5 is below 6" in filled("passages", "essay.txt", "--least", "5").err
-    assert "missing.txt" in filled("passages", "essay.txt", "--base", "missing.txt").err
-    assert "3 to 1000" in filled("reindex", "--passages", "2").err
+def test_the_index_of_passages_is_made_and_removed(filled: Command) -> None:
     assert "not a number of words" in filled("reindex", "--passages", "some").err
     filled.done("reindex", "--passages", "off")
     refused = filled("passages", "essay.txt")

@@ -120,20 +120,6 @@ def test_rows_that_cannot_be_read_are_reported_and_counted(fables: Command) -> N
     assert said[4:] == ["queries 1, with a match 1, failed 4"]
 
 
-def test_what_cannot_be_is_refused(fables: Command) -> None:
-    def refused(*arguments: str, status: int = 2) -> str:
-        return fables.fails("query", *arguments, status=status)
-
-    assert refused() == "give one of FILE..., -, --text TEXT and --key KEY"
-    assert refused("a", "--key", "fox").startswith("give one of FILE")
-    assert refused("--key", "fox", "--unmatched") == "--unmatched is for FILE..."
-    assert refused("-", "-") == "- is given twice, and standard input can be read once"
-    assert refused("rows.jsonl", "--format", "xml").startswith("--format xml is not auto, text")
-    assert refused("rows.jsonl", "-o", "rows.jsonl").startswith("rows.jsonl is the same file")
-    assert refused("none.jsonl", status=1).startswith("none.jsonl: no such file; a text itself")
-    assert "no such column" in refused("rows.jsonl", "--where", "missing = 1", status=1)
-
-
 def test_shards_answer_as_one_file_does(fables: Command) -> None:
     (fables.directory / "shards").mkdir()
     for number, document in enumerate([("fox", FOX), ("ant", ANT), ("fox again", FOX)]):

@@ -64,24 +64,6 @@ def test_what_clusters_would_drop(command: Command) -> None:
     assert command.done("clusters").out == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        ((), "give one of KEY..., --where SQL, --from FILE and --decided"),
-        (("a", "--from", "-"), "give one of KEY..."),
-        (("a", "--where", "1"), "give one of KEY..."),
-        (("a", "-0"), "--null is for the keys of --from"),
-        (("a", "--json"), "formats are for the keys that --dry-run prints"),
-        (("a", "-p", "1"), "-p is for the parameters of --where"),
-    ],
-)
-def test_what_does_not_go_together(
-    command: Command, arguments: tuple[str, ...], reason: str
-) -> None:
-    assert command.fails("remove", *arguments, status=2).startswith(reason)
-    assert keys(command) == ODD_KEYS
-
-
 def test_a_wrong_condition_removes_nothing(command: Command) -> None:
     for where in ("nothing", "1) OR (1", "1; DELETE FROM documents"):
         assert command.fails("remove", "--where", where).startswith("where: ")

@@ -33,6 +33,7 @@ def test_a_statement_from_a_file_or_standard_input(command: Command) -> None:
     saved = command.done("sql", "-f", "keys.sql", "-o", "keys.jsonl", says="keys.jsonl: 3 rows\n")
     assert saved.out == ""
     assert command.done("sql", "-", stdin="").out == ""
+    assert command.fails("sql", "-", stdin="select 1" + " " * 3_000_000).startswith("SQL: ")
 
 
 def test_a_parameter_is_two_words(command: Command) -> None:
@@ -44,25 +45,6 @@ def test_a_parameter_is_two_words(command: Command) -> None:
     both = ("-p", "a", "x=y", "-p", "b", "null")
     assert command.done("sql", "select :a, :b, :a, '?'", *both).lines == ["x=y||x=y|?"]
     assert command.done("sql", "-", "-p", "x", "-1.5", stdin="select :x + 1").lines == ["-0.5"]
-
-
-def test_what_is_wrong_is_one_line(command: Command) -> None:
-    (command.directory / "bad.sql").write_bytes(b"select '\xff'")
-    one_of = "give one of SELECT, - and --file FILE"
-    assert command.fails("sql", status=2) == one_of
-    assert command.fails("sql", "select 1", "-f", "x", status=2) == one_of
-    assert command.fails("sql", "-f", "none.sql") == "none.sql: no such file or directory"
-    assert command.fails("sql", "-f", "bad.sql") == "bad.sql: the statement is not UTF-8"
-    of_place = "the SQL has ?: write :NAME for it, and give it a value by -p NAME VALUE"
-    assert command.fails("sql", "select ?", status=2) == of_place
-    wrong = command.fails("sql", "select 1", "-p", "a", "2", status=2)
-    assert wrong == "-p a: the SQL has no parameter of this name; write :a where the value goes"
-    wrong = command.fails("sql", "select :a, $b", "-p", "c", "1", status=2)
-    assert wrong == "-p c: the SQL has no parameter of this name; it has :a, $b"
-    wrong = command.fails("sql", "select :a, $b", "-p", "a", "1", status=2)
-    assert wrong == "the SQL has $b: give it a value by -p b VALUE"
-    assert "not authorized" in command.fails("sql", "-", stdin="delete from documents")
-    assert command.fails("sql", "-", stdin="select 1" + " " * 3_000_000).startswith("SQL: ")
 
 
 def test_a_terminal_has_headings_and_nothing_for_null(command: Command) -> None:

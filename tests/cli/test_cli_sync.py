@@ -125,15 +125,6 @@ def test_files_that_became_binary_are_removed_only_if_told_when_many(command: Co
     assert " removed 51, " in command.done("sync", "--yes", "d").err
 
 
-def test_bad_directories_are_named_and_make_no_file(command: Command) -> None:
-    write(command.directory, file="text")
-    assert command.fails("sync", "missing") == "missing: no such directory"
-    expected = "file is not a directory: lshdb add takes files"
-    assert command.fails("sync", "file", status=2) == expected
-    assert command.fails("sync", ".", "missing") == "missing: no such directory"
-    assert not (command.directory / "lsh.db").exists()
-
-
 def test_an_interrupted_sync_goes_on_when_run_again(command: Command) -> None:
     (command.directory / "d").mkdir()
     for number in range(2_000):

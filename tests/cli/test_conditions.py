@@ -62,15 +62,3 @@ def test_a_value_is_compared_as_what_it_looks_like(
     options = [option for value in values for option in ("-p", value)]
     done = Command(directory).done("query", "--text", TEXT, "--json", "--where", where, *options)
     assert {json.loads(line)["key"] for line in done.lines} == found
-
-
-def test_a_name_is_refused(directory: Path) -> None:
-    asked = ("query", "--text", TEXT, "--where", "key = ':no' AND key = :one", "-p", "x")
-    message = Command(directory).fails(*asked, status=2)
-    assert message == "--where has :one: write ? for it, and give each ? a -p VALUE"
-
-
-def test_a_value_that_is_too_many_is_refused(directory: Path) -> None:
-    values = ["-p", "1", "-p", "2"]
-    message = Command(directory).fails("query", "--text", TEXT, "--where", "key = ?", *values)
-    assert message.startswith("where: ")

@@ -319,15 +319,6 @@ def test_every_command_that_prints_rows_is_here() -> None:
     assert {line.split()[0] for line, _, _ in COMMANDS.values()} | OTHERS == set(APP_COMMANDS)
 
 
-def test_a_format_that_is_not_known_is_refused(directory: Path) -> None:
-    command = Command(directory)
-    for wrong in ("rows.txt", "rows", "-"):
-        reason = command.fails("pairs", "-o", wrong, status=2)
-        assert reason.startswith(f"--output {wrong}: the name must end in .csv")
-    reason = command.fails("pairs", "--json", "-o", "rows.csv", status=2)
-    assert reason == "give one of --json, --csv and --output"
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_is_read_is_not_written_over(name: str, directory: Path) -> None:
     arguments, _, _ = parsed(name)

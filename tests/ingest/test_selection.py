@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,8 @@ from hypothesis import strategies as st
 from oracles import jaccard
 
 import lshdb
-from lshdb import Limits, LimitWarning, Skipped
+from lshdb import LimitWarning, Skipped
+from lshdb.ingest import batches, dedup
 from lshdb.model import Content
 
 Documents = list[tuple[str, Content]]
@@ -27,10 +27,11 @@ SkippedRows = list[tuple[str, str, float, bool]]
 
 
 @pytest.fixture(params=[(4_000, 1_000), (7, 3)])
-def cut(request: pytest.FixtureRequest) -> Limits:
+def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches, parts and blocks of several sizes: what is decided is the same."""
     batch, block = request.param
-    return Limits(batch_documents=batch, dedup_documents=block)
+    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", batch)
+    monkeypatch.setattr(dedup, "_BLOCK", block)
 
 
 def one_by_one(db: lshdb.Database, documents: Documents) -> tuple[SkippedRows, dict[str, int]]:
@@ -118,6 +119,7 @@ TEXTS = text_families(seed=1, families=15, copies=5, words=40, most_edits=8)
 SETS = set_families(seed=2, families=20, copies=5, size=20)
 
 
+@pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize(
     ("documents", "options"),
     [
@@ -127,13 +129,13 @@ SETS = set_families(seed=2, families=20, copies=5, size=20)
     ids=["texts", "signatures", "sets", "few keys"],
 )
 def test_documents_given_again_or_empty_are_decided_on_as_one_by_one(
-    tmp_path: Path, documents: Documents, options: dict[str, Any], cut: Limits
+    tmp_path: Path, documents: Documents, options: dict[str, Any]
 ) -> None:
     empty: list[Content] = [[], []] if "shingle" in options else ["", "..."]
     documents = [*documents, ("again", documents[3][1]), ("e1", empty[0]), ("e2", empty[1])]
     kept = options.get("content", True)
     documents += random.Random(3).sample(documents, 40) if kept else []
-    skipped = same(tmp_path, documents, limits=cut, **options)
+    skipped = same(tmp_path, documents, **options)
     assert len(skipped) > 8
     assert {exact for *_, exact in skipped} == {kept}
 
@@ -157,17 +159,18 @@ def test_any_sequence_is_decided_on_alike_however_it_is_cut(
     """Few keys and few elements, so that all that can happen to a key happens."""
     given_sets: Documents = [(key, sorted(content)) for key, content in documents]
     directory = tmp_path_factory.mktemp("any")
-    options: Any = {"shingle": "set", "threshold": 0.4}
-    with warnings.catch_warnings():
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", LimitWarning)
+        patch.setattr(dedup, "LISTED", listed)
         results = []
         for number, (size, of_block) in enumerate(((1, 1), (batch, block), (1_000, 1_000))):
-            limits = Limits(batch_documents=size, dedup_documents=of_block, dedup_listed=listed)
-            with lshdb.open(directory / f"{number}.db", **options, limits=limits) as db:
+            patch.setattr(batches, "_BATCH_DOCUMENTS", size)
+            patch.setattr(dedup, "_BLOCK", of_block)
+            with lshdb.open(directory / f"{number}.db", shingle="set", threshold=0.4) as db:
                 results.append((selected(db, given_sets), inspection.contents(db.path)))
         assert results[0] == results[1] == results[2]
         if listed == 128:
-            with lshdb.open(directory / "oracle.db", **options) as db:
+            with lshdb.open(directory / "oracle.db", shingle="set", threshold=0.4) as db:
                 assert (one_by_one(db, given_sets), inspection.contents(db.path)) == results[0]
 
 
@@ -182,9 +185,12 @@ def under_one_header(count: int, seed: int = 1) -> dict[str, list[int]]:
     return sets
 
 
-def test_of_a_large_bucket_the_first_kept_are_compared(tmp_path: Path, cut: Limits) -> None:
+@pytest.mark.usefixtures("cut")
+def test_of_a_large_bucket_the_first_kept_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The oracle keeps a list for each bucket, of as many as there may be."""
-    limits = replace(cut, dedup_listed=6)
+    monkeypatch.setattr(dedup, "LISTED", 6)
     sets = under_one_header(150)
     sets |= {f"copy {i}": [*range(1_000, 1_020)] for i in range(100)}
     with lshdb.open(tmp_path / "all.db", shingle="set", threshold=0.8) as everything:
@@ -194,7 +200,7 @@ def test_of_a_large_bucket_the_first_kept_are_compared(tmp_path: Path, cut: Limi
         }
     lists: dict[tuple[int, int], list[str]] = {}
     expected: list[tuple[str, str, float]] = []
-    not_all = 0
+    cut = 0
     for key, content in sets.items():
         candidates = {k for bucket in buckets[key] for k in lists.get(bucket, [])[:6]}
         scores = {k: jaccard(set(content), set(sets[k])) for k in candidates}
@@ -203,17 +209,17 @@ def test_of_a_large_bucket_the_first_kept_are_compared(tmp_path: Path, cut: Limi
         if best is not None and scores[best] >= 0.8:
             expected.append((key, best, scores[best]))
             continue
-        not_all += any(len(lists.get(bucket, [])) > 6 for bucket in buckets[key])
+        cut += any(len(lists.get(bucket, [])) > 6 for bucket in buckets[key])
         for bucket in buckets[key]:
             lists.setdefault(bucket, []).append(key)
     with (
-        lshdb.open(tmp_path / "lsh.db", shingle="set", threshold=0.8, limits=limits) as db,
-        pytest.warns(LimitWarning, match=rf"^kept documents that share a bucket .*: {not_all};"),
+        lshdb.open(tmp_path / "lsh.db", shingle="set", threshold=0.8) as db,
+        pytest.warns(LimitWarning, match=rf"^kept documents that share a bucket .*: {cut};"),
     ):
         skipped, _ = selected(db, [*sets.items()])
     assert [(key, kept, similarity) for key, kept, similarity, _ in skipped] == expected
     assert len(expected) > 115
-    assert not_all > 50
+    assert cut > 50
 
 
 def test_copies_fill_no_bucket(path: Path) -> None:
@@ -236,11 +242,12 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
     assert len(results[0][0][0]) > 20
 
 
+@pytest.mark.usefixtures("cut")
 def test_an_old_version_with_the_same_shingles_is_no_reason_to_leave_its_document_out(
-    tmp_path: Path, cut: Limits
+    tmp_path: Path,
 ) -> None:
     """Though a copy of the new version was just left out for it."""
     documents: Documents = [("a", "One two three."), ("b", "one two three"), ("a", "one two three")]
     documents += [("c", "One two three."), ("c", "one two three"), ("b", "one two three")]
-    skipped = same(tmp_path, documents, limits=cut)
+    skipped = same(tmp_path, documents)
     assert [(key, kept) for key, kept, *_ in skipped] == [(key, "a") for key in "bccb"]
