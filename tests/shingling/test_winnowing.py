@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import oracles
 import pytest
 from hypothesis import given
@@ -11,22 +10,12 @@ from hypothesis import strategies as st
 
 from lshdb.model import Shingling
 from lshdb.shingling import shingles as shingles_module
-from lshdb.shingling.winnowing import (
-    Fingerprints,
-    fingerprint_shingling,
-    fingerprints,
-    in_order,
-    joined,
-)
+from lshdb.shingling.winnowing import fingerprint_shingling, fingerprints
 
 RUNS = st.integers(3, 24)
 KINDS = st.sampled_from(["word:3", "char:5"])
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "ä", "longer", "1", "東京"]), max_size=60)
 TEXTS = st.lists(st.one_of(WORDS.map(" ".join), st.text(max_size=80)), max_size=5)
-
-
-def columns(found: Fingerprints) -> tuple[npt.NDArray[np.int64], ...]:
-    return found.values, found.documents, found.positions
 
 
 @given(TEXTS, KINDS, RUNS, st.integers(0, 5))
@@ -35,7 +24,9 @@ def test_a_batch_has_the_fingerprints_of_the_textbook(
 ) -> None:
     shingling = Shingling.parse(kind)
     found = fingerprints(texts, shingling, run, seed)
-    rows = zip(*(each.tolist() for each in columns(found)), strict=True)
+    rows = zip(
+        found.values.tolist(), found.documents.tolist(), found.positions.tolist(), strict=True
+    )
     expected = [
         (value, place, position)
         for place, text in enumerate(texts)
@@ -78,17 +69,3 @@ def test_two_in_five_words_of_random_text_are_kept_for_runs_of_eight() -> None:
     found = fingerprints([text], Shingling("word", 3), 8, 1)
     assert fingerprint_shingling(Shingling("word", 3), 8).size == 5
     assert abs(len(found) / 20_000 - 2 / 5) < 0.02  # windows of four
-
-
-def test_batches_join_and_parts_of_them_are_taken() -> None:
-    texts = [" ".join(f"{place} {i % 7} x{i % 5}" for i in range(40)) for place in range(6)]
-    shingling = Shingling("word", 3)
-    whole = fingerprints(texts, shingling, 6, 1)
-    one, two = fingerprints(texts[:2], shingling, 6, 1), fingerprints(texts[2:], shingling, 6, 1)
-    both = joined([one.of(np.arange(2)), two.of(np.arange(2, 6))])
-    assert all((a == b).all() for a, b in zip(columns(both), columns(whole), strict=True))
-    some = whole.take(np.array([4, 1]), 6)
-    again = fingerprints([texts[4], texts[1]], shingling, 6, 1)
-    by_document = np.argsort(some.documents, kind="stable")
-    ordered = in_order(*(each[by_document] for each in columns(some)))
-    assert all((a == b).all() for a, b in zip(columns(ordered), columns(again), strict=True))
