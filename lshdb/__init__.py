@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from lshdb.exchange.dedup import Deduplicated, DroppedRow, dedup
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
+    from lshdb.limits import Limits
     from lshdb.maintenance.check import check
     from lshdb.maintenance.findings import CheckReport, Problem, Repair
     from lshdb.model import (
@@ -94,6 +95,7 @@ __all__ = [
     "InputError",
     "KeyNotFound",
     "LimitWarning",
+    "Limits",
     "Line",
     "LshdbError",
     "Match",
@@ -147,6 +149,7 @@ def __getattr__(name: str) -> object:
     for module in (
         "lshdb.errors",
         "lshdb.model",
+        "lshdb.limits",
         "lshdb.database",
         "lshdb.exchange.results",
         "lshdb.maintenance.findings",

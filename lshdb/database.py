@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Literal, Self, get_args
 import numpy.typing as npt
 
 from lshdb.errors import UsageError
+from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import (
     AddReport,
     Bucket,
@@ -577,12 +578,12 @@ class Database:
         if isinstance(against, Reference):
             known = nullcontext(against)
         elif against is not None:
-            settings, timeout = self._store.settings, self._store.timeout
             known = reference(
                 against,
                 against_reader or replace(reader),
-                settings,
-                timeout,
+                self._store.settings,
+                self._store.timeout,
+                limits=self._store.limits,
                 fields=fields,
                 on_failure=on_failure,
             )
@@ -1339,7 +1340,8 @@ class Database:
     def remove_decided(self, *, dry_run: bool = False) -> list[str]:
         """Remove the documents that the decisions mark as `drop`.
 
-        The decisions stay: a document that comes back with the same content is marked again.
+        The decisions stay: a document that comes back with the same content is marked again, and
+        `sync` leaves out its file. Files are not deleted: `dropped_files` lists them.
 
         Args:
             dry_run: remove nothing.
@@ -1351,6 +1353,28 @@ class Database:
         from lshdb.ingest.deciding import remove_decided
 
         return remove_decided(self._store, dry_run=dry_run)
+
+    def dropped_files(self, root: str | None = None) -> list[str]:
+        """The paths of files whose documents the decisions mark as `drop`, removed or not.
+
+        Each file is read: one whose text has changed since the decision is left out.
+
+        Args:
+            root: the directory that keys of files are relative to; None for the current one.
+
+        >>> import lshdb
+        >>> from pathlib import Path
+        >>> _ = Path("old.txt").write_text("The fox and the grapes")
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_files(["old.txt"])
+        ...     made = db.decide("drop", ["old.txt"])
+        ...     db.remove_decided(), db.dropped_files()
+        (['old.txt'], ['old.txt'])
+        """
+        check_given(root=root)
+        from lshdb.ingest.sync import dropped_files
+
+        return dropped_files(self._store, root)
 
     # looking inside
 
@@ -1665,6 +1689,7 @@ def open_database(
     passages: int | None = None,
     mode: Mode = "create",
     timeout: float = TIMEOUT,
+    limits: Limits = DEFAULTS,
 ) -> Database:
     """Open a database file; make it where there is none.
 
@@ -1691,6 +1716,7 @@ def open_database(
             shingles, characters.
         mode: `create` makes the file if there is none; `write` and `read` need an existing one.
         timeout: seconds to wait while another process writes, up to 1,000,000.
+        limits: sizes of batches and other numbers, see lshdb.Limits.
 
     Raises:
         UsageError: wrong arguments, or a file that was open when the process was forked.
@@ -1703,7 +1729,7 @@ def open_database(
     ...     db.settings.construction
     Construction(rows=4, bands=17)
     """
-    check_needed(path=path, timeout=timeout)
+    check_needed(path=path, timeout=timeout, limits=limits)
     request = SettingsRequest(
         threshold=threshold,
         recall=recall,
@@ -1724,7 +1750,7 @@ def open_database(
         raise UsageError(f"timeout {timeout:g} is not from 0 to {_LONGEST_TIMEOUT:,.0f} seconds")
     if _is_empty(path):
         resolve(request)  # impossible settings are refused before SQLite writes a file
-    store = Store.open(Path(path), mode, timeout, lambda: resolve(request))
+    store = Store.open(Path(path), mode, timeout, lambda: resolve(request), limits=limits)
     try:
         request.check_against(store.settings, store.path)
     except BaseException:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeVar
 
 from lshdb.errors import SettingsError, SettingsMismatch, UsageError
+from lshdb.limits import Limits
 from lshdb.model import MAX_LANES, Construction, Settings, StoredDocument
 
 THRESHOLD: Final = 0.8
@@ -57,7 +58,7 @@ def _are_texts(value: object) -> bool:
 
 
 _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
-    "key prefix statement text set where verdict note who decided": (
+    "key prefix statement text set where verdict note who decided root": (
         "a text",
         lambda value: isinstance(value, str),
     ),
@@ -84,6 +85,7 @@ _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
         lambda value: isinstance(value, bool) or callable(value),
     ),
     "reader against_reader": ("a reader of files", lambda value: hasattr(value, "parser")),
+    "limits": ("a lshdb.Limits", lambda value: isinstance(value, Limits)),
     "distribution": ("a distribution", lambda value: hasattr(value, "for_power")),
     "document": ("a stored document", lambda value: isinstance(value, StoredDocument)),
 }

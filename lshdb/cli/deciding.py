@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
@@ -29,6 +30,7 @@ from lshdb.cli.options import (
 from lshdb.cli.results import columns_of, write_results
 from lshdb.cli.running import failed
 from lshdb.errors import InputError, KeyNotFound, UsageError
+from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,7 +198,24 @@ def _texts(value: object, name: str) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def decisions(at: DatabaseFile = DATABASE, form: Form = TEXT) -> None:
+def decisions(
+    at: DatabaseFile = DATABASE,
+    drop: Annotated[bool, typer.Option("--drop", help="Only those to drop documents.")] = False,
+    files: Annotated[
+        bool,
+        typer.Option(
+            "--files", help="With --drop: print the files of the documents, if they are unchanged."
+        ),
+    ] = False,
+    null: Annotated[
+        bool, typer.Option("--null", "-0", help="Paths of --files end with NUL bytes.")
+    ] = False,
+    root: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="With --files: keys are paths from DIR. [default: .]"),
+    ] = None,
+    form: Form = TEXT,
+) -> None:
     """List the decisions about documents, and whether they still hold.
 
     A line has the number of a decision, the verdict, the keys, whether it holds, who decided,
@@ -207,13 +226,27 @@ def decisions(at: DatabaseFile = DATABASE, form: Form = TEXT) -> None:
     database.
 
     Example: lshdb decisions -d code.db -o decisions.csv
+
+    Example: lshdb decisions -d code.db --drop --files -0 | xargs -0 rm --
     """
     from lshdb.model import Decision
 
+    if files and not (drop and form.is_text):
+        raise UsageError("--files goes with --drop, and prints paths only")
+    if (null or root is not None) and not files:
+        raise UsageError("--null and --root are for the paths of --files")
     with at.reading(form) as database:
+        if files:
+            for path in database.dropped_files(root):
+                if null:
+                    sys.stdout.buffer.write(path.encode() + b"\0")
+                else:
+                    print(escaped(path))
+            return
+        made = database.decisions()
         write_results(
             columns_of(Decision),
-            map(astuple, database.decisions()),
+            map(astuple, (one for one in made if one.verdict == "drop" or not drop)),
             form,
             shown=_SHOWN,
             counted=("decision", "decisions"),
@@ -281,6 +314,11 @@ def remove(
         else:
             removed = database.remove_many(keys)
         message(f"removed {removed:,}")
+        if decided and removed:
+            message(
+                "files stay on the disk, and sync leaves them out; to delete them: lshdb decisions "
+                f"-d {shlex.quote(str(at.db))} --drop --files -0 | xargs -0 rm --"
+            )
 
 
 def _listed(path: str, null: bool) -> list[str]:

@@ -20,8 +20,9 @@ from lshdb.exchange.row_files import KIND, common_head, output_format, records, 
 from lshdb.exchange.tables import arrow
 from lshdb.ingest.dedup import Selection
 from lshdb.ingest.ordering import check_order, deduplicated
+from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Settings
-from lshdb.settings import SettingsRequest, check_given
+from lshdb.settings import SettingsRequest, check_given, check_needed
 from lshdb.sources.compression import compression_of, packed
 from lshdb.sources.paths import expanded, is_database, printable_path
 from lshdb.sources.readers import Item, Reader
@@ -201,6 +202,7 @@ def dedup(
     purpose: str | None = None,
     workers: int | None = None,
     on_failure: Callable[[Failure], None] | None = None,
+    limits: Limits = DEFAULTS,
 ) -> Deduplicated:
     """Drop rows that are similar to a kept row.
 
@@ -228,6 +230,7 @@ def dedup(
         purpose: the kind of documents, instead of shingle and threshold.
         workers: as for `Database.add_many`.
         on_failure: called with each row that has no document, with the place and reason.
+        limits: sizes of batches and other numbers, see lshdb.Limits.
 
     Raises:
         UsageError: data of another kind, or wrong arguments.
@@ -248,6 +251,7 @@ def dedup(
     """
     check_order(keep)
     check_given(threshold=threshold, key=key, text=text, workers=workers, on_failure=on_failure)
+    check_needed(limits=limits)
     request = SettingsRequest(
         threshold=threshold,
         recall=recall,
@@ -268,7 +272,7 @@ def dedup(
 
     def decided(at: float) -> Deduplicated:
         selection = Selection(at, estimate, keep_blocks=True)
-        return _decided(source, settings, keep, selection, workers, on_failure, decided)
+        return _decided(source, settings, keep, selection, workers, on_failure, decided, limits)
 
     return decided(settings.threshold)
 
@@ -281,6 +285,7 @@ def _decided(
     workers: int | None,
     on_failure: Callable[[Failure], None] | None,
     again: Callable[[float], Deduplicated],
+    limits: Limits,
 ) -> Deduplicated:
     failed = 0
 
@@ -295,7 +300,9 @@ def _decided(
     first = 0
     with (
         temporary_directory(None) as directory,
-        closing(Store.open(directory / "dedup.db", "create", TIMEOUT, lambda: settings)) as store,
+        closing(
+            Store.open(directory / "dedup.db", "create", TIMEOUT, lambda: settings, limits=limits)
+        ) as store,
     ):
         outcomes = deduplicated(
             store,

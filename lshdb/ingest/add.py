@@ -16,7 +16,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Final
 
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Stream
@@ -24,7 +23,7 @@ from lshdb.ingest.dedup import Selection, selection_for, write_selected
 from lshdb.ingest.parts import Signing
 from lshdb.ingest.writing import Writer, delete, numbered_keys
 from lshdb.model import AddReport, OnSimilar, Skipped
-from lshdb.search.limits import LISTED, dedup_cut, reference_cut
+from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
@@ -32,9 +31,6 @@ from lshdb.sources.records import Block, Failure, RecordParser
 from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 from lshdb.workers import Workers, default_workers
-
-_KEYS: Final = 10_000
-"""Keys of documents to remove that are looked up at once: some MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +95,7 @@ def write_documents(
     settings = store.settings
     if selection is not None and selection.against is not None:
         settings = replace(settings, content=True)  # compared there, even if not stored
-    with Workers(Signing(settings, parser), count) as pool:
+    with Workers(Signing(settings, parser), count, alone=store.limits.workers_from - 1) as pool:
         stream = Stream(store, items, pool, prompt=prompt, keep_blocks=keep_blocks)
         while stream.read_ahead():
             first = documents if numbered else None
@@ -132,9 +128,9 @@ def write_documents(
             yield report, outcomes
             del outcomes
     if cut:
-        warn_of_limit(dedup_cut(cut, LISTED))
+        warn_of_limit(dedup_cut(cut, store.limits.dedup_listed))
     if unsure:
-        warn_of_limit(reference_cut(unsure, LISTED))
+        warn_of_limit(reference_cut(unsure, store.limits.dedup_listed))
     if stream.error is not None:
         raise stream.error
 
@@ -203,8 +199,9 @@ def remove(store: Store, keys: Sequence[str], *, dry_run: bool) -> int:
     """
     with store.reading() if dry_run else store.writing():
         doc_ids: set[int] = set()
-        for start in range(0, len(keys), _KEYS):
-            some = keys[start : start + _KEYS]
+        at_once = store.limits.documents_read
+        for start in range(0, len(keys), at_once):
+            some = keys[start : start + at_once]
             known = store.known(some)
             for key in some:
                 if key not in known:

@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import Part, SignedPart
+from lshdb.limits import Limits
 from lshdb.model import Content, Document, FileState, Settings
 from lshdb.shingling.content import cleaned
 from lshdb.sources.metadata import to_json
@@ -26,22 +27,8 @@ Item: TypeAlias = Document | TextFile | tuple[str, Content] | Mapping[str, objec
 """An item to add: a document, also as a pair of key and content or a record, a block, or a failure,
 which is counted."""
 
-_BATCH_DOCUMENTS: Final = 16_000
-_BATCH_SHARE: Final = 5
-"""Documents of a batch: this many, or a fifth of those in the file if that is more. Larger batches
-save CPU time, smaller ones leave less to write when the last part is signed."""
-_BATCH_BYTES: Final = 240_000_000
-"""Bytes of documents and band rows in a batch, and so the length of the log that it leaves."""
-_BATCH_SECONDS: Final = 5.0
-"""Seconds to read a batch: a document of a slow stream waits no longer for others."""
-_AHEAD: Final = 40_000_000
-_AHEAD_OF_FILES: Final = 20_000_000
-"""Bytes of documents in memory: read, being signed, or signed and not written yet. For files, which
-are read on after each written part, it covers only what is signed during a COMMIT."""
 _BAND_ROW: Final = 64
 """About the bytes of a band row in memory and in the log."""
-_PART_BYTES: Final = 1_000_000
-"""Bytes of documents that are signed together."""
 _OBJECTS: Final = 200
 """Bytes of a document's objects besides its characters."""
 
@@ -95,8 +82,10 @@ class Stream:
         self._keep_blocks = keep_blocks
         self._fixed = most
         self._stored = store.last_doc_id()
+        self._limits = limits = store.limits
+        self._room = limits.file_ahead_bytes if prompt else limits.read_ahead_bytes
         self._band_rows = _BAND_ROW * store.settings.construction.bands
-        self._source = _parts(items, store.settings)
+        self._source = _parts(items, store.settings, limits)
         self._ahead: deque[_Part] = deque()
         self._ahead_size = self._ahead_documents = 0
         self._over = False
@@ -105,21 +94,21 @@ class Stream:
         """Read the next parts to write, and those to sign meanwhile; False at the end."""
         begun = time.monotonic()
         while self._read():
-            if time.monotonic() - begun > _BATCH_SECONDS:
+            if time.monotonic() - begun > self._limits.batch_seconds:
                 break
         return bool(self._ahead)
 
     def batch(self) -> Iterator[tuple[Block | None, SignedPart]]:
         """The parts of a batch, each when it is signed, with its block if that is kept."""
-        most = self._most()
+        most, limits = self._most(), self._limits
         begun = time.monotonic()
         documents = size = 0
         while self._ahead:
             full = (
                 documents >= most
-                or size + documents * self._band_rows >= _BATCH_BYTES
-                or (size >= _AHEAD // 2 and not self._prompt)
-                or (size and self._prompt and time.monotonic() - begun > _BATCH_SECONDS)
+                or size + documents * self._band_rows >= limits.batch_bytes
+                or (size >= self._room // 2 and not self._prompt)
+                or (size and self._prompt and time.monotonic() - begun > limits.batch_seconds)
             )
             # A small rest is written with this batch: alone it would touch as many pages.
             if full and not (self._over and 2 * self._ahead_documents < documents):
@@ -138,14 +127,14 @@ class Stream:
         """Documents of a batch."""
         if self._fixed is not None:
             return self._fixed
-        return max(_BATCH_DOCUMENTS, self._stored // _BATCH_SHARE)
+        return max(self._limits.batch_documents, self._stored // self._limits.batch_share)
 
     def _read(self) -> bool:
         """Read a part and submit it for signing; False if there is none, or no room for it."""
         batches = 2 if self._pool.count else 1  # one is written while the other is signed
         if (
             self._over
-            or self._ahead_size >= (_AHEAD_OF_FILES if self._prompt else _AHEAD) // 2 * batches
+            or self._ahead_size >= self._room // 2 * batches
             or self._ahead_documents >= self._most() * batches
         ):
             return False
@@ -171,7 +160,9 @@ class Stream:
         return not self._over
 
 
-def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | Failure, int, int]]:
+def _parts(
+    items: Iterable[Item], settings: Settings, limits: Limits
+) -> Iterator[tuple[Part | Failure, int, int]]:
     """Cut a stream into parts; each with its number of documents and about its bytes."""
     documents: list[tuple[str, Content]] = []
     metadata: list[str | None] = []
@@ -182,9 +173,9 @@ def _parts(items: Iterable[Item], settings: Settings) -> Iterator[tuple[Part | F
         alone = isinstance(item, Lines | Rows | Failure)
         if documents and (
             alone
-            or size >= _PART_BYTES
-            or len(documents) >= _BATCH_DOCUMENTS
-            or time.monotonic() - begun > _BATCH_SECONDS
+            or size >= limits.part_bytes
+            or len(documents) >= limits.batch_documents
+            or time.monotonic() - begun > limits.batch_seconds
         ):
             yield Part(documents, metadata=metadata, files=files), len(documents), size
             documents, metadata, files, size = [], [], [], 0

@@ -5,9 +5,9 @@ if it shares a bucket with a kept one, stored or earlier in the batch, and has t
 similarity to it or more; else it is kept. A document whose key is stored replaces that document:
 it is not compared with its old version, which stays if the new one is left out.
 
-Of each bucket, only the first LISTED kept documents are compared: in a bucket that a common header
-fills, every document would be a candidate of every other. The result depends only on the order of
-documents, not on how they are cut into batches.
+Of each bucket, only the first `dedup_listed` kept documents are compared: in a bucket that a common
+header fills, every document would be a candidate of every other. The result depends only on the
+order of documents, not on how they are cut into batches.
 """
 
 from __future__ import annotations
@@ -26,16 +26,11 @@ from lshdb.errors import UsageError
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, numbered_keys, signatures_of, unindex, without_number
 from lshdb.model import AddReport, OnSimilar, Settings, Skipped
-from lshdb.search.limits import LISTED
 from lshdb.search.similarity import Estimates, Exact, Scorer, first_of_equal
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import picked
 from lshdb.store.store import KnownDocument, Store
 
-_BLOCK: Final = 1_000
-_PAIRS: Final = 250_000
-"""Documents, and pairs of them, compared at once: shingling one alone takes much longer
-(20 us each of 1,000 documents of 3 KB, 150 us alone)."""
 _32: Final = 32
 
 Numbers = npt.NDArray[np.int64]
@@ -299,7 +294,8 @@ class _Kept:
         n = len(new.digests)
         self._store = store
         self._own = own
-        most = LISTED + 1 + sum(doc_id >= 0 for doc_id in own)  # left after updates
+        self._listed = store.limits.dedup_listed
+        most = self._listed + 1 + sum(doc_id >= 0 for doc_id in own)  # left after updates
         self._members: list[list[int]] = []  # of each bucket, in the order of their doc_ids
         self._buckets: list[list[int]] = [[] for _ in range(n)]  # of each document
         filled = np.flatnonzero(new.signed.shingles)
@@ -350,11 +346,13 @@ class _Kept:
         self._all_same = same
         sources = _Sources(store, new, self._doc_ids)
         numbers, lanes = np.arange(len(same)), store.settings.permutations
-        self._estimates = Estimates(sources.signatures, numbers, same, lanes)
+        self._estimates = Estimates(sources.signatures, numbers, same, lanes, store.limits)
         self._scorer: Scorer = self._estimates
         if self.exact:
             sizes = np.concatenate([new.signed.shingles, shingles])
-            self._scorer = Exact(sources.contents, numbers, same, sizes, store.settings)
+            self._scorer = Exact(
+                sources.contents, numbers, same, sizes, store.settings, store.limits
+            )
 
     def most_similar(self, number: int, own: int | None) -> tuple[int, float] | None:
         """The kept document most similar to a new one, and how similar; None to keep the new one.
@@ -413,7 +411,7 @@ class _Kept:
     def keep(self, number: int, doc_id: int, *, replaces: bool) -> bool:
         """Keep a document; return whether some earlier ones in its buckets were not compared."""
         buckets = self._buckets[number]
-        cut = any(len(self._members[its]) > LISTED for its in buckets)
+        cut = any(len(self._members[its]) > self._listed for its in buckets)
         if replaces:
             self._replaced = True
             if (old := self._number.get(doc_id)) is not None:
@@ -427,7 +425,7 @@ class _Kept:
                 insort(members, number, key=self._order.__getitem__)
             else:
                 members.append(number)
-            if len(members) <= LISTED:
+            if len(members) <= self._listed:
                 # No earlier document equals it, or it would not be kept.
                 self._equal[self._same[number]] = number
         return cut
@@ -443,7 +441,7 @@ class _Kept:
         return [found[next(places)] if i >= n else None for i in numbers]
 
     def _candidates(self, number: int) -> set[int]:
-        return set().union(*(self._members[its][:LISTED] for its in self._buckets[number]))
+        return set().union(*(self._members[its][: self._listed] for its in self._buckets[number]))
 
     def _compare_block(self, first: int) -> None:
         """Compare documents from the first on with all that may be needed.
@@ -454,7 +452,8 @@ class _Kept:
         block: defaultdict[int, list[int]] = defaultdict(list)
         wanted: dict[int, set[int]] = {}
         pairs = 0
-        last = min(first + _BLOCK, len(self._order) - len(self._doc_ids))
+        limits = self._store.limits
+        last = min(first + limits.dedup_documents, len(self._order) - len(self._doc_ids))
         for number in range(first, last):
             same = self._same[number]
             if same in wanted or not self._buckets[number]:
@@ -465,12 +464,12 @@ class _Kept:
             found = self._candidates(number)
             for its in self._buckets[number]:
                 found.update(block[its])
-                if len(self._members[its]) + len(block[its]) < LISTED:
+                if len(self._members[its]) + len(block[its]) < self._listed:
                     block[its].append(number)
             found.discard(self._number.get(self._own[number], -1))
             wanted[same] = found
             pairs += len(found)
-            if pairs >= _PAIRS:
+            if pairs >= limits.dedup_pairs:
                 last = number + 1
                 break
         self._until = last

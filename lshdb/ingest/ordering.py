@@ -31,8 +31,6 @@ from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 from lshdb.store.waiting import Order, Waiting
 
-_AT_ONCE: Final = 1_000
-"""Documents written to the temporary file at once."""
 _CHANGED: Final = "the input has changed while it was read"
 
 OnStep: TypeAlias = Callable[[str, int], None]
@@ -91,14 +89,15 @@ def deduplicated(
             return
         beside = None if os.environ.get("TMPDIR") else store.path.absolute().parent
         directory = stack.enter_context(temporary_directory(beside))
-        waiting = stack.enter_context(closing(Waiting(directory / "waiting.db")))
+        waiting = stack.enter_context(closing(Waiting(directory / "waiting.db", store.limits)))
         count = _take_in(waiting, items, parser, store, on_failure or (lambda _: None), on_step)
         known = _References([reference] if reference else [])
         deciding = store
         if not numbered:
             # Those in the store are a reference, as decisions come in another order.
             made = replace(store.settings, passages=0)
-            deciding = Store.open(directory / "dedup.db", "create", TIMEOUT, lambda: made)
+            path = directory / "dedup.db"
+            deciding = Store.open(path, "create", TIMEOUT, lambda: made, limits=store.limits)
             stack.callback(deciding.close)
             own = Reference(store, str(store.path), without=_without(store, waiting))
             known.references.append(own)
@@ -206,8 +205,9 @@ def _decisions(
     waiting: Waiting, first: int, end: int, fields: Sequence[str]
 ) -> Iterator[tuple[int, str, Skipped | None]]:
     """The numbers and keys of documents in order, and why each is dropped."""
-    for start in range(first, end, _AT_ONCE):
-        some = waiting.decisions(start, min(end, start + _AT_ONCE))
+    at_once = waiting.limits.order_documents
+    for start in range(first, end, at_once):
+        some = waiting.decisions(start, min(end, start + at_once))
         for number, key, skipped, *metadata in some:
             yield number, key, skipped and with_fields(skipped, fields, *metadata)
 
@@ -250,7 +250,7 @@ def _take_in(
             document = item.document if isinstance(item, TextFile) else item
             take(count, document, document.key)
             count += 1
-        if len(rows) >= _AT_ONCE or isinstance(item, Lines | Rows):
+        if len(rows) >= waiting.limits.order_documents or isinstance(item, Lines | Rows):
             waiting.add(rows)
             rows.clear()
             on_step("reading", count)

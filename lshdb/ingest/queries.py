@@ -6,14 +6,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
-from typing import Final
 
 from lshdb.errors import Cut, warn_of_limit
 from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.parts import SignedPart, Signing
 from lshdb.ingest.writing import signatures_of
 from lshdb.model import Match, Settings
-from lshdb.search.limits import QUERY_FIRST, queries_cut
+from lshdb.search.limits import queries_cut
 from lshdb.search.many import Asked, answers
 from lshdb.search.query import Query, best, moment
 from lshdb.shingling.content import cleaned
@@ -22,10 +21,6 @@ from lshdb.sketching.signing import Signed
 from lshdb.sources.records import Failure, RecordParser
 from lshdb.store.store import Store
 from lshdb.workers import Workers, default_workers
-
-BATCH: Final = 16_000
-"""Queries that are looked up at once. With 5,000 each lookup takes a tenth longer, with 1,000 twice
-as long; more would not fit into memory with their candidates."""
 
 
 def answer_many(
@@ -75,8 +70,10 @@ def _answered(
         cut += 1
 
     processes = default_workers() if workers is None else workers
-    with Workers(Signing(settings, parser), processes) as pool:
-        stream = Stream(stores[0], items, pool, prompt=False, keep_blocks=False, most=BATCH)
+    limits = stores[0].limits
+    with Workers(Signing(settings, parser), processes, alone=limits.workers_from - 1) as pool:
+        most = limits.query_batch
+        stream = Stream(stores[0], items, pool, prompt=False, keep_blocks=False, most=most)
         while stream.read_ahead():
             parts = [part for _, part in stream.batch()]
             for failure in chain.from_iterable(part.failures for part in parts):
@@ -96,7 +93,7 @@ def _answered(
                     yield key, best(chain.from_iterable(found), query.top) if several else found[0]
             del parts
     if cut:
-        warn_of_limit(queries_cut(cut, max(QUERY_FIRST, (query.top or 0) + 1)))
+        warn_of_limit(queries_cut(cut, max(limits.query_first, (query.top or 0) + 1)))
     if stream.error is not None:
         raise stream.error
 

@@ -14,10 +14,10 @@ from lshdb.errors import Cut, InputError, SettingsMismatch
 from lshdb.ingest.add import write_documents
 from lshdb.ingest.dedup import Selection
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.queries import BATCH, asked_about
+from lshdb.ingest.queries import asked_about
 from lshdb.ingest.writing import without_number
+from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Match, Settings, Skipped
-from lshdb.search.limits import LISTED
 from lshdb.search.many import answers
 from lshdb.search.query import Query, moment
 from lshdb.sources.metadata import picked
@@ -69,7 +69,8 @@ class Reference:
         cuts: list[Cut] = []
         unsure = 0
         with moment(self.store, None, ()) as (reader, _):
-            for some in _groups(parts):
+            listed = reader.limits.dedup_listed
+            for some in _groups(parts, reader.limits.query_batch):
                 alike = replace(reader.settings, passages=settings.passages)
                 asked = asked_about(some, alike)
                 keys = [key for part in some for key in part.keys]
@@ -78,7 +79,7 @@ class Reference:
                 if self.without is not None:
                     passed = self.without(keys, asked.digests)
                 most = replace(query, top=1 + max(map(len, passed)))
-                matched = answers(reader, most, asked, None, cuts.append, LISTED)
+                matched = answers(reader, most, asked, None, cuts.append, listed)
                 for key, its, names, matches in zip(keys, own, passed, matched, strict=True):
                     best = next((one for one in matches if one.key not in names), None)
                     found.append(None if best is None else self._skipped(key, its, best, fields))
@@ -93,8 +94,8 @@ class Reference:
         return Skipped(key, kept, *how, metadata, match.metadata)
 
 
-def _groups(parts: Sequence[SignedPart]) -> Iterator[list[SignedPart]]:
-    """Parts with documents, in groups that are looked up at once."""
+def _groups(parts: Sequence[SignedPart], most: int) -> Iterator[list[SignedPart]]:
+    """Parts with documents, in groups of about `most` documents that are looked up at once."""
     group: list[SignedPart] = []
     documents = 0
     for part in parts:
@@ -102,7 +103,7 @@ def _groups(parts: Sequence[SignedPart]) -> Iterator[list[SignedPart]]:
             continue
         group.append(part)
         documents += len(part.keys)
-        if documents >= BATCH:
+        if documents >= most:
             yield group
             group, documents = [], 0
     if group:
@@ -128,6 +129,7 @@ def reference(
     settings: Settings,
     timeout: float,
     *,
+    limits: Limits = DEFAULTS,
     beside: Path | None = None,
     fields: Sequence[str] = (),
     on_failure: Callable[[Failure], None] | None = None,
@@ -141,6 +143,7 @@ def reference(
             its counts of skipped files grow.
         settings: of the database whose documents are compared with it.
         timeout: of a database.
+        limits: of either.
         beside: directory of a temporary one; None for the system's.
         fields: of metadata that a temporary one keeps.
         on_failure: called with each line, row or file that gives no document.
@@ -158,9 +161,10 @@ def reference(
         if is_temporary:
             directory = stack.enter_context(temporary_directory(beside))
             made = replace(settings, passages=0)
-            store = Store.open(directory / "reference.db", "create", timeout, lambda: made)
+            made_at = directory / "reference.db"
+            store = Store.open(made_at, "create", timeout, lambda: made, limits=limits)
         else:
-            store = Store.open(Path(name), "read", timeout)
+            store = Store.open(Path(name), "read", timeout, limits=limits)
         stack.callback(store.close)
         if is_temporary:
             passed_over = reader.passed_over

@@ -17,8 +17,6 @@ from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.signing import Signed, sign
 from lshdb.store.store import DocumentValues, KnownDocument, Store
 
-_DELETED: Final = 2_000
-"""Documents deleted at once: their signatures, and for fingerprints contents, are in memory."""
 _FINGERPRINTS: Final = 3_000_000
 """Fingerprints held before they are sorted and written: 24 bytes each, and 56 more to sort them.
 More of them put more rows into a page at once: 40 in a file of a million documents of 1 KB."""
@@ -211,7 +209,8 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
 
 def delete(store: Store, doc_ids: Sequence[int]) -> None:
     """Delete documents with all that is derived from them, some thousands at a time."""
-    for start in range(0, len(doc_ids), _DELETED):
-        some = doc_ids[start : start + _DELETED]
+    at_once = store.limits.deleted_documents
+    for start in range(0, len(doc_ids), at_once):
+        some = doc_ids[start : start + at_once]
         unindex(store, some)
         store.delete(some)

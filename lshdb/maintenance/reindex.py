@@ -32,12 +32,6 @@ Numbers: TypeAlias = npt.NDArray[np.int64]
 
 _LANES: Final = 1 << 21
 """Lanes of the signatures read at once."""
-_DOCUMENTS: Final = 10_000
-"""Documents read at once, if lanes are few."""
-_HELD: Final = 160_000_000
-"""Bytes of bucket keys in memory: a million documents in 20 bands need no file."""
-_ROWS: Final = 50_000
-"""Band rows inserted at once."""
 _NONE: Final = np.empty(0, dtype=np.int64)
 _FINGERPRINTS: Final = 4_000_000
 """Fingerprints held before they are sorted and written: 24 bytes each, and 24 more to sort them."""
@@ -61,7 +55,7 @@ def reindex(
         shape, old = after.construction, before.construction
         if (shape.bands, shape.rows) != (old.bands, old.rows):
             total = documents * (1 + shape.bands)
-            at_once = max(1, min(_DOCUMENTS, _LANES // after.permutations))
+            at_once = max(1, min(store.limits.documents_read, _LANES // after.permutations))
             rows = rebuild_bands(
                 store.index,
                 after,
@@ -83,7 +77,7 @@ def _contents(store: Store) -> Iterator[tuple[npt.NDArray[np.int64], list[str]]]
     """The ids and contents of all documents with a signature, some at a time."""
     for doc_ids, _ in store.all_signatures():
         first = 0
-        for texts in batches_of_text(store.contents(doc_ids)):
+        for texts in batches_of_text(store, doc_ids):
             yield doc_ids[first : first + len(texts)], texts
             first += len(texts)
 
@@ -135,7 +129,7 @@ def rebuild_bands(
     bands = settings.construction.bands
     documents = rows = 0
     blocks: list[Numbers] = []
-    with tempfile.SpooledTemporaryFile(_HELD, prefix="lshdb-") as file:
+    with tempfile.SpooledTemporaryFile(index.limits.reindex_bytes, prefix="lshdb-") as file:
         for block, some in signatures:
             blocks.append(block)
             with temporary_file_errors():  # the keys of a block: int64[b, m]
@@ -154,8 +148,8 @@ def rebuild_bands(
                     keys[start:end] = np.frombuffer(file.read(8 * (end - start)), dtype=np.int64)
             # Documents are in the order of their ids; a stable sort keeps it in each bucket.
             order = np.argsort(keys, kind="stable")
-            for start in range(0, len(order), _ROWS):
-                part = order[start : start + _ROWS]
+            for start in range(0, len(order), index.limits.reindex_rows):
+                part = order[start : start + index.limits.reindex_rows]
                 index.append_bands(band, keys[part], doc_ids[part])
                 rows += len(part)
                 on_step(documents + rows)

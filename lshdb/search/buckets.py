@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.search.limits import QUERY_BEST, QUERY_FIRST
 from lshdb.search.similarity import estimates
 from lshdb.sketching.banding import BucketKeys, bucket_keys
 from lshdb.sketching.constructions import candidates_among, evaluate
 from lshdb.store.lookups import StoreReader
-
-_AT_ONCE: Final = 10_000
-"""Signatures in memory at once: 5 MB of 128 lanes."""
 
 DocIds = npt.NDArray[np.int64]
 Keep: TypeAlias = Callable[[DocIds], npt.NDArray[np.bool_]]
@@ -79,13 +75,13 @@ def all_in_buckets(
 def best_in_buckets(store: StoreReader, signature: Signature, top: int) -> Candidates:
     """The candidates, but only some from buckets that are too large.
 
-    From a bucket of more than QUERY_FIRST (or `top`) documents, those added first are read. Of
+    From a bucket of more than `query_first` (or `top`) documents, those added first are read. Of
     documents in no smaller bucket, those in most of the larger ones are compared by signature, and
-    the best QUERY_BEST (or `top`) by estimate are kept. Documents equal to the query are all in
+    the best `query_best` (or `top`) by estimate are kept. Documents equal to the query are all in
     the same buckets, so the first `top` of these are always kept.
     """
     keys, construction = buckets_of(store, signature), store.settings.construction
-    most = max(QUERY_FIRST, top)
+    most = max(store.limits.query_first, top)
     band_nos, rows = store.members_by_band(keys, most + 1)
     if len(rows) <= most:
         doc_ids, bands = candidates_among(band_nos, rows, construction)
@@ -108,7 +104,8 @@ def best_in_buckets(store: StoreReader, signature: Signature, top: int) -> Candi
     estimated = estimates(signature, signatures)
     true = evaluate(collided, construction)
     others = np.flatnonzero(true & ~kept)
-    others = others[np.argsort(-estimated[others], kind="stable")[: max(QUERY_BEST, top)]]
+    ranked = max(store.limits.query_best, top)
+    others = others[np.argsort(-estimated[others], kind="stable")[:ranked]]
     kept &= true
     kept[others] = True
     found = Candidates(doc_ids, collided.sum(axis=1), estimated, int(large.sum()), most)
@@ -138,8 +135,9 @@ def with_others(
     ids = np.setdiff1d(ids, found.doc_ids)
     own = buckets_of(store, signature)
     bands, estimated = [found.bands], [found.estimates]
-    for start in range(0, len(ids), _AT_ONCE):
-        some = store.signatures_of(ids[start : start + _AT_ONCE])
+    at_once = store.limits.documents_read
+    for start in range(0, len(ids), at_once):
+        some = store.signatures_of(ids[start : start + at_once])
         bands.append((_bucket_keys(store, some) == own).sum(axis=1))
         estimated.append(estimates(signature, some))
     doc_ids = np.concatenate([found.doc_ids, ids])
@@ -151,8 +149,9 @@ def _with_estimates(
     store: StoreReader, signature: Signature, found: DocIds, bands: npt.NDArray[np.int64]
 ) -> Candidates:
     estimated = [np.empty(0)]
-    for start in range(0, len(found), _AT_ONCE):
-        some = store.signatures_of(found[start : start + _AT_ONCE])
+    at_once = store.limits.documents_read
+    for start in range(0, len(found), at_once):
+        some = store.signatures_of(found[start : start + at_once])
         estimated.append(estimates(signature, some))
     return Candidates(found, bands, np.concatenate(estimated))
 

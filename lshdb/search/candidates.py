@@ -16,16 +16,14 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.search.limits import RARE, RARE_ROWS, Limit
+from lshdb.limits import DEFAULTS, Limit
 from lshdb.search.similarity import Exact
 from lshdb.shingling.arrays import Numbers, offsets_of, places_of, runs
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-_CHUNK: Final = 1 << 20
-"""Candidates in a chunk, where a pair counts once per bucket that has both."""
-_FIRST_CHUNK: Final = 1 << 14
-"""The same for the first chunk; each chunk is twice as large as the one before."""
+_AT_ONCE: Final = 1 << 20
+"""Members numbered at once."""
 _32: Final = 32
 _LOW: Final = (1 << _32) - 1
 
@@ -66,9 +64,9 @@ class SharedBuckets:
         ids.clear()
         documents = np.unique(flat)
         members = np.empty(len(flat), dtype=np.int32)
-        for start in range(0, len(flat), _CHUNK):
-            some = flat[start : start + _CHUNK]
-            members[start : start + _CHUNK] = np.searchsorted(documents, some)
+        for start in range(0, len(flat), _AT_ONCE):
+            some = flat[start : start + _AT_ONCE]
+            members[start : start + _AT_ONCE] = np.searchsorted(documents, some)
         return documents, cls(members, _offsets(np.concatenate(sizes)))
 
     @property
@@ -119,6 +117,7 @@ class SharedBuckets:
         limit: Limit | None = None,
         waiting: Mask | None = None,
         shared: int = 1,
+        chunk: int = DEFAULTS.pairs_chunk,
     ) -> Iterator[tuple[Numbers, Numbers]]:
         """The candidate pairs among m documents, in order, in chunks.
 
@@ -131,6 +130,8 @@ class SharedBuckets:
             waiting: bool[m], which documents still have to be compared; the caller may change
                 it from chunk to chunk.
             shared: in how many buckets a pair must be; more than 1 only without a limit.
+            chunk: candidates in a chunk. The first chunks are smaller, each twice as large as the
+                one before.
 
         Yields:
             int64[c] and int64[c]: pairs (a, b) with a < b, sorted by a, then by b.
@@ -146,21 +147,24 @@ class SharedBuckets:
         order = np.argsort(self.members, kind="stable")
         first = offsets_of(np.bincount(self.members, minlength=documents))
         work = np.cumsum(np.bincount(self.members, weights=later, minlength=documents))
-        a, size = 0, _FIRST_CHUNK
+        a, size = 0, max(1, chunk >> 6)
         while a < documents:
             done = work[a - 1] if a else 0.0
             end = max(a + 1, int(np.searchsorted(work, done + size, side="right")))
             rows = order[first[a] : first[end]]
             if waiting is not None:
                 rows = rows[waiting[self.members[rows]]]
-            if end == a + 1 and work[a] - done > _CHUNK:
-                yield from self._pairs_of_one(a, rows, later[rows], waiting, documents, shared)
+            if end == a + 1 and work[a] - done > chunk:
+                others = self._pairs_of_one(rows, later[rows], waiting, documents, shared)
+                for start in range(0, len(others), chunk):
+                    some = others[start : start + chunk]
+                    yield np.full(len(some), a), some
             else:
                 some = later[rows].astype(np.int64)
                 one, other = self._pairs_of_some(rows, some, waiting, shared)
                 if len(one):
                     yield one, other
-            a, size = end, min(2 * size, _CHUNK)
+            a, size = end, min(2 * size, chunk)
 
     def _pairs_of_some(
         self, rows: Numbers, later: npt.NDArray[np.int64], waiting: Mask | None, shared: int
@@ -175,23 +179,19 @@ class SharedBuckets:
 
     def _pairs_of_one(
         self,
-        a: int,
         rows: Numbers,
         later: npt.NDArray[np.int32],
         waiting: Mask | None,
         documents: int,
         shared: int,
-    ) -> Iterator[tuple[Numbers, Numbers]]:
-        """The same for one document that has too many candidates for a chunk."""
+    ) -> Numbers:
+        """The second documents of the pairs of one that has too many candidates for a chunk."""
         seen = np.zeros(documents, dtype=np.uint16)
         for row, count in zip(rows.tolist(), later.tolist(), strict=True):
             seen[self.members[row + 1 : row + 1 + count]] += 1
         if waiting is not None:
             seen *= waiting
-        others = np.flatnonzero(seen >= shared)
-        for start in range(0, len(others), _CHUNK):
-            some = others[start : start + _CHUNK]
-            yield np.full(len(some), a), some
+        return np.flatnonzero(seen >= shared)
 
     def cut_by(self, limit: Limit, labels: Numbers, asking: Mask) -> int:
         """How many buckets have pairs with different labels that a limit leaves out.
@@ -252,7 +252,7 @@ def thinned(
     all shingles by how many documents of hot buckets have them. Two sets A and B of Jaccard
     similarity t or more share at least t / (1 + t) (|A| + |B|) shingles; if none of these were
     among the first |A| - that + 1 of A, too few would be left. So both have a shingle in common
-    among their first ones. If one of the first has more than RARE holders, a document is still
+    among their first ones. If one of the first has more than `rare_holders`, a document is still
     paired by its buckets.
 
     Args:
@@ -286,12 +286,13 @@ def thinned(
         inside = np.arange(len(order)) - sets.offsets[of_set] < length[of_set]
         first, holder = order[inside], some[of_set[inside]]
         count = count[first]
-        frequent[holder[count > RARE]] = True
-        rare = (count > 1) & (count <= RARE)
+        most = exact.limits.rare_holders
+        frequent[holder[count > most]] = True
+        rare = (count > 1) & (count <= most)
         hashes.append(sets.hashes[first[rare]])
         holders.append(holder[rare].astype(np.int32))
         rows += len(hashes[-1])
-        if rows > RARE_ROWS:
+        if rows > exact.limits.rare_rows:
             return None
     rare_buckets = _buckets(np.concatenate(hashes), np.concatenate(holders))
     if _pairs(rare_buckets.sizes) > _pairs(buckets.sizes[hot]):

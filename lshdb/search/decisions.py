@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final, cast
 
@@ -45,6 +45,15 @@ def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], int]) -> De
         first.decided,
         state,
     )
+
+
+def dropped_contents(decisions: Iterable[Decision]) -> set[tuple[str, str]]:
+    """The keys and digests whose last decision is to drop them, whether still stored or not."""
+    last: dict[tuple[str, str], Verdict] = {}
+    for one in sorted(decisions, key=lambda each: (each.decided, each.decision)):
+        if one.verdict != "different":
+            last[one.keys[0], one.digests[0]] = one.verdict
+    return {document for document, verdict in last.items() if verdict == "drop"}
 
 
 class Verdicts:

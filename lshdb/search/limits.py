@@ -7,55 +7,23 @@ what a limit leaves out; `lshdb.errors.warn_of_limit` passes it to the caller.
 | what | compares of a bucket | and if that may change the result |
 |---|---|---|
 | `pairs` | all, or by rare shingles all that can be similar (see candidates.thinned) | |
-| `clusters` | the same by rare shingles; else as CLUSTERS allows | warns |
+| `clusters` | the same by rare shingles; else as `clusters` allows | warns |
 | `query` | all | |
-| `query` with `top` | the best QUERY_BEST of the first QUERY_FIRST, by estimate | warns |
-| `dedup`, `add` | the first LISTED that are kept | warns |
+| `query` with `top` | the best `query_best` of the first `query_first`, by estimate | warns |
+| `dedup`, `add` | the first `dedup_listed` that are kept | warns |
 | Spark | all pairs of SPARK_WHOLE documents; in larger buckets those with the first | counts |
 | `tune` | the first SAMPLE_ROWS rows of a document's buckets | warns |
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from lshdb.errors import Cut
+from lshdb.limits import Limit
 
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """With how many later documents of a bucket a document is compared.
-
-    Attributes:
-        whole: in buckets of up to this many documents, with all.
-        first: in larger ones, this many first documents are compared with all later ones.
-        others: each other document with this many.
-    """
-
-    whole: int
-    first: int
-    others: int
-
-
-QUERY_FIRST: Final = 2_000
-"""Documents of a bucket that a query with `top` reads: in 16 bands 32,000 rows, some 10 ms."""
-QUERY_BEST: Final = 500
-"""Documents from larger buckets only that are ranked further: reading and shingling this many of
-3 KB takes 10 ms too."""
-CLUSTERS: Final = Limit(whole=2_000, first=64, others=512)
-"""A bucket of 2,000 has two million pairs, which take a tenth of a second to bound by parities.
-In larger ones, the first 64 find large families, and 512 neighbours those added together; the work
-is then linear in the number of documents."""
-RARE: Final = 32
-"""Documents that share a shingle used for pairing: at most 496 pairs per shingle."""
-RARE_ROWS: Final = 16_000_000
-"""Rare shingles of documents in memory, 12 bytes each; with more, buckets stay."""
-LISTED: Final = 128
-"""Kept documents of a bucket that `dedup` compares: with 16 bands at most 2,048 comparisons per
-document, which take as long as reading and shingling a dozen documents."""
 SPARK_WHOLE: Final = 2_000
-"""As for CLUSTERS; a row on Spark lists the keys of this many documents of its bucket."""
+"""As `clusters.whole`; a row on Spark lists the keys of this many documents of its bucket."""
 SAMPLE_ROWS: Final = 5_000
 """Rows of buckets that `tune` reads for each document of its sample: two million in all."""
 COMMON: Final = 100
@@ -97,12 +65,12 @@ def queries_cut(queries: int, read: int) -> Cut:
     )
 
 
-def runs_cut(runs: int, shortest: int) -> Cut:
+def runs_cut(runs: int, shortest: int, read: int) -> Cut:
     """These fingerprints of a query by containment are in too many documents."""
     return Cut(
         "query",
         runs,
-        f"runs of {shortest} words of the query stand in more than {QUERY_FIRST:,} documents; "
+        f"runs of {shortest} words of the query stand in more than {read:,} documents; "
         "documents that share nothing else with it may be missing: exhaustive compares with all",
     )
 

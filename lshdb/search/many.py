@@ -13,16 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
 
 import numpy as np
 
 from lshdb.errors import Cut, limits_to
 from lshdb.model import Match
 from lshdb.search.buckets import Candidates, Keep
-from lshdb.search.limits import QUERY_FIRST, query_cut
+from lshdb.search.limits import query_cut
 from lshdb.search.query import (
-    VERIFIED_FIRST,
     Mask,
     Query,
     Scored,
@@ -45,9 +43,6 @@ from lshdb.shingling.content import from_stored
 from lshdb.sketching.constructions import candidates_among
 from lshdb.sketching.signing import Signed
 from lshdb.store.lookups import StoreReader
-
-_ROWS: Final = 1 << 20
-"""Band rows that are looked up at once: they and their pairs take some 100 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +135,7 @@ def _candidates(
     # An empty document is in no bucket; all empty ones have the same signature.
     wanted = np.flatnonzero(asked.signed.shingles)
     alone, cut = np.zeros((2, count), dtype=np.bool_)
-    most = QUERY_FIRST if listed is None else listed
+    most = store.limits.query_first if listed is None else listed
     rows = _rows(store, keys, wanted) or _rows(store, keys, wanted, most + 1)
     if rows is None:
         return None
@@ -179,7 +174,7 @@ def _rows(
         their buckets, from 0.
     """
     columns = [(wanted[:0], wanted[:0], wanted[:0], wanted[:0])]
-    left = _ROWS
+    left = store.limits.query_rows
     for band in range(keys.shape[1]):
         # Queries that share a bucket read it once.
         buckets, own = np.unique(keys[wanted, band], return_inverse=True)
@@ -190,7 +185,7 @@ def _rows(
         begins = np.searchsorted(place, np.arange(len(buckets) + 1))
         sizes = np.diff(begins)[own]
         left -= int(sizes.sum())
-        if left < 0 or len(place) > _ROWS:
+        if left < 0 or len(place) > store.limits.query_rows:
             return None
         places = places_of(begins[own], sizes)
         ranks = places - np.repeat(begins[own], sizes)
@@ -226,7 +221,7 @@ def _found(
         possible = can_match(estimated, threshold, settings.permutations, given, of_other)
         if query.top is not None and listed is None:
             # A single query compares these first, and may leave out some of the others.
-            most = max(VERIFIED_FIRST, 2 * query.top)
+            most = max(store.limits.verified_first, 2 * query.top)
             alone = alone | (np.bincount(one[possible], minlength=count) > most)
             possible &= ~alone[one]
         chosen = np.flatnonzero(possible)
@@ -276,6 +271,6 @@ def _scorers(
     numbers = np.arange(len(same))
     sizes = np.concatenate([asked.signed.shingles, shingles])
     return (
-        Exact(contents, numbers, same, sizes, settings),
-        Estimates(signatures, numbers, same, settings.permutations),
+        Exact(contents, numbers, same, sizes, settings, store.limits),
+        Estimates(signatures, numbers, same, settings.permutations, store.limits),
     )

@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
+from lshdb.limits import Limit
 from lshdb.model import Cluster, Keep, Pair
 from lshdb.search.buckets import buckets_of
 from lshdb.search.candidates import SharedBuckets, thinned
 from lshdb.search.decisions import Decided
-from lshdb.search.limits import CLUSTERS, Limit, clusters_cut
+from lshdb.search.limits import clusters_cut
 from lshdb.search.query import moment, row_of_key
 from lshdb.search.similarity import Estimates, Exact, Scorer, first_of_equal
 from lshdb.shingling.arrays import Numbers, parts_of, places_of, runs
@@ -31,10 +32,6 @@ OnProgress: TypeAlias = Callable[[str, int, int], object]
 """Called with the name of a step, the amount done, and the total."""
 _COMPARED: Final = "documents compared"
 _STAR: Final = Limit(whole=0, first=1, others=0)
-_ROWS: Final = 10_000
-"""Pairs, or members of clusters, turned into objects at once: some MB."""
-_CANDIDATES: Final = 1 << 20
-"""Candidates of one document compared at once: some 10 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +75,7 @@ class _Join:
 
     Attributes:
         settings: those of the index that is read.
+        limits: the reader's.
         doc_ids: int64[m], ascending; a document's number is its place here.
         same: int64[m], for each document the first one with the same content.
         merged: int64[m], the same, except that documents marked different from others stand only
@@ -102,7 +100,7 @@ class _Join:
         self._reader = reader
         self._on_progress = on_progress
         self._fields = request.fields
-        self.settings = reader.settings
+        self.settings, self.limits = reader.settings, reader.limits
         least = self.settings.threshold
         self.threshold = least if request.threshold is None else request.threshold
         self.thinned = False
@@ -122,11 +120,18 @@ class _Join:
         self.decided = Decided(self.doc_ids, decided)
         self.merged = _without(self.same, self.decided.different)
         lanes = self.settings.permutations
-        self.estimates = Estimates(reader.signatures_of, self.doc_ids, self.same, lanes)
+        self.estimates = Estimates(
+            reader.signatures_of, self.doc_ids, self.same, lanes, self.limits
+        )
         self.scorer: Scorer = self.estimates
         if self.exact:
             self.scorer = Exact(
-                reader.contents, self.doc_ids, self.same, self._shingles, self.settings
+                reader.contents,
+                self.doc_ids,
+                self.same,
+                self._shingles,
+                self.settings,
+                self.limits,
             )
 
     def __len__(self) -> int:
@@ -147,7 +152,7 @@ class _Join:
     def thin(self, buckets: SharedBuckets, labels: Numbers, threshold: float) -> SharedBuckets:
         """Fewer candidates instead of those of hot buckets, if similarities are exact."""
         if isinstance(self.scorer, Exact):
-            fewer = thinned(buckets, self.scorer, labels, threshold, CLUSTERS.whole)
+            fewer = thinned(buckets, self.scorer, labels, threshold, self.limits.clusters.whole)
             self.thinned |= fewer is not None
             return buckets if fewer is None else fewer
         return buckets
@@ -258,8 +263,8 @@ def pair_blocks(
         else:
             found = [_best(join, candidates, request.top)]
         for a, b, scores in found:
-            for start in range(0, len(a), _ROWS):
-                part = slice(start, start + _ROWS)
+            for start in range(0, len(a), join.limits.pairs_rows):
+                part = slice(start, start + join.limits.pairs_rows)
                 yield _block(join, a[part], b[part], scores[part])
 
 
@@ -281,7 +286,7 @@ def _candidates(join: _Join) -> Iterator[tuple[Numbers, Numbers]]:
     buckets = join.thin(join.buckets, join.same, join.threshold)
     # Thinned buckets are not all that a pair shares.
     shared = 1 if join.thinned else join.settings.construction.least_bands
-    for one, other in buckets.pairs(len(join), shared=shared):
+    for one, other in buckets.pairs(len(join), shared=shared, chunk=join.limits.pairs_chunk):
         join.report(_COMPARED, int(one[0]), len(join))
         yield one, other
 
@@ -294,8 +299,8 @@ def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[Numbers, Number
     shared = np.bincount(join.buckets.members, minlength=len(join))
     shared[place] = 0
     others = np.flatnonzero(shared >= join.settings.construction.least_bands)
-    for start in range(0, len(others), _CANDIDATES):
-        some = others[start : start + _CANDIDATES]
+    for start in range(0, len(others), join.limits.pairs_chunk):
+        some = others[start : start + join.limits.pairs_chunk]
         yield np.minimum(some, place), np.maximum(some, place)
 
 
@@ -383,7 +388,7 @@ class _Clusters:
 def _cluster_objects(join: _Join, found: _Clusters, numbers: Numbers) -> Iterator[Cluster]:
     """Some of the clusters, int64[c], in this order."""
     sizes = (found.ends - found.begins)[numbers]
-    for part in parts_of(sizes, _ROWS):
+    for part in parts_of(sizes, join.limits.pairs_rows):
         starts = np.cumsum(sizes[part]) - sizes[part]
         documents = found.members[places_of(found.begins[numbers[part]], sizes[part])]
         keys, metadata = join.described(documents)
@@ -420,8 +425,9 @@ def _components(
     components = Components(len(join))
     buckets = join.buckets.only(join.merged == np.arange(len(join)))
     scorer = join.scorer
-    for limit, what in ((_STAR, _COMPARED), (CLUSTERS, "documents compared again")):
-        for a, b in buckets.pairs(len(join), limit):
+    limits = join.limits
+    for limit, what in ((_STAR, _COMPARED), (limits.clusters, "documents compared again")):
+        for a, b in buckets.pairs(len(join), limit, chunk=limits.pairs_chunk):
             join.report(what, int(a[0]), len(join))
             apart = components.apart(a, b)
             one, other, _ = join.similar(a[apart], b[apart], threshold)
@@ -429,7 +435,7 @@ def _components(
         buckets = buckets.mixed(components.labels)
         if limit is _STAR:
             buckets = join.thin(buckets, components.labels, threshold)
-    _warn(buckets, components.labels, np.ones(len(join), dtype=np.bool_))
+    _warn(buckets, limits.clusters, components.labels, np.ones(len(join), dtype=np.bool_))
     label = components.labels[join.merged]
     # The first of each component in the order of preference.
     keeper = np.empty(len(join), dtype=np.int64)
@@ -438,9 +444,9 @@ def _components(
     scores = np.ones(len(join))
     other = np.flatnonzero(keeper != np.arange(len(join)))
     other = other[np.argsort(keeper[other], kind="stable")]
-    for start in range(0, len(other), _ROWS):
+    for start in range(0, len(other), join.limits.pairs_rows):
         join.report("documents compared with the kept ones", start, len(other))
-        some = other[start : start + _ROWS]
+        some = other[start : start + join.limits.pairs_rows]
         scores[some] = scorer.scores(keeper[some], some, 0)
     return keeper, scores
 
@@ -462,20 +468,22 @@ def _stars(
     buckets = buckets.renumbered(number)
     taken = np.full(count, -1)
     scores = np.ones(count)
-    free = np.ones(count, dtype=np.bool_)
-    for a, b in buckets.pairs(count, CLUSTERS, free):
+    free, limit = np.ones(count, dtype=np.bool_), join.limits.clusters
+    for a, b in buckets.pairs(count, limit, free, chunk=join.limits.pairs_chunk):
         join.report(_COMPARED, int(a[0]), count)
         one, other, found = join.similar(order[a], order[b], threshold)
         take_greedily(number[one], number[other], found, taken, scores)
         np.less(taken, 0, out=free)
     taker = np.where(free, np.arange(count), taken)
-    _warn(buckets, taker, free)
+    _warn(buckets, limit, taker, free)
     return order[taker[own]], scores[own]
 
 
-def _warn(buckets: SharedBuckets, labels: Numbers, asking: npt.NDArray[np.bool_]) -> None:
-    if cut := buckets.cut_by(CLUSTERS, labels, asking):
-        warn_of_limit(clusters_cut(cut, CLUSTERS))
+def _warn(
+    buckets: SharedBuckets, limit: Limit, labels: Numbers, asking: npt.NDArray[np.bool_]
+) -> None:
+    if cut := buckets.cut_by(limit, labels, asking):
+        warn_of_limit(clusters_cut(cut, limit))
 
 
 class Components:

@@ -110,7 +110,7 @@ def common_windows(reader: StoreReader, hot: Offsets) -> Hashes:
     if not len(hot):
         return np.empty(0, dtype=np.uint64)
     _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
-    texts = chain.from_iterable(batches_of_text(reader.contents(np.unique(doc_ids))))
+    texts = chain.from_iterable(batches_of_text(reader, np.unique(doc_ids)))
     return agreed([windows_around(text, hot, reader.settings) for text in texts])
 
 

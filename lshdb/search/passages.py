@@ -177,7 +177,7 @@ def _verified(store: Store, asked: _Asked, least: int) -> Iterator[_Found]:
     settings, run = store.settings, store.settings.passages
     compared = Compared(asked.windows, asked.counts)
     waiting = iter(asked.candidates.tolist())
-    for batch in batches_of_text(store.contents(asked.candidates)):
+    for batch in batches_of_text(store, asked.candidates):
         hashes, offsets = window_hashes(batch, settings)
         others = np.split(hashes, offsets[1:-1])
         doc_ids = [doc_id for _, doc_id in zip(batch, waiting, strict=False)]

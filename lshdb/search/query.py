@@ -21,7 +21,7 @@ from lshdb.search.buckets import (
     best_in_buckets,
     with_others,
 )
-from lshdb.search.limits import QUERY_FIRST, query_cut, runs_cut
+from lshdb.search.limits import query_cut, runs_cut
 from lshdb.search.similarity import (
     Shares,
     containment,
@@ -45,8 +45,6 @@ from lshdb.store.store import Store
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-VERIFIED_FIRST: Final = 64
-"""Documents verified before checking whether more can be among the best: some ms."""
 _MAX_TOP: Final = 1 << 62
 """More matches than any file has; SQLite takes no larger numbers."""
 
@@ -287,14 +285,14 @@ def _with_runs(
 ) -> Candidates:
     """The candidates, and all documents that share a fingerprint with a text.
 
-    A fingerprint that more than QUERY_FIRST documents have leads to none.
+    A fingerprint that more than `query_first` documents have leads to none.
     """
-    settings = store.settings
+    settings, most = store.settings, store.limits.query_first
     own = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
-    place, doc_ids = store.documents_of_fingerprints(own, QUERY_FIRST + 1)
-    hot = np.bincount(place, minlength=len(own)) > QUERY_FIRST
+    place, doc_ids = store.documents_of_fingerprints(own, most + 1)
+    hot = np.bincount(place, minlength=len(own)) > most
     if hot.any():
-        warn_of_limit(runs_cut(int(hot.sum()), settings.passages))
+        warn_of_limit(runs_cut(int(hot.sum()), settings.passages, most))
     doc_ids = np.unique(doc_ids[~hot[place]])
     if keep is not None:
         doc_ids = doc_ids[keep(doc_ids)]
@@ -328,7 +326,8 @@ def _verified(
         shingles = store.sizes(found.doc_ids)[0]
         expected = containment_at(expected, asked.size, shingles)
     waiting = np.lexsort((found.doc_ids, -expected))
-    at_once = len(waiting) if query.top is None else max(VERIFIED_FIRST, 2 * query.top)
+    first = store.limits.verified_first
+    at_once = len(waiting) if query.top is None else max(first, 2 * query.top)
     shared, sizes = np.zeros((2, len(waiting)), dtype=np.int64)
     level = threshold
     done = waiting[:0]

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import DamagedFile
+from lshdb.limits import Limits
 from lshdb.model import Construction, Settings, Shingles
 from lshdb.shingling.arrays import Numbers, bounded, offsets_of, parts_of, places_of, runs, sums
 from lshdb.shingling.content import many_from_stored
@@ -33,18 +34,10 @@ Parities: TypeAlias = npt.NDArray[np.uint64]
 MARGIN: Final = 5.0
 """Standard errors by which an estimate may be below a similarity that is still verified: fewer than
 one in a million pairs at that similarity is lower."""
-_CHARACTERS: Final = 4_000_000
-"""Characters of stored documents that a query compares at once: their hashes take 32 MB."""
 _FEW_DOCUMENTS: Final = 16
 """Up to this many documents a query reads at once; with more, it first finds equal ones (10 us)."""
-_HASHES: Final = 24_000_000
-"""Distinct shingle hashes that a join keeps, 8 bytes each; more only if two documents have more."""
-_READ: Final = 1_000_000
-"""Shingles in the documents that a join reads at once: 8 MB of hashes."""
 _PARITIES: Final = 128_000_000
 """Maximum bytes of the parities of all documents of a join."""
-_SIGNATURES: Final = 64_000_000
-"""Bytes of signatures that a join keeps."""
 _PAIRS: Final = 1 << 13
 """Pairs compared at once: 512 bytes each, of signatures or parities, fit in a cache."""
 _CELLS: Final = 1 << 22
@@ -165,7 +158,7 @@ def shared_with_stored(
     shingling, seed = store.settings.shingling, store.settings.seed
     shared = [np.empty(0, dtype=np.int64)]
     sizes = [np.empty(0, dtype=np.int64)]
-    for stored in batches_of_text(store.contents(doc_ids)):
+    for stored in batches_of_text(store, doc_ids):
         others = distinct_shingles(many_from_stored(stored, shingling), shingling, seed)
         shared.append(intersections(one, others))
         sizes.append(np.diff(others.offsets))
@@ -182,9 +175,9 @@ def first_of_equal(digests: npt.NDArray[np.void]) -> Numbers:
     return first[of_document]
 
 
-def batches_of_text(contents: Iterable[str]) -> Iterator[list[str]]:
-    """Cut a stream of documents into batches of a bounded number of characters."""
-    return bounded(contents, len, _CHARACTERS)
+def batches_of_text(store: StoreReader, doc_ids: Numbers) -> Iterator[list[str]]:
+    """The stored forms of documents int64[n], in batches of a bounded number of characters."""
+    return bounded(store.contents(doc_ids), len, store.limits.text_batch)
 
 
 # pairs of sets
@@ -326,6 +319,7 @@ class Exact:
         same: Numbers,
         shingles: Numbers,
         settings: Settings,
+        limits: Limits,
     ) -> None:
         """Prepare to compare m documents.
 
@@ -335,7 +329,9 @@ class Exact:
             same: int64[m], one number for equal documents.
             shingles: int64[m], how many shingles each has, repetitions counted.
             settings: of the database.
+            limits: how much is in memory.
         """
+        self.limits = limits
         self._contents = contents
         self._doc_ids = doc_ids
         self._same = same
@@ -343,7 +339,9 @@ class Exact:
         self.sizes = shingles.copy()
         self._read = np.zeros(len(doc_ids), dtype=np.bool_)
         self._parities = np.zeros((len(doc_ids), _words(shingles)), dtype=np.uint64)
-        self._hashes = np.empty(_HASHES, dtype=np.uint64)  # memory is used as it is filled
+        self._hashes = np.empty(
+            limits.join_hashes, dtype=np.uint64
+        )  # memory is used as it is filled
         self._starts = np.full(len(doc_ids), -1)
         self._used = 0
 
@@ -373,7 +371,7 @@ class Exact:
         wanted = np.broadcast_to(least, len(one))[different]
         chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= wanted
         different, a, b = different[chosen], a[chosen], b[chosen]
-        for part in parts_of(self.sizes[a] + self.sizes[b], _HASHES):
+        for part in parts_of(self.sizes[a] + self.sizes[b], self.limits.join_hashes):
             self._keep(_marked(a[part], b[part], len(self._doc_ids)))
             both = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
             found[different[part]] = jaccard(both, self.sizes[a[part]], self.sizes[b[part]])
@@ -396,7 +394,7 @@ class Exact:
 
     def _batches(self, documents: Numbers) -> Iterator[Numbers]:
         """Cut documents into batches of about as many shingles as are read at once."""
-        return (documents[part] for part in parts_of(self.sizes[documents], _READ))
+        return (documents[part] for part in parts_of(self.sizes[documents], self.limits.join_read))
 
     def _read_unread(self, documents: Numbers) -> None:
         """Read those of the documents that were never read."""
@@ -452,6 +450,7 @@ class Estimates:
         doc_ids: Numbers,
         same: Numbers,
         lanes: int,
+        limits: Limits,
     ) -> None:
         """Prepare to compare m documents.
 
@@ -460,12 +459,13 @@ class Estimates:
             doc_ids: int64[m], or any other numbers by which `signatures` knows documents.
             same: int64[m], one number for equal documents, whose signatures are equal.
             lanes: of a signature.
+            limits: how much is in memory.
         """
         self._read = signatures
         self._doc_ids = doc_ids
         self._same = same
         self._rows = np.full(len(doc_ids), -1)
-        most = max(2, _SIGNATURES // (4 * lanes))
+        most = max(2, limits.join_signatures // (4 * lanes))
         self._signatures = np.empty((min(len(doc_ids), most), lanes), dtype=np.uint32)
         self._pairs = min(_PAIRS, most // 2)  # the signatures of this many fit
         self._used = 0

@@ -70,6 +70,7 @@ _BINARY_MAGIC: Final = {
     **{b"\x80%c" % protocol: "pickle" for protocol in range(2, 6)},
 }
 """First bytes of common files that are no text, though some have no NUL byte; and their kinds."""
+_BINARY_STARTS: Final = tuple(_BINARY_MAGIC)
 _UNUSUAL: Final = re.compile("[^ -~]+")
 """Characters outside of printable ASCII, which may still be harmless."""
 
@@ -170,7 +171,9 @@ def is_database(path: str | os.PathLike[str]) -> bool:
 
 def binary_kind(start: bytes) -> str | None:
     """The kind of a file that is not a text, by its first bytes; None for a possible text."""
-    return next((kind for magic, kind in _BINARY_MAGIC.items() if start.startswith(magic)), None)
+    if not start.startswith(_BINARY_STARTS):
+        return None
+    return next(kind for magic, kind in _BINARY_MAGIC.items() if start.startswith(magic))
 
 
 def input_bytes(paths: Iterable[str]) -> int | None:

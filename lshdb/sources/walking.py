@@ -61,6 +61,7 @@ class PassedOver:
         large: files above the maximum size.
         tables: files of rows, by their suffixes, where only text files are read; JSON without rows.
         texts: other files, where only tables are read.
+        dropped: files whose documents were decided to be dropped, in `sync`.
         on_skip: called with the path of each, and the reason.
     """
 
@@ -72,6 +73,7 @@ class PassedOver:
     large: int = 0
     tables: int = 0
     texts: int = 0
+    dropped: int = 0
     on_skip: Callable[[str, str], None] | None = field(default=None, compare=False)
 
     def add(self, kind: str, path: str, why: str) -> None:

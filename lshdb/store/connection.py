@@ -23,6 +23,7 @@ from lshdb.errors import (
     StoreError,
     UsageError,
 )
+from lshdb.limits import DEFAULTS, Limits
 from lshdb.store.guard import Connection, check_may_open, has_log
 from lshdb.store.migrations import make_readable, migrate, newest_format
 from lshdb.store.schema import check_contents, schema_statements, seal
@@ -76,12 +77,6 @@ CACHE_KIB: Final = 8192
 _WRITING_CACHE_KIB: Final = 32768
 """Band rows of a batch touch pages all over the table, and a small cache keeps none of them for the
 next batch: a tenth of the time of adding 600,000 documents of 1 KB. Twice as much saves no more."""
-_CHECKPOINT_PAGES: Final = 1000
-"""Pages of log after which a COMMIT copies them into the file, as by SQLite's default."""
-_LONGEST_LOG: Final = 256 << 20
-"""Bytes of log after which a writer waits for its readers, to empty it."""
-_PATIENCE: Final = 1.0
-"""Seconds of that wait."""
 _LOG_BYTES: Final = 64 << 20
 """Bytes to which a long log is cut when it begins again."""
 _MIN_FREE_BYTES: Final = 1 << 20
@@ -95,7 +90,13 @@ _ADVICE: Final = {
 
 
 def connect(
-    path: Path, mode: Mode, timeout: float, *, sealed: bool = False, whole: bool = True
+    path: Path,
+    mode: Mode,
+    timeout: float,
+    *,
+    sealed: bool = False,
+    whole: bool = True,
+    limits: Limits = DEFAULTS,
 ) -> Connection:
     """Open the file and check that it is lshdb's, or (mode `create`) new and without tables.
 
@@ -115,7 +116,7 @@ def connect(
     check_may_open(path)
     with translated_errors(path):
         try:
-            return _opened(path, flags, mode, timeout, whole)
+            return _opened(path, flags, mode, timeout, whole, limits)
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if mode != "create" and code == sqlite3.SQLITE_CANTOPEN and not os.path.exists(path):
@@ -129,10 +130,12 @@ def connect(
                 "to write the directory: ask someone who has it to open the file once"
             )
         # SQLite cannot make its -shm. As nobody has the file open, it can be read without locks.
-        return _opened(path, "ro&immutable=1", mode, timeout, whole)
+        return _opened(path, "ro&immutable=1", mode, timeout, whole, limits)
 
 
-def _opened(path: Path, flags: str, mode: Mode, timeout: float, whole: bool) -> Connection:
+def _opened(
+    path: Path, flags: str, mode: Mode, timeout: float, whole: bool, limits: Limits
+) -> Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={flags}",
         uri=True,
@@ -144,6 +147,7 @@ def _opened(path: Path, flags: str, mode: Mode, timeout: float, whole: bool) -> 
     try:
         connection.path = path
         connection.timeout = timeout
+        connection.limits = limits
         _configure(connection, path, mode, timeout, whole)
         connection.watch(path, immutable="immutable" in flags)
     except BaseException:
@@ -179,7 +183,7 @@ def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, w
         _use_wal(connection, timeout)
         # COMMIT waits until the log is on the disk: what was acknowledged survives a power cut.
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {connection.limits.checkpoint_pages}")
         connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         if old:
             with transaction(connection, "write"):
@@ -301,8 +305,9 @@ def _bound_log(connection: Connection) -> None:
         size = os.stat(f"{connection.path}-wal").st_size
     except OSError:
         return
-    if size > max(_LONGEST_LOG, connection.log_limit):
-        connection.log_limit = 0 if empty_log(connection, _PATIENCE) else 2 * size
+    limits = connection.limits
+    if size > max(limits.log_bytes, connection.log_limit):
+        connection.log_limit = 0 if empty_log(connection, limits.log_seconds) else 2 * size
 
 
 def empty_log(connection: Connection, patience: float) -> bool:

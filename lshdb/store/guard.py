@@ -21,6 +21,7 @@ from typing import Any, Final, TypeAlias
 from weakref import WeakSet
 
 from lshdb.errors import StoreError, UsageError
+from lshdb.limits import DEFAULTS
 
 _Identity: TypeAlias = tuple[int, int]
 _Version: TypeAlias = tuple[int, int]
@@ -35,6 +36,7 @@ class Connection(sqlite3.Connection):
     Attributes:
         path: the file, as the user named it.
         timeout: seconds to wait for other writers.
+        limits: sizes and other numbers.
         waited: whether the last write transaction had to wait for another.
         log_limit: bytes of log up to which emptying it is not tried again.
         wrote: when the last write transaction ended (time.monotonic), and its seconds.
@@ -45,6 +47,7 @@ class Connection(sqlite3.Connection):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self.path = Path()
         self.timeout = 0.0
+        self.limits = DEFAULTS
         self.waited = False
         self.log_limit = 0
         self.wrote = (0.0, 0.0)

@@ -33,8 +33,6 @@ from lshdb.store.rows import Parameters, SqlValue, blob, integer, integers, sett
 _T = TypeVar("_T")
 _NEIGHBOURS: Final = 5
 """Keys before and after an unknown one that may be meant."""
-_SEARCHING: Final = 0.025
-"""Seconds to look for such keys: enough for some 100,000, and nobody notices the wait."""
 _FTS5_TABLE: Final = re.compile(
     r"""\s*CREATE\s+VIRTUAL\s+TABLE\s+["'`\[]?documents_fts["'`\]]?\s+USING\s+fts5\b""",
     re.IGNORECASE,
@@ -45,9 +43,6 @@ _MAX_CONTAINING: Final = 1_000
 """Maximum number of such keys: ranking them takes some milliseconds."""
 _LONGEST: Final = 200
 """Characters of each similar key in the error for an unknown one."""
-_AT_ONCE: Final = 10_000
-"""Documents or buckets per statement, whose JSON then has some 100 KB; and signatures in memory
-when all are read, 5 MB of 128 lanes."""
 _ROWS_AT_ONCE: Final = 50_000
 """Band rows of a join in memory as Python's objects: some 10 MB."""
 
@@ -107,6 +102,7 @@ class StoreReader:
 
     def __init__(self, path: Path, connection: Connection, timeout: float) -> None:
         self.path = path
+        self.limits = connection.limits
         self._connection = connection
         self._timeout = timeout
         self._settings_row: Any = ()
@@ -134,7 +130,7 @@ class StoreReader:
         Its settings are those of the index that it reads: another process may have reindexed it.
         """
         self._connection.check_file()
-        connection = connect(self.path, "read", self._timeout, sealed=True)
+        connection = connect(self.path, "read", self._timeout, sealed=True, limits=self.limits)
         try:
             with translated_errors(self.path):
                 connection.execute("BEGIN")
@@ -152,6 +148,7 @@ class StoreReader:
         """
         self._connection.check()
         connection = sealed_connection(self.path, self._timeout, one_moment=True)
+        connection.limits = self.limits
         try:
             condition = Condition(connection, self.path, expression, parameters)
             connection.text_factory = str  # from here on, text that is not UTF-8 is damage
@@ -221,8 +218,9 @@ class StoreReader:
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The rows of values int64[n], looked up some thousands at a time: places and doc_ids."""
         parts = [np.empty((0, 2), dtype=np.int64)]
-        for start in range(0, len(values), _AT_ONCE):
-            some = json.dumps(values[start : start + _AT_ONCE].tolist())
+        at_once = self.limits.documents_read
+        for start in range(0, len(values), at_once):
+            some = json.dumps(values[start : start + at_once].tolist())
             found = self._integers(statement, some, *parameters).reshape(-1, 2)
             found[:, 0] += start
             parts.append(found)
@@ -251,8 +249,9 @@ class StoreReader:
         """Shingles of these documents, repetitions counted, int64[n], and their digests V16[n]."""
         shingles = np.empty(len(doc_ids), dtype=np.int64)
         digests = np.empty(len(doc_ids), dtype=f"V{DIGEST_BYTES}")
-        for start in range(0, len(doc_ids), _AT_ONCE):
-            part = slice(start, start + _AT_ONCE)
+        at_once = self.limits.documents_read
+        for start in range(0, len(doc_ids), at_once):
+            part = slice(start, start + at_once)
             rows = list(self._rows_of(sql.SIZES, doc_ids[part]))
             shingles[part] = self._counts(row[:1] for row in rows)
             blobs = self._joined([row[1] for row in rows], DIGEST_BYTES, "digest", doc_ids[part])
@@ -293,8 +292,9 @@ class StoreReader:
     ) -> Iterator[tuple[SqlValue, ...]]:
         """One row for each of these documents, in this order, read lazily."""
         found = 0
-        for start in range(0, len(doc_ids), _AT_ONCE):
-            wanted = json.dumps(doc_ids[start : start + _AT_ONCE].tolist())
+        at_once = self.limits.documents_read
+        for start in range(0, len(doc_ids), at_once):
+            wanted = json.dumps(doc_ids[start : start + at_once].tolist())
             with translated_errors(self.path):
                 for row in self._connection.execute(statement, (wanted,)):
                     found += 1
@@ -353,7 +353,7 @@ class StoreReader:
         self, most: int | None = None
     ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]]:
         """All signatures by doc_id, some thousands or `most` at a time: int64[n], uint32[n, k]."""
-        for _, rows in self._ascending(sql.SIGNATURES_AFTER, most or _AT_ONCE):
+        for _, rows in self._ascending(sql.SIGNATURES_AFTER, most or self.limits.documents_read):
             yield self._signature_matrix(rows)
 
     def _ascending(
@@ -395,7 +395,7 @@ class StoreReader:
 
     def all_keys(self) -> Iterator[tuple[npt.NDArray[np.int64], list[str]]]:
         """All documents in the order of addition, some thousands at a time: int64[n], n keys."""
-        for doc_ids, rows in self._ascending(sql.KEYS_AFTER, _AT_ONCE):
+        for doc_ids, rows in self._ascending(sql.KEYS_AFTER, self.limits.documents_read):
             yield doc_ids, [text(key) for _, key in rows]
 
     def keys_from(self, first: str, most: int) -> list[str]:
@@ -416,14 +416,14 @@ class StoreReader:
             found.update(self.keys_from("/".join(parts[place:]), _NEIGHBOURS))
         if name := (wanted.rpartition("/")[2] or wanted).lower():
             with translated_errors(self.path):
-                found.update(self._keys_containing(name))
+                found.update(self._keys_containing(name, self.limits.similar_keys_seconds))
         scored = sorted(
             (-_likeness(wanted, one), len(one), one) for one in found if len(one) <= _LONGEST
         )
         nearest = [one for score, _, one in scored if -2 * score >= max(3, len(wanted))]
         return KeyNotFound(f"no document has the key {key!r}", nearest[:3])
 
-    def _keys_containing(self, part: str, seconds: float = _SEARCHING) -> Iterator[str]:
+    def _keys_containing(self, part: str, seconds: float) -> Iterator[str]:
         """Keys that contain a text in lower case: as many as are found in some seconds."""
         end = time.monotonic() + seconds
         # True ends the statement; called every 1,000 steps of SQLite's, some 50 us.

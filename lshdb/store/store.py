@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import DamagedFile, UsageError
+from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import FileState, Settings
 from lshdb.shingling.winnowing import Fingerprints
 from lshdb.store import statements as sql
@@ -84,13 +85,14 @@ class Store(StoreReader):
         wanted: Callable[[], Settings] | None = None,
         *,
         sealed: bool = False,
+        limits: Limits = DEFAULTS,
     ) -> Store:
         """Open the file; mode `create` makes it with the settings `wanted()` where there is none.
 
         If two processes make the same file at the same moment, one opens the file that the other
         made. `sealed` is for mode `read`, see `connect`.
         """
-        connection = connect(path, mode, timeout, sealed=sealed)
+        connection = connect(path, mode, timeout, sealed=sealed, limits=limits)
         try:
             if mode == "create" and wanted is not None:
                 with translated_errors(path):
@@ -275,6 +277,7 @@ class Index:
     """The rows of the index, as they are rebuilt within the caller's transaction."""
 
     def __init__(self, path: Path, connection: Connection) -> None:
+        self.limits = connection.limits
         self._path = path
         self._connection = connection
 

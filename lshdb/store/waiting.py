@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from lshdb.limits import Limits
 from lshdb.model import Skipped
 from lshdb.store.connection import CACHE_KIB, translated_errors
 
@@ -51,7 +52,8 @@ ORDER BY documents.number
 class Waiting:
     """Numbered documents in a new, private file, which need not survive a crash."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, limits: Limits) -> None:
+        self.limits = limits
         self._path = path
         with self._errors():
             self._connection = sqlite3.connect(path, isolation_level=None)

@@ -225,7 +225,9 @@ class _Counts:
             documents, places = np.unique(both, return_inverse=True)
             shingles, digests = self._store.sizes(documents)
             same, contents = first_of_equal(digests), self._store.contents
-            exact = Exact(contents, documents, same, shingles, self._store.settings)
+            exact = Exact(
+                contents, documents, same, shingles, self._store.settings, self._store.limits
+            )
             scores = exact.scores(places[: len(row)], places[len(row) :], self._threshold)
         similar = scores >= self._threshold
         row, column, scores = row[similar], column[similar], scores[similar]

@@ -291,7 +291,7 @@ def test_add_walks_directories(command: Command) -> None:
     (root / "single.txt").write_text("single text")
     report = command.done("add", "--json", "src", "single.txt", says="").record
     passed_over = {"hidden": 2, "binary": 1, "links": 2, "special": 1, "ignored": 0, "large": 0}
-    passed_over |= {"tables": 0, "texts": 0}
+    passed_over |= {"tables": 0, "texts": 0, "dropped": 0}
     assert report["passed_over"] == passed_over
     assert (report["added"], report["empty"], report["failed"]) == (5, 1, 0)
     keys = ["from jsonl", "single.txt", "src/b.txt", "src/empty", "src/sub/a.txt"]

@@ -47,7 +47,7 @@ def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
     dry = command.done("remove", "--decided", "--dry-run", says="would remove 2\n")
     assert dry.lines == ["a", r"x\x1b[31m"]
     command.done("decide", "--undo", "4", says="undone: 4, drop x\\x1b[31m\n")
-    command.done("remove", "--decided", says="removed 1\n")
+    assert command.done("remove", "--decided").err.startswith("removed 1\nfiles stay on the disk")
     command.done("decide", "--undo", says="undone: 5, keep c\n")
     assert roles(command) == {"b": "keep", "c": "drop"}
 
@@ -86,6 +86,43 @@ def test_a_file_made_by_hand(command: Command) -> None:
         ("different", ["b", "c"]),
         ("keep", ["c"]),
     ]
+
+
+def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(command: Command) -> None:
+    notes = command.directory / "notes"
+    notes.mkdir()
+    for name in ("a b.txt", "new\nline.txt", "changed.txt", "kept.txt", "gone.txt"):
+        (notes / name).write_text(f"a text of its own: {name}")
+    command.done("sync", "-d", "n.db", "notes")
+    dropped = [f"notes/{name}" for name in ("a b.txt", "new\nline.txt", "changed.txt", "gone.txt")]
+    command.done("decide", "-d", "n.db", "drop", *dropped, "notes/kept.txt")
+    command.done("decide", "-d", "n.db", "keep", "notes/kept.txt")
+    listing = ["decisions", "-d", "n.db", "--drop", "--files", "-0"]
+    assert set(command.done(*listing).out.split("\0")) == {*dropped, ""}
+    (notes / "changed.txt").write_text("something else")
+    (notes / "gone.txt").unlink()
+    left = {"notes/a b.txt", "notes/new\nline.txt"}
+    assert set(command.done(*listing).out.split("\0")) == {*left, ""}
+    removed = command.done("remove", "-d", "n.db", "--decided").err.splitlines()
+    assert removed[0] == "removed 4"
+    assert removed[1].endswith("lshdb decisions -d n.db --drop --files -0 | xargs -0 rm --")
+    assert set(command.done(*listing).out.split("\0")) == {*left, ""}
+    for options in (["-n"], [], []):
+        synced = command.done("sync", "-d", "n.db", "notes", *options)
+        assert synced.err.endswith("passed over: 2 dropped\n")
+    assert command.keys("n.db") == ["notes/changed.txt", "notes/kept.txt"]
+    above = command.directory.parent / "beside"
+    above.mkdir()
+    elsewhere = Command(above)
+    path = str(command.directory / "n.db")
+    found = elsewhere.done("decisions", "-d", path, *listing[3:], "--root", command.directory)
+    assert set(found.out.split("\0")) == {str(command.directory / name) for name in left} | {""}
+    (notes / "a b.txt").write_text("Another text")
+    synced = command.done("sync", "-d", "n.db", "notes", "--json").record
+    assert (synced["added"], synced["passed_over"]["dropped"]) == (1, 1)
+    assert len(command.done("decisions", "-d", "n.db", "--drop", "--json").records) == 5
+    assert command.fails("decisions", "--files", status=2).startswith("--files goes with --drop")
+    assert command.fails("decisions", "-0", status=2).startswith("--null and --root are for")
 
 
 def test_what_was_decided_is_in_the_list_of_keys_to_drop(command: Command) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import inspection
 import oracles
@@ -23,11 +23,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb import workers as signers
+from lshdb import Limits
 from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
-from lshdb.ingest import batches
 from lshdb.model import AddReport, Bucket, Content
-from lshdb.store.store import Store
 
 Pairs = list[tuple[str, Content]]
 
@@ -62,21 +60,15 @@ def open_sets(path: Path, **settings: Any) -> lshdb.Database:
     return lshdb.open(path, threshold=0.5, shingle="set", **settings)
 
 
-@contextmanager
-def in_batches_of(documents: int, *, size: int = 1 << 30, chunk: int = 1 << 30) -> Iterator[None]:
-    """Make batches small, and the parts that they are signed in; processes are waited for."""
-    with (
-        mock.patch.multiple(
-            batches,
-            _BATCH_DOCUMENTS=documents,
-            _AHEAD=2 * size,
-            _BATCH_SHARE=1 << 30,
-            _PART_BYTES=chunk,
-        ),
-        mock.patch.object(signers, "_ALONE", 0),
-        signed_elsewhere(),
-    ):
-        yield
+def in_batches_of(documents: int, *, size: int = 1 << 30, chunk: int = 1 << 30) -> Limits:
+    """Small batches, and the parts that they are signed in; processes are started at once."""
+    return Limits(
+        batch_documents=documents,
+        batch_share=1 << 30,
+        read_ahead_bytes=2 * size,
+        part_bytes=chunk,
+        workers_from=1,
+    )
 
 
 def counts(report: AddReport) -> tuple[int, int, int]:
@@ -352,7 +344,10 @@ def test_any_size_of_batch_and_number_of_workers_gives_the_same_file(
 ) -> None:
     before, stream = history()
     documents, expected = one_by_one(before, stream)
-    with open_sets(path, content=kept) as db, in_batches_of(size, chunk=chunk):
+    with (
+        open_sets(path, content=kept, limits=in_batches_of(size, chunk=chunk)) as db,
+        signed_elsewhere(),
+    ):
         db.add_many(before, workers=0)
         report = db.add_many(stream, workers=workers)
         assert list(counts(report)) == expected
@@ -373,7 +368,7 @@ def test_a_batch_is_in_the_file_when_it_is_reported(path: Path, workers: int) ->
         assert isinstance(count, int)
         seen.append((report.added, count))
 
-    with open_sets(path) as db, in_batches_of(4):
+    with open_sets(path, limits=in_batches_of(4)) as db, signed_elsewhere():
         total = db.add_many(((f"k{i}", [i]) for i in range(10)), on_batch=look, workers=workers)
     assert seen == [(4, 4), (4, 8), (2, 10)]
     assert total == AddReport(added=10)
@@ -390,7 +385,7 @@ def test_documents_are_read_as_they_are_needed(path: Path) -> None:
             ahead.append(i - count)
             yield f"k{i}", [i]
 
-    with open_sets(path) as db, in_batches_of(3):
+    with open_sets(path, limits=in_batches_of(3)) as db, signed_elsewhere():
         db.add_many(stream(), workers=0)
     assert max(ahead) <= 2 * 3
 
@@ -407,7 +402,7 @@ def test_a_stream_may_ask_the_database_that_it_goes_to(path: Path, workers: int)
                 assert f"n{i}" not in db
                 yield f"n{i}", elements
 
-    with open_sets(path) as db, in_batches_of(2):
+    with open_sets(path, limits=in_batches_of(2)) as db, signed_elsewhere():
         db.add_many(known.items(), workers=0)
         report = db.add_many(new_only(db), workers=workers)
         assert counts(report) == (10, 0, 0)
@@ -427,7 +422,7 @@ def test_batches_before_a_failure_stay_and_its_own_does_not(
         yield "bad", "a text"
         yield "k7", [7]
 
-    with open_sets(path) as db, in_batches_of(3):
+    with open_sets(path, limits=in_batches_of(3)) as db, signed_elsewhere():
         with pytest.raises(failure):
             db.add_many(stream(), workers=workers)
         keys = db.keys()
@@ -441,18 +436,18 @@ def test_batches_before_a_failure_stay_and_its_own_does_not(
 @pytest.mark.parametrize("workers", [0, 1, 2])
 def test_nothing_is_written_after_a_batch_that_could_not_be(path: Path, workers: int) -> None:
     """Batches are written in order: a gap would be a document lost without a word."""
-    own = Store.insert
-    written: list[int] = []
+    other = sqlite3.connect(path, isolation_level=None)
 
-    def second_fails(self: Store, documents: list[Any]) -> None:
-        own(self, documents)
-        written.append(len(documents))
-        if len(written) == 2:
-            raise Busy("locked")
+    def lock(_: AddReport) -> None:
+        other.execute("BEGIN IMMEDIATE")
 
-    with open_sets(path) as db, in_batches_of(2):
-        with mock.patch.object(Store, "insert", second_fails), pytest.raises(Busy):
-            db.add_many(((f"k{i}", [i]) for i in range(12)), workers=workers)
+    with (
+        closing(other),
+        open_sets(path, limits=in_batches_of(2), timeout=0.1) as db,
+        signed_elsewhere(),
+    ):
+        with pytest.raises(Busy):
+            db.add_many(((f"k{i}", [i]) for i in range(12)), on_batch=lock, workers=workers)
         assert db.keys() == ["k0", "k1"]
     inspection.check(path)
 
@@ -647,7 +642,7 @@ def test_another_process_gives_the_same_answers(path: Path, sketch: str) -> None
 def test_a_closed_file_is_whole_by_itself(path: Path, workers: int) -> None:
     """Whatever was done before: nothing is left in a log beside it, and no file stays open."""
     own = f"/proc/{os.getpid()}/fd"
-    with open_sets(path) as db, in_batches_of(10):
+    with open_sets(path, limits=in_batches_of(10)) as db, signed_elsewhere():
         db.add_many(((f"k{i}", [i, i + 1]) for i in range(40)), workers=workers)
         db.reindex(threshold=0.3)
         db.query([1, 2], where="key <> ''")
@@ -671,24 +666,20 @@ def test_what_another_connection_does_between_signing_and_writing_counts(
 ) -> None:
     """A batch is compared with the file once more when it has the write lock."""
     documents: Pairs = [("a", [1, 2, 3]), ("b", [4, 5, 6]), ("c", [7]), ("d", [8])]
-    own = Store.writing
-    with open_sets(path) as db, open_sets(path) as other:
+    limits = in_batches_of(100, chunk=1)  # each document is signed when the next one is read
+    with open_sets(path, limits=limits) as db, open_sets(path) as other, signed_elsewhere():
         db.add_many([("a", [1, 2, 3]), ("b", [4])])
 
-        def write_first(self: Store) -> Any:
-            if self is db._store and not acted:
-                acted.append(True)
-                if change == "replace":
-                    other.add_many([("a", [9]), ("b", [9, 10])])
-                elif change == "remove":
-                    other.remove_many(["a", "b"])
-                else:
-                    other.add_many([("c", [7]), ("d", [])])
-            return own(self)
+        def stream() -> Iterator[tuple[str, Content]]:
+            yield from documents
+            if change == "replace":
+                other.add_many([("a", [9]), ("b", [9, 10])])
+            elif change == "remove":
+                other.remove_many(["a", "b"])
+            else:
+                other.add_many([("c", [7]), ("d", [])])
 
-        acted: list[bool] = []
-        with mock.patch.object(Store, "writing", write_first), in_batches_of(2):
-            report = db.add_many(documents, workers=workers)
+        report = db.add_many(stream(), workers=workers)
         expected = {"replace": (2, 2, 0), "remove": (4, 0, 0), "add": (0, 2, 2)}
         assert counts(report) == expected[change]
         assert {key: db.get(key).content for key in db} == {

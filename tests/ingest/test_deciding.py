@@ -12,6 +12,7 @@ from pathlib import Path
 
 import inspection
 import pytest
+from oracles import connected
 
 import lshdb
 from lshdb.errors import InputError, KeyNotFound, ReadOnly, UsageError
@@ -56,17 +57,6 @@ def test_a_pair_that_is_different_connects_nothing(db: lshdb.Database) -> None:
     assert pairs(db, ignore_decisions=True) == everything
     db.undo_decision()
     assert pairs(db) == everything
-
-
-def test_copies_that_are_different_are_apart(db: lshdb.Database) -> None:
-    db.decide("different", ["c", "c2"])
-    assert ("c", "c2") not in pairs(db)
-    assert clusters(db, keep="last") == [
-        ("c2", {"a": None, "b": None, "c": "different"} | {"c2": None})
-    ]
-    db.decide("different", ["a", "b", "c"])
-    assert clusters(db) == [("b", {"b": None, "c2": None})]
-    assert clusters(db, star=True) == [("b", {"b": None, "c2": None})]
 
 
 @pytest.mark.parametrize("star", [False, True])
@@ -262,16 +252,8 @@ def test_clusters_are_those_of_the_pairs_that_are_not_different(path: Path) -> N
         left = {pair for pair in everything if frozenset(pair) not in apart}
         assert left < everything
         assert pairs(db) == left
-        keys = db.keys()
-        component = {key: {key} for key in keys}
-        for a, b in left:
-            if component[a] is not component[b]:
-                component[a] |= component[b]
-                for key in component[b]:
-                    component[key] = component[a]
-        wanted = {frozenset(one) for one in component.values() if len(one) > 1}
         found = list(db.clusters())
-        assert {frozenset(one.members) for one in found} == wanted
+        assert {frozenset(one.members) for one in found} == connected(left)
         for one in found + list(db.clusters(star=True)):
             for member, decided in zip(one.members, one.decided, strict=True):
                 assert (decided == "different") == (frozenset([one.keep, member]) in apart)

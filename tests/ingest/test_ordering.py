@@ -17,8 +17,7 @@ import pytest
 from helpers import text_families
 
 import lshdb
-from lshdb import Skipped
-from lshdb.ingest import batches, ordering, queries
+from lshdb import Limits, Skipped
 from lshdb.ingest.add import Outcome
 
 THRESHOLD = 0.5
@@ -91,16 +90,13 @@ def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
     against: str | None,
     numbered: bool,
     rows: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 20)
-    monkeypatch.setattr(ordering, "_AT_ONCE", 7)
-    monkeypatch.setattr(queries, "BATCH", 10)
+    small = Limits(batch_documents=20, order_documents=7, query_batch=10)
     lines = [json.dumps({"id": key, "text": text, "from": key[-2:]}) for key, text in KNOWN.items()]
     (rows.parent / "known.jsonl").write_text("\n".join(lines))
     with lshdb.open(rows.parent / "known.db", **SETTINGS) as db:
         db.add_files([str(rows.parent / "known.jsonl")])
-    with lshdb.open(rows.parent / "own.db", **SETTINGS) as db:
+    with lshdb.open(rows.parent / "own.db", **SETTINGS, limits=small) as db:
         if not numbered:
             db.add_many(STORED.items(), workers=0)
         found = keys_and_reasons(
@@ -156,18 +152,13 @@ def test_what_was_marked_different_is_no_reason(tmp_path: Path) -> None:
         assert found == {"a": None, "b": Skipped("b", "stored", 1.0, True, True)}
 
 
-def test_rows_that_change_between_the_two_passes(
-    rows: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decisions = ordering._Decisions
+def test_rows_that_change_between_the_two_passes(rows: Path) -> None:
+    def change(step: str, _count: int) -> None:
+        if step == "deciding":
+            rows.write_text(rows.read_text().replace("row 7", "row seven"))
 
-    def changed(*given: Any) -> ordering._Decisions:
-        rows.write_text(rows.read_text().replace("row 7", "row seven"))
-        return decisions(*given)
-
-    monkeypatch.setattr(ordering, "_Decisions", changed)
     with lshdb.open(rows.parent / "own.db", **SETTINGS) as db:
-        outcomes = db.dedup_blocks([str(rows)], keep="last")
+        outcomes = db.dedup_blocks([str(rows)], keep="last", on_progress=change)
         with pytest.raises(lshdb.InputError, match="has changed while it was read"):
             list(outcomes)
         assert len(db) == 0
@@ -177,14 +168,14 @@ def test_an_interrupt_while_it_decides_leaves_nothing_but_the_database(
     rows: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Also no complaint of a cursor that is still open when its file is closed."""
-    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 20)
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: print(unraisable.exc_value))
 
     def interrupted(what: str, _count: int) -> None:
         if what == "deciding":
             raise KeyboardInterrupt
 
-    with lshdb.open(rows.parent / "own.db", **SETTINGS) as db:
+    small = Limits(batch_documents=20)
+    with lshdb.open(rows.parent / "own.db", **SETTINGS, limits=small) as db:
         with pytest.raises(KeyboardInterrupt):
             list(db.dedup_blocks([str(rows)], keep="last", workers=0, on_progress=interrupted))
         assert len(db) == 0

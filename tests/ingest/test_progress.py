@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rich.console
 from rich.console import Console
 
 import lshdb
-from lshdb.exchange import results
-from lshdb.ingest import batches
+from lshdb import Limits
 from lshdb.model import AddReport
 
 DOCUMENTS = [(f"key {n}", f"the text of number {n}") for n in range(25)]
-
-
-@pytest.fixture(autouse=True)
-def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 10)
 
 
 @pytest.fixture
@@ -31,45 +26,33 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterable[lshdb.Databa
     Path("notes").mkdir()
     for key, text in DOCUMENTS:
         (Path("notes") / f"{key}.txt").write_text(text)
-    with lshdb.open("x.db") as db:
+    with lshdb.open("x.db", limits=Limits(batch_documents=10)) as db:
         yield db
 
 
-def test_documents_are_counted(db: lshdb.Database) -> None:
+def test_each_job_says_how_far_it_is(db: lshdb.Database) -> None:
+    """Documents of all, if their number is known; bytes of all, if the size is known."""
     calls: list[tuple[int, int | None]] = []
+
+    def of(job: Callable[..., object], *given: Any, **options: Any) -> list[tuple[int, int | None]]:
+        calls.clear()
+        done = job(*given, progress=lambda *now: calls.append(now), **options)
+        if isinstance(done, Iterator):
+            assert calls == []
+            list(done)
+        return calls
+
     reports: list[AddReport] = []
-    given = {"progress": lambda *now: calls.append(now), "on_batch": reports.append, "workers": 0}
-    db.add_many(DOCUMENTS, **given)  # type: ignore[arg-type]
-    assert [done for done, _ in calls] == [10, 20, 25]
-    assert {total for _, total in calls} == {25}
+    batch: dict[str, Any] = {"on_batch": reports.append, "workers": 0}
+    assert of(db.add_many, DOCUMENTS, **batch) == [(10, 25), (20, 25), (25, 25)]
     assert [report.added for report in reports] == [10, 10, 5]
-    calls.clear()
-    db.add_many(iter(DOCUMENTS), **given)  # type: ignore[arg-type]
-    assert [done for done, _ in calls] == [10, 20, 25]
-    assert {total for _, total in calls} == {None}
-
-
-def test_bytes_of_files_are_counted(db: lshdb.Database) -> None:
-    calls: list[tuple[int, int | None]] = []
+    assert of(db.add_many, iter(DOCUMENTS), **batch) == [(10, None), (20, None), (25, None)]
     size = Path("in.jsonl").stat().st_size
-    report = db.add_files(["in.jsonl"], progress=lambda *now: calls.append(now))
-    assert (report.added, report.failed) == (25, 1)
-    assert calls[-1] == (size, size)
+    assert of(db.add_files, ["in.jsonl"])[-1] == (size, size)
     assert calls == sorted(calls)
-    calls.clear()
-    db.add_files(["notes"], progress=lambda *now: calls.append(now))
-    assert list(calls[-1]) == [sum(len(text) for _, text in DOCUMENTS), None]
-
-
-def test_sync_and_dedup_count_documents(db: lshdb.Database) -> None:
-    calls: list[tuple[int, int | None]] = []
-    db.sync(["notes"], progress=lambda *now: calls.append(now))
-    assert calls[-1] == (25, None)
-    calls.clear()
-    lines = db.dedup(["in.jsonl"], threshold=1.0, progress=lambda *now: calls.append(now))
-    assert calls == []
-    assert len(list(lines)) == 25
-    assert calls[-1] == (26, None)
+    assert of(db.add_files, ["notes"])[-1] == (sum(len(text) for _, text in DOCUMENTS), None)
+    assert of(db.sync, ["notes"])[-1] == (25, None)
+    assert of(db.dedup, ["in.jsonl"], threshold=1.0)[-1] == (26, None)
 
 
 @pytest.mark.parametrize("job", ["add_many", "add_files", "sync", "dedup"])
@@ -112,20 +95,15 @@ def test_without_a_terminal_there_is_no_bar(
     assert capfd.readouterr().err.strip() == ""
 
 
-def test_queries_are_counted_and_their_matches_are_tables(
-    db: lshdb.Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(results, "_COUNTED", 10)
+def test_queries_are_counted(db: lshdb.Database) -> None:
     db.add_many(DOCUMENTS)
     calls: list[tuple[int, int | None]] = []
-    asked = db.query_many(DOCUMENTS, top=3, progress=lambda *now: calls.append(now))
-    answers = dict(asked)
-    assert calls == [(10, 25), (20, 25), (25, 25)]
+    answers = dict(db.query_many(DOCUMENTS * 50, top=3, progress=lambda *now: calls.append(now)))
+    assert calls == [(500, 1250), (1000, 1250), (1250, 1250)]
     for key, text in DOCUMENTS:
         single = db.query(text, top=3)
         assert (answers[key], answers[key].columns) == (single, single.columns)
         assert answers[key].to_arrow().equals(single.to_arrow())
-        assert answers[key]._repr_html_() == single._repr_html_()
     calls.clear()
     some = db.query_many(iter(DOCUMENTS), progress=lambda *now: calls.append(now))
     next(some)

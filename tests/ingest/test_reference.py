@@ -15,9 +15,7 @@ import pytest
 from helpers import text_families
 
 import lshdb
-from lshdb import Skipped
-from lshdb.ingest import add, reference
-from lshdb.search import many
+from lshdb import Limits, Skipped
 
 TEXTS = text_families(4, families=20, copies=4, words=30, most_edits=6)
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5}
@@ -117,11 +115,9 @@ def test_what_cannot_be_a_reference_is_refused(files: Path) -> None:
         assert len(db) == 0
 
 
-def test_a_large_bucket_of_the_reference_is_said_to_be_cut(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (reference, add):
-        monkeypatch.setattr(module, "LISTED", 5)
+def test_a_large_bucket_of_the_reference_is_said_to_be_cut(tmp_path: Path) -> None:
+    # One query has up to 120 rows.
+    few = Limits(dedup_listed=5, query_rows=500)
     header = [f"h{i}" for i in range(30)]
     rng = random.Random(1)
 
@@ -136,12 +132,11 @@ def test_a_large_bucket_of_the_reference_is_said_to_be_cut(
     rows = [{"id": i, "text": text()} for i in range(3)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with (
-        lshdb.open(tmp_path / "own.db", threshold=0.8) as db,
+        lshdb.open(tmp_path / "own.db", threshold=0.8, limits=few) as db,
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always")
         lines = [*db.dedup([str(tmp_path / "rows.jsonl")], against=tmp_path / "seen.db")]
-        monkeypatch.setattr(many, "_ROWS", 500)  # one query has up to 120
         again = [*db.dedup([str(tmp_path / "copies.jsonl")], against=tmp_path / "seen.db")]
     assert [line.skipped for line in lines] == [None] * 3
     assert [line.skipped and line.skipped.kept for line in again] == ["0", "1", "2", "3", "4"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,7 @@ from hypothesis import strategies as st
 from oracles import jaccard
 
 import lshdb
-from lshdb import LimitWarning, Skipped
-from lshdb.ingest import batches, dedup
+from lshdb import Limits, LimitWarning, Skipped
 from lshdb.model import Content
 
 Documents = list[tuple[str, Content]]
@@ -27,11 +27,10 @@ SkippedRows = list[tuple[str, str, float, bool]]
 
 
 @pytest.fixture(params=[(4_000, 1_000), (7, 3)])
-def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def cut(request: pytest.FixtureRequest) -> Limits:
     """Batches, parts and blocks of several sizes: what is decided is the same."""
     batch, block = request.param
-    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", batch)
-    monkeypatch.setattr(dedup, "_BLOCK", block)
+    return Limits(batch_documents=batch, dedup_documents=block)
 
 
 def one_by_one(db: lshdb.Database, documents: Documents) -> tuple[SkippedRows, dict[str, int]]:
@@ -119,7 +118,6 @@ TEXTS = text_families(seed=1, families=15, copies=5, words=40, most_edits=8)
 SETS = set_families(seed=2, families=20, copies=5, size=20)
 
 
-@pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize(
     ("documents", "options"),
     [
@@ -129,13 +127,13 @@ SETS = set_families(seed=2, families=20, copies=5, size=20)
     ids=["texts", "signatures", "sets", "few keys"],
 )
 def test_documents_given_again_or_empty_are_decided_on_as_one_by_one(
-    tmp_path: Path, documents: Documents, options: dict[str, Any]
+    tmp_path: Path, documents: Documents, options: dict[str, Any], cut: Limits
 ) -> None:
     empty: list[Content] = [[], []] if "shingle" in options else ["", "..."]
     documents = [*documents, ("again", documents[3][1]), ("e1", empty[0]), ("e2", empty[1])]
     kept = options.get("content", True)
     documents += random.Random(3).sample(documents, 40) if kept else []
-    skipped = same(tmp_path, documents, **options)
+    skipped = same(tmp_path, documents, limits=cut, **options)
     assert len(skipped) > 8
     assert {exact for *_, exact in skipped} == {kept}
 
@@ -159,18 +157,17 @@ def test_any_sequence_is_decided_on_alike_however_it_is_cut(
     """Few keys and few elements, so that all that can happen to a key happens."""
     given_sets: Documents = [(key, sorted(content)) for key, content in documents]
     directory = tmp_path_factory.mktemp("any")
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+    options: Any = {"shingle": "set", "threshold": 0.4}
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", LimitWarning)
-        patch.setattr(dedup, "LISTED", listed)
         results = []
         for number, (size, of_block) in enumerate(((1, 1), (batch, block), (1_000, 1_000))):
-            patch.setattr(batches, "_BATCH_DOCUMENTS", size)
-            patch.setattr(dedup, "_BLOCK", of_block)
-            with lshdb.open(directory / f"{number}.db", shingle="set", threshold=0.4) as db:
+            limits = Limits(batch_documents=size, dedup_documents=of_block, dedup_listed=listed)
+            with lshdb.open(directory / f"{number}.db", **options, limits=limits) as db:
                 results.append((selected(db, given_sets), inspection.contents(db.path)))
         assert results[0] == results[1] == results[2]
         if listed == 128:
-            with lshdb.open(directory / "oracle.db", shingle="set", threshold=0.4) as db:
+            with lshdb.open(directory / "oracle.db", **options) as db:
                 assert (one_by_one(db, given_sets), inspection.contents(db.path)) == results[0]
 
 
@@ -185,12 +182,9 @@ def under_one_header(count: int, seed: int = 1) -> dict[str, list[int]]:
     return sets
 
 
-@pytest.mark.usefixtures("cut")
-def test_of_a_large_bucket_the_first_kept_are_compared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_a_large_bucket_the_first_kept_are_compared(tmp_path: Path, cut: Limits) -> None:
     """The oracle keeps a list for each bucket, of as many as there may be."""
-    monkeypatch.setattr(dedup, "LISTED", 6)
+    limits = replace(cut, dedup_listed=6)
     sets = under_one_header(150)
     sets |= {f"copy {i}": [*range(1_000, 1_020)] for i in range(100)}
     with lshdb.open(tmp_path / "all.db", shingle="set", threshold=0.8) as everything:
@@ -200,7 +194,7 @@ def test_of_a_large_bucket_the_first_kept_are_compared(
         }
     lists: dict[tuple[int, int], list[str]] = {}
     expected: list[tuple[str, str, float]] = []
-    cut = 0
+    not_all = 0
     for key, content in sets.items():
         candidates = {k for bucket in buckets[key] for k in lists.get(bucket, [])[:6]}
         scores = {k: jaccard(set(content), set(sets[k])) for k in candidates}
@@ -209,17 +203,17 @@ def test_of_a_large_bucket_the_first_kept_are_compared(
         if best is not None and scores[best] >= 0.8:
             expected.append((key, best, scores[best]))
             continue
-        cut += any(len(lists.get(bucket, [])) > 6 for bucket in buckets[key])
+        not_all += any(len(lists.get(bucket, [])) > 6 for bucket in buckets[key])
         for bucket in buckets[key]:
             lists.setdefault(bucket, []).append(key)
     with (
-        lshdb.open(tmp_path / "lsh.db", shingle="set", threshold=0.8) as db,
-        pytest.warns(LimitWarning, match=rf"^kept documents that share a bucket .*: {cut};"),
+        lshdb.open(tmp_path / "lsh.db", shingle="set", threshold=0.8, limits=limits) as db,
+        pytest.warns(LimitWarning, match=rf"^kept documents that share a bucket .*: {not_all};"),
     ):
         skipped, _ = selected(db, [*sets.items()])
     assert [(key, kept, similarity) for key, kept, similarity, _ in skipped] == expected
     assert len(expected) > 115
-    assert cut > 50
+    assert not_all > 50
 
 
 def test_copies_fill_no_bucket(path: Path) -> None:
@@ -242,12 +236,11 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
     assert len(results[0][0][0]) > 20
 
 
-@pytest.mark.usefixtures("cut")
 def test_an_old_version_with_the_same_shingles_is_no_reason_to_leave_its_document_out(
-    tmp_path: Path,
+    tmp_path: Path, cut: Limits
 ) -> None:
     """Though a copy of the new version was just left out for it."""
     documents: Documents = [("a", "One two three."), ("b", "one two three"), ("a", "one two three")]
     documents += [("c", "One two three."), ("c", "one two three"), ("b", "one two three")]
-    skipped = same(tmp_path, documents)
+    skipped = same(tmp_path, documents, limits=cut)
     assert [(key, kept) for key, kept, *_ in skipped] == [(key, "a") for key in "bccb"]

@@ -17,11 +17,9 @@ import pytest
 
 import lshdb
 from lshdb.errors import InputError, UsageError
-from lshdb.ingest import sync as syncing
 from lshdb.model import SyncChange, SyncReport
 from lshdb.sources.readers import Reader
 from lshdb.sources.walking import Rules
-from lshdb.store.store import Store
 
 
 @pytest.fixture(autouse=True)
@@ -223,27 +221,6 @@ def test_what_cannot_be_synced_changes_nothing() -> None:
     with lshdb.open("sets.db", shingle="set") as db, pytest.raises(UsageError, match="holds sets"):
         db.sync(["d"])
     assert stored() == {"d/a": "text"}
-
-
-def test_a_plan_that_another_process_overtook_does_no_harm() -> None:
-    write("d/gone", "one text")
-    write("d/moved", "another text")
-    sync("d")
-    os.unlink("d/gone")
-    os.rename("d/moved", "d/there")
-    own = syncing._find_moves
-
-    def overtaken(store: Store, plan: syncing._Plan, reader: Reader) -> None:
-        own(store, plan, reader)
-        patch.undo()
-        assert counts(sync("d")) == (0, 0, 1, 1, 0)
-        with lshdb.open("lsh.db") as db:
-            db.add("d/gone", "by hand, meanwhile")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(syncing, "_find_moves", overtaken)
-        assert counts(sync("d")) == (0, 0, 0, 0, 0)
-    assert stored() == {"d/gone": "by hand, meanwhile", "d/there": "another text"}
 
 
 def test_several_at_once_and_killed_ones_end_in_the_same_database() -> None:

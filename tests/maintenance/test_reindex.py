@@ -15,9 +15,8 @@ import pytest
 from helpers import Command, finish
 
 import lshdb
+from lshdb import Limits
 from lshdb.errors import Busy, SettingsError, StoreError, UsageError
-from lshdb.ingest import batches
-from lshdb.maintenance import reindex as reindex_module
 
 OLD: dict[str, Any] = {"threshold": 0.8, "permutations": 64, "shingle": "set"}
 CHANGES: dict[str, dict[str, Any]] = {
@@ -100,12 +99,10 @@ def test_the_pages_of_the_old_rows_are_used_again(path: Path) -> None:
 def test_more_rows_than_memory_and_a_temporary_file_that_cannot_be_written(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reindex_module, "_HELD", 2000)
-    monkeypatch.setattr(reindex_module, "_DOCUMENTS", 7)
-    monkeypatch.setattr(reindex_module, "_ROWS", 3)
+    small = Limits(reindex_bytes=2000, documents_read=7, reindex_rows=3)
     fill(path)
     before = inspection.contents(path)
-    with lshdb.open(path) as db:
+    with lshdb.open(path, limits=small) as db:
         with monkeypatch.context() as patch:
             patch.setattr(tempfile, "tempdir", str(path.with_name("gone")))
             with pytest.raises(StoreError, match="gone: no such file or directory; TMPDIR names"):
@@ -324,14 +321,11 @@ def test_an_older_process_notices(path: Path) -> None:
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("on_similar", ["keep", "skip"])
-def test_a_stream_goes_on_with_the_new_index(
-    path: Path, monkeypatch: pytest.MonkeyPatch, on_similar: Any, workers: int
-) -> None:
+def test_a_stream_goes_on_with_the_new_index(path: Path, on_similar: Any, workers: int) -> None:
     """Parts are signed for the old index when it is rebuilt between two batches."""
-    monkeypatch.setattr(batches, "_BATCH_DOCUMENTS", 20)
-    monkeypatch.setattr(batches, "_BATCH_SHARE", 1 << 30)
+    limits = Limits(batch_documents=20, batch_share=1 << 30)
     reports: list[lshdb.AddReport] = []
-    with lshdb.open(path, **OLD) as db, lshdb.open(path) as other:
+    with lshdb.open(path, **OLD, limits=limits) as db, lshdb.open(path) as other:
 
         def stream() -> Iterator[tuple[str, list[int]]]:
             for number, document in enumerate(documents(200)):

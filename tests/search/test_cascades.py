@@ -11,11 +11,8 @@ from helpers import set_families
 from oracles import connected, is_true, jaccard
 
 import lshdb
+from lshdb.limits import Limit, Limits
 from lshdb.model import SketchName
-from lshdb.search import buckets as lookup
-from lshdb.search import candidates
-from lshdb.search import pairs as joining
-from lshdb.search.limits import Limit
 
 SETS = set_families(51, families=9, copies=5, size=40)
 
@@ -29,7 +26,7 @@ SETS = set_families(51, families=9, copies=5, size=40)
     ],
 )
 def test_queries_pairs_and_clusters_find_what_the_signatures_say(
-    path: Path, text: str, sketch: SketchName, monkeypatch: pytest.MonkeyPatch
+    path: Path, text: str, sketch: SketchName
 ) -> None:
     with lshdb.open(path, shingle="set", threshold=0.4, construction=text, sketch=sketch) as db:
         db.add_many(SETS.items())
@@ -58,8 +55,8 @@ def test_queries_pairs_and_clusters_find_what_the_signatures_say(
         assert everyone == similar | {(b, a) for a, b in similar}
         assert {(pair.a, pair.b) for pair in db.pairs()} == expected
         # The same where all is large.
-        monkeypatch.setattr(lookup, "QUERY_FIRST", 3)
-        monkeypatch.setattr(candidates, "_CHUNK", 1)
+    small = Limits(query_first=3, pairs_chunk=1)
+    with lshdb.open(path, limits=small) as db:
         assert {(pair.a, pair.b) for pair in db.pairs()} == expected
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", lshdb.LimitWarning)
@@ -68,20 +65,17 @@ def test_queries_pairs_and_clusters_find_what_the_signatures_say(
         assert len(found) > len(both) / 2
 
 
-def test_clusters_of_hot_buckets_are_those_of_the_cascade(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_clusters_of_hot_buckets_are_those_of_the_cascade(path: Path) -> None:
     """Documents with a long common part fill buckets, and are paired by their rare shingles."""
-    monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=20, first=4, others=8))
+    small = Limits(clusters=Limit(whole=20, first=4, others=8))
     header = [f"h{i}" for i in range(30)]
     documents = {
         f"{i}/{copy}": [*header, *(f"{i}-{j}" for j in range(30)), f"c{i}-{copy}"]
         for i in range(150)
         for copy in range(2)
     }
-    with lshdb.open(
-        path, shingle="set", threshold=0.7, construction="and 1, or 4, and 4, or 8"
-    ) as db:
+    text = "and 1, or 4, and 4, or 8"
+    with lshdb.open(path, shingle="set", threshold=0.7, construction=text, limits=small) as db:
         db.add_many(documents.items())
         twins = [(f"{i}/0", f"{i}/1") for i in range(150)]
         expected = {pair for pair in twins if db.compare(*pair).candidates}

@@ -13,10 +13,8 @@ from oracles import connected, jaccard, stars
 
 import lshdb
 from lshdb.errors import LimitWarning
+from lshdb.limits import Limit, Limits
 from lshdb.model import Content, Keep
-from lshdb.search import candidates
-from lshdb.search import pairs as joining
-from lshdb.search.limits import Limit
 
 SETS: dict[str, Content] = {
     **set_families(41, families=40, copies=5, size=40),
@@ -110,16 +108,14 @@ ONE_SHARED: dict[str, Content] = {
 
 
 @pytest.mark.parametrize("star", [False, True])
-def test_what_a_limit_cuts_is_reported(
-    path: Path, monkeypatch: pytest.MonkeyPatch, star: bool
-) -> None:
+def test_what_a_limit_cuts_is_reported(path: Path, star: bool) -> None:
     with lshdb.open(path, threshold=0.8, bands=128, rows=1, shingle="set") as db:
         db.add_many(ONE_SHARED.items())
         (one,) = db.clusters(star=star, estimate=True)
         assert one.members == ("5", "39", "40")
-        monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=39, first=2, others=3))
+    with lshdb.open(path, limits=Limits(clusters=Limit(whole=39, first=2, others=3))) as db:
         assert list(db.clusters(star=star, estimate=True)) == [one], "39 are all compared"
-        monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=38, first=2, others=3))
+    with lshdb.open(path, limits=Limits(clusters=Limit(whole=38, first=2, others=3))) as db:
         with pytest.warns(LimitWarning, match=r"^buckets with more than 38 .*: \d+; not all of"):
             assert list(db.clusters(star=star, estimate=True)) == [one], "other buckets help"
         exact = list(db.clusters(star=star))
@@ -128,30 +124,24 @@ def test_what_a_limit_cuts_is_reported(
 
 @pytest.mark.parametrize("rare", [1, 2, 3])
 @pytest.mark.parametrize("threshold", [0.4, 0.5, 0.8])
-def test_hot_buckets_lose_nothing(
-    filled: Path, monkeypatch: pytest.MonkeyPatch, rare: int, threshold: float
-) -> None:
+def test_hot_buckets_lose_nothing(filled: Path, rare: int, threshold: float) -> None:
     """Their documents are paired by rare shingles."""
 
-    def everything() -> list[object]:
-        with lshdb.open(filled) as db:
+    def everything(limits: Limits) -> list[object]:
+        with lshdb.open(filled, limits=limits) as db:
             stars = db.clusters(threshold=threshold, star=True, keep="last")
             found = db.pairs(threshold=threshold), db.clusters(threshold=threshold), stars
             return [list(each) for each in found]
 
-    expected = everything()
-    monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=2, first=99, others=99))
-    monkeypatch.setattr(candidates, "RARE", rare)
-    assert everything() == expected
+    small = Limits(clusters=Limit(whole=2, first=99, others=99), rare_holders=rare)
+    assert everything(small) == everything(Limits())
 
 
 @pytest.mark.parametrize("star", [False, True])
-def test_a_large_family_is_one_cluster_whatever_the_limit(
-    path: Path, monkeypatch: pytest.MonkeyPatch, star: bool
-) -> None:
+def test_a_large_family_is_one_cluster_whatever_the_limit(path: Path, star: bool) -> None:
     documents = {str(i): [*range(30), 100 + i] for i in range(300)}
-    monkeypatch.setattr(joining, "CLUSTERS", Limit(whole=10, first=2, others=3))
-    with lshdb.open(path, threshold=0.8, shingle="set") as db:
+    limits = Limits(clusters=Limit(whole=10, first=2, others=3))
+    with lshdb.open(path, threshold=0.8, shingle="set", limits=limits) as db:
         db.add_many(documents.items())
         (cluster,) = db.clusters(star=star)
         assert len(cluster.members) == 300

@@ -13,7 +13,7 @@ from helpers import Command, set_families, text_families
 from oracles import jaccard, word_shingles
 
 import lshdb
-from lshdb.search import query
+from lshdb import Limits
 
 
 def test_a_quotation_is_found_in_a_long_text(path: Path) -> None:
@@ -32,9 +32,7 @@ def test_a_quotation_is_found_in_a_long_text(path: Path) -> None:
         assert db.query("", containment=True, exhaustive=True) == []
 
 
-def test_with_an_index_of_passages_a_quotation_is_found_surely(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_an_index_of_passages_a_quotation_is_found_surely(path: Path) -> None:
     texts = text_families(4, families=3, copies=2, words=4_000, most_edits=3)
     quoted = " ".join(texts["1/base"].split()[100:160])
     how: Any = {"containment": True, "threshold": 0.9}
@@ -51,9 +49,11 @@ def test_with_an_index_of_passages_a_quotation_is_found_surely(
         assert db.query(key="quoted", **how) == found[1:]
         assert [m.key for m in db.query(quoted, where="key = '1/base'", **how)] == ["1/base"]
         assert len(db.query(quoted, threshold=0.9)) == 1, "by similarity as before"
-        monkeypatch.setattr(query, "QUERY_FIRST", 1)
-        with pytest.warns(lshdb.LimitWarning, match="runs of 8 words of the query"):
-            db.query(quoted, **how)
+    with (
+        lshdb.open(path, limits=Limits(query_first=1)) as db,
+        pytest.warns(lshdb.LimitWarning, match="runs of 8 words of the query"),
+    ):
+        db.query(quoted, **how)
 
 
 def test_shingles_that_repeat_count_once(path: Path) -> None:

@@ -12,22 +12,15 @@ import pytest
 from helpers import Command, set_families
 
 import lshdb
-from lshdb import LimitWarning
+from lshdb import Limits, LimitWarning
 from lshdb.model import Match
-from lshdb.search import buckets as lookup
-from lshdb.search import query as search
 
 Sets = dict[str, Any]
 HEADER = list(range(40))
 
 
-@pytest.fixture(autouse=True)
-def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limits so small that some dozen documents make a bucket large."""
-    monkeypatch.setattr(lookup, "QUERY_FIRST", 20)
-    monkeypatch.setattr(lookup, "QUERY_BEST", 10)
-    monkeypatch.setattr(search, "VERIFIED_FIRST", 4)
-    monkeypatch.setattr(lookup, "_AT_ONCE", 7)
+SMALL = Limits(query_first=20, query_best=10, verified_first=4, documents_read=7)
+"""Limits so small that some dozen documents make a bucket large."""
 
 
 def under_one_header(count: int, seed: int = 1) -> Sets:
@@ -37,7 +30,7 @@ def under_one_header(count: int, seed: int = 1) -> Sets:
 
 
 def filled(path: Path, sets: Sets, threshold: float = 0.5) -> lshdb.Database:
-    db = lshdb.open(path, threshold=threshold, shingle="set")
+    db = lshdb.open(path, threshold=threshold, shingle="set", limits=SMALL)
     db.add_many(sets.items())
     return db
 

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from oracles import jaccard, shingles
 
 import lshdb
-from lshdb.ingest import batches, queries
+from lshdb import Limits
 from lshdb.model import Content
-from lshdb.search import buckets, many, query
 
 TEXTS = text_families(5, families=30, copies=4, words=40, most_edits=12)
 HEADER = [f"h{i}" for i in range(40)]
@@ -93,15 +92,11 @@ def test_the_answers_are_those_of_single_queries(
         options |= {"where": where, "parameters": [1]}
     wanted = [(key, content_for(db, text)) for key, text in asked(seed)]
     rows, first, verified = limits
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+    small = Limits(query_rows=rows, query_first=first, verified_first=verified)
+    with lshdb.open(db.path, limits=small) as limited, warnings.catch_warnings():
         warnings.simplefilter("ignore", lshdb.LimitWarning)
-        patch.setattr(many, "_ROWS", rows)
-        for module in (many, buckets):
-            patch.setattr(module, "QUERY_FIRST", first)
-        for one in (many, query):
-            patch.setattr(one, "VERIFIED_FIRST", verified)
-        alone = [(key, list(db.query(one, **options))) for key, one in wanted]
-        assert list(db.query_many(wanted, **options, workers=0)) == alone
+        alone = [(key, list(limited.query(one, **options))) for key, one in wanted]
+        assert list(limited.query_many(wanted, **options, workers=0)) == alone
 
 
 def test_what_is_found_is_what_brute_force_finds(path: Path) -> None:
@@ -115,15 +110,12 @@ def test_what_is_found_is_what_brute_force_finds(path: Path) -> None:
             assert {match.key: match.similarity for match in matches} == expected
 
 
-def test_worker_processes_and_small_batches_change_nothing(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_worker_processes_and_small_batches_change_nothing(path: Path) -> None:
     wanted = [one for seed in range(6) for one in asked(seed)]
     with lshdb.open(path, shingle="word:2", threshold=0.5) as db:
         db.add_many(documents(1), workers=0)
         expected = list(db.query_many(wanted, workers=0))
-        monkeypatch.setattr(batches, "_PART_BYTES", 2_000)
-        monkeypatch.setattr(queries, "BATCH", 50)
+    with lshdb.open(path, limits=Limits(part_bytes=2_000, query_batch=50)) as db:
         assert list(db.query_many(iter(wanted), workers=2)) == expected
 
 
@@ -143,23 +135,16 @@ def test_the_file_may_be_written_to_between_answers(path: Path) -> None:
         connection.close()
 
 
-def test_a_database_that_is_closed_meanwhile_answers_no_further_batch(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(queries, "BATCH", 1)
-    monkeypatch.setattr(batches, "_PART_BYTES", 1)
-    with lshdb.open(path) as db:
+def test_a_database_that_is_closed_meanwhile_answers_no_further_batch(path: Path) -> None:
+    with lshdb.open(path, limits=Limits(query_batch=1, part_bytes=1)) as db:
         found = db.query_many([(f"q{i}", "the fox and the grapes") for i in range(4)], workers=0)
         next(found)
     with pytest.raises(lshdb.UsageError, match="is closed"):
         list(found)
 
 
-def test_a_bad_document_ends_the_stream_behind_the_batches_before_it(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(batches, "_PART_BYTES", 1)
-    with lshdb.open(path) as db:
+def test_a_bad_document_ends_the_stream_behind_the_batches_before_it(path: Path) -> None:
+    with lshdb.open(path, limits=Limits(part_bytes=1)) as db:
         db.add("a", "the fox and the grapes")
         bad: Any = [("q", "the fox and the grapes"), ("set", ["x"]), ("r", "the fox")]
         found = db.query_many(bad, workers=0)
@@ -169,13 +154,9 @@ def test_a_bad_document_ends_the_stream_behind_the_batches_before_it(
         assert list(db.query_many([])) == []
 
 
-def test_one_warning_counts_the_queries_that_a_limit_cut(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (many, buckets, queries):
-        monkeypatch.setattr(module, "QUERY_FIRST", 20)
+def test_one_warning_counts_the_queries_that_a_limit_cut(path: Path) -> None:
     rng = random.Random(2)
-    with lshdb.open(path, threshold=0.5) as db:
+    with lshdb.open(path, threshold=0.5, limits=Limits(query_first=20)) as db:
         tails = (rng.choices("abcdefgh", k=8) for _ in range(40))
         db.add_many((f"d{i}", " ".join([*HEADER, *tail])) for i, tail in enumerate(tails))
         wanted = [(f"q{i}", " ".join([*HEADER, str(i)])) for i in range(3)] + [("r", "a b c d")]
@@ -189,12 +170,9 @@ def test_one_warning_counts_the_queries_that_a_limit_cut(
             assert f"more than {read} documents: 3;" in str(warning.message)
 
 
-def test_settings_of_a_reindexed_file_are_those_of_the_batch(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(queries, "BATCH", 10)
-    monkeypatch.setattr(batches, "_PART_BYTES", 200)
-    with lshdb.open(path, threshold=0.9) as db:
+def test_settings_of_a_reindexed_file_are_those_of_the_batch(path: Path) -> None:
+    small = Limits(query_batch=10, part_bytes=200)
+    with lshdb.open(path, threshold=0.9, limits=small) as db:
         db.add_many(TEXTS.items(), workers=0)
         found = db.query_many(TEXTS.items(), workers=0)
         first = list(itertools.islice(found, 5))

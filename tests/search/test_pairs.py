@@ -16,9 +16,9 @@ from oracles import similar_pairs
 from SetSimilaritySearch import all_pairs as exact_join
 
 import lshdb
+from lshdb import Limits
 from lshdb.errors import DamagedFile
 from lshdb.model import Content, Pair
-from lshdb.search import candidates, similarity
 from lshdb.search.pairs import Request, all_clusters, pair_blocks
 
 SETS: Mapping[str, Content] = set_families(31, families=40, copies=4, size=40)
@@ -99,7 +99,7 @@ def test_documents_without_shingles_are_in_no_pair(path: Path) -> None:
         assert list(db.pairs(estimate=True)) == [Pair("d", "e", 1.0, False, 1.0)]
 
 
-def test_little_memory_gives_the_same_pairs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_little_memory_gives_the_same_pairs(path: Path) -> None:
     """Chunks of a few pairs, one document's pairs in several, nothing kept for long."""
     base = list(range(30))
     documents: dict[str, Content] = {f"hot {i}": [*base, 1000 + i, 2000 + i] for i in range(40)}
@@ -107,12 +107,11 @@ def test_little_memory_gives_the_same_pairs(path: Path, monkeypatch: pytest.Monk
     documents |= SETS
     with lshdb.open(made(path, documents)) as db:
         expected, estimated = list(db.pairs()), list(db.pairs(estimate=True))
-        for chunk, hashes, signatures, read in ((7, 70, 1500, 1), (300, 1, 1, 100)):
-            monkeypatch.setattr(candidates, "_FIRST_CHUNK", chunk // 2)
-            monkeypatch.setattr(candidates, "_CHUNK", chunk)
-            monkeypatch.setattr(similarity, "_HASHES", hashes)
-            monkeypatch.setattr(similarity, "_SIGNATURES", signatures)
-            monkeypatch.setattr(similarity, "_READ", read)
+    for chunk, hashes, signatures, read in ((7, 70, 1500, 1), (300, 1, 1, 100)):
+        little = Limits(
+            pairs_chunk=chunk, join_hashes=hashes, join_signatures=signatures, join_read=read
+        )
+        with lshdb.open(path, limits=little) as db:
             assert list(db.pairs()) == expected
             assert list(db.pairs(estimate=True)) == estimated
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from oracles import jaccard
 
 import lshdb
+from lshdb import Limits
 from lshdb.model import Match
-from lshdb.search import query as query_module
-from lshdb.search import similarity as measures
 
 FAMILIES = set_families(11, families=12, copies=5, size=30)
 SETS: dict[str, list[str]] = {
@@ -136,16 +135,14 @@ def test_the_threshold_itself_is_similar_enough(path: Path) -> None:
 
 
 @pytest.mark.parametrize("exhaustive", [False, True])
-def test_many_large_candidates_are_verified_piece_by_piece(
-    path: Path, monkeypatch: pytest.MonkeyPatch, exhaustive: bool
-) -> None:
+def test_many_large_candidates_are_verified_piece_by_piece(path: Path, exhaustive: bool) -> None:
     texts = text_families(8, families=1, copies=150, words=60, most_edits=8)
     with lshdb.open(path, threshold=0.3) as db:
         db.add_many(texts.items())
         expected = db.query(key="0/base", exhaustive=exhaustive)
-        assert len(expected) > 130
-        for characters in (1, 1_000, 20_000):
-            monkeypatch.setattr(measures, "_CHARACTERS", characters)
+    assert len(expected) > 130
+    for characters in (1, 1_000, 20_000):
+        with lshdb.open(path, limits=Limits(text_batch=characters)) as db:
             assert db.query(key="0/base", exhaustive=exhaustive) == expected
 
 
@@ -182,13 +179,11 @@ def test_a_query_changes_nothing(path: Path) -> None:
     assert inspection.files(path.parent) == before
 
 
-def test_top_goes_on_until_nothing_better_can_come(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_top_goes_on_until_nothing_better_can_come(path: Path) -> None:
     """The best by estimate are verified first, and are not always the best."""
-    monkeypatch.setattr(query_module, "VERIFIED_FIRST", 1)
     rng = random.Random(7)
-    with lshdb.open(path, threshold=0.5, shingle="set") as db:
+    one = Limits(verified_first=1)
+    with lshdb.open(path, threshold=0.5, shingle="set", limits=one) as db:
         for family in range(6):
             base = range(1_000 * family, 1_000 * family + 400)
             lacking = rng.sample(range(1, 31), 30)

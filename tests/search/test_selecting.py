@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from oracles import connected, stars
 
 import lshdb
+from lshdb import Limits
 from lshdb.model import Content, Document, Pair
-from lshdb.search import candidates
-from lshdb.search import pairs as joining
 
 SETS: Mapping[str, Content] = set_families(71, families=14, copies=4, size=30)
 KEYS = random.Random(72).sample(list(SETS), len(SETS))
@@ -69,7 +68,7 @@ def test_pairs_are_chosen_from_all(
     threshold: float | None,
     chunk: int,
 ) -> None:
-    with lshdb.open(filled, mode="read") as db, pytest.MonkeyPatch.context() as patch:
+    with lshdb.open(filled, mode="read") as db:
         everything = list(db.pairs(threshold=threshold))
         wanted = [
             pair
@@ -78,10 +77,8 @@ def test_pairs_are_chosen_from_all(
             and (groups is None or {FIELDS[k]["group"] for k in (pair.a, pair.b)} <= groups)
         ]
         assert len(everything) >= 2
-        patch.setattr(candidates, "_CHUNK", chunk)
-        patch.setattr(candidates, "_FIRST_CHUNK", 1)
-        patch.setattr(joining, "_CANDIDATES", chunk)
-        patch.setattr(joining, "_ROWS", 2)
+    limits = Limits(pairs_chunk=chunk, pairs_rows=2)
+    with lshdb.open(filled, mode="read", limits=limits) as db:
         condition = {} if groups is None else of_groups(groups)
         found = list(db.pairs(threshold=threshold, key=key, top=top, **condition))
     assert found == best(wanted, top)
@@ -110,10 +107,10 @@ def test_clusters_are_chosen_from_all(
     most = None if more is None else max(2, least or 2) + more
     condition = {} if groups is None else of_groups(groups)
     asked = {"keep": keep, "star": star, **condition}
-    with lshdb.open(filled, mode="read") as db, pytest.MonkeyPatch.context() as patch:
+    with lshdb.open(filled, mode="read") as db:
         everything = list(db.clusters(**asked))
         pairs = [(pair.a, pair.b) for pair in db.pairs(**condition)]
-        patch.setattr(joining, "_ROWS", 3)
+    with lshdb.open(filled, mode="read", limits=Limits(pairs_rows=3)) as db:
         found = list(db.clusters(key=key, top=top, min_size=least, max_size=most, **asked))
     if not star:
         assert {frozenset(one.members) for one in everything} == connected(pairs)
@@ -169,8 +166,7 @@ def test_all_that_is_read_is_of_one_moment(filled: Path, tmp_path: Path) -> None
     with lshdb.open(filled, mode="read") as db:
         db.backup(copy)
     asked: dict[str, Any] = {"fields": ["group"], **of_groups({0, 1})}
-    with lshdb.open(copy) as db, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(joining, "_ROWS", 1)
+    with lshdb.open(copy, limits=Limits(pairs_rows=1)) as db:
         wanted = [list(db.pairs(**asked)), list(db.clusters(**asked))]
         running: list[Iterator[Any]] = [db.pairs(**asked), db.clusters(**asked)]
         found: list[list[Any]] = [[next(one)] for one in running]
@@ -185,9 +181,8 @@ def test_all_that_is_read_is_of_one_moment(filled: Path, tmp_path: Path) -> None
 
 def test_the_most_similar_are_all_that_is_kept_in_memory(path: Path) -> None:
     """500,000 pairs, of which three numbers of 8 bytes each would take 12 MB."""
-    with lshdb.open(path, shingle="set") as db, pytest.MonkeyPatch.context() as patch:
+    with lshdb.open(path, shingle="set", limits=Limits(pairs_chunk=10_000)) as db:
         db.add_many((str(number), ["same"]) for number in range(1000))
-        patch.setattr(candidates, "_CHUNK", 10_000)
         tracemalloc.start()
         try:
             found = list(db.pairs(top=2, estimate=True))

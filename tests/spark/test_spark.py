@@ -59,6 +59,8 @@ CONF = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100",
+    # Spark kills a worker that waits for more to do: under coverage it would not save its lines.
+    "spark.python.worker.reuse": "false" if "COVERAGE_PROCESS_CONFIG" in os.environ else "true",
 }
 """Batches so small that documents, buckets and pairs go over their ends."""
 STRANGE = {

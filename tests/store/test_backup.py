@@ -48,11 +48,13 @@ def test_the_copy_is_one_file_with_all_that_is_in_the_log(db: lshdb.Database, pa
 def test_a_copy_while_another_process_writes(tmp_path: Path) -> None:
     """Each copy has whole batches, has at least those before it, and takes finite time."""
     program = (
-        "from lshdb.cli.app import main; from lshdb.ingest import batches; "
-        "batches._BATCH_DOCUMENTS = 2_000; main()"
+        "import json, sys, lshdb\n"
+        "rows = (json.loads(line) for line in sys.stdin)\n"
+        "with lshdb.open('lsh.db', limits=lshdb.Limits(batch_documents=2_000)) as db:\n"
+        "    db.add_many(rows)"
     )
     writer = subprocess.Popen(
-        [sys.executable, "-c", program, "add", "-", "--json"],
+        [sys.executable, "-c", program],
         cwd=tmp_path,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,

@@ -31,13 +31,11 @@ with lshdb.open("lsh.db", **settings) as db:
         acknowledge(1)
     db.remove("k7")
     acknowledge(0)
-with lshdb.open("lsh.db") as db:
+with lshdb.open("lsh.db", limits=limits) as db:
     db.add("late", text(12))
     acknowledge(1)
 """
 IN_BATCHES: Final = """
-from lshdb.ingest import batches
-batches._BATCH_DOCUMENTS = 40
 with lshdb.open("lsh.db", **settings) as db:
     documents = ((f"k{i}", text(i)) for i in range(200))
     db.add_many(documents, on_batch=lambda report: acknowledge(report.added), workers=0)
@@ -47,20 +45,21 @@ with lshdb.open("lsh.db", **settings) as db:
 HEAD: Final = """
 import os, sys
 import lshdb
-from lshdb.store import connection
-connection._CHECKPOINT_PAGES = 20  # so that the log begins again within the test
-settings = {"threshold": 0.7}
+# So that the log begins again within the test.
+limits = lshdb.Limits(batch_documents=40, checkpoint_pages=20)
+settings = {"threshold": 0.7, "limits": limits}
 def text(i):
     return " ".join(f"{i * i % 97} word{j * i}" for j in range(60))
 def acknowledge(documents):
     os.write(1, f"ack {documents}\\n".encode())
 """
 CARELESS: Final = """
-real = lshdb.store.connection._configure
-def configure(connection, *rest):
-    real(connection, *rest)
-    connection.execute("PRAGMA synchronous = NORMAL")
-lshdb.store.connection._configure = configure
+from lshdb.store import connection
+real = connection._configure
+def configure(opened, *rest):
+    real(opened, *rest)
+    opened.execute("PRAGMA synchronous = NORMAL")
+connection._configure = configure
 """
 
 

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -20,9 +21,8 @@ import pytest
 
 import lshdb
 from lshdb.errors import Busy, DamagedFile, StoreError
-from lshdb.ingest import batches
+from lshdb.limits import DEFAULTS, Limits
 from lshdb.settings import SettingsRequest
-from lshdb.store import connection as connection_module
 from lshdb.store import statements
 from lshdb.store.connection import connect, transaction
 from lshdb.store.guard import Connection
@@ -77,12 +77,12 @@ STATEMENTS = {name: value for name, value in vars(statements).items() if isinsta
 STATEMENTS = {name: value for name, value in STATEMENTS.items() if name.isupper()}
 
 
-def open_store(path: Path, timeout: float = 5) -> Store:
-    return Store.open(path, "create", timeout, lambda: SETTINGS)
+def open_store(path: Path, timeout: float = 5, limits: Limits = DEFAULTS) -> Store:
+    return Store.open(path, "create", timeout, lambda: SETTINGS, limits=limits)
 
 
-def open_sets(path: Path, timeout: float = 5) -> lshdb.Database:
-    return lshdb.open(path, threshold=0.5, shingle="set", timeout=timeout)
+def open_sets(path: Path, timeout: float = 5, limits: Limits = DEFAULTS) -> lshdb.Database:
+    return lshdb.open(path, threshold=0.5, shingle="set", timeout=timeout, limits=limits)
 
 
 def fill(path: Path, documents: int = 60) -> None:
@@ -339,56 +339,50 @@ def test_a_query_sees_one_state_while_another_writes(
 # the write-ahead log
 
 
-def add_one_by_one(path: Path, log_sizes: list[int], count: int = 20) -> None:
+def add_one_by_one(
+    path: Path, log_sizes: list[int], count: int = 20, limits: Limits = DEFAULTS
+) -> None:
     """Add documents of 100 KB, each in its own transaction."""
     log = path.with_name(path.name + "-wal")
 
     def measure(_: lshdb.AddReport) -> None:
         log_sizes.append(log.stat().st_size)
 
-    one_each = mock.patch.multiple(batches, _BATCH_DOCUMENTS=1, _BATCH_SHARE=1 << 30)
-    with open_sets(path) as db, one_each:
+    one_each = replace(limits, batch_documents=1, batch_share=1 << 30)
+    with open_sets(path, limits=one_each) as db:
         documents = ((f"d{i}", [f"{i} {j} {'x' * 1000}" for j in range(100)]) for i in range(count))
         db.add_many(documents, on_batch=measure, workers=0)
 
 
-@pytest.fixture
-def short_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the log copied from 64 KB on, and emptied from 1 MB on."""
-    monkeypatch.setattr(connection_module, "_CHECKPOINT_PAGES", 4)
-    monkeypatch.setattr(connection_module, "_LONGEST_LOG", 1 << 20)
+SHORT_LOG = Limits(checkpoint_pages=4, log_bytes=1 << 20)
+"""Have the log copied from 64 KB on, and emptied from 1 MB on."""
+IMPATIENT = replace(SHORT_LOG, log_seconds=0.01)
 
 
-def test_the_log_is_copied_into_the_file_while_batches_are_written(
-    path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_the_log_is_copied_into_the_file_while_batches_are_written(path: Path) -> None:
     freely: list[int] = []
     add_one_by_one(path, freely)
     expected = inspection.contents(path)
     inspection.check(path)
     assert freely == sorted(freely)
-    request.getfixturevalue("short_log")
     other, bounded = path.with_name("other.db"), list[int]()
-    add_one_by_one(other, bounded)
+    add_one_by_one(other, bounded, limits=SHORT_LOG)
     assert max(bounded) < max(freely) / 2
     assert inspection.contents(other) == expected
 
 
-@pytest.mark.usefixtures("short_log")
-def test_a_reader_does_not_hold_up_the_log(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_does_not_hold_up_the_log(path: Path) -> None:
     """What it still needs is not copied, and nobody waits for it for long."""
-    monkeypatch.setattr(connection_module, "_PATIENCE", 0.01)
     reader = open_store(path)
     with reader.reading():
         assert reader.count() == (0, 0)
-        add_one_by_one(path, [])
+        add_one_by_one(path, [], limits=IMPATIENT)
         assert reader.count() == (0, 0)
     assert reader.count() == (20, 0)
     reader.close()
     inspection.check(path)
 
 
-@pytest.mark.usefixtures("short_log")
 def test_a_log_that_others_always_read_is_emptied(path: Path) -> None:
     """One of two readers is always in a transaction, so that it never starts over by itself."""
     begun, done = threading.Event(), threading.Event()
@@ -415,7 +409,7 @@ def test_a_log_that_others_always_read_is_emptied(path: Path) -> None:
     log_sizes: list[int] = []
     try:
         assert begun.wait(60)
-        add_one_by_one(path, log_sizes, 120)
+        add_one_by_one(path, log_sizes, 120, SHORT_LOG)
     finally:
         done.set()
         thread.join()
@@ -423,7 +417,6 @@ def test_a_log_that_others_always_read_is_emptied(path: Path) -> None:
     inspection.check(path)
 
 
-@pytest.mark.usefixtures("short_log")
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_FULL])
 def test_a_log_that_cannot_be_copied_costs_nothing_that_is_written(path: Path, code: int) -> None:
     """A full disk is no error yet; another failure is one, and says that the batch is safe."""
@@ -437,7 +430,10 @@ def test_a_log_that_cannot_be_copied_costs_nothing_that_is_written(path: Path, c
         return real(connection, statement, *rest)
 
     large = [("d0", [f"{j} {'x' * 1000}" for j in range(2000)]), ("d1", ["y"])]
-    with open_sets(path, timeout=7) as db, mock.patch.object(Connection, "execute", execute):
+    with (
+        open_sets(path, timeout=7, limits=SHORT_LOG) as db,
+        mock.patch.object(Connection, "execute", execute),
+    ):
         if code == sqlite3.SQLITE_FULL:
             assert db.add_many(large).added == 2
         else:

@@ -30,8 +30,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import lshdb
-from lshdb.ingest import batches
-from lshdb.maintenance import reindex as reindex_module
 from measure.common.commands import lshdb_command, own_script
 from measure.torture.operations import (
     LOWER,
@@ -303,10 +301,6 @@ def _command(operation: Operation, path: Path) -> list[str]:
 
 def sweep(kill_points: int, seconds: float, seed: int, documents: int = _LARGE) -> Tally:
     """Kill until the number or the time is reached; in this process, which forks."""
-    # Small batches, so that there are many moments between them.
-    batches._BATCH_DOCUMENTS = 15  # type: ignore[misc]
-    reindex_module._DOCUMENTS = 20  # type: ignore[misc]
-    reindex_module._HELD = 4_000  # type: ignore[misc]
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="lshdb-crashes-") as directory:
         swept = Sweep(Path(directory), seed, documents)

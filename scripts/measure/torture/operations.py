@@ -18,6 +18,8 @@ from lshdb.errors import KeyNotFound
 THRESHOLD: Final = 0.7
 LOWER: Final = 0.5
 """The thresholds of a file, and after reindexing."""
+SMALL: Final = lshdb.Limits(batch_documents=15, documents_read=20, reindex_bytes=4_000)
+"""Small batches, so that there are many moments between them."""
 
 Elements: TypeAlias = frozenset[int]
 State: TypeAlias = dict[str, Elements]
@@ -159,12 +161,12 @@ def _write(name: Path, documents: Sequence[tuple[str, list[int]]], files: int) -
 
 
 def _add(path: Path, documents: list[tuple[str, list[int]]], acknowledge: Acknowledge) -> None:
-    with lshdb.open(path) as db:
+    with lshdb.open(path, limits=SMALL) as db:
         db.add_many(documents, workers=0, on_batch=lambda report: acknowledge(report.documents))
 
 
 def _remove(path: Path, groups: list[list[str]], acknowledge: Acknowledge) -> None:
-    with lshdb.open(path) as db:
+    with lshdb.open(path, limits=SMALL) as db:
         for keys in groups:
             with suppress(KeyNotFound):  # the second time some are gone
                 db.remove_many(keys)
@@ -172,13 +174,13 @@ def _remove(path: Path, groups: list[list[str]], acknowledge: Acknowledge) -> No
 
 
 def _reindex(path: Path, acknowledge: Acknowledge) -> None:
-    with lshdb.open(path) as db:
+    with lshdb.open(path, limits=SMALL) as db:
         db.reindex(threshold=LOWER, recall=0.99)
         acknowledge(1)
 
 
 def _dedup(path: Path, files: list[str], acknowledge: Acknowledge) -> None:
-    with lshdb.open(path) as db:
+    with lshdb.open(path, limits=SMALL) as db:
         for _ in db.dedup(files, workers=0, on_batch=lambda report: acknowledge(report.documents)):
             pass
 

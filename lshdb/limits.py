@@ -1,0 +1,143 @@
+"""Sizes of batches and blocks, and limits of every kind, which a caller may set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Final
+
+from lshdb.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """With how many later documents of a bucket a document is compared.
+
+    Attributes:
+        whole: in buckets of up to this many documents, with all.
+        first: in larger ones, this many first documents are compared with all later ones.
+        others: each other document with this many.
+    """
+
+    whole: int
+    first: int
+    others: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much is read, held, compared and written at once, and where long work ends.
+
+    The numbers suit files of any size; change one with a reason only. Those of memory and time
+    change no result. With others a search compares less or more, see lshdb.search.limits.
+
+    Raises:
+        UsageError: a number below 1, or negative seconds.
+    """
+
+    # the file
+
+    checkpoint_pages: int = 1_000
+    """Pages of log after which a COMMIT copies them into the file, as by SQLite's default."""
+    log_bytes: int = 256 << 20
+    """Bytes of log after which a writer waits for its readers, to empty it."""
+    log_seconds: float = 1.0
+    """Seconds of that wait."""
+    documents_read: int = 10_000
+    """Documents or buckets per statement, whose JSON then has some 100 KB; and signatures in memory
+    when all are read, 5 MB of 128 lanes."""
+    similar_keys_seconds: float = 0.025
+    """Seconds to look for keys like an unknown one: enough for some 100,000, and nobody notices the
+    wait."""
+
+    reindex_bytes: int = 160_000_000
+    """Bytes of bucket keys in memory while an index is rebuilt: a million documents in 20 bands
+    need no file."""
+    reindex_rows: int = 50_000
+    """Band rows inserted at once."""
+
+    # adding
+
+    batch_documents: int = 16_000
+    """Documents of a batch: this many, or a share of those in the file if that is more. Larger
+    batches save CPU time, smaller ones leave less to write when the last part is signed."""
+    batch_share: int = 5
+    """One in this many documents in the file is that share."""
+    batch_bytes: int = 240_000_000
+    """Bytes of documents and band rows in a batch, and so the length of the log that it leaves."""
+    batch_seconds: float = 5.0
+    """Seconds to read a batch: a document of a slow stream waits no longer for others."""
+    read_ahead_bytes: int = 40_000_000
+    """Bytes of documents in memory: read, being signed, or signed and not written yet."""
+    file_ahead_bytes: int = 20_000_000
+    """The same for files, which are read on after each written part: it covers only what is signed
+    during a COMMIT."""
+    part_bytes: int = 1_000_000
+    """Bytes of documents that are signed together."""
+    workers_from: int = 3
+    """With this part processes are started: a smaller job ends sooner than they start."""
+
+    deleted_documents: int = 2_000
+    """Documents deleted at once: their signatures, and for fingerprints contents, are in memory."""
+
+    # deduplicating
+
+    dedup_documents: int = 1_000
+    """Documents that `dedup` compares at once: shingling one alone takes much longer (20 us each of
+    1,000 documents of 3 KB, 150 us alone)."""
+    dedup_pairs: int = 250_000
+    """Pairs of these documents."""
+    dedup_listed: int = 128
+    """Kept documents of a bucket that it compares: with 16 bands at most 2,048 comparisons per
+    document, which take as long as reading and shingling a dozen documents."""
+    order_documents: int = 1_000
+    """Documents written to the temporary file of another order at once."""
+
+    # queries
+
+    query_batch: int = 16_000
+    """Queries that are looked up at once. With 5,000 each lookup takes a tenth longer, with 1,000
+    twice as long; more would not fit into memory with their candidates."""
+
+    query_rows: int = 1 << 20
+    """Band rows that many queries look up at once: they and their pairs take some 100 MB."""
+    query_first: int = 2_000
+    """Documents of a bucket that a query with `top` reads: in 16 bands 32,000 rows, some 10 ms."""
+    query_best: int = 500
+    """Documents from larger buckets only that are ranked further: reading and shingling this many
+    of 3 KB takes 10 ms too."""
+    verified_first: int = 64
+    """Documents verified before checking whether more can be among the best: some ms."""
+
+    text_batch: int = 4_000_000
+    """Characters of stored documents that are compared at once: their hashes take 32 MB."""
+
+    # pairs and clusters
+
+    pairs_chunk: int = 1 << 20
+    """Candidates in a chunk, where a pair counts once per bucket that has both."""
+    pairs_rows: int = 10_000
+    """Pairs, or members of clusters, turned into objects at once: some MB."""
+    join_hashes: int = 24_000_000
+    """Distinct shingle hashes that a join keeps, 8 bytes each; more only if two documents have
+    more."""
+    join_read: int = 1_000_000
+    """Shingles in the documents that a join reads at once: 8 MB of hashes."""
+    join_signatures: int = 64_000_000
+    """Bytes of signatures that a join keeps."""
+    clusters: Limit = Limit(whole=2_000, first=64, others=512)
+    """A bucket of 2,000 has two million pairs, which take a tenth of a second to bound by parities.
+    In larger ones, the first 64 find large families, and 512 neighbours those added together; the
+    work is then linear in the number of documents."""
+    rare_holders: int = 32
+    """Documents that share a shingle used for pairing: at most 496 pairs per shingle."""
+    rare_rows: int = 16_000_000
+    """Rare shingles of documents in memory, 12 bytes each; with more, buckets stay."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int | float) and value < (isinstance(value, int)):
+                raise UsageError(f"limits: {field.name} {value} is too small")
+
+
+DEFAULTS: Final = Limits()
