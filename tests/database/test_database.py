@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import sqlite3
 import subprocess
@@ -286,51 +287,22 @@ def test_empty_documents_are_stored_and_similar_to_nothing(
 # many documents
 
 
-def history() -> tuple[Pairs, Pairs]:
-    """Documents to begin with, and a stream with new, changed, equal and repeated ones."""
-    before: Pairs = [(f"k{i}", [i, i + 1, i + 2]) for i in range(6)]
-    stream: Pairs = [
-        ("k0", [0, 1, 2]),  # unchanged
-        ("k1", [9]),  # updated
-        ("n0", ["new"]),  # added
-        ("k2", [2]),  # updated, then back
-        ("k2", [4, 3, 2]),
-        ("n0", ["new"]),  # unchanged, in the same stream
-        ("n1", ["first"]),  # added, then updated twice
-        ("n1", ["second"]),
-        ("k3", []),  # updated, empty
-        ("n1", ["third", 3]),
-        ("k3", [3, 4, 5]),  # back again
-        ("n2", []),  # added, empty
-        ("k4", [4, 5, 6]),  # unchanged, then updated
-        ("k4", [4, 5, 6, 7]),
-        ("n3", [8, 9]),
-        ("n2", []),
+def history() -> Pairs:
+    """Few keys and contents, so that each is added, updated, made empty and given again."""
+    rng = random.Random(5)
+    return [
+        (f"k{rng.randrange(9)}", rng.sample(range(5), rng.choice([0, 1, 1, 2]))) for _ in range(70)
     ]
-    return before, stream
-
-
-def one_by_one(before: Pairs, stream: Pairs) -> tuple[dict[str, frozenset[object]], list[int]]:
-    """What a dict makes of it: the documents, and how many were added, updated, unchanged."""
-    documents: dict[str, frozenset[object]] = {key: frozenset(content) for key, content in before}
-    reports = [0, 0, 0]
-    for key, content in stream:
-        elements = frozenset(content)
-        reports[0 if key not in documents else 1 if documents[key] != elements else 2] += 1
-        documents[key] = elements
-    return documents, reports
 
 
 @cache
-def added_one_by_one(*, kept: bool) -> dict[str, list[inspection.Row]]:
-    """What is in a file that was given each document of the history by itself."""
-    before, stream = history()
+def added_one_by_one(*, kept: bool) -> tuple[AddReport, dict[str, list[inspection.Row]]]:
+    """What adding each document of the history by itself reports, and what is in the file."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "reference.db"
         with open_sets(path, content=kept) as db:
-            for key, content in before + stream:
-                db.add(key, content)
-        return inspection.contents(path)
+            report = sum((db.add(*document) for document in history()), AddReport())
+        return report, inspection.contents(path)
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -342,20 +314,13 @@ def added_one_by_one(*, kept: bool) -> dict[str, list[inspection.Row]]:
 def test_any_size_of_batch_and_number_of_workers_gives_the_same_file(
     path: Path, size: int, workers: int | None, chunk: int, kept: bool
 ) -> None:
-    before, stream = history()
-    documents, expected = one_by_one(before, stream)
-    with (
-        open_sets(path, content=kept, limits=in_batches_of(size, chunk=chunk)) as db,
-        signed_elsewhere(),
-    ):
-        db.add_many(before, workers=0)
-        report = db.add_many(stream, workers=workers)
-        assert list(counts(report)) == expected
-        assert report.documents == len(stream)
-        assert db.keys() == list(documents)
-        if kept:
-            assert {key: frozenset(db.get(key).content or ()) for key in documents} == documents
-    assert inspection.contents(path) == added_one_by_one(kept=kept)
+    report, contents = added_one_by_one(kept=kept)
+    assert min(counts(report)) > 5
+    limits = in_batches_of(size, chunk=chunk)
+    with open_sets(path, content=kept, limits=limits) as db, signed_elsewhere():
+        assert counts(db.add_many(history(), workers=workers)) == counts(report)
+        assert db.keys() == list(dict(history()))
+    assert inspection.contents(path) == contents
     inspection.check(path)
 
 

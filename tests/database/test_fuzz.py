@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 from measure.torture import fuzz
 from measure.torture.trial import fault_in, run, run_installed
 
-import lshdb
 from lshdb.errors import LshdbError
 from lshdb.model import Construction, Shingling
 from lshdb.settings import SettingsRequest
-from lshdb.shingling.content import from_stored
 from lshdb.tuning.resolve import resolve
 
 ANYTHING = st.recursive(
@@ -42,16 +40,6 @@ def test_settings_of_any_type(given_settings: dict[str, object]) -> None:
         return
     assert Shingling.parse(str(made.shingling)) == made.shingling
     assert Construction.parse(str(made.construction)) == made.construction
-
-
-@settings(max_examples=150)
-@given(stored=st.text() | st.from_regex(r"\A\[[\[\]\"1,.a-]*\]\Z"))
-def test_a_stored_set_is_one_or_is_damage(stored: str) -> None:
-    try:
-        elements = from_stored(stored, Shingling("set"))
-    except lshdb.DamagedFile:
-        return
-    assert all(type(element) in (str, int) for element in elements)
 
 
 def test_a_traceback_would_be_seen(tmp_path: Path) -> None:

@@ -6,12 +6,12 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import Parsed
 
 import lshdb
 from lshdb.model import Pair
@@ -36,36 +36,13 @@ def db(path: Path) -> Iterator[lshdb.Database]:
         yield db
 
 
-class _Tags(HTMLParser):
-    """All tags and all text of HTML, which must be well formed."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.text: list[str] = []
-        self.marked: list[str] = []
-        self._open: list[str] = []
-        self.feed(html)
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, _attrs: object) -> None:
-        self.tags.append(tag)
-        self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
-        if "mark" in self._open:
-            self.marked.append(data)
-
-
-def shown(one: Any) -> _Tags:
+def shown(one: Any) -> Parsed:
     """What a notebook shows, which has no tags and no control characters of the documents'."""
     html = one._repr_html_()
-    found = _Tags(html)
-    assert set(found.tags) <= {"table", "tr", "th", "td", "p", "mark"}
+    found = Parsed()
+    found.feed(html)
+    assert found.open == []
+    assert {tag for tag, *_ in found.elements} <= {"table", "tr", "th", "td", "p", "mark"}
     assert all(one.isprintable() or one in "\n\t" for one in html)
     return found
 
@@ -131,7 +108,7 @@ def test_a_table_is_all_of_them_and_takes_nothing_from_the_iterator(db: lshdb.Da
         first = next(results)
         rows = results.to_arrow().num_rows
         assert results.to_arrow().num_rows == rows == len(ask().df())
-        assert shown(results).tags
+        assert shown(results).elements
         assert [first, *results] == everything
         assert list(results) == []
         closed = ask()
@@ -149,35 +126,23 @@ def test_what_a_notebook_shows_is_text(db: lshdb.Database) -> None:
         db.compare("a", HOSTILE),
     ]
     for one in results:
-        found = shown(one)
-        assert any("<script>alert" in text for text in found.text), "as text"
+        cells = [text for tag in ("td", "p") for text in shown(one).texts(tag)]
+        assert any("<script>alert" in text for text in cells), "as text"
         assert "\x1b" not in repr(one)
 
 
-def test_shared_passages_are_marked(db: lshdb.Database) -> None:
-    found = shown(db.compare("a", HOSTILE))
-    assert found.marked == [TEXT, TEXT]
+def test_shared_passages_are_marked(db: lshdb.Database, tmp_path: Path) -> None:
+    assert shown(db.compare("a", HOSTILE)).texts("mark") == [TEXT, TEXT]
+    assert shown(db.compare("a", "alone")).texts("mark") == []
     long = " ".join(f"word{n}" for n in range(2_000))
-    compared = db.compare(
-        lshdb.Document("one", f"{long} {TEXT} {long[:300]}"),
-        lshdb.Document("two", f"{TEXT} <i>other</i> " + "x " * 5_000 + TEXT),
-    )
-    found = shown(compared)
-    assert TEXT in found.marked
-    assert sum(map(len, found.text)) < 15_000
-    different = db.compare("a", "alone")
-    assert shown(different).marked == []
-
-
-def test_sets_and_signatures_are_shown_too(tmp_path: Path) -> None:
-    with lshdb.open(tmp_path / "sets.db", shingle="set", threshold=0.3) as db:
-        db.add_many([("a", [*range(90), HOSTILE]), ("b", [*range(5, 95), HOSTILE])])
-        text = "".join(shown(db.compare("a", "b")).text)
-        assert "and 36 more" in text
-    with lshdb.open(tmp_path / "bare.db", content=False, threshold=0.3) as db:
-        db.add_many([("a", TEXT), ("b", f"{TEXT}!")])
-        assert "similarity" not in shown(db.compare("a", "b")).text
-        assert shown(db.pairs()).tags.count("tr") == 2
+    one = lshdb.Document("one", f"{long} {TEXT} {long[:300]}")
+    other = lshdb.Document("two", f"{TEXT} <i>other</i> " + "x " * 5_000 + TEXT)
+    compared = db.compare(one, other)
+    assert TEXT in shown(compared).texts("mark")
+    assert len(compared._repr_html_() or "") < 20_000
+    with lshdb.open(tmp_path / "sets.db", shingle="set", threshold=0.3) as sets:
+        sets.add_many([("a", [*range(90), HOSTILE]), ("b", [*range(5, 95), HOSTILE])])
+        assert "and 36 more" in "".join(shown(sets.compare("a", "b")).texts("td"))
 
 
 def test_a_notebook_shows_the_first_of_many_and_says_so(path: Path) -> None:
@@ -189,10 +154,10 @@ def test_a_notebook_shows_the_first_of_many_and_says_so(path: Path) -> None:
             (db.sql("SELECT key FROM documents"), "the first 20"),
         ]:
             found = shown(one)
-            assert found.tags.count("tr") == 21
-            assert found.text[-1] == note
-        assert "and 24 more" in "".join(shown(db.clusters()).text)
-        assert "p" not in shown(db.pairs(top=20)).tags
+            assert len(found.texts("tr")) == 21
+            assert found.texts("p") == [note]
+        assert "and 24 more" in "".join(shown(db.clusters()).texts("td"))
+        assert shown(db.pairs(top=20)).texts("p") == []
         # A notebook shows the repr of what cannot be read; the error comes with iterating.
         wrong = db.pairs(where="no SQL")
         assert wrong._repr_html_() is None

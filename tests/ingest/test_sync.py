@@ -116,20 +116,6 @@ def test_random_changes_give_what_a_new_database_has(seed: int) -> None:
     inspection.check(Path("lsh.db"))
 
 
-def test_moved_files_keep_their_doc_ids_those_with_equal_names_first() -> None:
-    for name in ("a/x.txt", "b/y.txt", "c/other.txt"):
-        write(f"d/{name}", "the same text here" if "o" not in name else "other words stand here")
-    sync("d")
-    before = ids()
-    os.rename("d/a", "d/new")
-    os.rename("d/b/y.txt", "d/a.txt")
-    os.rename("d/c/other.txt", "d/b/y.txt")
-    assert counts(sync("d")) == (1, 1, 1, 1, 0)
-    now = ids()
-    assert now["d/new/x.txt"] == before["d/a/x.txt"]
-    assert set(now) == {"d/new/x.txt", "d/a.txt", "d/b/y.txt"}
-
-
 def test_a_change_within_the_same_moment_is_seen() -> None:
     """A file of the same size and time as before is read again if it was young when it was read."""
     write("d/a", "one", age=0)

@@ -275,35 +275,6 @@ def test_wrong_bytes_give_failures_and_no_error(tmp_path: Path, name: str) -> No
     assert failures
 
 
-@pytest.mark.parametrize("hostile", ["\n", "\x1b[31m", "\u202e", '"\x00\n"'])
-def test_reasons_have_nothing_raw_of_the_input(tmp_path: Path, hostile: str) -> None:
-    nested = pa.array([{hostile: 1}])
-    tables = {
-        "name.parquet": pa.table({hostile: ["a"]}),
-        "type.parquet": pa.table({"id": ["a"], "text": nested}),
-        "twice.arrow": pa.table([["a"], ["a"]], names=[hostile, hostile]),
-    }
-    reasons = []
-    for name, table in tables.items():
-        sink = io.BytesIO()
-        if name.endswith("parquet"):
-            pq.write_table(table, sink)
-        else:
-            with pa.ipc.new_file(sink, table.schema) as file:
-                file.write_table(table)
-        reasons += failures_of(tmp_path / name, sink.getvalue())
-    lines: list[Row] = [
-        {hostile: "a"},
-        {"id": "a", "text": {hostile: 1}},
-        {"id": [hostile], "text": "t"},
-    ]
-    reasons += failures_of(tmp_path / "x.jsonl", as_jsonl(lines))
-    reasons += failures_of(tmp_path / "x.csv", as_csv([{hostile: "a", "text": "t"}]))
-    reasons += failures_of(tmp_path / "y.csv", as_csv([{"id": hostile, "text": "t"}]) + b'"a" b')
-    assert len(reasons) >= 7
-    assert [reason for reason in reasons if reason != escaped(reason)] == []
-
-
 def test_pyarrow_and_zstd_are_asked_for_where_they_are_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -361,11 +332,3 @@ def test_tables_on_standard_input(command: Command) -> None:
     message = command("add", "--format", "parquet", "-", stdin=as_parquet(ROWS))
     assert "-: Parquet is read from its end" in message.err
     assert message.status == 1
-
-
-def test_dedup_reads_and_writes_what_is_compressed(command: Command) -> None:
-    (command.directory / "x.jsonl.zst").write_bytes(as_zstd(as_jsonl(ROWS)))
-    command.done("dedup", "x.jsonl.zst", "-o", "kept.jsonl.xz")
-    kept = lzma.decompress((command.directory / "kept.jsonl.xz").read_bytes()).splitlines()
-    assert json.loads(kept[0]) == ROWS[0]
-    assert 25 < len(kept) < len(ROWS)

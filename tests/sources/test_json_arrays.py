@@ -126,13 +126,3 @@ def test_arrays_are_rows_for_add_and_other_json_is_reported(command: Command) ->
     assert command.keys() == ["1"]
     command.done("add", "--format", "text", "other.json")
     assert command.keys() == ["1", "other.json"]
-
-
-def test_dedup_writes_the_elements_of_an_array_as_lines(command: Command) -> None:
-    rows = [{"id": i, "text": f"the fox and {i // 2} grapes"} for i in range(4)]
-    (command.directory / "rows.json").write_text(json.dumps(rows, indent=1))
-    command.done("dedup", "rows.json", "-o", "kept.jsonl")
-    kept = (command.directory / "kept.jsonl").read_text().splitlines()
-    assert [json.loads(line) for line in kept] == [rows[0], rows[2]]
-    command.done("dedup", "rows.json", "-o", "kept.json")
-    assert json.loads((command.directory / "kept.json").read_text()) == [rows[0], rows[2]]
