@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import inspection
 import numpy as np
@@ -33,11 +34,14 @@ SHAPES = [Construction(6, 16), Construction(25, 50), CASCADE, Construction.parse
 
 
 @pytest.mark.parametrize("construction", SHAPES, ids=str)
-def test_a_curve_is_that_of_its_points(construction: Construction) -> None:
+def test_what_is_forecast_is_the_sum_over_points(construction: Construction) -> None:
     similarities = np.linspace(0, 1, 41)
     expected = [candidate_probability(s, construction) for s in similarities.tolist()]
     np.testing.assert_allclose(analysis.curve(similarities, construction), expected, rtol=1e-12)
     assert analysis.false_negatives(0.9, construction) == pytest.approx(1 - expected[36])
+    weights = np.linspace(0, 0.04, 41)
+    found = analysis.candidates_per_query(Distribution(similarities, weights), 1_000, construction)
+    assert found == pytest.approx(1_000 * sum(weights * expected))
 
 
 @given(st.integers(1, 60), st.integers(1, 60))
@@ -50,23 +54,8 @@ def test_the_threshold_of_a_curve_is_where_it_is_one_half(rows: int, bands: int)
     steep = analysis.approximate_threshold(rows, bands)
     assert candidate_probability(steep, construction) >= 1 - 1 / math.e - 1e-9
     assert steep > middle
-
-
-def test_the_threshold_of_a_cascade() -> None:
-    middle = analysis.curve_threshold(CASCADE)
-    assert candidate_probability(middle, CASCADE) == pytest.approx(0.5, abs=1e-9)
-
-
-def test_expected_candidates_are_those_of_all_pairs_one_by_one() -> None:
-    similarities, weights = np.array([0.1, 0.5, 0.9]), np.array([0.7, 0.2, 0.05])
-    distribution = Distribution(similarities, weights)
-    for construction in SHAPES:
-        share = sum(
-            w * candidate_probability(s, construction)
-            for s, w in zip(similarities.tolist(), weights.tolist(), strict=True)
-        )
-        found = analysis.candidates_per_query(distribution, 1_000, construction)
-        assert found == pytest.approx(1_000 * share)
+    own = analysis.curve_threshold(CASCADE)
+    assert candidate_probability(own, CASCADE) == pytest.approx(0.5, abs=1e-9)
 
 
 @pytest.mark.parametrize("weights", [[0.5], [0.9, 0.2], [-0.1, 0.2]])
@@ -149,28 +138,35 @@ def test_a_named_construction_is_judged_beside_the_others(text: str) -> None:
 
 def test_a_database_tunes_as_the_command_does(collection: Path, command: Command) -> None:
     with lshdb.open(collection, mode="read") as db:
-        found = db.tune(construction="and 2, or 3", documents=1_000)
-        options = ["--construction", "and 2, or 3", "--documents", "1000", "--top", "2"]
-        records = command.done("tune", "-d", collection, "--json", *options).records
-        own = [str(tuned.construction) for tuned in found]
-        assert [record["construction"] for record in records] == [own[0], own[1], "and 2, or 3"]
-        assert [record["candidates"] for record in records] == [
-            tuned.candidates for tuned in (found[0], found[1], found[-1])
-        ]
-        assert [record["named"] for record in records] == [False, False, True]
+        for documents in (None, 1_000, 10_000_000):
+            found = db.tune(construction="and 2, or 3", documents=documents)
+            options = ["--construction", "and 2, or 3", "--top", "2"]
+            options += [] if documents is None else ["--documents", str(documents)]
+            records = command.done("tune", "-d", collection, "--json", *options).records
+            for record, tuned in zip(records, [found[0], found[1], found[-1]], strict=True):
+                assert record["construction"] == str(tuned.construction)
+                for name in ("candidates", "recall", "bytes", "chosen", "named"):
+                    assert record[name] == getattr(tuned, name)
+            assert [record["named"] for record in records] == [False, False, True]
         assert db.tune(construction="and 4, or 64")[-1].bytes == 4 * 256 + BAND_BYTES * 64
-        with pytest.raises(UsageError, match="256 lanes, and there are 128"):
-            db.tune(construction="and 4, or 64", permutations=128)
-        with pytest.raises(UsageError, match="seed -1"):
-            db.tune(seed=-1)
 
 
-def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(SettingsError, match="cannot be reached"):
-        tune(0.01, 0.99, 128)
-    for numbers in [(0, 0.9, 128), (0.8, 1.1, 128), (0.8, 0.9, 15), (0.8, 0.9, 4097)]:
-        with pytest.raises(UsageError, match="are not"):
-            tune(*numbers)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 0.01}, "cannot be reached"),
+        *(({name: 1.1}, "are not") for name in ("threshold", "recall")),
+        *(({"permutations": lanes}, "are not") for lanes in (15, 4097)),
+        ({"construction": "and 4, or 64", "permutations": 128}, "256 lanes, and there are 128"),
+        ({"seed": -1}, "seed -1"),
+    ],
+)
+def test_what_cannot_be_is_refused(collection: Path, options: dict[str, Any], message: str) -> None:
+    with (
+        lshdb.open(collection, mode="read") as db,
+        pytest.raises((SettingsError, UsageError), match=message),
+    ):
+        db.tune(**options)
 
 
 # of a database
@@ -219,34 +215,18 @@ def test_bytes_are_what_the_file_grows_by(tmp_path: Path) -> None:
 
 def test_tune_without_a_database(command: Command) -> None:
     records = command.done("tune", "--json", "--threshold", "0.8", "--top", "5").records
-    assert len(records) == 5
-    first = records[0]
-    assert list(first) == [
+    assert [record["chosen"] for record in records] == [True, False, False, False, False]
+    assert list(records[0]) == [
         *("construction", "lanes", "bands", "rows", "recall"),
         *(f"0.{tenth}" for tenth in range(1, 10)),
         *("bytes", "candidates", "chosen", "named"),
     ]
-    assert first["construction"] == "and 6, or 16"
-    assert (first["lanes"], first["bands"], first["bytes"]) == (96, 16, 832)
-    assert first["0.5"] == pytest.approx(0.2227, abs=1e-4)
-    assert first["candidates"] is None
-    assert [record["chosen"] for record in records] == [True, False, False, False, False]
+    expected = {"construction": "and 6, or 16", "lanes": 96, "bands": 16, "bytes": 832}
+    expected |= {"0.5": pytest.approx(0.2227, abs=1e-4), "candidates": None}
+    assert {name: records[0][name] for name in expected} == expected
     lines = command.done("tune", "--timeout", "5").lines
     assert lines[0].split("\t")[:2] == ["and 6, or 16", "0.992281"]
     assert list(command.directory.iterdir()) == []
-
-
-def test_tune_with_a_database(command: Command, collection: Path) -> None:
-    records = command.done("tune", "-d", collection, "--json").records
-    many = command.done("tune", "-d", collection, "--json", "--documents", "10000000").records
-    assert records[0]["recall"] >= 0.99
-    assert 0 < records[0]["candidates"] < len(SETS)
-    with lshdb.open(collection, mode="read") as db:
-        _, distribution = distribution_of(db._store, 1)
-    for record, count in ((records[0], len(SETS)), (many[0], 10_000_000)):
-        construction = Construction.parse(record["construction"])
-        expected = analysis.candidates_per_query(distribution, count, construction)
-        assert record["candidates"] == pytest.approx(expected)
 
 
 def test_tune_draws_its_curve_on_a_terminal(command: Command) -> None:
