@@ -111,15 +111,14 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(command: Com
         synced = command.done("sync", "-d", "n.db", "notes", *options)
         assert synced.err.endswith("passed over: 2 dropped\n")
     assert command.keys("n.db") == ["notes/changed.txt", "notes/kept.txt"]
-    above = command.directory.parent / "beside"
-    above.mkdir()
-    elsewhere = Command(above)
+    (command.directory / "beside").mkdir()
+    elsewhere = Command(command.directory / "beside")
     path = str(command.directory / "n.db")
     found = elsewhere.done("decisions", "-d", path, *listing[3:], "--root", command.directory)
     assert set(found.out.split("\0")) == {str(command.directory / name) for name in left} | {""}
     (notes / "a b.txt").write_text("Another text")
-    synced = command.done("sync", "-d", "n.db", "notes", "--json").record
-    assert (synced["added"], synced["passed_over"]["dropped"]) == (1, 1)
+    counts = command.done("sync", "-d", "n.db", "notes", "--json").record
+    assert (counts["added"], counts["passed_over"]["dropped"]) == (1, 1)
     assert len(command.done("decisions", "-d", "n.db", "--drop", "--json").records) == 5
     assert command.fails("decisions", "--files", status=2).startswith("--files goes with --drop")
     assert command.fails("decisions", "-0", status=2).startswith("--null and --root are for")
