@@ -32,7 +32,7 @@ from lshdb.cli.options import (
 from lshdb.cli.results import columns_of, on_terminal, write_record, write_results
 from lshdb.cli.running import FAILED
 from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.sources.paths import escaped
+from lshdb.sources.paths import escaped, key_of
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -293,7 +293,8 @@ def passages(
 
     The index of passages finds every run of words that both have, from the length with which it
     was made: lshdb init --passages 8, or lshdb reindex --passages 8. Case and punctuation do not
-    matter. With char shingles it finds runs of characters. A stored document is not its own source.
+    matter. With char shingles it finds runs of characters. A stored document is not its own
+    source, nor is that of a file, even if the file has changed since.
 
     A passage is a line: the share of the text that its document has, the document's key, the
     number of words, its line in the text and in the document, and its text. The document that
@@ -329,8 +330,9 @@ def passages(
 
             columns = {"query": str, "key": str, "coverage": float, "stored_coverage": float}
             columns = {**columns, "words": int, **PASSAGE}
-            rows = _rows(database, _queries(database, file, key, fields, failures), asked)
             several = file is not None and is_table(file)
+            own = None if file in (None, STDOUT) or several else key_of(str(file))
+            rows = _rows(database, _queries(database, file, key, fields, failures), asked, own)
             shown = (*(["query"] if several else []), "coverage", "key", *shown)
             none = "no passage of a stored document"
         counted = ("passage", "passages")
@@ -364,12 +366,19 @@ def _queries(
 
 
 def _rows(
-    database: Database, queries: Iterable[tuple[str, str | None]], asked: dict[str, Any]
+    database: Database,
+    queries: Iterable[tuple[str, str | None]],
+    asked: dict[str, Any],
+    own: str | None,
 ) -> Iterator[tuple[object, ...]]:
+    """The passages of each query; a file with the key `own` is not its own source."""
+    top = asked["top"]
+    if own is not None and top is not None:
+        asked = {**asked, "top": top + 1}
     for key, text in queries:
         result = database.passages(text, key=key if text is None else None, **asked)
         _note_limits(key, result, asked["common"])
-        for source in result:
+        for source in [one for one in result if one.key != own][:top]:
             totals = (key, source.key, source.coverage, source.stored_coverage, source.words)
             for passage in source.passages:
                 yield totals + astuple(passage)

@@ -43,6 +43,7 @@ from lshdb.sources.paths import escaped
 if TYPE_CHECKING:
     from lshdb.database import Database
     from lshdb.model import Content, Match
+    from lshdb.sources.readers import Item
 
 _Answer: TypeAlias = "tuple[str, list[Match]]"
 _COUNTED: Final = 500
@@ -92,7 +93,8 @@ def query(
 
     A match is a line: the similarity, then exact, estimate or identical (the same content byte by
     byte), then the key. With several queries it begins with the key of the query. A document is
-    not among its own matches. -d "shards/*.db" asks all files of a collection.
+    not among its own matches, nor is that of a file, even if the file has changed since. -d
+    "shards/*.db" asks all files of a collection.
 
     Example: lshdb query -d code.db suspicious.py --top 5
 
@@ -103,7 +105,7 @@ def query(
     from lshdb.exchange.results import match_columns, match_row, with_fields
     from lshdb.search.query import Query
     from lshdb.shards import matching, query_files, query_many
-    from lshdb.sources.paths import input_bytes
+    from lshdb.sources.paths import input_bytes, key_of
 
     files = files or []
     if sum(bool(given) for given in (files, text is not None, key is not None)) != 1:
@@ -118,7 +120,8 @@ def query(
     failures = Failures()
     with replace(at, db=paths[0]).reading() as database, ExitStack() as stack:
         asked: dict[str, Any] = {
-            "top": top,
+            # One more, as a file is left out.
+            "top": top + 1 if files and top is not None else top,
             "threshold": threshold,
             "estimate": estimate,
             "exhaustive": exhaustive,
@@ -129,19 +132,21 @@ def query(
         least = database.settings.threshold if threshold is None else threshold
         counts = _Counts()
         several = not _is_one(database, files, format)
+        file_keys: set[str] = set()
         if several:
             reader = queries_reader(database, fields, format, encoding)
             update = stack.enter_context(progress_bar("query", input_bytes(files), of_bytes=True))
             answers = query_many(
                 paths,
-                reader.items(files),
+                _noting_files(reader.items(files), file_keys),
                 Query("", None, **asked),
                 parser=reader.parser,
                 on_failure=failures.report,
                 timeout=at.timeout,
             )
             answers = counts.counted(
-                answers, lambda: update(reader.bytes_read, documents=counts.queries)
+                _without_own(answers, file_keys, top),
+                lambda: update(reader.bytes_read, documents=counts.queries),
             )
         else:
             content = None if key is not None else _content(database, files, text, encoding)
@@ -149,7 +154,10 @@ def query(
                 matches = query_files(paths, content, key=key, timeout=at.timeout, **asked)
             else:
                 matches = database.query(content, key=key, **asked)
-            answers = counts.counted([("".join(files), matches)])
+            name = "".join(files)
+            if name not in ("", STDOUT):
+                file_keys.add(name := key_of(name))
+            answers = counts.counted(_without_own([(name, matches)], file_keys, top))
         if containment and not exhaustive:
             _note_containment_recall(database, least)
         elif least < database.settings.threshold and not exhaustive:
@@ -184,6 +192,23 @@ def query(
         message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
     if failures.count or (fail_if_found and counts.matched):
         raise typer.Exit(FAILED)
+
+
+def _noting_files(items: Iterable[Item], keys: set[str]) -> Iterator[Item]:
+    """The items; the keys of text files among them are added to a set."""
+    from lshdb.sources.records import TextFile
+
+    for item in items:
+        if isinstance(item, TextFile):
+            keys.add(item.document.key)
+        yield item
+
+
+def _without_own(answers: Iterable[_Answer], keys: set[str], top: int | None) -> Iterator[_Answer]:
+    """The answers, at most `top` matches each, without a file as a match of itself."""
+    for name, matches in answers:
+        others = [one for one in matches if one.key != name or name not in keys]
+        yield name, others[:top]
 
 
 class _Counts:

@@ -131,3 +131,45 @@ def test_shards_answer_as_one_file_does(fables: Command) -> None:
     lshdb.open(fables.directory / "shards/3.db", threshold=0.5).close()
     reason = fables.fails("query", "-d", "shards/*.db", "rows.jsonl", status=1)
     assert reason.startswith("shards/3.db has other settings than shards/0.db")
+
+
+def test_a_stored_file_is_not_among_its_own_matches(command: Command) -> None:
+    notes = command.directory / "notes"
+    notes.mkdir()
+    text = "The fox looked at the grapes and then he went away again"
+    for name, content in {"a.txt": text, "b.txt": f"{text}!", "c.txt": f"{text}.."}.items():
+        (notes / name).write_text(content)
+    command.done("add", "notes")
+    for file in ("notes/a.txt", "./notes//a.txt", str(notes / "a.txt")):
+        found = command.done("query", file, "--json").records
+        assert [one["key"] for one in found] == ["notes/b.txt", "notes/c.txt"]
+        assert len(command.done("query", file, "--top", "1").lines) == 1
+    several = command.done("query", "notes", "--top", "1", "--json").records
+    assert [(one["query"], one["key"]) for one in several] == [
+        ("notes/a.txt", "notes/b.txt"),
+        ("notes/b.txt", "notes/a.txt"),
+        ("notes/c.txt", "notes/a.txt"),
+    ]
+    # Also when it has changed since: it is still the same file.
+    (notes / "a.txt").write_text(f"{text} and again")
+    assert len(command.done("query", "notes/a.txt").lines) == 2
+    # A row of a table is another document, whatever its key.
+    row = json.dumps({"id": "notes/a.txt", "text": text})
+    (command.directory / "rows.jsonl").write_text(row)
+    assert len(command.done("query", "rows.jsonl").lines) == 3
+    (notes / "alone.txt").write_text("another text that resembles nothing at all")
+    command.done("add", "notes/alone.txt")
+    assert command("query", "notes/alone.txt", "--fail-if-found").status == 0
+    assert command.done("query", "notes/alone.txt", "--unmatched").lines == ["notes/alone.txt"]
+
+
+def test_a_stored_file_is_not_a_source_of_its_own_passages(command: Command) -> None:
+    words = "one two three four five six seven eight nine ten eleven"
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (command.directory / name).write_text(words)
+    command.done("init", "--passages", "8")
+    command.done("add", "a.txt", "b.txt", "c.txt")
+    found = command.done("passages", "./a.txt", "--json").records
+    assert [one["key"] for one in found] == ["b.txt", "c.txt"]
+    found = command.done("passages", "a.txt", "--top", "1", "--json").records
+    assert [one["key"] for one in found] == ["b.txt"]
