@@ -986,12 +986,11 @@ class Database:
         >>> [(source.key, passage.text) for source in found for passage in source.passages]
         [('frost', 'two roads diverged in a yellow wood')]
         """
-        from lshdb.search.limits import COMMON
         from lshdb.search.passages import PassageQuery, find_passages
 
         check_given(text=text, key=key, least=least, top=top, common=common)
         check_needed(gap=gap, base=base)
-        common = COMMON if common is None else common
+        common = self._store.limits.common if common is None else common
         query = PassageQuery(text, key, least, top, gap, common, tuple(base))
         return find_passages(self._store, query)
 
@@ -1023,7 +1022,6 @@ class Database:
         [('a', 'b', 6)]
         """
         from lshdb.exchange.results import PassageResults, passage_lines
-        from lshdb.search.limits import COMMON
         from lshdb.search.passage_pairs import (
             Noted,
             PairsQuery,
@@ -1035,7 +1033,7 @@ class Database:
         self._store.check_open()
         check_given(least=least, top=top, common=common)
         check_needed(gap=gap, base=base)
-        common = COMMON if common is None else common
+        common = self._store.limits.common if common is None else common
         query = PairsQuery(least, top, gap, common, tuple(base))
         noted: Noted = []
         return PassageResults(

@@ -133,10 +133,46 @@ class Limits:
     rare_rows: int = 16_000_000
     """Rare shingles of documents in memory, 12 bytes each; with more, buckets stay."""
 
+    # passages
+
+    text_characters: int = 4_000_000
+    """Characters of a text that `compare` searches for passages; each takes 100 bytes."""
+    passages: int = 10_000
+    """Shared passages of two texts: more than anyone reads, some 20 us each to find."""
+    common: int = 100
+    """A run of words in more documents is common: a licence, not a source. A fingerprint in this
+    many documents gives at most 4,950 pairs."""
+    common_sample: int = 4
+    """First documents of a too common fingerprint that show which run around it they share."""
+    common_named: int = 5
+    """The longest of all common runs, which are named to the user."""
+    common_searched: int = 100
+    """Documents in which these are looked for."""
+    passage_windows: int = 1 << 19
+    """Windows of all pairs in memory, some 150 bytes each; and in proportion what is made of them:
+    places where runs begin, some 200 bytes each, and characters of passages."""
+    passage_processes: int = 1
+    """Worker processes for all pairs at most, as each has large arrays of its own; 0 for none. One
+    saves a third of the time: `scripts/bench passages` shows 12 seconds of CPU time in 7.4."""
+
+    # tuning
+
+    sample_rows: int = 5_000
+    """Rows of buckets that `tune` reads for each document of its sample: two million in all."""
+    measure_lanes: int = 1 << 34
+    """Lanes that measuring an index compares by default, some seconds."""
+    measure_candidates: int = 2_000_000
+    """Candidates that it verifies by default, about; some seconds."""
+    measure_held: int = 10_000_000
+    """Candidates of queries in memory, 8 bytes each; more only if one query has more."""
+    measure_cells: int = 1 << 20
+    """Pairs of a query and a document that are compared at once."""
+
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, int | float) and value < (isinstance(value, int)):
+            least = isinstance(value, int) and field.name != "passage_processes"
+            if not isinstance(value, Limit) and value < least:
                 raise UsageError(f"limits: {field.name} {value} is too small")
 
 

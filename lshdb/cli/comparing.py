@@ -396,9 +396,9 @@ def _note_limits(key: str, result: Passages, common: int | None) -> None:
 
 def _note_common(key: str, one: CommonPassage, unit: str, common: int | None) -> None:
     """Note a run that does not count."""
-    from lshdb.search.limits import COMMON
+    from lshdb.limits import DEFAULTS
 
-    most = common or COMMON
+    most = common or DEFAULTS.common
     documents = f"{most:,} document{'' if most == 1 else 's'}"
     lines = f"line {one.line}"
     if one.end_line > one.line:

@@ -19,10 +19,11 @@ from lshdb.cli.options import DATABASE, DatabaseFile
 from lshdb.database import Database
 from lshdb.errors import KeyNotFound, warn_of_limit
 from lshdb.ingest.deciding import now
+from lshdb.limits import DEFAULTS
 from lshdb.model import Cluster, Content, Decision
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import Piece, differences, near_differences, same_words
-from lshdb.search.limits import TEXT_CHARACTERS, text_cut
+from lshdb.search.limits import text_cut
 from lshdb.shingling.content import from_stored
 from lshdb.sources.paths import escaped
 from lshdb.web.listing import common_path
@@ -319,11 +320,12 @@ class Review:
             for text in a[:_BEGINNING].splitlines() if isinstance(a, str) else []:
                 yield from self._wrapped(" ", Text(_line(text), style="dim"))
         elif isinstance(a, str) and isinstance(b, str):
-            if (longest := max(len(a), len(b))) > TEXT_CHARACTERS:
-                warn_of_limit(text_cut(longest - TEXT_CHARACTERS, TEXT_CHARACTERS))
+            most = DEFAULTS.text_characters
+            if (longest := max(len(a), len(b))) > most:
+                warn_of_limit(text_cut(longest - most, most))
             if same_words(a, b):
                 yield Text("The same words; case, punctuation or blanks differ", style="bold")
-            found = differences(a[:TEXT_CHARACTERS], b[:TEXT_CHARACTERS])
+            found = differences(a[:most], b[:most])
             done = -1
             for place in near_differences(found.rows, _BESIDE):
                 if place > done + 1:

@@ -267,7 +267,7 @@ def spark_passages(
 
     Example: lshdb spark-passages crawl/ copied/ --passages 12 --master "local[*]"
     """
-    from lshdb.search.limits import COMMON
+    from lshdb.limits import DEFAULTS
     from lshdb.sources.readers import Reader
 
     given = NewSettings(shingle=shingle, seed=seed).given() | {"passages": words}
@@ -288,7 +288,7 @@ def spark_passages(
             key=fields.key_field,
             text=fields.text_field,
             gap=gap,
-            common=common or COMMON,
+            common=common or DEFAULTS.common,
             base=texts,
             counts=counts,
         )

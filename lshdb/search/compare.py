@@ -10,7 +10,7 @@ import numpy.typing as npt
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Comparison, Document, Element, Passage, Settings, SharedBucket
 from lshdb.search.buckets import buckets_of
-from lshdb.search.limits import TEXT_CHARACTERS, text_cut
+from lshdb.search.limits import text_cut
 from lshdb.search.passage_texts import Compared, Located, bridged, passages_at
 from lshdb.search.query import row_of_key
 from lshdb.search.similarity import intersections, standard_error
@@ -116,13 +116,13 @@ def _passages(
 ) -> tuple[Passage, ...] | None:
     if not isinstance(a, str) or not isinstance(b, str):
         return None
-    if (longest := max(len(a), len(b))) > TEXT_CHARACTERS:
-        warn_of_limit(text_cut(longest - TEXT_CHARACTERS, TEXT_CHARACTERS))
-    settings = store.settings
-    own, other = (Located.of(text[:TEXT_CHARACTERS], settings) for text in (a, b))
-    hashes = _hashes(settings, a)
-    compared = Compared(hashes, np.ones(len(hashes), dtype=np.bool_))
-    runs = dict(compared.runs_in([_hashes(settings, b)])).get(0, [])
+    settings, most = store.settings, store.limits.text_characters
+    if (longest := max(len(a), len(b))) > most:
+        warn_of_limit(text_cut(longest - most, most))
+    own, other = (Located.of(text[:most], settings) for text in (a, b))
+    hashes = _hashes(settings, a, most)
+    compared = Compared(hashes, np.ones(len(hashes), dtype=np.bool_), store.limits.passages)
+    runs = dict(compared.runs_in([_hashes(settings, b, most)])).get(0, [])
     # A shorter text is one shingle, which only a text of the same words equals.
     size = min(settings.shingling.size, len(own.starts))
     found = zip(passages_at(own, other, bridged(runs, size, 0)), runs, strict=True)
@@ -132,10 +132,10 @@ def _passages(
     )
 
 
-def _hashes(settings: Settings, text: str) -> Hashes:
+def _hashes(settings: Settings, text: str, most: int) -> Hashes:
     """The shingles of a text in its order, without those at the end of a very long one."""
-    hashes = shingle([text[:TEXT_CHARACTERS]], settings.shingling, settings.seed).hashes
-    if len(text) <= TEXT_CHARACTERS:
+    hashes = shingle([text[:most]], settings.shingling, settings.seed).hashes
+    if len(text) <= most:
         return hashes
     # The text has no shingle of a word that is cut in two.
     return hashes[: max(len(hashes) - settings.shingling.size, 0)]

@@ -1,4 +1,4 @@
-"""Every limit on comparisons: its number, the reason for it, and its warning.
+"""Every limit on comparisons, and its warning; the numbers are in lshdb.limits.
 
 A bucket may hold a large part of a collection: copies of one document, or documents under one
 header. The time to compare all of its pairs grows with the square of its size. A `Cut` describes
@@ -11,8 +11,8 @@ what a limit leaves out; `lshdb.errors.warn_of_limit` passes it to the caller.
 | `query` | all | |
 | `query` with `top` | the best `query_best` of the first `query_first`, by estimate | warns |
 | `dedup`, `add` | the first `dedup_listed` that are kept | warns |
-| Spark | all pairs of SPARK_WHOLE documents; in larger buckets those with the first | counts |
-| `tune` | the first SAMPLE_ROWS rows of a document's buckets | warns |
+| Spark | all pairs of WHOLE documents; in larger buckets those with the first | counts |
+| `tune` | the first `sample_rows` rows of a document's buckets | warns |
 """
 
 from __future__ import annotations
@@ -22,25 +22,8 @@ from typing import Final
 from lshdb.errors import Cut
 from lshdb.limits import Limit
 
-SPARK_WHOLE: Final = 2_000
-"""As `clusters.whole`; a row on Spark lists the keys of this many documents of its bucket."""
-SAMPLE_ROWS: Final = 5_000
-"""Rows of buckets that `tune` reads for each document of its sample: two million in all."""
-COMMON: Final = 100
-"""A run of words in more documents is common: a licence, not a source. A fingerprint in this many
-documents gives at most 4,950 pairs."""
-COMMON_SAMPLE: Final = 4
-"""First documents of a too common fingerprint that show which run around it they share."""
 COMMON_AGREEING: Final = 2
-"""How many of these must share a common run: one may be the text of the query."""
-COMMON_NAMED: Final = 5
-"""The longest of all common runs, which are named to the user."""
-COMMON_SEARCHED: Final = 100
-"""Documents in which these are looked for."""
-TEXT_CHARACTERS: Final = 4_000_000
-"""Characters of a text that are searched for passages; each takes 100 bytes."""
-PASSAGES: Final = 10_000
-"""Shared passages of two texts: more than anyone reads, some 20 us each to find."""
+"""How many of the sample must share a common run: one may be the text of the query."""
 
 
 def query_cut(buckets: int, read: int) -> Cut:
@@ -108,12 +91,12 @@ def reference_cut(documents: int, read: int) -> Cut:
     )
 
 
-def sample_cut(documents: int, sample: int) -> Cut:
+def sample_cut(documents: int, sample: int, rows: int) -> Cut:
     """For these documents of a sample, not all rows of their buckets were read."""
     return Cut(
         "tune",
         documents,
-        f"for {documents:,} of {sample:,} documents, only the first {SAMPLE_ROWS:,} that share a "
+        f"for {documents:,} of {sample:,} documents, only the first {rows:,} that share a "
         "bucket were read; there are more similar pairs than shown",
     )
 

@@ -20,12 +20,9 @@ from lshdb.search.spilled import Part, Rows, SpilledRows, in_parts
 from lshdb.shingling.arrays import Numbers, parts_of, places_of
 from lshdb.workers import Job
 
-_WINDOWS: Final = 1 << 19
-"""Windows in memory that are joined, some 150 bytes each."""
-_PARTNERS: Final = 1 << 22
-"""Pairs of places of a part where a run may begin or end; with more, it is halved."""
-_MATCHES: Final = 1 << 19
-"""Pairs of places in memory, some 50 bytes each."""
+_PARTNERS: Final = 8
+"""Pairs of places of a part where a run may begin or end, for each of its windows; with more, it is
+halved."""
 
 Edges: TypeAlias = npt.NDArray[np.int32]
 """Where runs begin or end, int32[n, 8]: the numbers of the documents a and b, the first unit of the
@@ -36,8 +33,9 @@ _EDGE: Final = np.dtype((np.int32, (8,)))
 def joined(windows: StoredWindows) -> tuple[SpilledRows, SpilledRows]:
     """Where the runs of all pairs begin, and where they end, by the cells of their documents a."""
     begins, ends = (SpilledRows(_EDGE, windows.document_cells) for _ in range(2))
-    job = _Joining(windows.by_hash)
-    for part, found in in_parts(job, windows.by_hash.parts(_WINDOWS), [windows.by_hash]):
+    most, rows = windows.limits.passage_windows, windows.by_hash
+    job = _Joining(rows, most)
+    for part, found in in_parts(job, rows.parts(most), [rows], windows.limits):
         for some_begins, some_ends in job.complete(part, found):
             begins.append(some_begins, windows.cells_of(some_begins[:, 0]))
             ends.append(some_ends, windows.cells_of(some_ends[:, 0]))
@@ -54,9 +52,11 @@ class _Joining(Job[Part, _Joined | None]):
 
     Attributes:
         windows: of all documents, by hash.
+        most: windows, or pairs of places, in memory.
     """
 
     windows: SpilledRows
+    most: int
 
     def complete(self, part: Part, found: _Joined | None) -> Iterator[_Joined]:
         """The edges of a part, whose halves are joined here if there are too many."""
@@ -77,11 +77,13 @@ class _Joining(Job[Part, _Joined | None]):
         order, group = _shared(rows)
         begins = _Differing(rows, order, group, "before", BEGINS)
         ends = _Differing(rows, order, group, "after", ENDS)
-        if begins.total + ends.total > _PARTNERS and part[1] > part[0] + 1:
+        if begins.total + ends.total > _PARTNERS * self.most and part[1] > part[0] + 1:
             return None
         return (
-            _by_document([_repeating(rows, order, group), *begins.edges("start", "line")]),
-            _by_document(list(ends.edges("end", "end_line"))),
+            _by_document(
+                [_repeating(rows, order, group), *begins.edges("start", "line", self.most)]
+            ),
+            _by_document(list(ends.edges("end", "end_line", self.most))),
         )
 
 
@@ -152,12 +154,15 @@ class _Differing:
         self._partners = [(few, few, behind, ends - behind), (few, many, left, right - left)]
         self.total = sum(int(counts.sum()) for *_, counts in self._partners)
 
-    def edges(self, at: str, line: str) -> Iterator[Edges]:
-        """Where runs begin or end, with the columns of the character and the line."""
+    def edges(self, at: str, line: str, most: int) -> Iterator[Edges]:
+        """Where runs begin or end, with the columns of the character and the line.
+
+        At once, they are made of up to `most` pairs of places, some 50 bytes each.
+        """
         rows, flags = self._rows, self._rows["flags"].copy()
         documents, neighbours = rows["document"].copy(), rows[self._near].copy()
         for some, others, first, counts in self._partners:
-            for part in parts_of(counts, _MATCHES):
+            for part in parts_of(counts, most):
                 one = np.repeat(some[part], counts[part])
                 other = others[places_of(first[part], counts[part])]
                 before = documents[one] < documents[other]

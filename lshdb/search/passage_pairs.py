@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError
+from lshdb.limits import DEFAULTS
 from lshdb.model import CommonPassage, CopiedPassage, PassagePair
-from lshdb.search.limits import COMMON
 from lshdb.search.passage_runs import Runs, SharedRuns, numbers_of
 from lshdb.search.passage_texts import Mask, Places, bridged, least_of, run_of
 from lshdb.search.passage_windows import StoredWindows
@@ -32,8 +32,6 @@ from lshdb.workers import Job
 
 T = TypeVar("T")
 
-_CHARACTERS: Final = 1 << 23
-"""Characters of passages in memory; the pairs of some first documents may have more."""
 _AHEAD: Final = 6
 """Parts that are written or wait: these are short, and a worker that waits for one does nothing."""
 _PASSAGE: Final = 200
@@ -49,7 +47,7 @@ class PairsQuery:
     least: int | None = None
     top: int | None = None
     gap: int = 0
-    common: int = COMMON
+    common: int = DEFAULTS.common
     base: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -122,8 +120,9 @@ def _formed(
 ) -> Iterator[T]:
     job = _Showing(windows, runs, query, form)
     sizes = (runs.characters + _PASSAGE * runs.sizes).astype(np.int64)
-    parts = [(part.start, part.stop) for part in parts_of(sizes, _CHARACTERS)]
-    for _, some in in_parts(job, parts, [windows.texts, windows.keys, runs], _AHEAD):
+    limits = windows.limits
+    parts = [(part.start, part.stop) for part in parts_of(sizes, limits.passage_windows << 4)]
+    for _, some in in_parts(job, parts, [windows.texts, windows.keys, runs], limits, _AHEAD):
         yield some
 
 

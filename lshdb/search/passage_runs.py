@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import Cut, limits_noted, warn_of_limit
-from lshdb.search.limits import PASSAGES, pair_cut
+from lshdb.search.limits import pair_cut
 from lshdb.search.passage_joins import Edges, joined
 from lshdb.search.passage_texts import (
     Compared,
@@ -32,12 +32,6 @@ from lshdb.shingling.arrays import Numbers, parts_of, places_of
 from lshdb.shingling.hashing import Hashes
 from lshdb.workers import Job
 
-_EDGES: Final = 1 << 18
-"""Beginnings of runs in memory, with as many ends: some 200 bytes each."""
-_HOT: Final = 1 << 20
-"""Hot windows in memory, 49 bytes each."""
-_MATCHES: Final = 1 << 19
-"""Hot windows that are looked up at once, some 50 bytes each."""
 _KNOWN: Final = 1 << 20
 """Windows of texts that are searched one by one in memory, with their places some 30 bytes each."""
 _32: Final = 32
@@ -76,7 +70,9 @@ class SharedRuns(SpilledRows):
         with closing(begins), closing(ends):
             job = _Pairing(windows, begins, ends)
             files = [windows.hot, windows.texts, begins, ends]
-            for _, (runs, cuts) in in_parts(job, begins.parts(_EDGES), files):
+            # With as many ends, some 200 bytes each.
+            parts = begins.parts(windows.limits.passage_windows // 2)
+            for _, (runs, cuts) in in_parts(job, parts, files, windows.limits):
                 for cut in cuts:
                     warn_of_limit(cut)
                 runs = runs.compress(runs["units"][:, 1] - runs["units"][:, 0] >= least)
@@ -128,9 +124,10 @@ class _Pairing(Job[Part, tuple[Runs, list[Cut]]]):
         runs = self._preferred(runs.compress(~is_in(runs["pair"], repeating)))
         with limits_noted() as cuts:
             rank = np.arange(len(runs)) - np.searchsorted(runs["pair"], runs["pair"])
-            if (rank >= PASSAGES).any():
-                warn_of_limit(pair_cut(PASSAGES))
-                runs = runs.compress(rank < PASSAGES)
+            most = self.windows.limits.passages
+            if (rank >= most).any():
+                warn_of_limit(pair_cut(most))
+                runs = runs.compress(rank < most)
             if len(repeating):
                 runs = np.concatenate([runs, *self._searched(repeating)])
                 runs = runs.take(np.argsort(runs["pair"], kind="stable"))
@@ -166,13 +163,14 @@ class _Pairing(Job[Part, tuple[Runs, list[Cut]]]):
         own, keys = own.take(order), keys[order]
         a, b = numbers_of(pairs)
         cells = self.windows.cells_of(b)
-        for its_part in self.windows.hot.parts(_HOT):
+        most = self.windows.limits.passage_windows
+        for its_part in self.windows.hot.parts(2 * most):
             its = self.windows.hot.read(its_part)
             its = its.compress(is_in(its["hash"], hashes))
             rank = np.searchsorted(hashes, its["hash"])
             some = np.flatnonzero((cells >= its_part[0]) & (cells < its_part[1]))
             first, last = (np.searchsorted(its["document"], b[some], side) for side in _SIDES)
-            for piece in parts_of(last - first, _MATCHES):
+            for piece in parts_of(last - first, most):
                 count = (last - first)[piece]
                 at = places_of(first[piece], count)
                 pair = np.repeat(some[piece], count)
@@ -233,7 +231,7 @@ class _Pairing(Job[Part, tuple[Runs, list[Cut]]]):
         for a, group in groupby(pairs.tolist(), key=lambda pair: pair >> _32):
             own = self._text(a, known)
             counts = windows_that_count(own.windows, self.windows.left_out, run)
-            compared = Compared(own.windows, counts)
+            compared = Compared(own.windows, counts, self.windows.limits.passages)
             for pair in group:
                 its = self._text(pair & _LOW, known)
                 found = compared.runs_in_repeating(its.windows)

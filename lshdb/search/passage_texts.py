@@ -16,15 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
+from lshdb.limits import DEFAULTS
 from lshdb.model import CommonPassage, CopiedPassage, Settings, Shingling
-from lshdb.search.limits import (
-    COMMON_AGREEING,
-    COMMON_NAMED,
-    COMMON_SAMPLE,
-    COMMON_SEARCHED,
-    PASSAGES,
-    pair_cut,
-)
+from lshdb.search.limits import COMMON_AGREEING, pair_cut
 from lshdb.search.similarity import batches_of_text
 from lshdb.shingling.arrays import offsets_of, parts_of, places_of
 from lshdb.shingling.hashing import Hashes, Offsets
@@ -109,7 +103,7 @@ def common_windows(reader: StoreReader, hot: Offsets) -> Hashes:
     """
     if not len(hot):
         return np.empty(0, dtype=np.uint64)
-    _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
+    _, doc_ids = reader.documents_of_fingerprints(hot, reader.limits.common_sample)
     texts = chain.from_iterable(batches_of_text(reader, np.unique(doc_ids)))
     return agreed([windows_around(text, hot, reader.settings) for text in texts])
 
@@ -120,7 +114,7 @@ def longest_common(
     """The longest runs of common windows in some documents, each once, with the documents' keys."""
     settings = reader.settings
     _, some = reader.documents_of_fingerprints(hot, 1)
-    doc_ids = np.unique(some)[:COMMON_SEARCHED]
+    doc_ids = np.unique(some)[: reader.limits.common_searched]
     known = common[:0]
     found: list[tuple[str, CommonPassage]] = []
     for key, text in zip(reader.keys_of(doc_ids), reader.contents(doc_ids), strict=True):
@@ -131,9 +125,8 @@ def longest_common(
         if new.any():
             known = np.union1d(known, windows[new])
             runs = common_passages(Located.of(text, settings), new, settings.passages)
-            found = nlargest(
-                COMMON_NAMED, [*found, *((key, one) for one in runs)], key=lambda one: one[1].words
-            )
+            found += ((key, one) for one in runs)
+            found = nlargest(reader.limits.common_named, found, key=lambda one: one[1].words)
     return tuple(found)
 
 
@@ -214,8 +207,9 @@ class WindowIndex:
 class Compared:
     """The windows of a text, prepared to be searched in many others."""
 
-    def __init__(self, windows: Hashes, counts: Mask) -> None:
-        """Take the windows uint64[n] of a text, and which of them count, bool[n]."""
+    def __init__(self, windows: Hashes, counts: Mask, most: int = DEFAULTS.passages) -> None:
+        """Take the windows uint64[n] of a text, which of them count, bool[n], and `most` runs."""
+        self._most = most
         self._nothing = unused(windows)
         # A window that does not count gets a value that no document has.
         self._own = windows if counts.all() else np.where(counts, windows, self._nothing)
@@ -256,7 +250,7 @@ class Compared:
             for number in (np.flatnonzero(matches[part]) + part.start).tolist():
                 if few[number]:
                     begin, end = np.searchsorted(pair, (number, number + 1)).tolist()
-                    yield number, _cut(runs[begin:end])
+                    yield number, _cut(runs[begin:end], self._most)
                 else:
                     yield number, self.runs_in_repeating(others[number])
 
@@ -264,7 +258,7 @@ class Compared:
         """The runs of a text that repeats windows of this one, in linear time."""
         if (its == self._nothing).any():
             its = np.where(its == self._nothing, ~self._nothing, its)
-        return runs_between(self._own, its)
+        return runs_between(self._own, its, self._most)
 
 
 def _many(windows: Hashes) -> Hashes:
@@ -327,21 +321,21 @@ def preferred_runs(pair: Offsets, a: Offsets, b: Offsets, length: Offsets) -> Ma
     return preferred
 
 
-def _cut(runs: list[Run]) -> list[Run]:
+def _cut(runs: list[Run], most: int) -> list[Run]:
     """The runs to show of two texts, with a warning if there are more."""
-    if len(runs) > PASSAGES:
-        warn_of_limit(pair_cut(PASSAGES))
-    return runs[:PASSAGES]
+    if len(runs) > most:
+        warn_of_limit(pair_cut(most))
+    return runs[:most]
 
 
-def runs_between(own: Hashes, its: Hashes) -> list[Run]:
-    """The runs that two texts share, in linear time: uint64[n] and uint64[m].
+def runs_between(own: Hashes, its: Hashes, most: int) -> list[Run]:
+    """The runs that two texts share, in linear time: uint64[n] and uint64[m], up to `most`.
 
     For texts that repeat themselves too often to compare all matches: only some of the places of
     a window are tried (see shared_runs), from left to right.
     """
     runs: list[Run] = []
-    for a, b, length in _cut(shared_runs(own, its, PASSAGES + 1)):
+    for a, b, length in _cut(shared_runs(own, its, most + 1), most):
         before = _backwards(own, its, a, b)
         run = Run(a - before, b - before, length + before)
         last = runs[-1] if runs else None

@@ -25,7 +25,7 @@ from lshdb.search.passage_texts import (
     slots_of,
     window_hashes,
 )
-from lshdb.search.spilled import PROCESSES, Rows, SpilledRows, SpilledTexts
+from lshdb.search.spilled import Rows, SpilledRows, SpilledTexts
 from lshdb.shingling.arrays import Numbers, bounded
 from lshdb.shingling.hashing import Hashes, Offsets, selection
 from lshdb.shingling.positions import line_numbers, unit_positions
@@ -59,8 +59,8 @@ WINDOW: Final = np.dtype(
 )
 _AHEAD: Final = 5
 """Batches of texts in memory, so that a worker has the next one while this process does one."""
-_TOGETHER: Final = {"word": 4_000_000, "char": 1_000_000}
-"""Characters of a batch, whose windows are in memory, some 100 bytes each."""
+_TOGETHER: Final = {"word": 8, "char": 2}
+"""Characters of a batch for each window in memory."""
 _HASH_CELLS: Final = 10
 """Bits of a hash that are its cell."""
 _DOCUMENT_CELLS: Final = 12
@@ -75,6 +75,7 @@ class StoredWindows:
 
     Attributes:
         settings: of the database.
+        limits: the reader's.
         left_out: sorted windows that do not count.
         common: the longest runs that are in too many documents, with the key of one of these.
         units: int64[m], how many units each document has, or more if it has no window.
@@ -94,7 +95,7 @@ class StoredWindows:
             common: fingerprints that more documents have lead to no pair.
             base: texts that do not count.
         """
-        self.settings = reader.settings
+        self.settings, self.limits = reader.settings, reader.limits
         shared, hot = reader.shared_fingerprints(common)
         slots = slots_of(shared)
         del shared  # 8 bytes each
@@ -111,10 +112,11 @@ class StoredWindows:
         self.document_cells = (len(documents) >> self.shift) + 1
         self.by_hash = SpilledRows(WINDOW, 1 << _HASH_CELLS)
         self.hot = SpilledRows(WINDOW, self.document_cells)
-        together = _TOGETHER[self.settings.shingling.kind]
+        together = self.limits.passage_windows * _TOGETHER[self.settings.shingling.kind]
         job = _Finding(self.settings, hot, self.left_out, slots)
         batches = bounded(reader.contents(documents), len, together)
-        with Workers(job, min(default_workers(), PROCESSES)) as pool:
+        count = min(default_workers(), self.limits.passage_processes)
+        with Workers(job, count) as pool:
             for its_counts, cold, its_hot in pool.results(self._kept(batches), ahead=_AHEAD):
                 counts.append(its_counts)
                 cells = cold["hash"] >> np.uint64(64 - _HASH_CELLS)

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lshdb.errors import UsageError
+from lshdb.limits import DEFAULTS
 from lshdb.model import Passages, Settings, Source
-from lshdb.search.limits import COMMON
 from lshdb.search.passage_pairs import check_limits
 from lshdb.search.passage_texts import (
     Compared,
@@ -65,7 +65,7 @@ class PassageQuery:
     least: int | None = None
     top: int | None = None
     gap: int = 0
-    common: int = COMMON
+    common: int = DEFAULTS.common
     base: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -175,7 +175,7 @@ def _look_up(store: Store, query: PassageQuery, text: str, own_id: int) -> _Aske
 def _verified(store: Store, asked: _Asked, least: int) -> Iterator[_Found]:
     """Those of the candidates that share runs which count and are long enough."""
     settings, run = store.settings, store.settings.passages
-    compared = Compared(asked.windows, asked.counts)
+    compared = Compared(asked.windows, asked.counts, store.limits.passages)
     waiting = iter(asked.candidates.tolist())
     for batch in batches_of_text(store, asked.candidates):
         hashes, offsets = window_hashes(batch, settings)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import temporary_file_errors
+from lshdb.limits import Limits
 from lshdb.shingling.arrays import Numbers, offsets_of, parts_of
 from lshdb.workers import Job, Workers, default_workers
 
@@ -28,9 +29,6 @@ T = TypeVar("T")
 
 CAN_SHARE: Final = hasattr(os, "pread")
 """Whether a worker process can read the files."""
-PROCESSES: Final = 1
-"""Worker processes at most, as each has large arrays of its own. One saves a third of the time:
-`scripts/bench passages` shows 12 seconds of CPU time in 7.4 seconds."""
 
 
 class _Spilled:
@@ -130,7 +128,11 @@ class SpilledTexts(_Spilled):
 
 
 def in_parts(
-    job: Job[Part, T], parts: Sequence[Part], files: Sequence[_Spilled], ahead: int = 3
+    job: Job[Part, T],
+    parts: Sequence[Part],
+    files: Sequence[_Spilled],
+    limits: Limits,
+    ahead: int = 3,
 ) -> Iterator[tuple[Part, T]]:
     """Do all parts of a job, some of them in a worker process.
 
@@ -138,9 +140,11 @@ def in_parts(
         job: what to do.
         parts: of the job.
         files: what it reads.
+        limits: the number of worker processes.
         ahead: parts under way: one in the worker, the next ones, and one that is done here.
     """
-    count = min(default_workers(), PROCESSES) if len(parts) > 1 and CAN_SHARE else 0
+    count = min(default_workers(), limits.passage_processes)
+    count = count if len(parts) > 1 and CAN_SHARE else 0
     descriptors = [one.descriptor for one in files] if count else []
     with Workers(job, count, alone=0, files=descriptors) as pool:
         yield from zip(parts, pool.results(parts, ahead), strict=True)

@@ -19,11 +19,10 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb.errors import UsageError
 from lshdb.model import Construction, Settings
-from lshdb.search.limits import SPARK_WHOLE
 from lshdb.sketching.constructions import evaluate
 from lshdb.spark.counts import Counts
 
-WHOLE: Final = SPARK_WHOLE
+WHOLE: Final = 2_000
 """Documents in the largest bucket that gives all of its pairs, by default."""
 
 

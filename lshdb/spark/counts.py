@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from lshdb.search.limits import PASSAGES
+from lshdb.limits import DEFAULTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,7 +72,7 @@ class Counts:
             )
         if self.cut_passages:
             lines.append(
-                f"pairs that share more than {PASSAGES:,} passages, of which only the first are "
-                f"listed: {self.cut_passages:,}"
+                f"pairs that share more than {DEFAULTS.passages:,} passages, of which only the "
+                f"first are listed: {self.cut_passages:,}"
             )
         return lines

@@ -21,8 +21,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from lshdb.errors import Cut, limits_to
+from lshdb.limits import DEFAULTS
 from lshdb.model import CopiedPassage, PassagePair, Settings
-from lshdb.search.limits import COMMON, COMMON_SAMPLE
 from lshdb.search.passage_pairs import PairsQuery
 from lshdb.search.passage_texts import (
     Compared,
@@ -93,7 +93,7 @@ def passage_pairs(
     text: str | None = None,
     least: int | None = None,
     gap: int = 0,
-    common: int = COMMON,
+    common: int = DEFAULTS.common,
     base: Sequence[str] = (),
     counts: Counts | None = None,
 ) -> DataFrame:
@@ -188,7 +188,9 @@ def _common(
 
     often = shared.where(F.col("members") > common)
     place = F.row_number().over(Window.partitionBy("fingerprint").orderBy("key"))
-    sample = often.withColumn("place", place).where(F.col("place") <= COMMON_SAMPLE).persist()
+    sample = (
+        often.withColumn("place", place).where(F.col("place") <= DEFAULTS.common_sample).persist()
+    )
     try:
         values = [row[0] for row in sample.select("fingerprint").distinct().collect()]
         hot = np.sort(np.array(values, dtype=np.int64))

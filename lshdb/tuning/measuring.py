@@ -32,20 +32,10 @@ PARTS: Final = 4
 """Number of equal ranges from the threshold to 1 with a recall each."""
 _MIN_QUERIES: Final = 100
 _MAX_QUERIES: Final = 1_000
-_WORK: Final = 1 << 34
-"""Lanes compared by default, some seconds."""
-_VERIFIED: Final = 2_000_000
-"""Candidates by default, about; some seconds."""
 _PILOT: Final = 20
 """Queries used to estimate the number of candidates."""
-_CANDIDATES_AT_ONCE: Final = 10_000_000
-"""Candidates of queries in memory, 8 bytes each; more only if one query has more."""
 _PER_QUERY: Final = 10_000
 """What each query counts beside its candidates: 1,000 queries at once leave room for a table."""
-_CELLS: Final = 1 << 20
-"""Pairs of a query and a document that are compared at once."""
-_DOCUMENTS_AT_ONCE: Final = 10_000
-"""Maximum number of signatures in memory."""
 _SIGMAS: Final = 1.959964
 """Standard deviations that hold 95% of a normal distribution."""
 
@@ -134,7 +124,8 @@ def measure(
         counts = _Counts(store, threshold, doc_ids)
         done = 0
         for part, found in _candidates(store, signatures, doc_ids):
-            at_once = min(_DOCUMENTS_AT_ONCE, max(1, _CELLS // len(found)))
+            limits = store.limits
+            at_once = min(limits.documents_read, max(1, limits.measure_cells // len(found)))
             for some_ids, some in store.all_signatures(at_once):
                 counts.compare(part, signatures[part], found, some_ids, some)
                 done += len(some_ids) * len(found)
@@ -147,8 +138,8 @@ def _affordable(store: Store, documents: int, seed: int) -> int:
     """How many queries take some seconds, estimated from the candidates of a few."""
     _, signatures = sample_documents(store, np.random.default_rng(seed), _PILOT, documents)
     found = [len(candidate_ids(store, signature)[0]) for signature in signatures]
-    compared = _WORK // max(1, documents * store.settings.permutations)
-    verified = _VERIFIED * len(found) // max(1, sum(found))
+    compared = store.limits.measure_lanes // max(1, documents * store.settings.permutations)
+    verified = store.limits.measure_candidates * len(found) // max(1, sum(found))
     return max(_MIN_QUERIES, min(_MAX_QUERIES, compared, verified))
 
 
@@ -175,7 +166,8 @@ def _candidates(
     each = (candidate_ids(store, signature)[0] for signature in signatures)
     others = (own[own != doc_id] for own, doc_id in zip(each, doc_ids, strict=True))
     start = 0
-    for found in bounded(others, lambda own: len(own) + _PER_QUERY, _CANDIDATES_AT_ONCE):
+    most = store.limits.measure_held
+    for found in bounded(others, lambda own: len(own) + _PER_QUERY, most):
         yield slice(start, start := start + len(found)), found
 
 

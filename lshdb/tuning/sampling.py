@@ -10,7 +10,7 @@ import numpy.typing as npt
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Construction
 from lshdb.search.buckets import buckets_of
-from lshdb.search.limits import SAMPLE_ROWS, sample_cut
+from lshdb.search.limits import sample_cut
 from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, curve, curve_threshold
 
@@ -61,18 +61,18 @@ def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
 
 def _mates(store: Store, doc_ids: Ids, signatures: Signatures) -> npt.NDArray[np.float64]:
     """How many others of each similarity share a bucket with a document, float64[k+1]."""
-    lanes = signatures.shape[1]
+    lanes, most = signatures.shape[1], store.limits.sample_rows
     mates = np.zeros(lanes + 1)
     cut = 0
     for doc_id, signature in zip(doc_ids.tolist(), signatures, strict=True):
-        _, rows = store.members_by_band(buckets_of(store, signature), SAMPLE_ROWS + 1)
-        cut += len(rows) > SAMPLE_ROWS
-        found = np.unique(rows[:SAMPLE_ROWS])
+        _, rows = store.members_by_band(buckets_of(store, signature), most + 1)
+        cut += len(rows) > most
+        found = np.unique(rows[:most])
         own = store.signatures_of(found[found != doc_id])
         agree = agreeing(signature[np.newaxis], own)
         mates += np.bincount(agree.ravel(), minlength=lanes + 1)
     if cut:
-        warn_of_limit(sample_cut(cut, len(doc_ids)))
+        warn_of_limit(sample_cut(cut, len(doc_ids), most))
     return mates / len(doc_ids)
 
 

@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from lshdb.errors import KeyNotFound, UsageError
+from lshdb.limits import DEFAULTS
 from lshdb.model import Element, Passage
 from lshdb.search.differences import (
     Differences,
@@ -21,7 +22,6 @@ from lshdb.search.differences import (
     near_differences,
     same_words,
 )
-from lshdb.search.limits import TEXT_CHARACTERS
 from lshdb.web.colouring import Words, words_of
 
 PART_ROWS: Final = 500
@@ -123,7 +123,7 @@ def texts_beside(
     a: str,
     b: str,
     *,
-    most: int = TEXT_CHARACTERS,
+    most: int = DEFAULTS.text_characters,
     keys: tuple[str, str] | None = None,
     passages: Sequence[Passage] = (),
     blanks: bool = True,

@@ -19,9 +19,10 @@ from urllib.parse import parse_qsl, unquote, urlencode
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted, warn_of_limit
+from lshdb.limits import DEFAULTS
 from lshdb.model import Bucket, Cluster, Comparison, Content, Decision, Document, Passage
 from lshdb.search.decisions import Verdicts
-from lshdb.search.limits import TEXT_CHARACTERS, text_cut
+from lshdb.search.limits import text_cut
 from lshdb.search.pairs import OnProgress, Request
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.store.store import Store
@@ -337,7 +338,7 @@ def compare(visit: Visit) -> Page:
                 left, right, keys=(title, b), passages=passages, blanks=blanks
             )
             if texts.cut:
-                warn_of_limit(text_cut(texts.cut, TEXT_CHARACTERS))
+                warn_of_limit(text_cut(texts.cut, DEFAULTS.text_characters))
         elif isinstance(left, tuple) and isinstance(right, tuple):
             only = beside.sets_beside(left, right)
         return replace(made, a_content=None, b_content=None), texts, only

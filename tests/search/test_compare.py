@@ -18,10 +18,8 @@ from hypothesis import strategies as st
 from oracles import NASTY, jaccard, s_curve, shingles
 
 import lshdb
-from lshdb import Comparison, Document, LimitWarning
+from lshdb import Comparison, Document, Limits, LimitWarning
 from lshdb.model import Passage, SharedBucket
-from lshdb.search import compare as compare_module
-from lshdb.search import passage_texts as passage_texts_module
 
 TEXTS = text_families(6, families=3, copies=3, words=80, most_edits=12) | {"empty": "...", "?": ""}
 SETS = set_families(6, families=3, copies=3, size=30)
@@ -225,21 +223,21 @@ def test_texts_of_some_megabytes(path: Path) -> None:
         assert [p.shingles for p in compared.passages or ()] == [400_000 - 2]
 
 
-def test_limits_are_reported(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_are_reported(path: Path) -> None:
     a = " ".join(f"w{i}" for i in range(1_000))
     b = " ".join(f"w{i}" if i % 10 else "other" for i in range(1_000))
+    given = Document("a", a), Document("b", b)
     with lshdb.open(path) as db:
-        given = Document("a", a), Document("b", b)
         whole = db.compare(*given)
         assert whole.passages is not None
-        monkeypatch.setattr(passage_texts_module, "PASSAGES", 100)
+    with lshdb.open(path, limits=Limits(passages=100)) as db:
         assert db.compare(*given) == whole, "nothing is cut, nothing said"
-        # A text cut in the midst of w700 has no shingle "w698 w699 w7".
-        for module, name, limit, message, least, most in (
-            (passage_texts_module, "PASSAGES", 99, "only the first 99 passages", 99, 99),
-            (compare_module, "TEXT_CHARACTERS", a.index("w700") + 2, "the first 3,3..", 61, 70),
-        ):
-            monkeypatch.setattr(module, name, limit)
+    # A text cut in the midst of w700 has no shingle "w698 w699 w7".
+    for limits, message, least, most in (
+        (Limits(passages=99), "only the first 99 passages", 99, 99),
+        (Limits(text_characters=a.index("w700") + 2), "the first 3,3..", 61, 70),
+    ):
+        with lshdb.open(path, limits=limits) as db:
             with pytest.warns(LimitWarning, match=message) as said:
                 cut = db.compare(*given)
             assert said[0].filename == __file__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import random
 import re
 from collections.abc import Iterator
@@ -15,14 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lshdb
+from lshdb import Limits
 from lshdb.model import Passages
-from lshdb.search import (
-    passage_joins,
-    passage_pairs,
-    passage_runs,
-    passage_windows,
-    spilled,
-)
+from lshdb.workers import default_workers
 
 RUN = 6
 VOCABULARIES = st.sampled_from(
@@ -235,28 +231,14 @@ def test_a_missing_directory_of_temporary_files_is_named(
         list(headed.passage_pairs())
 
 
-def in_small_parts(patch: pytest.MonkeyPatch, size: int) -> None:
-    """Find all pairs in parts of about so many windows, runs and characters."""
-    for module, names in (
-        (passage_joins, ("_WINDOWS", "_PARTNERS", "_MATCHES")),
-        (passage_runs, ("_EDGES", "_HOT", "_MATCHES")),
-        (passage_pairs, ("_CHARACTERS",)),
-    ):
-        for name in names:
-            patch.setattr(module, name, size)
-
-
-def test_a_worker_process_finds_the_same_pairs(
-    headed: lshdb.Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_process_finds_the_same_pairs(headed: lshdb.Database) -> None:
     alone = list(headed.passage_pairs(gap=2)), list(headed.passage_pairs(common=300, top=9))
-    in_small_parts(monkeypatch, 200)
-    monkeypatch.setattr(spilled, "default_workers", lambda: 1)
-    for job in (passage_joins._Joining, passage_runs._Pairing, passage_pairs._Showing):
-        monkeypatch.delattr(job, "run")  # only in this process
-    with signed_elsewhere():
-        found = list(headed.passage_pairs(gap=2)), list(headed.passage_pairs(common=300, top=9))
+    few = Limits(passage_windows=100)
+    before = os.times().children_user
+    with signed_elsewhere(), lshdb.open(headed.path, limits=few) as db:
+        found = list(db.passage_pairs(gap=2)), list(db.passage_pairs(common=300, top=9))
     assert found == alone
+    assert os.times().children_user > before or default_workers() < 1
 
 
 def test_json_lines_are_the_rows(tmp_path: Path) -> None:
@@ -290,12 +272,9 @@ def test_all_pairs_are_those_of_brute_force(
         db.add_many(texts.items())
         found = {(pair.a, pair.b): pair for pair in db.passage_pairs()}
         few = list(db.passage_pairs(common=3))
-        with pytest.MonkeyPatch.context() as patch:
-            in_small_parts(patch, 20)
-            patch.setattr(spilled, "PROCESSES", 0)
-            patch.setattr(passage_windows, "_TOGETHER", {"word": 100})
-            assert [*db.passage_pairs()] == [*found.values()]
-            assert [*db.passage_pairs(common=3)] == few
+        with lshdb.open(db.path, limits=Limits(passage_windows=10, passage_processes=0)) as parts:
+            assert [*parts.passage_pairs()] == [*found.values()]
+            assert [*parts.passage_pairs(common=3)] == few
         expected = {
             (a, b)
             for a, b in itertools.combinations(texts, 2)

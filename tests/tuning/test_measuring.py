@@ -12,10 +12,10 @@ from helpers import Command, set_families
 from oracles import jaccard
 
 import lshdb
+from lshdb import Limits
 from lshdb.errors import UsageError
 from lshdb.model import Construction
 from lshdb.sketching.constructions import candidate_probability
-from lshdb.tuning import measuring
 from lshdb.tuning.measuring import wilson
 
 SETS = set_families(71, families=60, copies=5, size=40)
@@ -69,13 +69,11 @@ def test_all_that_is_measured_of_a_whole_collection(
     assert measured.precision_formula == pytest.approx(measured.precision, rel=0.15)
 
 
-@pytest.mark.parametrize("limit", ["_WORK", "_VERIFIED"])
-def test_the_usual_sample_is_smaller_where_it_would_take_long(
-    path: Path, limit: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("limits", [Limits(measure_lanes=1), Limits(measure_candidates=1)])
+def test_the_usual_sample_is_smaller_where_it_would_take_long(path: Path, limits: Limits) -> None:
     with collection(path, "and 6, or 8") as db:
         assert db.measure().sample == len(SETS)
-        monkeypatch.setattr(measuring, limit, 1)
+    with lshdb.open(path, limits=limits) as db:
         assert db.measure().sample == 100
 
 
@@ -86,13 +84,12 @@ def numbers(measured: lshdb.Measured) -> list[object]:
     return [*itertools.chain(*recalls), *own, measured.precision_formula]
 
 
-def test_blocks_change_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_change_nothing(path: Path) -> None:
     with collection(path, "and 6, or 8") as db:
         whole = db.measure(sample=90)
-        assert whole.sample == 90
-        steps: list[tuple[int, int]] = []
-        for name in ("_CELLS", "_CANDIDATES_AT_ONCE"):
-            monkeypatch.setattr(measuring, name, 40)
+    assert whole.sample == 90
+    steps: list[tuple[int, int]] = []
+    with lshdb.open(path, limits=Limits(measure_cells=40, measure_held=40)) as db:
         parts = db.measure(sample=90, on_progress=lambda *step: steps.append(step))
         assert numbers(parts) == pytest.approx(numbers(whole), rel=1e-12)
         assert len(steps) > 3
