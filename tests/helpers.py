@@ -45,6 +45,8 @@ ROOT = Path(__file__).resolve().parent.parent
 """The directory of the project."""
 TIMEOUT = 60
 """Seconds after which a test treats a command as hanging."""
+MEASURING = "COVERAGE_"
+"""How the names of variables begin by which scripts/test --coverage measures a process."""
 
 # work, on any machine
 
@@ -164,9 +166,13 @@ def environment(home: Path) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TERM": "xterm",
         "OPENBLAS_NUM_THREADS": "1",  # numpy starts faster
-        # How scripts/test --coverage reaches the commands.
-        **{name: os.environ[name] for name in os.environ if name.startswith("COVERAGE_")},
+        **{name: os.environ[name] for name in os.environ if name.startswith(MEASURING)},
     }
+
+
+def unmeasured(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Variables of a process that loads and writes only what it does without coverage."""
+    return {name: variables[name] for name in variables if not name.startswith(MEASURING)}
 
 
 @dataclass(frozen=True)
@@ -220,7 +226,8 @@ class Command:
             done = subprocess.run(
                 [installed(), *arguments],
                 cwd=self.directory,
-                env=self.variables,
+                # A limit that was set before applies to what coverage writes, too.
+                env=self.variables if before is None else unmeasured(self.variables),
                 capture_output=True,
                 timeout=TIMEOUT,
                 check=False,

@@ -14,6 +14,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from helpers import unmeasured
 
 import lshdb
 
@@ -108,7 +109,12 @@ def doors_of(room: str) -> set[str]:
 def in_fresh_python(code: str, directory: Path) -> str:
     """What a program prints that runs in a separate Python."""
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=directory, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        cwd=directory,
+        env=unmeasured(),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 import pytest
+from helpers import unmeasured
 
 import lshdb
 
@@ -141,6 +142,8 @@ def recorded(program: str, directory: Path) -> Iterator[tuple[str, str, list[str
     done = subprocess.run(
         ["strace", *options, "-o", trace, sys.executable, "-c", program],
         cwd=directory,
+        # Nor may Python write what it compiles.
+        env={**unmeasured(), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -189,9 +189,10 @@ class _Part:
         self._made = 0
 
     def work(self, seconds: float) -> None:
-        """Do what this process does, for some seconds."""
+        """Do what this process does, for some seconds, at least once."""
         until = time.monotonic() + seconds
         act = self.write if self.name[0] == "w" else self.read
+        self.guarded(lambda: self.session(act, until))
         while time.monotonic() < until:
             self.guarded(lambda: self.session(act, until))
 
@@ -199,10 +200,10 @@ class _Part:
         """Open the file, act some times, close it."""
         with lshdb.open(self.path, mode="write" if self.name[0] == "w" else "read") as db:
             for _ in range(_REOPEN):
-                if time.monotonic() >= until:
-                    break
                 act(db)
                 self.counts["operations"] += 1
+                if time.monotonic() >= until:
+                    break
 
     def guarded(self, action: Callable[[], None]) -> None:
         """Act, and count what goes wrong."""
