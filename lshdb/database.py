@@ -39,6 +39,7 @@ from lshdb.search.buckets import buckets_of
 from lshdb.search.query import Query, row_of_key, search
 from lshdb.settings import SettingsRequest, check_given, check_needed
 from lshdb.shingling.content import from_stored
+from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sources.metadata import from_json
 from lshdb.store.connection import TIMEOUT, Mode
@@ -1417,7 +1418,7 @@ class Database:
         if document.content is None:
             return None
         settings = self._store.settings
-        return len(distinct_shingles([document.content], settings.shingling, settings.seed).hashes)
+        return len(distinct_shingles([document.content], settings.shingling, secret_seed()).hashes)
 
     def data_version(self) -> int:
         """A number that changes when another connection changes the file.

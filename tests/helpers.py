@@ -67,6 +67,14 @@ def calls_of(work: Callable[[], object]) -> int:
     return calls
 
 
+FORGED_TEXTS = (
+    "The museum opens at nine on weekdays and at ten on Sundays and holidays",
+    "005ukstmranpury0 s13to9ruuw7g1au9 2baoj57w9lert6x1 yy3u88raduyiy31u 1m1tjd4ae553p4nq "
+    "l38o8yb9s933jeq7 uq3ba3p2u3i7o0pi d79s7n1ir82i6nkt yy3u88raduyiy31u kk6tc8vfiyyau7tp "
+    "l38o8yb9s933jeq7 fa8ite9i303kldlw d79s7n1ir82i6nkt uazwdc6s5919dths",
+)
+"""Under the seed 1 each word of the second has the hash of its twin in the first."""
+
 # near-duplicate documents
 
 VOCABULARY = 5_000

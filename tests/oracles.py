@@ -7,6 +7,7 @@ assigned, and under Python 3.11, which has that version, for all.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import struct
 import unicodedata
@@ -169,20 +170,26 @@ def constants(seed: int, label: str, count: int) -> list[int]:
     return [output | 1 for output in splitmix64(state, count)]
 
 
-def _mix(x: int, multiplier_1: int, multiplier_2: int) -> int:
+def _mix(x: int, multiplier_1: int, multiplier_2: int, seed: int = 0) -> int:
     x = (x * multiplier_1) & MASK64
-    x ^= x >> 32
+    if seed >= 1 << 63:  # secret
+        x = int.from_bytes(x.to_bytes(8, "little"), "big")
+    else:
+        x ^= x >> 32
     return (x * multiplier_2) & MASK64
 
 
 def span_hash(span: bytes, seed: int, label: str) -> int:
     """The hash of a byte string; an empty one counts as one chunk of zeros."""
-    start, length, multiplier_1, multiplier_2 = constants(seed, f"span {label}", 4)
+    start, length, multiplier_1, multiplier_2 = drawn = constants(seed, f"span {label}", 4)
+    if len(span) > 256 and seed >= 1 << 63:
+        key = b"".join(one.to_bytes(8, "little") for one in drawn)
+        return int.from_bytes(hashlib.blake2b(span, digest_size=8, key=key).digest(), "little")
     if len(span) > 256:
         return xxhash.xxh3_64_intdigest(span, start)
     h = (start + len(span) * length) & MASK64
     for i in range(0, max(len(span), 1), 8):
-        h = _mix(h ^ int.from_bytes(span[i : i + 8], "little"), multiplier_1, multiplier_2)
+        h = _mix(h ^ int.from_bytes(span[i : i + 8], "little"), multiplier_1, multiplier_2, seed)
     return h
 
 
@@ -191,7 +198,7 @@ def integer_hash(value: int, seed: int) -> int:
     if not -(1 << 63) <= value < 1 << 63:
         return span_hash(str(value).encode(), seed, "big integer")
     start, length, multiplier_1, multiplier_2 = constants(seed, "span integer", 4)
-    return _mix(((start - length) ^ value) & MASK64, multiplier_1, multiplier_2)
+    return _mix(((start - length) ^ value) & MASK64, multiplier_1, multiplier_2, seed)
 
 
 def shingle_hash(shingle: Shingle, kind: str, seed: int) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.limits import DEFAULTS, Limit
+from lshdb.model import Shingles
 from lshdb.search.similarity import Exact
 from lshdb.shingling.arrays import Numbers, offsets_of, places_of, runs
 
@@ -270,12 +271,13 @@ def thinned(
         return None
     of_hot = np.repeat(hot, buckets.sizes)
     documents = np.unique(buckets.members[of_hot]).astype(np.int64)
-    counts = _count(exact, documents)
-    least = exact.sizes[documents].min()
+    few = exact.sizes[documents].sum() <= exact.limits.join_hashes
+    known = [*exact.public_sets(documents)] if few else None
+    counts, least = _count(known or exact.public_sets(documents))
     frequent = np.zeros(len(exact.sizes), dtype=np.bool_)
     hashes, holders = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
     rows = 0
-    for some, sets in exact.sets(documents):
+    for some, sets in known or exact.public_sets(documents):
         count = counts[_slots(sets.hashes)]
         sizes = np.diff(sets.offsets)
         shared = threshold / (1 + threshold) * (sizes + np.maximum(least, threshold * sizes))
@@ -304,12 +306,14 @@ def _pairs(sizes: npt.NDArray[np.int64]) -> int:
     return int((sizes * (sizes - 1) // 2).sum())
 
 
-def _count(exact: Exact, documents: Numbers) -> npt.NDArray[np.uint32]:
-    """How many of the documents have a shingle, or another one in the same slot."""
+def _count(read: Iterable[tuple[Numbers, Shingles]]) -> tuple[npt.NDArray[np.uint32], int]:
+    """How many sets have a shingle, or another in the same slot; and the smallest set's size."""
     counts = np.zeros(1 << _SLOT_BITS, dtype=np.uint32)
-    for _, sets in exact.sets(documents):
+    least = []
+    for _, sets in read:
         np.add.at(counts, _slots(sets.hashes), np.uint32(1))
-    return counts
+        least.append(int(np.diff(sets.offsets).min()))
+    return counts, min(least)
 
 
 def _slots(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:

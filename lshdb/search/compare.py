@@ -15,7 +15,7 @@ from lshdb.search.passage_texts import Compared, Located, bridged, passages_at
 from lshdb.search.query import row_of_key
 from lshdb.search.similarity import intersections, standard_error
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
-from lshdb.shingling.hashing import Hashes
+from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles, shingle
 from lshdb.sketching.constructions import candidate_probability, evaluate
 from lshdb.sketching.signing import sign
@@ -52,7 +52,7 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
     a_shingles = b_shingles = shared = union = None
     similarity = a_in_b = b_in_a = None
     if one.content is not None and other.content is not None:
-        shingling, seed = settings.shingling, settings.seed
+        shingling, seed = settings.shingling, secret_seed()
         hashes = distinct_shingles([one.content], shingling, seed).hashes
         others = distinct_shingles([other.content], shingling, seed)
         a_shingles, b_shingles = len(hashes), len(others.hashes)
@@ -134,7 +134,7 @@ def _passages(
 
 def _hashes(settings: Settings, text: str, most: int) -> Hashes:
     """The shingles of a text in its order, without those at the end of a very long one."""
-    hashes = shingle([text[:most]], settings.shingling, settings.seed).hashes
+    hashes = shingle([text[:most]], settings.shingling, secret_seed()).hashes
     if len(text) <= most:
         return hashes
     # The text has no shingle of a word that is cut in two.

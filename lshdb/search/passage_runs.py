@@ -250,7 +250,7 @@ class _Pairing(Job[Part, tuple[Runs, list[Cut]]]):
             if sum(len(one.windows) for one in known.values()) > _KNOWN:
                 known.clear()
             text = self.windows.texts.read(number)
-            windows = window_hashes([text], self.windows.settings)[0]
+            windows = window_hashes([text], self.windows.settings, self.windows.seed)[0]
             known[number] = _Text(windows, Located.of(text, self.windows.settings).spans)
         return known[number]
 

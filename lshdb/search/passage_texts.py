@@ -1,7 +1,9 @@
 """The windows of texts, the runs of windows that two texts share, and their places.
 
 A unit is a word, or a character where the shingles are of characters. A window is a run of
-`Settings.passages` units; the i-th begins at unit i.
+`Settings.passages` units; the i-th begins at unit i. Windows are hashed under a secret seed (see
+lshdb.shingling.hashing.secret_seed), the same for all that are compared; fingerprints, which lead
+to documents, under the file's.
 """
 
 from __future__ import annotations
@@ -71,45 +73,46 @@ def _window_shingling(settings: Settings) -> Shingling:
     return Shingling(settings.shingling.kind, settings.passages)
 
 
-def base_windows(base: Iterable[str], settings: Settings) -> Iterator[Hashes]:
+def base_windows(base: Iterable[str], settings: Settings, seed: int) -> Iterator[Hashes]:
     """The windows of all base texts, sorted."""
     for text in base:
         if len(fingerprints([text], settings.shingling, settings.passages, settings.seed)):
-            yield np.sort(window_hashes([text], settings)[0])
+            yield np.sort(window_hashes([text], settings, seed)[0])
 
 
-def window_hashes(texts: Sequence[str], settings: Settings) -> tuple[Hashes, Offsets]:
+def window_hashes(texts: Sequence[str], settings: Settings, seed: int) -> tuple[Hashes, Offsets]:
     """The hashes of the windows of n texts that have some, uint64[any], and offsets int64[n+1]."""
-    shingles = shingle(texts, _window_shingling(settings), settings.seed)
+    shingles = shingle(texts, _window_shingling(settings), seed)
     return shingles.hashes, shingles.offsets
 
 
-def windows_of(text: str, settings: Settings) -> tuple[Hashes, Offsets]:
+def windows_of(text: str, settings: Settings, seed: int) -> tuple[Hashes, Offsets]:
     """The windows of a text that has some, uint64[n], and the fingerprint of each, int64[n]."""
     run = settings.passages
     short = fingerprint_shingling(settings.shingling, run)
-    return window_hashes([text], settings)[0], fingerprints_of_windows(
+    return window_hashes([text], settings, seed)[0], fingerprints_of_windows(
         shingle([text], short, settings.seed).hashes, run - short.size + 1
     )
 
 
-def common_windows(reader: StoreReader, hot: Offsets) -> Hashes:
+def common_windows(reader: StoreReader, hot: Offsets, seed: int) -> Hashes:
     """The windows that are common, sorted: uint64[any].
 
     Args:
         reader: of the file.
         hot: int64[n], the fingerprints that too many documents have. Windows around them are
             common if two of the first documents have them.
+        seed: of the windows.
     """
     if not len(hot):
         return np.empty(0, dtype=np.uint64)
     _, doc_ids = reader.documents_of_fingerprints(hot, reader.limits.common_sample)
     texts = chain.from_iterable(batches_of_text(reader, np.unique(doc_ids)))
-    return agreed([windows_around(text, hot, reader.settings) for text in texts])
+    return agreed([windows_around(text, hot, reader.settings, seed) for text in texts])
 
 
 def longest_common(
-    reader: StoreReader, common: Hashes, hot: Offsets
+    reader: StoreReader, common: Hashes, hot: Offsets, seed: int
 ) -> tuple[tuple[str, CommonPassage], ...]:
     """The longest runs of common windows in some documents, each once, with the documents' keys."""
     settings = reader.settings
@@ -118,7 +121,7 @@ def longest_common(
     known = common[:0]
     found: list[tuple[str, CommonPassage]] = []
     for key, text in zip(reader.keys_of(doc_ids), reader.contents(doc_ids), strict=True):
-        windows = window_hashes([text], settings)[0]
+        windows = window_hashes([text], settings, seed)[0]
         new = np.zeros(len(windows), dtype=np.bool_)
         new[np.unique(windows, return_index=True)[1]] = True  # its first place
         new &= is_in(windows, common) & ~is_in(windows, known)
@@ -139,9 +142,9 @@ def common_passages(text: Located, common: Mask, run: int) -> tuple[CommonPassag
     return tuple(CommonPassage(*row) for row in rows)
 
 
-def windows_around(text: str, values: Offsets, settings: Settings) -> Hashes:
+def windows_around(text: str, values: Offsets, settings: Settings, seed: int) -> Hashes:
     """The windows of a text whose fingerprints are among sorted ones, int64[n], each once."""
-    windows, own = windows_of(text, settings)
+    windows, own = windows_of(text, settings, seed)
     return np.unique(windows[is_in(own, values)])
 
 

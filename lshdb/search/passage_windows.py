@@ -27,7 +27,7 @@ from lshdb.search.passage_texts import (
 )
 from lshdb.search.spilled import Rows, SpilledRows, SpilledTexts
 from lshdb.shingling.arrays import Numbers, bounded
-from lshdb.shingling.hashing import Hashes, Offsets, selection
+from lshdb.shingling.hashing import Hashes, Offsets, secret_seed, selection
 from lshdb.shingling.positions import line_numbers, unit_positions
 from lshdb.shingling.shingles import shingle
 from lshdb.shingling.winnowing import fingerprint_shingling, fingerprints_of_windows
@@ -76,6 +76,7 @@ class StoredWindows:
     Attributes:
         settings: of the database.
         limits: the reader's.
+        seed: of the windows, for all processes that take part.
         left_out: sorted windows that do not count.
         common: the longest runs that are in too many documents, with the key of one of these.
         units: int64[m], how many units each document has, or more if it has no window.
@@ -96,12 +97,13 @@ class StoredWindows:
             base: texts that do not count.
         """
         self.settings, self.limits = reader.settings, reader.limits
+        self.seed = secret_seed()
         shared, hot = reader.shared_fingerprints(common)
         slots = slots_of(shared)
         del shared  # 8 bytes each
-        windows = common_windows(reader, hot)
-        self.common = longest_common(reader, windows, hot)
-        self.left_out = (windows, *base_windows(base, self.settings))
+        windows = common_windows(reader, hot, self.seed)
+        self.common = longest_common(reader, windows, hot, self.seed)
+        self.left_out = (windows, *base_windows(base, self.settings, self.seed))
         doc_ids, counts = [_NONE], [_NONE]
         self.texts, self.keys = SpilledTexts(), SpilledTexts()
         for ids, keys in reader.all_keys():
@@ -113,7 +115,7 @@ class StoredWindows:
         self.by_hash = SpilledRows(WINDOW, 1 << _HASH_CELLS)
         self.hot = SpilledRows(WINDOW, self.document_cells)
         together = self.limits.passage_windows * _TOGETHER[self.settings.shingling.kind]
-        job = _Finding(self.settings, hot, self.left_out, slots)
+        job = _Finding(self.settings, self.seed, hot, self.left_out, slots)
         batches = bounded(reader.contents(documents), len, together)
         count = min(default_workers(), self.limits.passage_processes)
         with Workers(job, count) as pool:
@@ -152,12 +154,14 @@ class _Finding(Job[_Texts, _Found]):
 
     Attributes:
         settings: of the database.
+        seed: of the windows.
         hot: sorted fingerprints that lead to no pair.
         left_out: sorted windows that do not count.
         shared: bool[2^any], true at the low bits of each fingerprint that documents share.
     """
 
     settings: Settings
+    seed: int
     hot: Offsets
     left_out: Sequence[Hashes]
     shared: Mask
@@ -179,7 +183,7 @@ class _Finding(Job[_Texts, _Found]):
         has = counts > 0
         least = least[selection(shingles.offsets[:-1][has], counts[has], len(least))]
         long = [texts[place] for place in np.flatnonzero(has).tolist()]
-        hashes, offsets = window_hashes(long, settings)
+        hashes, offsets = window_hashes(long, settings, self.seed)
         wanted = self.shared[least & (len(self.shared) - 1)]
         counting = np.ones(len(hashes), dtype=np.bool_)
         for some in self.left_out:

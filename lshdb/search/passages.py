@@ -45,7 +45,7 @@ from lshdb.search.passage_texts import (
 from lshdb.search.query import row_of_key
 from lshdb.search.similarity import batches_of_text
 from lshdb.shingling.content import cleaned
-from lshdb.shingling.hashing import Hashes, Offsets
+from lshdb.shingling.hashing import Hashes, Offsets, secret_seed
 from lshdb.shingling.passages import Run
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.store.store import Store
@@ -159,13 +159,13 @@ def _look_up(store: Store, query: PassageQuery, text: str, own_id: int) -> _Aske
     own = fingerprints([text], settings.shingling, run, settings.seed)
     if not len(own):
         return None
-    windows, of_windows = windows_of(text, settings)
+    windows, of_windows = windows_of(text, settings, secret_seed())
     place, doc_ids = store.documents_of_fingerprints(own.values, query.common + 1)
     hot = np.bincount(place, minlength=len(own)) > query.common
-    common = is_in(windows, common_windows(store, own.values[hot]))
+    common = is_in(windows, common_windows(store, own.values[hot], secret_seed()))
     place, doc_ids = place[doc_ids != own_id], doc_ids[doc_ids != own_id]
     left_out = units_in(common, run)
-    for base in base_windows(query.base, settings):
+    for base in base_windows(query.base, settings, secret_seed()):
         left_out |= units_in(is_in(windows, base), run)
     candidates = np.unique(doc_ids[~hot[place]])
     leading = ~is_in(of_windows, own.values[hot])
@@ -178,7 +178,7 @@ def _verified(store: Store, asked: _Asked, least: int) -> Iterator[_Found]:
     compared = Compared(asked.windows, asked.counts, store.limits.passages)
     waiting = iter(asked.candidates.tolist())
     for batch in batches_of_text(store, asked.candidates):
-        hashes, offsets = window_hashes(batch, settings)
+        hashes, offsets = window_hashes(batch, settings, secret_seed())
         others = np.split(hashes, offsets[1:-1])
         doc_ids = [doc_id for _, doc_id in zip(batch, waiting, strict=False)]
         for place, found in compared.runs_in(others):

@@ -33,6 +33,7 @@ from lshdb.search.similarity import (
 )
 from lshdb.shingling.arrays import Numbers
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
+from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching.minhash import EMPTY
@@ -84,7 +85,8 @@ class _Asked:
     """The document of a query.
 
     Attributes:
-        hashes: uint64[any], its distinct shingles, sorted; None if they are not needed.
+        hashes: uint64[any], its distinct shingles under `secret_seed`, sorted; None if they are
+            not needed.
         signature: uint32[k]; None if it is empty.
         size: how many distinct shingles it has, as far as known.
         doc_id: its own, or -1.
@@ -250,7 +252,7 @@ def _document_of(store: StoreReader, query: Query, exact: bool) -> _Asked:
     if query.signature is not None:
         is_empty = bool((query.signature == EMPTY).all())
         return _Asked(None, None if is_empty else query.signature, 0, -1, None)
-    shingling, seed = store.settings.shingling, store.settings.seed
+    shingling = store.settings.shingling
     content: Content | None = None
     if query.key is not None:
         row = row_of_key(store, query.key)
@@ -266,7 +268,7 @@ def _document_of(store: StoreReader, query: Query, exact: bool) -> _Asked:
             signature = None
     hashes = None
     if content is not None and (exact or query.containment):
-        hashes = distinct_shingles([content], shingling, seed).hashes
+        hashes = distinct_shingles([content], shingling, secret_seed()).hashes
         size = len(hashes)
     return _Asked(hashes, signature, size, doc_id, content)
 

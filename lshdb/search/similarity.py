@@ -1,5 +1,8 @@
 """How similar documents are: exactly, by their distinct shingle hashes, or by signatures.
 
+Shingles are hashed under the seed of this process (lshdb.shingling.hashing.secret_seed), as hashes
+under the file's seed can be forged.
+
 For sets A and B the Jaccard similarity is J = |A and B| / |A or B|, and the containment of A in B
 is |A and B| / |A|, the share of A that B holds (Broder, 1997).
 
@@ -22,7 +25,7 @@ from lshdb.limits import Limits
 from lshdb.model import Construction, Settings, Shingles
 from lshdb.shingling.arrays import Numbers, bounded, offsets_of, parts_of, places_of, runs, sums
 from lshdb.shingling.content import many_from_stored
-from lshdb.shingling.hashing import Hashes
+from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.constructions import evaluate
 from lshdb.store.lookups import StoreReader
@@ -143,7 +146,7 @@ def shared_with_stored(
 
     Args:
         store: the database.
-        one: uint64[any], the document's distinct shingle hashes, sorted.
+        one: uint64[any], the document's distinct shingle hashes under `secret_seed`, sorted.
         doc_ids: int64[n].
 
     Returns:
@@ -155,11 +158,11 @@ def shared_with_stored(
         places = first_of_equal(store.sizes(doc_ids)[1])
         distinct, places = np.unique(places, return_inverse=True)
         doc_ids = doc_ids[distinct]
-    shingling, seed = store.settings.shingling, store.settings.seed
+    shingling = store.settings.shingling
     shared = [np.empty(0, dtype=np.int64)]
     sizes = [np.empty(0, dtype=np.int64)]
     for stored in batches_of_text(store, doc_ids):
-        others = distinct_shingles(many_from_stored(stored, shingling), shingling, seed)
+        others = distinct_shingles(many_from_stored(stored, shingling), shingling, secret_seed())
         shared.append(intersections(one, others))
         sizes.append(np.diff(others.offsets))
     both, size = np.concatenate(shared), np.concatenate(sizes)
@@ -383,14 +386,13 @@ class Exact:
         self._read_unread(_marked(documents, documents, len(self._doc_ids)))
         return self.sizes[documents]
 
-    def sets(self, documents: Numbers) -> Iterator[tuple[Numbers, Shingles]]:
-        """The distinct shingle hashes of documents int64[n], some at a time, with their numbers."""
+    def public_sets(self, documents: Numbers) -> Iterator[tuple[Numbers, Shingles]]:
+        """Some of the documents at a time, and their distinct shingle hashes by the file's seed.
+
+        For choosing the pairs to compare, which must not depend on the seed of this process.
+        """
         for some in self._batches(documents):
-            self._read_unread(some)
-            self._keep(some)
-            sizes = self.sizes[some]
-            hashes = self._hashes[places_of(self._starts[some], sizes)]
-            yield some, Shingles(hashes, offsets_of(sizes))
+            yield some, self._shingled(some, self._settings.seed)
 
     def _batches(self, documents: Numbers) -> Iterator[Numbers]:
         """Cut documents into batches of about as many shingles as are read at once."""
@@ -421,10 +423,7 @@ class Exact:
 
     def _take(self, documents: Numbers) -> None:
         """Read documents."""
-        shingling = self._settings.shingling
-        contents = many_from_stored([*self._contents(self._doc_ids[documents])], shingling)
-        own = distinct_shingles(contents, shingling, self._settings.seed)
-        del contents
+        own = self._shingled(documents, secret_seed())
         if not self._read[documents].all():
             sizes = np.diff(own.offsets)
             if (sizes > self.sizes[documents]).any():
@@ -439,6 +438,11 @@ class Exact:
         self._hashes[self._used : self._used + len(own.hashes)] = own.hashes
         self._starts[documents] = self._used + own.offsets[:-1]
         self._used += len(own.hashes)
+
+    def _shingled(self, documents: Numbers, seed: int) -> Shingles:
+        shingling = self._settings.shingling
+        contents = many_from_stored([*self._contents(self._doc_ids[documents])], shingling)
+        return distinct_shingles(contents, shingling, seed)
 
 
 class Estimates:

@@ -13,11 +13,34 @@ The hash of a span of L bytes, for the constants of a seed:
 
 `mix` is a bijection, so two spans of the same length of at most 8 bytes never collide. A span
 longer than 256 bytes is hashed by XXH3 (64 bits) with the seed START.
+
+Anyone who knows the seed can undo `mix` chunk by chunk, and so find a span with the hash of any
+other: a word of letters and digits takes some million tries. So these hashes only find candidates.
+Documents are compared under `secret_seed`, for which
+
+    mix(x):  x = x * MULTIPLIER_1;  x = the bytes of x in reverse order;  x = x * MULTIPLIER_2
+
+and BLAKE2b, keyed with the constants, hashes the spans of more than 256 bytes.
+
+Which spans would collide under many secret seeds? Two states become equal if they differ by just
+the difference of the next chunks. A product with an unknown odd number turns a difference 2^t into
+any with t zeros at its end: 63 - t unknown bits. A difference in the highest bit alone passes the
+first product as it is; the reversed bytes make it 2^7, and the second product hides 56 bits.
+(Folding the high half onto the low one, as the public hash does, would make it 2^31: 32 bits.) A
+difference that is lucky in the first product and so meets the second one high up has to guess as
+many bits before: a model of 16 bits, which should give 2^-12, has 2^-11 for the likeliest
+difference of all, and 2^-7 with folding (`scripts/measure torture.forging`). Lengths differ by
+a multiple of the unknown LENGTH, integers and strings have different constants, and in the sum of
+a `word` shingle (lshdb.shingling.shingles) each difference is multiplied with another unknown odd
+number: two words that change places collide if their difference and that of two such numbers have
+64 zeros at their ends together, about 2^-57. So two texts that were made to be equal are so in
+fewer than one of 2^50 processes, each of which draws its own seed and shows no hash.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,11 +48,13 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from lshdb.model import LARGEST_SEED
+
 Hashes = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
 
 LONGEST_CHAINED: Final = 256
-"""Spans of more bytes than this are hashed one by one with XXH3."""
+"""Spans of more bytes than this are hashed one by one."""
 PADDING: Final = 8
 """Bytes that must follow the last span in a buffer, so that 8 bytes can be loaded anywhere."""
 
@@ -56,6 +81,16 @@ def constants(seed: int, label: str, count: int) -> Hashes:
     return z
 
 
+@functools.cache
+def secret_seed() -> int:
+    """The seed under which this process compares documents, above all seeds of files.
+
+    Only equality counts of hashes under it: neither results nor their order follow from the seed.
+    Processes that compare each other's hashes need the seed of one of them.
+    """
+    return LARGEST_SEED + 1 + (int.from_bytes(os.urandom(8)) >> 1)
+
+
 @dataclass(frozen=True, slots=True)
 class SpanHash:
     """The constants that hash byte spans under one seed and purpose."""
@@ -64,12 +99,16 @@ class SpanHash:
     length: np.uint64
     multiplier_1: np.uint64
     multiplier_2: np.uint64
+    is_secret: bool
 
     def mix_in_place(self, x: Hashes, scratch: Hashes) -> Hashes:
         """Mix every element of x, uint64[n]; `scratch` is overwritten."""
         np.multiply(x, self.multiplier_1, out=x)
-        np.right_shift(x, _32, out=scratch)
-        np.bitwise_xor(x, scratch, out=x)
+        if self.is_secret:
+            x.byteswap(inplace=True)
+        else:
+            np.right_shift(x, _32, out=scratch)
+            np.bitwise_xor(x, scratch, out=x)
         return np.multiply(x, self.multiplier_2, out=x)
 
     def integers(self, values: npt.NDArray[np.int64]) -> Hashes:
@@ -101,7 +140,7 @@ class SpanHash:
             long = lengths[rest] > LONGEST_CHAINED
             for i in rest[long].tolist():
                 span = buffer[starts[i] : starts[i] + lengths[i]]
-                h[i] = xxhash.xxh3_64_intdigest(span, int(self.start))
+                h[i] = self._of_long(span)
             self._chain(h, words, starts, lengths, rest[~long])
         return h
 
@@ -120,6 +159,15 @@ class SpanHash:
             h[rest] = self.mix_in_place(x, chunk)
             rest = rest[left > 8]
             done += 8
+
+    def _of_long(self, span: bytes) -> int:
+        if not self.is_secret:
+            return xxhash.xxh3_64_intdigest(span, int(self.start))
+        import hashlib  # loads OpenSSL, which few documents need
+
+        drawn = (self.start, self.length, self.multiplier_1, self.multiplier_2)
+        key = b"".join(int(one).to_bytes(8, "little") for one in drawn)
+        return int.from_bytes(hashlib.blake2b(span, digest_size=8, key=key).digest(), "little")
 
     def windows(self, buffer: bytes, starts: Offsets, counts: Offsets, width: int) -> Hashes:
         """Hashes of the spans of `width` bytes that begin at every byte of some stretches.
@@ -156,7 +204,8 @@ class SpanHash:
 @functools.lru_cache(maxsize=64)
 def span_hash(seed: int, label: str) -> SpanHash:
     """The span hash for a seed and a purpose (one label, one independent hash function)."""
-    return SpanHash(*constants(seed, f"span {label}", 4))
+    start, length, first, second = constants(seed, f"span {label}", 4)
+    return SpanHash(start, length, first, second, seed > LARGEST_SEED)
 
 
 def selection(starts: Offsets, counts: Offsets, total: int) -> npt.NDArray[np.bool_]:

@@ -42,7 +42,7 @@ from lshdb.search.passage_texts import (
     windows_of,
     windows_that_count,
 )
-from lshdb.shingling.hashing import Hashes, Offsets
+from lshdb.shingling.hashing import Hashes, Offsets, secret_seed
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.spark.clustering import checkpointed
 from lshdb.spark.counts import Counts
@@ -129,8 +129,9 @@ def passage_pairs(
     members = F.count("*").over(Window.partitionBy("fingerprint"))
     shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
     shared = checkpointed(shared)  # two jobs need it, and left out rows must be counted once
-    hot, windows = _common(docs, shared, settings, common)
-    left_out = [windows, *base_windows(base, settings)]
+    seed = secret_seed()  # of this process, in all that take part
+    hot, windows = _common(docs, shared, settings, common, seed)
+    left_out = [windows, *base_windows(base, settings, seed)]
     later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
     few = shared.where(F.col("members") <= common)
     listed = few.select("key", F.collect_list("key").over(later).alias("later"))
@@ -148,8 +149,9 @@ def passage_pairs(
     def compare(batches: Batches) -> Batches:
         for batch in batches:
             with limits_to(cut):
-                found = [asdict(one) for one in _compared(batch, settings, query, hot, left_out)]
-            yield pa.RecordBatch.from_pylist(found, arrow_schema)
+                found = _compared(batch, settings, seed, query, hot, left_out)
+                rows = [asdict(one) for one in found]
+            yield pa.RecordBatch.from_pylist(rows, arrow_schema)
 
     return joined.mapInArrow(compare, schema)
 
@@ -173,7 +175,7 @@ def _winnowed(documents: DataFrame, settings: Settings, counts: Counts | None) -
 
 
 def _common(
-    docs: DataFrame, shared: DataFrame, settings: Settings, common: int
+    docs: DataFrame, shared: DataFrame, settings: Settings, common: int, seed: int
 ) -> tuple[Offsets, Hashes]:
     """The fingerprints in too many documents, and the windows that are common, both sorted.
 
@@ -183,7 +185,9 @@ def _common(
     def run(batches: Batches) -> Batches:
         for batch in batches:
             _, contents = usable(batch, settings)
-            found = [windows_around(str(one), hot, settings).astype("<u8") for one in contents]
+            found = [
+                windows_around(str(one), hot, settings, seed).astype("<u8") for one in contents
+            ]
             yield pa.RecordBatch.from_pydict({"windows": [one.tobytes() for one in found]})
 
     often = shared.where(F.col("members") > common)
@@ -206,6 +210,7 @@ def _common(
 def _compared(
     batch: pa.RecordBatch,
     settings: Settings,
+    seed: int,
     query: PairsQuery,
     hot: Offsets,
     left_out: Sequence[Hashes],
@@ -221,10 +226,10 @@ def _compared(
         _, (own_text,) = usable(_named(part.slice(0, 1), "a"), settings)
         keys, contents = usable(_named(part, "b"), settings)
         texts = [str(own_text), *map(str, contents)]
-        hashes, offsets = window_hashes(texts, settings)
+        hashes, offsets = window_hashes(texts, settings, seed)
         windows = np.split(hashes, offsets[1:-1])
         counts = windows_that_count(windows[0], left_out, run)
-        leading = ~is_in(windows_of(texts[0], settings)[1], hot)
+        leading = ~is_in(windows_of(texts[0], settings, seed)[1], hot)
         own: Located | None = None
         for place, found in Compared(windows[0], counts).runs_in(windows[1:]):
             runs = [one for one in found if one.length + run - 1 >= least]

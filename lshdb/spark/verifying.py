@@ -19,6 +19,7 @@ from lshdb.errors import UsageError
 from lshdb.model import Content, Settings
 from lshdb.search.similarity import Shares, estimates, jaccard, shared_by_pairs
 from lshdb.shingling.arrays import Numbers, parts_of
+from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.signing import sign
 from lshdb.spark.candidates import WHOLE, candidate_pairs
@@ -153,7 +154,7 @@ def _distinct(batch: pa.RecordBatch, settings: Settings) -> tuple[Numbers, Numbe
 
 
 def _jaccard(contents: list[Content], one: Numbers, other: Numbers, settings: Settings) -> Shares:
-    sets = distinct_shingles(contents, settings.shingling, settings.seed)
+    sets = distinct_shingles(contents, settings.shingling, secret_seed())
     sizes = np.diff(sets.offsets)
     order = np.argsort(one, kind="stable")
     both = np.empty(len(one), dtype=np.int64)

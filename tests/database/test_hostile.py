@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import inspection
+import numpy as np
 import pytest
-from helpers import Command
-from measure.torture import damage, flooding, trial
+from helpers import FORGED_TEXTS, Command
+from measure.torture import damage, flooding, forging, trial
 
 import lshdb
 from lshdb.errors import DamagedFile, QueryError, UnsafeFile
+from lshdb.shingling.hashing import span_hash
 from lshdb.store.connection import Mode
 
 TEXTS = [("a", "the fox and the grapes of the vine"), ("b", "the fox and the grapes of a vine")]
@@ -284,6 +289,65 @@ def test_documents_made_to_collide_do_not_under_a_random_seed(tmp_path: Path) ->
         secret = flooding.flood(tmp_path / f"{name}.db", "random", made)
         # Of 46 elements two share 6: six lanes agree by chance in 5 of a million pairs.
         assert secret["largest bucket"] < 10
+
+
+@pytest.fixture(params=["words", "strings"])
+def forged_pair(request: pytest.FixtureRequest, path: Path) -> Iterator[lshdb.Database]:
+    """Two documents with nothing in common whose hashes are equal under the seed of the file."""
+    if request.param == "words":
+        made: list[tuple[str, str | list[str]]] = [*zip("ab", FORGED_TEXTS, strict=True)]
+    else:
+        rng, hasher = np.random.default_rng(1), span_hash(1, "string")
+        own = [f"tag {i}" for i in range(9)]
+        letters = bytes(range(32, 127))
+        twins = [forging.twin(one.encode(), hasher, letters, rng).decode() for one in own]
+        made = [("a", own), ("b", twins)]
+    shingle, passages = ("word:3", 3) if request.param == "words" else ("set", None)
+    with lshdb.open(path, shingle=shingle, passages=passages) as db:
+        db.add_many(made)
+        yield db
+
+
+def test_documents_made_to_have_the_hashes_of_others_are_not_similar(
+    forged_pair: lshdb.Database, tmp_path: Path
+) -> None:
+    db = forged_pair
+    a, b = (db["a"].content, db["b"].content)
+    assert a is not None
+    assert b is not None
+    compared = db.compare("a", "b")
+    assert (compared.estimate, compared.candidates) == (1, True)
+    assert (compared.similarity, compared.shared, compared.passages or ()) == (0, 0, ())
+    assert not [*db.pairs(), *db.pairs(key="a"), *db.clusters(), *db.clusters(star=True)]
+    several: list[dict[str, Any]] = [{}, {"top": 2}, {"containment": True}, {"exhaustive": True}]
+    for options in several:
+        assert [one.key for one in db.query(a, **options)] == ["a"]
+        assert not db.query(key="a", **options)
+        found = dict(db.query_many([("of a", a), ("of b", b)], **options))
+        assert {key: [one.key for one in its] for key, its in found.items()} == {
+            "of a": ["a"],
+            "of b": ["b"],
+        }
+    measured = db.measure(sample=2)
+    assert (measured.candidates, measured.recall.pairs) == (1, 0)
+    field = "text" if isinstance(a, str) else "set"
+    given = [one if isinstance(one, str) else [*one] for one in (a, b)]
+    rows = [{"id": key, field: one} for key, one in zip("ab", given, strict=True)]
+    shingle = str(db.settings.shingling)
+    assert lshdb.dedup(rows, shingle=shingle).mask.all()
+    command = Command(tmp_path)
+    for name, row in zip(("own.jsonl", "its.jsonl"), rows, strict=True):
+        (tmp_path / name).write_text(json.dumps(row) + "\n")
+    command.done(
+        *("dedup", "own.jsonl", "-o", "out.jsonl", "--against", "its.jsonl", "--shingle", shingle)
+    )
+    assert (tmp_path / "out.jsonl").read_text() == (tmp_path / "own.jsonl").read_text()
+    with lshdb.open(tmp_path / "kept.db", shingle=shingle) as kept:
+        assert kept.add_many([("a", a), ("b", b)], on_similar="skip").added == 2
+    if db.settings.passages:
+        assert [one.key for one in db.passages(str(a)).sources] == ["a"]
+        assert not db.passages(key="a").sources
+        assert [*db.passage_pairs()] == []
 
 
 def test_a_random_seed_is_another_in_each_file_and_stays(tmp_path: Path) -> None:

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from lshdb.shingling.hashing import LONGEST_CHAINED, PADDING, SpanHash, constants, span_hash
 
-SEEDS = st.integers(0, (1 << 63) - 1)
+MASK64 = (1 << 64) - 1
+SECRET = (1 << 63) + 1
+SEEDS = st.one_of(st.integers(0, MASK64), st.just(SECRET))
+"""Of files, and of processes."""
 
 
 def hashes_of(spans: list[bytes], hasher: SpanHash) -> list[int]:
@@ -44,13 +47,14 @@ def test_spans_have_the_documented_hash(seed: int, spans: list[bytes]) -> None:
     assert hashes_of(spans, span_hash(seed, "some purpose")) == expected
 
 
-def test_spans_of_every_length_around_the_chunks_and_the_change_to_xxh3() -> None:
+@pytest.mark.parametrize("seed", [1, SECRET])
+def test_spans_of_every_length_around_the_chunks_and_the_longest_chained(seed: int) -> None:
     """All lengths at once: a chained span must not disturb a long one, nor the reverse."""
     text = bytes((i * 89 + 7) % 256 for i in range(300))
     spans = [text[: (i * 8) % 301] for i in range(301)]
     assert sorted(map(len, spans)) == list(range(301))
-    expected = [oracles.span_hash(span, 1, "x") for span in spans]
-    assert hashes_of(spans, span_hash(1, "x")) == expected
+    expected = [oracles.span_hash(span, seed, "x") for span in spans]
+    assert hashes_of(spans, span_hash(seed, "x")) == expected
 
 
 @given(st.binary(min_size=1, max_size=60), st.data())
@@ -63,14 +67,15 @@ def test_spans_may_overlap_and_lie_anywhere(buffer: bytes, data: st.DataObject) 
     assert got.tolist() == [oracles.span_hash(buffer[s:e], 3, "x") for s, e in pairs]
 
 
+@pytest.mark.parametrize("seed", [5, SECRET])
 @pytest.mark.parametrize("width", [1, 2, 7, 8, 9, 15, 16, 17, 24, 64, 255, LONGEST_CHAINED])
-def test_windows_are_the_spans_at_every_byte(width: int) -> None:
+def test_windows_are_the_spans_at_every_byte(width: int, seed: int) -> None:
     text = bytes((i * i + 31 * i) % 256 for i in range(300))
     last = len(text) - width + 1
     starts, counts = np.array([0, 5, 20, 20]), np.array([3, 0, 0, last - 20])
-    got = span_hash(5, "x").windows(text + b"\xff" * PADDING, starts, counts, width)
+    got = span_hash(seed, "x").windows(text + b"\xff" * PADDING, starts, counts, width)
     first = [0, 1, 2, *range(20, last)]
-    assert got.tolist() == [oracles.span_hash(text[i : i + width], 5, "x") for i in first]
+    assert got.tolist() == [oracles.span_hash(text[i : i + width], seed, "x") for i in first]
 
 
 @given(SEEDS, st.lists(st.integers(-(1 << 63), (1 << 63) - 1)))

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import Command, set_families, text_families
+from helpers import FORGED_TEXTS, Command, set_families, text_families
 
 import lshdb
 
@@ -617,6 +617,17 @@ def passages_of(pairs: Iterable[lshdb.PassagePair]) -> Iterator[tuple[Any, ...]]
     for pair in pairs:
         totals = (pair.a, pair.b, pair.words, pair.a_coverage, pair.b_coverage)
         yield from ((*totals, *astuple(passage)) for passage in pair.passages)
+
+
+def test_documents_made_to_have_the_hashes_of_others_are_not_similar(spark: SparkSession) -> None:
+    a, b = FORGED_TEXTS
+    df = frame(spark, [("a", a), ("b", b), ("c", a)], "id string, text string")
+    settings = lshdb.spark.make_settings(passages=3)
+    assert lshdb.spark.pairs(df, settings, estimate=True).count() == 3
+    assert [(row.a, row.b) for row in lshdb.spark.pairs(df, settings).collect()] == [("a", "c")]
+    found = lshdb.spark.passage_pairs(df, settings).collect()
+    assert [(row.a, row.b) for row in found] == [("a", "c")]
+    assert [row.key for row in lshdb.spark.dedup(df, settings).dropped.collect()] == ["c"]
 
 
 def test_what_has_no_passages_is_refused(spark: SparkSession, tmp_path: Path) -> None:
