@@ -14,7 +14,6 @@ import pytest
 from helpers import text_families
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import jaccard, shingles
 
 import lshdb
 from lshdb import Limits
@@ -97,17 +96,6 @@ def test_the_answers_are_those_of_single_queries(
         warnings.simplefilter("ignore", lshdb.LimitWarning)
         alone = [(key, list(limited.query(one, **options))) for key, one in wanted]
         assert list(limited.query_many(wanted, **options, workers=0)) == alone
-
-
-def test_what_is_found_is_what_brute_force_finds(path: Path) -> None:
-    sets = {key: set(shingles(text, "word", 3)) for key, text in TEXTS.items()}
-    with lshdb.open(path, threshold=0.5, recall=0.999999) as db:
-        db.add_many(TEXTS.items(), workers=0)
-        wanted = list(TEXTS.items())[::9]
-        for key, matches in db.query_many(wanted, workers=0):
-            scores = {other: jaccard(sets[key], one) for other, one in sets.items()}
-            expected = {other: score for other, score in scores.items() if score >= 0.5}
-            assert {match.key: match.similarity for match in matches} == expected
 
 
 def test_worker_processes_and_small_batches_change_nothing(path: Path) -> None:

@@ -112,11 +112,9 @@ def test_clusters_are_chosen_from_all(
         pairs = [(pair.a, pair.b) for pair in db.pairs(**condition)]
     with lshdb.open(filled, mode="read", limits=Limits(pairs_rows=3)) as db:
         found = list(db.clusters(key=key, top=top, min_size=least, max_size=most, **asked))
-    if not star:
-        assert {frozenset(one.members) for one in everything} == connected(pairs)
-    elif keep == "first":
-        stars_of_pairs = stars(KEYS, pairs).values()
-        assert {frozenset(one.members) for one in everything} == set(map(frozenset, stars_of_pairs))
+    if not star or keep == "first":
+        expected = stars(KEYS, pairs).values() if star else connected(pairs)
+        assert {frozenset(one.members) for one in everything} == set(map(frozenset, expected))
     wanted = [
         one
         for one in everything
