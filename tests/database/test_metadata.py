@@ -134,13 +134,6 @@ def test_metadata_follows_its_document(path: Path) -> None:
     inspection.check(path)
 
 
-def test_dedup_keeps_metadata_in_a_database(command: Command) -> None:
-    lines = [{"id": "a", "text": FOX, "n": 1}, {"id": "b", "text": f"{FOX}!", "n": 2}]
-    (command.directory / "x.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
-    command.done("dedup", "x.jsonl", "-d", "lsh.db", "-o", "y.jsonl")
-    assert stored(command.directory / "lsh.db") == {"a": '{"n":1}'}
-
-
 def test_show_and_the_options_of_add(command: Command) -> None:
     line = json.dumps({"id": "a", "text": FOX, "lang": "en", "n": 1, "more": [1]})
     command.done("add", "-", stdin=line)

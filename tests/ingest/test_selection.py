@@ -95,27 +95,10 @@ def same(tmp_path: Path, documents: Documents, **options: Any) -> SkippedRows:
     return expected[0]
 
 
-@pytest.mark.parametrize("content", [True, False])
-def test_a_cascade_decides_who_is_a_candidate(tmp_path: Path, content: bool) -> None:
-    """With far fewer candidates than its buckets bring up."""
-    documents = shuffled(set_families(seed=2, families=18, copies=5, size=20), 2)
-    kept = {}
-    for construction in ("and 2, or 4, and 16", "and 2, or 64"):
-        (tmp_path / construction).mkdir()
-        skipped = same(
-            tmp_path / construction,
-            documents,
-            shingle="set",
-            threshold=0.3,
-            content=content,
-            construction=construction,
-        )
-        kept[construction] = len(documents) - len(skipped)
-    assert kept["and 2, or 4, and 16"] > kept["and 2, or 64"] + 5
-
-
 TEXTS = text_families(seed=1, families=15, copies=5, words=40, most_edits=8)
 SETS = set_families(seed=2, families=20, copies=5, size=20)
+CASCADE = {"shingle": "set", "threshold": 0.3, "construction": "and 2, or 4, and 16"}
+"""With far fewer candidates than its buckets bring up."""
 
 
 @pytest.mark.parametrize(
@@ -123,8 +106,9 @@ SETS = set_families(seed=2, families=20, copies=5, size=20)
     [
         *((shuffled(TEXTS, 1), {"threshold": 0.7, "content": kept}) for kept in (True, False)),
         *((shuffled(SETS, 2, keys), {"shingle": "set", "threshold": 0.5}) for keys in (None, 3)),
+        *((shuffled(SETS, 2), {**CASCADE, "content": kept}) for kept in (True, False)),
     ],
-    ids=["texts", "signatures", "sets", "few keys"],
+    ids=["texts", "signatures", "sets", "few keys", "cascade", "cascade of signatures"],
 )
 def test_documents_given_again_or_empty_are_decided_on_as_one_by_one(
     tmp_path: Path, documents: Documents, options: dict[str, Any], cut: Limits
@@ -223,17 +207,6 @@ def test_copies_fill_no_bucket(path: Path) -> None:
         skipped, counts = selected(db, copies)
         assert counts == {"added": 1, "updated": 0, "unchanged": 0, "skipped": 2_999}
         assert {one[1:] for one in skipped} == {("copy 0", 1.0, True)}
-
-
-def test_workers_change_nothing(tmp_path: Path) -> None:
-    texts = text_families(seed=5, families=60, copies=4, words=400, most_edits=40)
-    documents = shuffled(texts, 5)
-    results = []
-    for workers in (0, 2):
-        with lshdb.open(tmp_path / f"{workers}.db") as db:
-            results.append((selected(db, documents, workers), inspection.contents(db.path)))
-    assert results[0] == results[1]
-    assert len(results[0][0][0]) > 20
 
 
 def test_an_old_version_with_the_same_shingles_is_no_reason_to_leave_its_document_out(

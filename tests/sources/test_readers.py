@@ -62,17 +62,6 @@ def test_a_text_file_is_a_document_and_its_key_is_the_path_from_here(root: Path)
         assert read(path) == [Document("a.txt", "text\r\n")]
 
 
-def test_directories_are_read_in_order_and_their_paths_joined(root: Path) -> None:
-    for name in ("d/b/1", "d/a/1", "d/a/2", "d/c"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(name)
-    keys = ["d/a/1", "d/a/2", "d/b/1", "d/c"]
-    assert read("d") == [Document(key, key) for key in keys]
-    assert read("d/c", "d/a") == [Document(key, key) for key in ("d/c", "d/a/1", "d/a/2")]
-    (root / "link").symlink_to("d/a")
-    assert read("link") == [Document(f"link/{n}", f"d/a/{n}") for n in "12"]
-
-
 def test_what_is_passed_over_in_directories_is_counted_and_read_when_named(root: Path) -> None:
     (root / "d" / ".git").mkdir(parents=True)
     (root / "d" / ".git" / "config").write_text("hidden")
