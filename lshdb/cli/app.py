@@ -12,7 +12,7 @@ import typer
 
 from lshdb.cli.help import Commands, Page
 from lshdb.cli.messages import be_quiet
-from lshdb.cli.running import Quiet, command, open_streams
+from lshdb.cli.running import Quiet, command, open_streams, output_failed
 
 _FIRST_STEPS: Final = """\
 lshdb finds near duplicates, with a database in one file.
@@ -95,4 +95,7 @@ def main() -> None:
     open_streams()
     # To load all commands takes longer than a query does.
     named = [name for name in sys.argv[1:2] if name in COMMANDS]
-    make_app(named or COMMANDS)()
+    try:
+        make_app(named or COMMANDS)()
+    except OSError as error:  # a help page, or the version
+        sys.exit(output_failed(error).exit_code)

@@ -62,9 +62,7 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
             discard(sys.stdout)
             raise typer.Exit from None
         except OSError as error:
-            discard(sys.stdout)
-            where = error.filename or "standard output"
-            raise failed(f"{where}: {(error.strerror or str(error)).lower()}") from None
+            raise output_failed(error) from None
         except MemoryError:
             raise failed("out of memory") from None
         except KeyboardInterrupt:
@@ -86,6 +84,13 @@ def failed(reason: str, status: int = FAILED) -> typer.Exit:
     """Print a reason on standard error; the exception that ends the command."""
     warn(f"lshdb: {reason}")
     return typer.Exit(status)
+
+
+def output_failed(error: OSError) -> typer.Exit:
+    """The same for a file, or else standard output, that could not be written."""
+    discard(sys.stdout)
+    where = error.filename or "standard output"
+    return failed(f"{where}: {(error.strerror or str(error)).lower()}")
 
 
 def end_on_interrupt() -> None:

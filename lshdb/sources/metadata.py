@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -14,8 +14,9 @@ from lshdb.shingling.content import without_surrogates
 
 LARGEST: Final = 90_000_000
 """Maximum characters of metadata: with the largest content, a row fits SQLite's billion bytes."""
-DEEPEST: Final = 500
-"""Levels of arrays and objects; SQLite's JSON functions end at 1,000."""
+MAX_DEPTH: Final = 200
+"""Levels of arrays and objects in all JSON that is read and written: every parser, encoder and
+recursive function takes that many (orjson writes 254, SQLite's JSON functions end at 1,000)."""
 _LARGE: Final = 2.0**63
 
 
@@ -42,8 +43,7 @@ def to_json(fields: Mapping[str, object] | None) -> str | None:
         raise ContentError(f"metadata: {error}") from error
     if len(text) > LARGEST:
         raise ContentError(f"metadata has {len(text):,} characters, and {LARGEST:,} is the limit")
-    # Most are too short to be deep.
-    if text.count("[") + text.count("{") > DEEPEST and _depth(dict(fields)) > DEEPEST:
+    if text.count("[") + text.count("{") > MAX_DEPTH and is_too_deep(dict(fields)):
         raise ContentError(_TOO_DEEP)
     return without_surrogates(text)
 
@@ -94,9 +94,14 @@ def has_large_float(value: object) -> bool:
     """Whether it has a number that may have been an integer beyond 64 bits."""
     if isinstance(value, float):
         return abs(value) >= _LARGE
-    if isinstance(value, dict):
-        return any(map(has_large_float, value.values()))
-    return isinstance(value, list) and any(map(has_large_float, value))
+    return any(
+        isinstance(one, float) and abs(one) >= _LARGE for level in _levels(value) for one in level
+    )
+
+
+def is_too_deep(value: object) -> bool:
+    """Whether a value has more than MAX_DEPTH levels of arrays and objects."""
+    return any(depth > MAX_DEPTH for depth, _ in enumerate(_levels(value), 1))
 
 
 def _default(value: object) -> object:
@@ -127,7 +132,7 @@ def _default(value: object) -> object:
 _encode: Final = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_default
 ).encode
-_TOO_DEEP: Final = f"metadata is nested deeper than {DEEPEST} levels"
+_TOO_DEEP: Final = f"metadata is nested deeper than {MAX_DEPTH} levels"
 
 
 def _encoded(value: object) -> str:
@@ -150,14 +155,14 @@ def _finite(value: object) -> object:
     return value
 
 
-def _depth(value: object) -> int:
-    """How many levels of arrays and objects a value has."""
-    level, depth = [value], 0
-    while level := [
-        inner
-        for one in level
-        if isinstance(one, dict | list | tuple)
-        for inner in (one.values() if isinstance(one, dict) else one)
-    ]:
-        depth += 1
-    return depth
+def _levels(value: object) -> Iterator[list[object]]:
+    """What is in a value's arrays and objects, level by level: recursion would end at 1,000."""
+    level = [value]
+    while any(isinstance(one, dict | list | tuple) for one in level):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list | tuple)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        yield level

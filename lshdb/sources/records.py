@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from lshdb.errors import InputError
 from lshdb.model import Content, Document, FileState
 from lshdb.shingling.content import without_surrogates
+from lshdb.sources.metadata import MAX_DEPTH, is_too_deep
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ BOM: Final = b"\xef\xbb\xbf"
 JSON: Final = json.JSONDecoder()
 
 _JSON_BLANKS: Final = " \t\n\r"
+_TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
 _NAMES_SHOWN: Final = 10
 _NAME_SHOWN: Final = 40
 
@@ -257,6 +259,8 @@ class RecordParser(RecordOptions):
             raise InputError(f"not JSON: {json_reason(error)}") from error
         if not isinstance(record, dict):
             raise InputError(f"not a JSON object but {_kind(record)}")
+        if text.count("[") + text.count("{") > MAX_DEPTH and is_too_deep(record):
+            raise InputError(f"not JSON: {_TOO_DEEP}")
         document = self.of_record(record, where)
         self.replaced = min(self.replaced, replaced + 1)
         return document
@@ -499,7 +503,7 @@ def json_reason(error: ValueError | RecursionError, start: int = 0) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg.lower().removesuffix(' at')} at character {error.pos - start + 1}"
     if isinstance(error, RecursionError):
-        return "nested too deeply"
+        return _TOO_DEEP
     return "a number with too many digits"
 
 

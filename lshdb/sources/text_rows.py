@@ -24,7 +24,7 @@ import numpy as np
 from lshdb.errors import InputError
 from lshdb.model import Document
 from lshdb.shingling.content import LARGEST
-from lshdb.sources.metadata import has_large_float
+from lshdb.sources.metadata import MAX_DEPTH, has_large_float, is_too_deep
 from lshdb.sources.paths import escaped
 from lshdb.sources.records import (
     BOM,
@@ -179,6 +179,8 @@ def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Pa
             record = loads(line) if loads is not None and len(line) <= LARGEST else None
         except (ValueError, RecursionError):
             record = None  # it is parsed again, for the reason
+        if line.count(b"[") + line.count(b"{") > MAX_DEPTH and is_too_deep(record):
+            record = None
         if type(record) is dict and may_be_pair and (len(record) == 2 or not parser.metadata):
             # Most lines are like this; orjson refuses lone surrogates, so they are clean.
             key, text = record.get(key_field), record.get(text_field)
@@ -255,7 +257,7 @@ def csv_blocks(
             long.
     """
     csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
-    lines = _TextLines(line_blocks(chunks, name))
+    lines = _TextLines(line_blocks(_with_newlines(chunks), name))
     delimiter = DELIMITERS[format]
     columns: tuple[str, ...] = ()
     heading = b""
@@ -286,6 +288,15 @@ def csv_blocks(
         raise InputError("empty: the first line must name the columns")
 
 
+def _with_newlines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The chunks of a file; with newlines if its first chunk has only carriage returns."""
+    replace: bool | None = None
+    for chunk in chunks:
+        if replace is None:
+            replace = b"\r" in chunk[:-1] and b"\n" not in chunk
+        yield chunk.replace(b"\r", b"\n") if replace else chunk
+
+
 def _delimiter(waiting: list[str], format: str) -> str:
     """The delimiter of fields, from the heading: the first of `lines`, which is in reverse."""
     first = next((line for line in reversed(waiting) if line.strip()), "")
@@ -306,7 +317,8 @@ def _csv_records(
         try:
             row = next(reader)
         except csv.Error as error:
-            reason = escaped(str(error))  # it has the delimiter, which may be a tab
+            # Without its advice for programmers; it has the delimiter, which may be a tab.
+            reason = escaped(str(error).partition(" - ")[0])
             yield number, f"not {format.upper()}: {reason}"  # reading goes on with the next line
             continue
         if len(row) > 1 or (row and row[0].strip()):

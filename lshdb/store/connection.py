@@ -323,7 +323,7 @@ def empty_log(connection: Connection, patience: float) -> bool:
     with connection.waiting(patience):
         try:
             (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:  # SQLite calls a failed read a damaged file
             if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY):
                 return False
             raise StoreError(

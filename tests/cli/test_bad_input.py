@@ -69,8 +69,10 @@ def test_each_bad_line_is_reported_by_its_number_and_the_good_ones_go_in(command
         '{"id": 3, "text": 5}': "field 'text' is a number, not a string",
         '{"id": 3, "set": ["a"]}': "a set (field 'set'), and this database holds texts: make one "
         "for sets (shingle set)",
-        deep: "not JSON: nested too deeply",
-        f'{{"id": 3, "text": "a", "more": {deep}}}': "not JSON: nested too deeply",
+        deep: "not JSON: nested deeper than 200 levels",
+        f'{{"id": 3, "text": "a", "more": {deep[99_510:100_490]}}}': "not JSON: nested deeper than "
+        "200 levels",
+        f'{{"id": 5, "text": "deep", "more": {deep[99_801:100_199]}}}': None,
         f'{{"id": {"9" * 10_000}, "text": "a"}}': "not JSON: a number with too many digits",
         '{"id": 4, "text": "last"}': None,
     }
@@ -79,7 +81,7 @@ def test_each_bad_line_is_reported_by_its_number_and_the_good_ones_go_in(command
     expected = [f"-:{n}: {reason}" for n, reason in enumerate(lines.values(), 1) if reason]
     message = failures(command, "-", stdin=data)
     assert message == expected
-    assert contents(command) == {"1": "first", "4": "last"}
+    assert contents(command) == {"1": "first", "4": "last", "5": "deep"}
 
 
 def test_after_20_failures_the_rest_is_only_counted(command: Command) -> None:
@@ -121,7 +123,7 @@ def test_bad_elements_and_texts_in_a_database_of_sets(command: Command) -> None:
     )
     assert command.fails("query", "-", stdin='{"a": 1}') == f"-: an object: {wanted}"
     reason = command.fails("query", "-", stdin="[" * 100_000)
-    assert reason == f"-: not JSON (nested too deeply): {wanted}"
+    assert reason == f"-: not JSON (nested deeper than 200 levels): {wanted}"
 
 
 # bytes
@@ -368,7 +370,13 @@ def test_a_full_disk_under_the_output_is_reported_and_under_the_messages_ignored
 
         return before
 
-    for arguments in (["info"], ["query", "--json", "--text", TEXT], ["add", "--json", "-"]):
+    pages = (["--version"], ["--help"], [], ["query", "--help"])
+    for arguments in (
+        ["info"],
+        ["query", "--json", "--text", TEXT],
+        ["add", "--json", "-"],
+        *pages,
+    ):
         reason = command.fails(*arguments, before=full(1))
         assert reason == "standard output: no space left on device"
     line = 'broken\n{"id": "new", "text": "added all the same"}'

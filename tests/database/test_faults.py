@@ -139,6 +139,40 @@ def test_a_full_disk_is_reported_and_leaves_the_file_as_it_was(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == [place]
 
 
+# failing disks
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+@pytest.mark.parametrize("call", ["pread64", "pwrite64", "fdatasync"])
+def test_reads_and_writes_that_fail_are_reported_and_lose_nothing(
+    command: Command, call: str
+) -> None:
+    """From the n-th call on; the last ones copy the log into the file."""
+    path, pristine = command.directory / "lsh.db", (command.directory / "lsh.db").read_bytes()
+    reindex = [sys.executable, "-m", "lshdb", "reindex", "--threshold", "0.5", "-d", str(path)]
+    trace = command.directory / "trace"
+
+    def run(*inject: str) -> subprocess.CompletedProcess[str]:
+        for suffix in ("-wal", "-shm"):
+            path.with_name(f"lsh.db{suffix}").unlink(missing_ok=True)
+        path.write_bytes(pristine)
+        options = ["-f", "-e", f"trace={call}", "-P", path, "-P", f"{path}-wal", *inject]
+        traced = ["strace", *options, "-o", trace, *reindex]
+        return subprocess.run(traced, capture_output=True, text=True, check=False)
+
+    assert run().returncode == 0
+    calls = len(trace.read_text().splitlines())
+    for number in (1, calls // 2, calls - 2):
+        done = run("-e", f"inject={call}:error=EIO:when={number}+")
+        assert done.returncode == 1
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"lshdb: {path}"), line
+        assert lshdb.check(path, deep=True).ok
+        with lshdb.open(path) as db:
+            assert len(db) == 40
+            assert ("safe in its log" in line) <= (db.settings.threshold == 0.5)
+
+
 # permissions
 
 needs_modes = pytest.mark.skipif(

@@ -22,7 +22,7 @@ import lshdb
 from lshdb import Limits
 from lshdb.errors import ContentError, DamagedFile, QueryError, UsageError
 from lshdb.model import Document
-from lshdb.sources.metadata import DEEPEST
+from lshdb.sources.metadata import MAX_DEPTH
 from lshdb.store.conditions import check_expression
 
 FOX = "the fox and the grapes"
@@ -95,7 +95,7 @@ def nested(levels: int) -> dict[str, Any]:
     [
         ({1: 2}, "from strings to values"),
         ({"x": object()}, "object cannot be written as JSON"),
-        (nested(DEEPEST + 1), "nested deeper"),
+        (nested(MAX_DEPTH + 1), "nested deeper"),
         (nested(100_000), "nested deeper"),
     ],
     ids=["key", "type", "deep", "deeper"],
@@ -106,7 +106,7 @@ def test_what_cannot_be_metadata_is_refused(
     with lshdb.open(path) as db:
         with pytest.raises(ContentError, match=reason):
             db.add("k", "text", fields)
-        db.add("k", "text", nested(DEEPEST))
+        db.add("k", "text", nested(MAX_DEPTH))
         # Deeper, and SQLite's own functions would call it malformed.
         assert list(db.sql("SELECT json_valid(metadata) FROM documents")) == [(1,)]
 

@@ -212,6 +212,11 @@ def failures_of(path: Path, data: bytes, **options: Any) -> list[str]:
         (b'id,text\n"1\n2",a\n,b\n', [":4: field 'id' is empty"]),
         (b'id,text\n1,"a" b\n2,c\n', [":2: not CSV: ',' expected after '\"'"]),
         (b'id,text\n1,a\n2,"b\nc\n', [":3: not CSV: unexpected end of data"]),
+        (b"id,text\r1,a\r2\r3,c", [":3: 1 fields, and the heading names 2"]),
+        (
+            b'id,text\r1,"a\n"\r2,b',
+            [": line 1: not CSV: new-line character seen in unquoted field"],
+        ),
     ],
 )
 def test_wrong_csv_costs_only_its_lines(tmp_path: Path, data: bytes, expected: list[str]) -> None:

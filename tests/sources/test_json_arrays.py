@@ -76,7 +76,7 @@ OTHER = "not an array of objects: --format jsonl reads lines of JSON, --format t
         (f"[{ROW} {ROW}]", 1, ": behind element 1: not JSON: expecting , or ]"),
         (f"[{ROW}, {{1: 2}}, {ROW}]", 1, ": element 2: not JSON: expecting property name"),
         (f"[{ROW}] x", 1, ": behind element 1: not JSON: expecting nothing more"),
-        ("[" * 100_000, 0, ": element 1: not JSON: nested too deeply"),
+        ("[" * 100_000, 0, ": element 1: not JSON: nested deeper than 200 levels"),
     ],
     ids=range(15),
 )
