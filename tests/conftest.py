@@ -37,7 +37,7 @@ settings.register_profile(
     settings.get_profile("lshdb"),
     derandomize=False,
     database=DirectoryBasedExampleDatabase(".hypothesis/examples"),
-    max_examples=400,
+    max_examples=100,
 )
 # For scripts/mutations: a failure is enough, it need not be the smallest.
 settings.register_profile(
