@@ -11,8 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import inspection
@@ -175,6 +175,17 @@ def test_reads_and_writes_that_fail_are_reported_and_lose_nothing(
 
 # permissions
 
+
+@contextmanager
+def read_only(directory: Path) -> Iterator[None]:
+    """Let nobody write to a directory."""
+    directory.chmod(0o500)
+    try:
+        yield
+    finally:
+        directory.chmod(0o700)
+
+
 needs_modes = pytest.mark.skipif(
     os.geteuid() == 0 and sys.platform != "linux", reason="root may read everything"
 )
@@ -183,8 +194,7 @@ needs_modes = pytest.mark.skipif(
 @needs_modes
 def test_a_file_in_a_directory_that_may_not_be_written_is_read(command: Command) -> None:
     root, file = command.directory, command.directory / "lsh.db"
-    root.chmod(0o500)
-    try:
+    with read_only(root):
         before = inspection.files(root)
         for arguments in (
             ["info"],
@@ -199,8 +209,6 @@ def test_a_file_in_a_directory_that_may_not_be_written_is_read(command: Command)
             reason = command.fails(*arguments, stdin=lines(1, "n"), before=unprivileged)
             assert reason == "lsh.db cannot be written: the file or its directory is read-only"
         assert inspection.files(root) == before
-    finally:
-        root.chmod(0o700)
     inspection.check(file)
 
 
@@ -216,18 +224,14 @@ os._exit(0)
 def test_what_is_still_in_the_log_is_read_or_the_file_refused(command: Command) -> None:
     root = command.directory
     subprocess.run([sys.executable, "-c", UNFINISHED, root / "lsh.db"], check=True)
-    root.chmod(0o500)
-    try:
+    with read_only(root):
         assert command("show", "late", before=unprivileged).status == 0
-        root.chmod(0o700)
-        (root / "lsh.db-shm").unlink()  # as in a copy without it
-        root.chmod(0o500)
+    (root / "lsh.db-shm").unlink()  # as in a copy without it
+    with read_only(root):
         for arguments in (["show", "late"], ["sql", "SELECT key FROM documents"]):
             assert command.fails(*arguments, before=unprivileged).startswith(
                 "lsh.db has changes in lsh.db-wal, which cannot be read without permission to write"
             )
-    finally:
-        root.chmod(0o700)
     assert command.done("show", "late").status == 0
     assert [path.name for path in root.iterdir()] == ["lsh.db"]
 
@@ -254,8 +258,7 @@ with lshdb.open(path, mode="read") as again:
 @needs_modes
 def test_a_file_that_changes_while_it_is_read_without_locks_is_noticed(command: Command) -> None:
     root = command.directory
-    root.chmod(0o500)
-    try:
+    with read_only(root):
         done = subprocess.run(
             [sys.executable, "-c", CHANGED, root / "lsh.db"],
             capture_output=True,
@@ -263,8 +266,6 @@ def test_a_file_that_changes_while_it_is_read_without_locks_is_noticed(command: 
             preexec_fn=unprivileged,
             check=False,
         )
-    finally:
-        root.chmod(0o700)
     assert done.stderr == ""
     *lines, count = done.stdout.splitlines()
     assert count == "41"

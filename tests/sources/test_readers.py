@@ -22,6 +22,7 @@ import lshdb
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
 from lshdb.sources import readers, text_rows
+from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import Format, escaped
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure
@@ -199,17 +200,31 @@ def test_standard_input_in_a_format_that_is_given(
 # JSON lines
 
 
-def test_lines_that_other_programs_write() -> None:
-    data = BOM + b'{"text": "a", "id": 12345678901234567890, "more": NaN}\r\n\r\n'
-    data += BOM + b'{"id": "\\u00e9\\ud83d\\ude00", "text": "\\u0000\\"", "id2": [1]}'
-    read = from_stdin(data, Reader(of_sets=False, metadata=False))
-    assert read == [Document("12345678901234567890", "a"), Document("é😀", '\0"')]
-    assert texts(b'{"id": -0, "text": "a"}{"id": 2, "text": "b"}') == [
-        Failure("-:1", "not JSON: extra data at character 24")
-    ]
-    assert texts(b'{"id": 1, "text": "cut') == [
-        Failure("-:1", "not JSON: unterminated string starting at character 19")
-    ]
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (b'{"text": "a", "id": 12345678901234567890}\r', Document("12345678901234567890", "a")),
+        (BOM + b'{"id": "\\u00e9\\ud83d\\ude00", "text": "\\u0000\\""} ', Document("é😀", '\0"')),
+        (b'{"id": -0, "text": "first", "text": "last"}', Document("0", "last")),
+        (
+            b'{"id": 1, "text": "t", "x": [Infinity, NaN, 1e400, 18446744073709551616, -0.0]}',
+            Document("1", "t", {"x": [None, None, None, 18446744073709551616, -0.0]}),
+        ),
+        (b'{"id": 1e400, "text": "t"}', "field 'id' is a decimal number, not a string or integer"),
+        (b'{"id": NaN, "text": "t"}', "field 'id' is a decimal number, not a string or integer"),
+        (b'{"id": -0, "text": "a"}{"id": 2}', "not JSON: extra data at character 24"),
+        (b'{"id": 1, "text": "cut', "not JSON: unterminated string starting at character 19"),
+        (b"[" * 2000, "not JSON: nested too deeply"),
+        (b"[1]", "not a JSON object but an array"),
+    ],
+    ids=range(10),
+)
+def test_lines_that_other_programs_write(line: bytes, found: Document | str) -> None:
+    expected = Failure("-:1", found) if isinstance(found, str) else found
+    (item,) = from_stdin(line, Reader(of_sets=False, format="jsonl"))
+    if isinstance(item, Document) and item.metadata is not None:
+        item = Document(item.key, item.content, json.loads(str(to_json(item.metadata))))
+    assert repr(item) == repr(expected)
 
 
 @pytest.mark.parametrize("block", [1, 7, 40, 41, 64, 1 << 20])

@@ -82,14 +82,6 @@ def from_table(records: list[Record], reader: Reader, _: Path) -> Iterator[Any]:
         yield from documents_among(reader.parser.of_rows(block))
 
 
-def from_dicts(records: list[Record], reader: Reader, _: Path) -> Iterator[Any]:
-    for number, record in enumerate(records, 1):
-        try:
-            yield reader.parser.of_record(record, f"dict:{number}")
-        except InputError as error:
-            yield Failure(f"dict:{number}", str(error))
-
-
 ALL: dict[str, Source] = {
     "JSON lines": from_json_lines,
     "JSON array": from_json_array,
@@ -97,11 +89,10 @@ ALL: dict[str, Source] = {
     "Parquet": from_parquet,
     "Arrow": from_arrow,
     "table": from_table,
-    "dicts": from_dicts,
 }
 TYPED = [name for name in ALL if name != "CSV"]
 """Sources that know null, numbers and arrays from strings."""
-UNTYPED_COLUMNS = ["JSON lines", "JSON array", "dicts"]
+UNTYPED_COLUMNS = ["JSON lines", "JSON array"]
 """Sources whose fields may have values of any type, or be missing, in each record."""
 
 WITH_SETS: dict[str, Any] = {"of_sets": True}

@@ -31,26 +31,6 @@ from lshdb.store.store import Index, Store
 from lshdb.tuning.resolve import resolve
 
 SETTINGS = resolve(SettingsRequest(permutations=16, bands=8, rows=2, shingle="set", threshold=0.5))
-EXPECTED_PLANS = {
-    "KNOWN_DOCUMENTS": "SEARCH d USING INDEX sqlite_autoindex_documents_1 (key=?)",
-    "UPDATE_DOCUMENT": "SEARCH documents USING INTEGER PRIMARY KEY (rowid=?)",
-    "DELETE_DOCUMENT": "SEARCH documents USING INTEGER PRIMARY KEY (rowid=?)",
-    "DELETE_SIGNATURE": "SEARCH signatures USING INTEGER PRIMARY KEY (rowid=?)",
-    "DELETE_BAND": "SEARCH bands USING PRIMARY KEY (band_no=? AND bucket_key=? AND doc_id=?)",
-    "SET_FILE": "SEARCH documents USING COVERING INDEX sqlite_autoindex_documents_1 (key=?)",
-    "FILES_BELOW": "SEARCH d USING COVERING INDEX sqlite_autoindex_documents_1 (key>? AND key<?)",
-    "FILES_OF": "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
-    "CANDIDATES": "SEARCH b USING PRIMARY KEY (band_no=? AND bucket_key=?)",
-    "FIRST_OF_BUCKET": "SEARCH bands USING PRIMARY KEY (band_no=? AND bucket_key=?)",
-    "CONTENTS": "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
-    "SIZES": "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
-    "KEYS_OF": "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
-    "DOCUMENT_OF_KEY": "SEARCH d USING INDEX sqlite_autoindex_documents_1 (key=?)",
-    "SIGNATURES": "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)",
-    "COUNT_EMPTY": "SCAN documents USING INDEX empty_documents",
-    "BUCKETS_OF_DOCUMENT": "SEARCH b USING PRIMARY KEY (band_no=? AND bucket_key=?) LEFT-JOIN",
-    "SIGNATURES_AFTER": "SEARCH signatures USING INTEGER PRIMARY KEY (rowid>?)",
-}
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")
 SCANS_ON_PURPOSE = {
     "DECISIONS",
@@ -160,8 +140,8 @@ def test_no_statement_scans_a_table(path: Path, name: str, analyzed: bool) -> No
             connection.execute("ANALYZE")
         details = plan(connection, STATEMENTS[name])
     assert bool(scans(details)) == (name in SCANS_ON_PURPOSE)
-    if name in EXPECTED_PLANS:
-        assert EXPECTED_PLANS[name] in details
+    if name == "COUNT_EMPTY":
+        assert details == ["SCAN documents USING INDEX empty_documents"]
 
 
 @pytest.mark.parametrize("analyzed", [False, True])
