@@ -189,9 +189,9 @@ def test_a_sample_predicts_how_many_candidates_queries_have(collection: Path) ->
         documents, distribution = distribution_of(db._store, 1)
         construction = db.settings.construction
         pairs = sum(1 for _ in db.pairs(threshold=1e-9, estimate=True))
+        (named,) = (tuned for tuned in db.tune(construction=str(construction)) if tuned.named)
     assert documents == len(SETS)
-    expected = analysis.candidates_per_query(distribution, documents - 1, construction)
-    assert expected == pytest.approx(2 * pairs / documents, rel=0.15)
+    assert named.candidates == pytest.approx(2 * pairs / documents, rel=0.15)
     scores = [jaccard(set(SETS[a]), set(SETS[b])) for a, b in itertools.combinations(SETS, 2)]
     for level in (0.5, 0.7):
         truth = sum(score >= level for score in scores) / len(scores)

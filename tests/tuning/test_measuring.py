@@ -112,6 +112,16 @@ def test_a_pair_counts_once_wherever_the_sample_meets_it(path: Path) -> None:
     assert low == pytest.approx(wilson(9 / 5, 9 / 5)[0])
 
 
+def test_a_sample_is_whole_where_most_documents_were_removed(path: Path) -> None:
+    with collection(path, "and 6, or 8") as db:
+        for key in list(SETS)[:-50]:
+            db.remove(key)
+        for sample in (1, 10, 50):
+            measured = db.measure(sample=sample)
+            assert (measured.documents, measured.sample) == (50, sample)
+        assert db.measure(sample=51).sample == 50
+
+
 def test_without_contents_estimates_decide(path: Path) -> None:
     with collection(path, "and 6, or 8", content=False) as db:
         estimates = {(p.a, p.b): p.estimate for p in db.pairs(threshold=1e-9, estimate=True)}
