@@ -6,11 +6,9 @@ import os
 import random
 import re
 import sqlite3
-import subprocess
-import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -19,7 +17,7 @@ from typing import Any
 import inspection
 import oracles
 import pytest
-from helpers import set_families, signed_elsewhere, text_families
+from helpers import set_families, signed_elsewhere
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -77,26 +75,6 @@ def counts(report: AddReport) -> tuple[int, int, int]:
 
 
 # one document
-
-
-def test_the_life_of_a_document(path: Path) -> None:
-    with lshdb.open(path) as db:
-        assert "fox" not in db
-        assert db.add("fox", "The fox and the grapes") == AddReport(added=1)
-        assert db.add("crow", "The crow and the pitcher") == AddReport(added=1)
-        assert "fox" in db
-        assert (len(db), db.keys()) == (2, ["fox", "crow"])
-        assert db.add("fox", "The fox and the grapes") == AddReport(unchanged=1)
-        assert db.add("fox", "The fox and the sour grapes") == AddReport(updated=1)
-        assert db.get("fox").content == "The fox and the sour grapes"
-        assert db.keys() == ["fox", "crow"]
-        db.remove("fox")
-        assert "fox" not in db
-        assert (len(db), db.keys()) == (1, ["crow"])
-        for action in (lambda: db.get("fox"), lambda: db.remove("fox")):
-            with pytest.raises(KeyNotFound, match=r"^no document has the key 'fox'$"):
-                action()
-    inspection.check(path)
 
 
 def test_a_stored_document_has_its_signature_and_buckets(path: Path) -> None:
@@ -273,12 +251,9 @@ def test_empty_documents_are_stored_and_similar_to_nothing(
             assert (own.shingles, own.signature, own.bucket_keys) == (0, None, None)
             assert db.buckets_of(key) == []
             assert db.count_distinct(own) == 0
-            for exhaustive in (False, True):
-                for estimate in (False, True):
-                    how: Any = {"exhaustive": exhaustive, "estimate": estimate}
-                    assert db.query(key=key, **how) == []
-                    assert db.query(content, **how) == []
-                    assert [match.key for match in db.query(full, **how)] == ["full"]
+            for how in ({}, {"exhaustive": True}, {"estimate": True}):
+                assert db.query(key=key, **how) == db.query(content, **how) == []
+                assert [match.key for match in db.query(full, **how)] == ["full"]
     ids = inspection.rows(path, "SELECT DISTINCT doc_id FROM bands")
     assert ids == inspection.rows(path, "SELECT doc_id FROM signatures") == [(1,)]
     inspection.check(path)
@@ -544,35 +519,6 @@ def test_a_context_manager_closes_whatever_happens(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-ANSWERS = """
-import sys, lshdb
-with lshdb.open(sys.argv[1], mode="read") as db:
-    for key in db.keys():
-        print([ascii(match) for match in db.query(key=key, threshold=0.3)])
-        print([ascii(match) for match in db.query(db.get(key).content, exhaustive=True)])
-"""
-
-
-@pytest.mark.parametrize("sketch", ["fast", "minhash"])
-def test_another_process_gives_the_same_answers(path: Path, sketch: str) -> None:
-    documents = text_families(6, families=6, copies=3, words=40, most_edits=6)
-    with lshdb.open(path, sketch=sketch, shingle="word:2") as db:
-        db.add_many(documents.items())
-        expected = []
-        for key, text in documents.items():
-            expected.append(f"{[ascii(match) for match in db.query(key=key, threshold=0.3)]}")
-            expected.append(f"{[ascii(match) for match in db.query(text, exhaustive=True)]}")
-    for hash_seed in ("1", "2"):
-        answers = subprocess.run(
-            [sys.executable, "-c", ANSWERS, path],
-            env={"PYTHONHASHSEED": hash_seed, "PATH": "", "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert answers.stdout.splitlines() == expected
-
-
 # closing
 
 
@@ -629,26 +575,17 @@ def test_what_another_connection_does_between_signing_and_writing_counts(
 def test_writers_in_threads_of_their_own_lose_nothing(path: Path) -> None:
     names = ["ann", "bob", "cid"]
     open_sets(path).close()
-    failures: list[Exception] = []
 
     def write(name: str) -> None:
-        try:
-            with open_sets(path) as db:
-                for i in range(15):
-                    db.add_many([(f"{name}{i}", [name, i]), ("shared", [name, i])], workers=0)
-                    if i % 5 == 4:
-                        db.remove(f"{name}{i - 1}")
-        except Exception as error:
-            failures.append(error)
+        with open_sets(path) as db:
+            for i in range(15):
+                db.add_many([(f"{name}{i}", [name, i]), ("shared", [name, i])], workers=0)
+                if i % 5 == 4:
+                    db.remove(f"{name}{i - 1}")
 
-    threads = [threading.Thread(target=write, args=(name,)) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(write, names))
     with open_sets(path) as db:
-        kept = [i for i in range(15) if i % 5 != 3]
-        expected = [f"{name}{i}" for name in names for i in kept]
+        expected = [f"{name}{i}" for name in names for i in range(15) if i % 5 != 3]
         assert sorted(db.keys()) == sorted([*expected, "shared"])
     inspection.check(path)

@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from measure.torture import fuzz
 from measure.torture.trial import fault_in, run, run_installed
-
-from lshdb.errors import LshdbError
-from lshdb.model import Construction, Shingling
-from lshdb.settings import SettingsRequest
-from lshdb.tuning.resolve import resolve
-
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
 
 
 def test_a_share_of_the_long_form(tmp_path: Path) -> None:
@@ -26,20 +13,6 @@ def test_a_share_of_the_long_form(tmp_path: Path) -> None:
     assert tally.faults >= 900
     assert tally.commands
     assert tally.clean, "\n".join(tally.notes)
-
-
-NAMES = ("threshold", "recall", "shingle", "permutations", "construction", "sketch", "seed")
-
-
-@settings(max_examples=60)
-@given(given_settings=st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES, ANYTHING)))
-def test_settings_of_any_type(given_settings: dict[str, object]) -> None:
-    try:
-        made = resolve(SettingsRequest(**given_settings))  # type: ignore[arg-type]
-    except LshdbError:
-        return
-    assert Shingling.parse(str(made.shingling)) == made.shingling
-    assert Construction.parse(str(made.construction)) == made.construction
 
 
 def test_a_traceback_would_be_seen(tmp_path: Path) -> None:

@@ -189,6 +189,8 @@ VALUES = [
     "UPDATE documents SET shingles = 2.5 WHERE doc_id = 2",
     "UPDATE documents SET digest = 'text' WHERE doc_id = 2",
     "UPDATE signatures SET signature = x'00' WHERE doc_id = 1",
+    "UPDATE signatures SET signature = x'' WHERE doc_id = 1",
+    "UPDATE signatures SET signature = zeroblob(516) WHERE doc_id = 2",
     "UPDATE signatures SET signature = 5 WHERE doc_id = 2",
     "UPDATE bands SET doc_id = 2.5 WHERE doc_id = 2",
     "UPDATE bands SET doc_id = 99 WHERE doc_id = 2",

@@ -207,14 +207,13 @@ def test_neither_an_input_nor_a_database_is_written_over(tmp_path: Path) -> None
     lshdb.open(tmp_path / "x.db").close()
     before = {one.name: one.read_bytes() for one in tmp_path.iterdir()}
     result = lshdb.dedup(path)
-    for name, reason in [
-        ("in.jsonl", "is one of the files that are read"),
-        ("link.jsonl", "is one of the files that are read"),
-        ("x.db", "is a database, and would be lost"),
-    ]:
+    for name, reason in {
+        "in.jsonl": "is one of the files that are read",
+        "link.jsonl": "is one of the files that are read",
+        "x.db": "is a database, and would be lost",
+    }.items():
         with pytest.raises(lshdb.UsageError, match=reason):
             result.save(tmp_path / name)
-    with pytest.raises(FileNotFoundError) as caught:
+    with pytest.raises(FileNotFoundError, match="none"):
         result.save(tmp_path / "none" / "out.jsonl")
-    assert caught.value.filename == str(tmp_path / "none" / "out.jsonl")
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before

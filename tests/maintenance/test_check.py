@@ -14,7 +14,7 @@ from helpers import Command
 
 import lshdb
 from lshdb.errors import DamagedFile, NewerFormat, NotADatabase, ReadOnly, StoreError
-from lshdb.maintenance.findings import PROBLEMS, REPAIRS
+from lshdb.maintenance.findings import PROBLEMS
 
 BANDS = {"words": 19, "sets": 32, "signatures": 17}
 """Of the settings of make_golden."""
@@ -535,10 +535,10 @@ def test_the_command(tmp_path: Path, damaged: Callable[..., Path]) -> None:
     assert "--repair" in result.err
     result = lshdb_("check", "--repair", "--json")
     assert result.status == 0, result.err
-    assert [tuple(record.values()) for record in result.records] == [
-        *(("problem", kind, counts[kind], PROBLEMS[kind], problems[kind], 0) for kind in problems),
-        ("repair", "schema-made", 1, REPAIRS["schema-made"], [], None),
-        ("repair", "bands-rebuilt", 19, REPAIRS["bands-rebuilt"], [], None),
+    assert [[*record.values()][:3] for record in result.records] == [
+        *(["problem", kind, counts[kind]] for kind in problems),
+        ["repair", "schema-made", 1],
+        ["repair", "bands-rebuilt", 19],
     ]
     clean = lshdb_.done("check", "--deep", says="lsh.db is whole: 9 documents and 152 band rows\n")
     assert clean.out == ""
