@@ -9,12 +9,13 @@ SQLite's. The tables are in schema.sql, all other SQL in statements.
     migrations     the steps from each format of the file to the next
     rows           what SQLite gives, as the type that it must have; the row of settings
     store          writes documents, signatures and bands; lookups reads them
-    conditions     a user's condition on documents; readonly_sql runs a user's own SELECT
+    conditions     a user's condition on documents
+    readonly_sql   runs a user's own SELECT; restricts any connection to reading
     functions      SQL functions such as lsh_jaccard, for any connection
     auditing       reads for `check`, writes for its repair; backup copies a file in use
     waiting        documents in a temporary file, until it is their turn to be decided on
     partial_files  files that take their names when complete; what killed runs left of them
 
-Doors: auditing, backup, conditions, connection, functions, guard, lookups, partial_files, rows,
-store, waiting.
+Doors: auditing, backup, conditions, connection, functions, guard, lookups, partial_files,
+readonly_sql, rows, store, waiting.
 """

@@ -68,8 +68,8 @@ _LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_VDBE_OP: 1_000_000,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-_LARGEST: Final = 16 << 20
-"""Bytes of a value that SQL may make; in a larger file, up to what it can hold."""
+LARGEST_VALUE: Final = 16 << 20
+"""Bytes of a value that SQL may make or read; `lshdb sql` reads what a larger file can hold."""
 
 
 def _authorize(
@@ -87,6 +87,26 @@ def _authorize(
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
+def restrict(
+    connection: sqlite3.Connection, *, largest: int = LARGEST_VALUE, attaching: bool = False
+) -> None:
+    """Let SQL on a connection only read, and make values of up to `largest` bytes.
+
+    With `attaching` it may still attach files.
+    """
+
+    def authorize(action: int, *details: str | None) -> int:
+        return (
+            sqlite3.SQLITE_OK if action == sqlite3.SQLITE_ATTACH else _authorize(action, *details)
+        )
+
+    connection.set_authorizer(authorize if attaching else _authorize)
+    for limit, value in _LIMITS.items():
+        if not (attaching and limit == sqlite3.SQLITE_LIMIT_ATTACHED):
+            connection.setlimit(limit, value)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
+
+
 def sealed_connection(path: Path, timeout: float, *, one_moment: bool = False) -> Connection:
     """A connection for a user's SQL, which can only read.
 
@@ -98,12 +118,9 @@ def sealed_connection(path: Path, timeout: float, *, one_moment: bool = False) -
             if one_moment:
                 connection.execute("BEGIN")  # no SQL may, once it is sealed
             register_functions(connection)
-            connection.set_authorizer(_authorize)
-            for limit, value in _LIMITS.items():
-                connection.setlimit(limit, value)
             # In hexadecimal a value has twice its bytes.
-            bytes_ = max(_LARGEST, 2 * file_size(path))
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(bytes_, 1_000_000_000))
+            largest = min(max(LARGEST_VALUE, 2 * file_size(path)), 1_000_000_000)
+            restrict(connection, largest=largest)
             connection.text_factory = _text
     except BaseException:
         connection.close()

@@ -156,12 +156,10 @@ def _check_method(request: Request, datasette: Datasette, *, posted: bool) -> No
         return
     if request.method != "POST" or not posted:
         raise _Refused(405, f"this page is only read: {request.method} is not for it")
-    # Nothing is changed, but other sites must not make this machine work either. Browsers say
-    # where a form comes from by one of these, older ones by the second only.
-    site, origin = (request.headers.get(name) for name in ("sec-fetch-site", "origin"))
-    foreign = site not in (None, "same-origin", "none")
-    host = request.headers.get("host", "")
-    if foreign or (origin is not None and not is_own_origin(origin, host, datasette)):
+    # Nothing is changed, but other sites must not make this machine work either. Older browsers
+    # say where a form comes from by this only.
+    origin, host = request.headers.get("origin"), request.headers.get("host", "")
+    if origin is not None and not is_own_origin(origin, host, datasette):
         raise _Refused(403, "a form of another site was sent here")
 
 

@@ -1,6 +1,6 @@
 """Pages about near duplicates in Datasette, which finds this module by its entry point.
 
-Other files attached to Datasette are not affected: the SQL functions are registered on connections
+Other files attached to Datasette are not affected: the SQL functions and limits are for connections
 to lshdb files, and the pages, all below /-/lshdb, and the guard are for these only.
 """
 
@@ -16,6 +16,7 @@ from markupsafe import Markup
 from lshdb.errors import LshdbError
 from lshdb.sources.paths import escaped
 from lshdb.store.functions import is_lshdb, register_functions
+from lshdb.store.readonly_sql import restrict
 from lshdb.web import guarding
 from lshdb.web.answering import answer, style_sheet
 from lshdb.web.rendering import Links
@@ -42,20 +43,27 @@ def register_routes() -> list[tuple[str, object]]:
 
 @hookimpl
 def asgi_wrapper(datasette: Datasette) -> Callable[[guarding.App], guarding.App]:
-    """The guard of what lshdb files hold."""
+    """The guard of what lshdb files hold, and threads for SQL that do not delay our pages."""
+    if datasette.executor is not None:
+        datasette.executor.shutdown(wait=False)
+        datasette.executor = guarding.Threads(datasette.setting("num_sql_threads"))
     return lambda app: guarding.guarded(app, datasette)
 
 
-@hookimpl
+@hookimpl(trylast=True)  # other plugins may need what is then no longer allowed
 def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
-    """Register the SQL functions on connections to lshdb files."""
+    """Register the SQL functions on connections to lshdb files, and let SQL there only read."""
     path = getattr(datasette.databases.get(database), "path", None)
     if path is None:
+        several = database == "_memory" and datasette.crossdb
+        if several and any(_is_ours(datasette, name) for name in datasette.databases):
+            restrict(conn, attaching=True)  # Datasette attaches the files to it next
         return
     # Datasette reports damaged files and those of other programs.
     with suppress(LshdbError, conn.Error):
         if is_lshdb(conn):
             guarding.ours.add(path)
+            restrict(conn)
             register_functions(conn)
 
 

@@ -153,8 +153,10 @@ def _asked(
         raise UsageError(f"the form has no document {max(place, *places, 0)}")
     if name == "only":
         others = places or range(len(documents))
-        dropped = [("drop", [documents[each]]) for each in others if each != place]
-        return [("keep", [documents[place]]), *dropped]
+        return [
+            ("keep", [documents[place]]),
+            *(("drop", [documents[each]]) for each in others if each != place),
+        ]
     return [("keep" if name == "keep" else "drop", [documents[place]])]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import csv
 import hashlib
@@ -980,6 +981,122 @@ def test_what_datasette_shows_of_lshdbs_files_has_rules_for_browsers(all_of_them
         scripts = next(rule for rule in rules.split("; ") if rule.startswith("script-src"))
         assert "unsafe" not in scripts
     assert "content-security-policy" not in all_of_them.ask("GET", "/foreign/documents").headers
+
+
+def test_sql_in_datasette_only_reads_and_makes_no_large_values(all_of_them: Site) -> None:
+    address = urlencode({"sql": "select hex(fts3_tokenizer('simple', :p))", "p": "12345678"})
+    for sql, refused in (
+        (address, True),
+        ("sql=select+*+from+fts3tokenize+where+input='x'", False),
+        ("sql=select+length(zeroblob(20000000))", True),
+        ("sql=select+writefile('x','y')", True),
+        ("sql=select+count(*)+from+pragma_table_info('documents')", False),
+        ("sql=select+key+from+documents+order+by+key+limit+1", False),
+    ):
+        status = all_of_them.ask("GET", f"/texts.json?_shape=array&{sql}").status
+        assert status == (400 if refused else 200), sql
+    where = urlencode({"_where": "exists (select * from pragma_secure_delete)"})
+    answer = all_of_them.ask("GET", f"/texts/documents.json?{where}")
+    assert (answer.status, "only reading is allowed" in answer.text) == (400, True)
+    # Pages with all that Datasette itself looks up.
+    for path in ("/", "/texts", "/texts/documents?_facet=key", "/texts/settings", "/-/versions"):
+        assert all_of_them.ask("GET", path).status == 200
+    # Other files are Datasette's own affair.
+    sql = "select+length(zeroblob(20000000))"
+    assert all_of_them.ask("GET", f"/foreign.json?sql={sql}").status == 200
+
+
+def test_sql_of_several_files_at_once_only_reads(directory: Path) -> None:
+    with datasette(directory, "texts.db", "foreign.db", "--crossdb") as site:
+        both = "select count(*) from [texts].documents, [foreign].documents"
+        for sql, status in (
+            (both, 200),
+            ("select fts3_tokenizer('simple', :p)", 400),
+            ("select length(zeroblob(20000000))", 400),
+        ):
+            address = f"/_memory.json?{urlencode({'sql': sql, 'p': 'x'})}"
+            assert site.ask("GET", address).status == status, sql
+
+
+def test_a_row_too_large_for_datasettes_tables_is_on_our_pages(tmp_path: Path) -> None:
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        db.add("large", TEXT, metadata={"field": "x" * (17 << 20)})
+    with datasette(tmp_path, "lsh.db") as site:
+        for kind in ("", ".json"):
+            answer = site.ask("GET", f"/lsh/documents{kind}")
+            assert answer.status == 400
+            assert "values of up to 16 MiB; lshdb" in answer.text
+        answer = site.get("lsh/document", key="large")
+        assert (answer.status, "x" * 100 in answer.text) == (200, True)
+
+
+@pytest.mark.parametrize("place", ["cross-site", "same-site"])
+def test_other_sites_may_only_link_to_pages(site: Site, all_of_them: Site, place: str) -> None:
+    clicked = {
+        "Sec-Fetch-Site": place,
+        "Sec-Fetch-Mode": "navigate",
+        "Sec-Fetch-Dest": "document",
+    }
+    image = clicked | {"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+    frame = clicked | {"Sec-Fetch-Dest": "iframe"}
+    script = clicked | {"Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"}
+    for server in (site, all_of_them):
+        own = f"{all_of_them.root}/texts"
+        pages = [own, f"{own}/document?key=fox", "/texts", "/texts/documents"]
+        for path in pages:
+            for headers, status in ((clicked, 200), (image, 403), (frame, 403), (script, 403)):
+                assert server.ask("GET", path, headers=headers).status == status, (path, headers)
+            assert server.ask("POST", path, b"", clicked).status == 403
+        for path in (
+            "/texts?sql=select+1",
+            "/texts/documents?_where=1",
+            "/texts.json?%73ql=select+1",
+        ):
+            assert server.ask("GET", path, headers=clicked).status == 403, path
+            for same in ("same-origin", "none"):
+                headers = clicked | {"Sec-Fetch-Site": same}
+                assert server.ask("GET", path, headers=headers).status == 200
+    assert all_of_them.ask("GET", "/foreign?sql=select+1", headers=image).status == 200
+
+
+def test_endless_sql_of_others_delays_no_page(tmp_path: Path) -> None:
+    """All threads for SQL are busy, and what they are interrupted in is cleaned up in them."""
+    from datasette.app import Datasette
+    from datasette.database import QueryInterrupted
+
+    path = tmp_path / "lsh.db"
+    with lshdb.open(path) as db:
+        db.add("fox", TEXT)
+    endless = "with recursive c(x) as (select 1 union all select x from c) select count(*) from c"
+
+    async def run() -> None:
+        served_ = Datasette([str(path)], settings={"sql_time_limit_ms": 60_000})
+        client = served_.client
+        assert (await client.get("/-/lshdb/lsh/document?key=fox")).status_code == 200
+        (database,) = [one for one in served_.databases.values() if one.path is not None]
+        with pytest.raises(QueryInterrupted) as interrupted:
+            await database.execute(endless, custom_time_limit=5)
+        trace = interrupted.value.__traceback__
+        while trace is not None:
+            assert "cursor" not in trace.tb_frame.f_locals
+            trace = trace.tb_next
+        stop = Event()
+
+        def busy(_: sqlite3.Connection) -> None:
+            stop.wait()
+
+        try:
+            waiting = [asyncio.ensure_future(database.execute_fn(busy)) for _ in range(9)]
+            await asyncio.sleep(0)
+            assert (await client.get("/-/lshdb/lsh/document?key=fox")).status_code == 200
+            assert not any(one.done() for one in waiting)
+        finally:
+            stop.set()
+        await asyncio.gather(*waiting)
+        served_.executor.shutdown()
+        database.close()
+
+    asyncio.run(run())
 
 
 def test_the_owner_allows_other_host_names(directory: Path) -> None:
