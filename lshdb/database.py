@@ -242,7 +242,8 @@ class Database:
         from lshdb.sources.readers import Reader
 
         if reader is None:
-            reader = Reader(of_sets=self._store.settings.shingling.of_sets)
+            of_sets = self._store.settings.shingling.of_sets
+            reader = Reader(of_sets=of_sets, limits=self._store.limits)
         before, replaced, total = reader.bytes_read, reader.replaced, None
         if progress and isinstance(paths, Collection):
             total = input_bytes(paths)
@@ -572,7 +573,8 @@ class Database:
             # Data is often kept out of git.
             rules = Rules(ignore=False)
             of_sets = self._store.settings.shingling.of_sets
-            reader = Reader(of_sets=of_sets, fallback="jsonl", rules=rules, whole=True)
+            limits = self._store.limits
+            reader = Reader(of_sets, fallback="jsonl", rules=rules, whole=True, limits=limits)
         selection = Selection(threshold, estimate, keep_blocks=True, fields=tuple(fields))
         check_order(keep)
         known: AbstractContextManager[Reference] | None = None

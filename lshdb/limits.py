@@ -55,6 +55,14 @@ class Limits:
     reindex_rows: int = 50_000
     """Band rows inserted at once."""
 
+    # reading
+
+    block_bytes: int = 1 << 20
+    """Bytes of a file read at once; their whole lines make a block."""
+    largest_document: int = 900_000_000
+    """Maximum bytes of UTF-8 of a document, and of a line of input; SQLite takes values of up to a
+    billion."""
+
     # adding
 
     batch_documents: int = 16_000

@@ -8,14 +8,11 @@ import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from unittest import mock
 
 import pytest
 from helpers import Command
 from hypothesis import Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
-
-from lshdb.sources import text_rows
 
 # Pytest takes seconds to compile the tests: only the first run should do so.
 sys.dont_write_bytecode = False
@@ -108,7 +105,8 @@ def both_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
         pytest.importorskip("orjson", reason="the extra `speed` is not installed")
         yield
         return
-    with mock.patch.object(text_rows, "_fast_json", return_value=None):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LSHDB_SPEED", "0")
         yield
 
 

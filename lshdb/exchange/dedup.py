@@ -267,7 +267,9 @@ def dedup(
     )
     settings = resolve(request)
     of_sets = settings.shingling.of_sets
-    parser = RecordParser(of_sets, key, text, set, auto_key=True, metadata=False, naming="{}=")
+    parser = RecordParser(
+        of_sets, key, text, set, auto_key=True, metadata=False, naming="{}=", limits=limits
+    )
     source = _source_of(data, parser)
 
     def decided(at: float) -> Deduplicated:

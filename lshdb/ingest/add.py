@@ -95,7 +95,8 @@ def write_documents(
     settings = store.settings
     if selection is not None and selection.against is not None:
         settings = replace(settings, content=True)  # compared there, even if not stored
-    with Workers(Signing(settings, parser), count, alone=store.limits.workers_from - 1) as pool:
+    signing, alone = Signing(settings, parser, store.limits), store.limits.workers_from - 1
+    with Workers(signing, count, alone=alone) as pool:
         stream = Stream(store, items, pool, prompt=prompt, keep_blocks=keep_blocks)
         while stream.read_ahead():
             first = documents if numbered else None

@@ -189,7 +189,7 @@ def _parts(
             if isinstance(item, TextFile):
                 files.append((item.document.key, item.state))
                 item = item.document
-            key, content, other = _checked(item, settings)
+            key, content, other = _checked(item, settings, limits)
             documents.append((key, content))
             metadata.append(other)
             size += _memory(content) + len(other or "") + _OBJECTS
@@ -202,7 +202,7 @@ def _memory(content: Content) -> int:
     return content.__sizeof__() if isinstance(content, str) else 100 * len(content)
 
 
-def _checked(item: object, settings: Settings) -> tuple[str, Content, str | None]:
+def _checked(item: object, settings: Settings, limits: Limits) -> tuple[str, Content, str | None]:
     """A document's key, cleaned content and metadata as stored; ContentError names the key."""
     if isinstance(item, Mapping):
         item = _of_record(dict(item), settings.shingling.of_sets)
@@ -214,7 +214,8 @@ def _checked(item: object, settings: Settings) -> tuple[str, Content, str | None
     document = item if isinstance(item, Document) else Document(*item)
     key = checked_key(document.key)
     try:
-        return key, cleaned(document.content, settings.shingling), to_json(document.metadata)
+        content = cleaned(document.content, settings.shingling, limits.largest_document)
+        return key, content, to_json(document.metadata)
     except ContentError as error:
         raise ContentError(f"{key!r}: {error}") from error
 

@@ -221,13 +221,13 @@ def _take_in(
     on_step: OnStep,
 ) -> int:
     """Write all documents to the temporary file; return the number of lines, rows and files."""
-    shingling = store.settings.shingling
+    shingling, limits = store.settings.shingling, store.limits
     rows: list[tuple[int, str, int, str, str | None]] = []
     count = 0
 
     def take(number: int, document: Document, where: str) -> None:
         try:
-            content = cleaned(document.content, shingling)
+            content = cleaned(document.content, shingling, limits.largest_document)
             metadata = to_json(document.metadata)
         except ContentError as error:
             on_failure(Failure(where, str(error)))
@@ -250,7 +250,7 @@ def _take_in(
             document = item.document if isinstance(item, TextFile) else item
             take(count, document, document.key)
             count += 1
-        if len(rows) >= waiting.limits.order_documents or isinstance(item, Lines | Rows):
+        if len(rows) >= limits.order_documents or isinstance(item, Lines | Rows):
             waiting.add(rows)
             rows.clear()
             on_step("reading", count)

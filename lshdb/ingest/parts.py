@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from lshdb.errors import ContentError
+from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Content, FileState, Settings
 from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.sketching.signing import Signed, sign
@@ -76,10 +77,12 @@ class Signing(Job[Part, SignedPart]):
     Attributes:
         settings: of the database.
         parser: for blocks; it is not changed.
+        limits: of the database.
     """
 
     settings: Settings
     parser: RecordParser | None
+    limits: Limits = DEFAULTS
 
     def run(self, part: Part) -> SignedPart:
         """Sign a part."""
@@ -103,7 +106,9 @@ class Signing(Job[Part, SignedPart]):
                 else:
                     key = item.key
                     try:
-                        content = cleaned(item.content, self.settings.shingling)
+                        content = cleaned(
+                            item.content, self.settings.shingling, self.limits.largest_document
+                        )
                         other = to_json(item.metadata)
                     except ContentError as error:
                         failures.append(Failure(part.block.where(place), str(error)))

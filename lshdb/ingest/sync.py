@@ -86,7 +86,7 @@ def sync(
     if shingling.of_sets:
         raise UsageError("text files are documents of texts, and this database holds sets")
     check_directories(directories)
-    given = reader or Reader(of_sets=False)
+    given = reader or Reader(of_sets=False, limits=store.limits)
     reader = replace(given, format="text")
     reader.passed_over = given.passed_over
     failures: list[Failure] = []

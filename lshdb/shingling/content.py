@@ -8,16 +8,19 @@ from itertools import chain
 from typing import Final, cast
 
 from lshdb.errors import ContentError, DamagedFile
+from lshdb.limits import DEFAULTS
 from lshdb.model import Content, Element, Shingling
 
-LARGEST: Final = 900_000_000
-"""Maximum bytes of UTF-8 of a document; SQLite takes values of up to a billion."""
+LARGEST: Final = DEFAULTS.largest_document
+"""Maximum bytes of UTF-8 of a stored document."""
 
 DIGEST_BYTES: Final = 16
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
-def cleaned(content: Content, shingling: Shingling) -> str | tuple[Element, ...]:
+def cleaned(
+    content: Content, shingling: Shingling, largest: int = LARGEST
+) -> str | tuple[Element, ...]:
     """The document as it is stored and shingled: equal for equal documents only.
 
     A text has no lone surrogates; a set has each element once, in a fixed order.
@@ -37,13 +40,13 @@ def cleaned(content: Content, shingling: Shingling) -> str | tuple[Element, ...]
         elements = _ordered(content)
         # In JSON a character has at most 4 bytes, or 6 as an escape.
         characters = sum(len(one) for one in elements if isinstance(one, str))
-        if 6 * characters + 32 * len(elements) > LARGEST:
-            _check_size(encoded(elements))
+        if 6 * characters + 32 * len(elements) > largest:
+            _check_size(encoded(elements), largest)
         return elements
     if not isinstance(content, str):
         raise ContentError(f"this is a set, and the database holds texts (shingle {shingling})")
     text = without_surrogates(content)
-    _check_size(text)
+    _check_size(text, largest)
     return text
 
 
@@ -57,11 +60,11 @@ def encoded(content: Content) -> str:
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def _check_size(stored: str) -> None:
+def _check_size(stored: str, largest: int) -> None:
     # A character has at most 4 bytes: most documents need no counting.
-    if len(stored) > LARGEST // 4 and len(stored.encode()) > LARGEST:
+    if len(stored) > largest // 4 and len(stored.encode()) > largest:
         raise ContentError(
-            f"the document has {len(stored.encode()):,} bytes, and {LARGEST:,} is the limit: "
+            f"the document has {len(stored.encode()):,} bytes, and {largest:,} is the limit: "
             "split it"
         )
 

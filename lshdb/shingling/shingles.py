@@ -45,13 +45,15 @@ BLOCK: Final = {"char": 1 << 18, "word": 1 << 19, "set": 1 << 15}
 """Characters (or elements) in a block; a word takes about six characters."""
 
 
-def groups(contents: Sequence[Content], shingling: Shingling) -> Iterator[list[int]]:
+def groups(
+    contents: Sequence[Content], shingling: Shingling, block: int = 0
+) -> Iterator[list[int]]:
     """Cut a batch into groups of documents of one block each; a large document is alone in one.
 
     ASCII texts and others go to different groups: ASCII needs no Unicode tables.
     """
     reuse_freed_memory()
-    count, block = len(contents), BLOCK[shingling.kind]
+    count, block = len(contents), block or BLOCK[shingling.kind]
     lengths = _lengths(contents)
     ascii, large = np.ones(count, np.bool_), np.zeros(count, np.bool_)
     if not shingling.of_sets:
@@ -66,9 +68,9 @@ def groups(contents: Sequence[Content], shingling: Shingling) -> Iterator[list[i
             yield places[part].tolist()
 
 
-def is_large(content: Content, shingling: Shingling) -> TypeGuard[str]:
+def is_large(content: Content, shingling: Shingling, block: int = 0) -> TypeGuard[str]:
     """Whether a document is shingled in pieces, by `pieces`."""
-    return isinstance(content, str) and len(content) > BLOCK[shingling.kind]
+    return isinstance(content, str) and len(content) > (block or BLOCK[shingling.kind])
 
 
 _OTHER_BLANKS: Final = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"
@@ -99,32 +101,43 @@ _CHAR_CUT: Final = "[\\x00-\\x7f\u3400-\u4dbf\u4e00-\u9fff]"
 _WORD_CUT: Final = "[\\x09-\\x0d\\x20\u3400-\u4dbf\u4e00-\u9fff]"
 
 
-def shingle(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
+def shingle(
+    contents: Sequence[Content], shingling: Shingling, seed: int, block: int = 0
+) -> Shingles:
     """The shingle hashes of a batch of documents.
 
     Args:
         contents: n texts, or for `set` shingling n collections of strings and integers.
         shingling: the kind and length of the shingles.
         seed: the seed of the hashes.
+        block: characters or elements in a block; 0 for BLOCK.
 
     Returns:
         Shingles: hashes uint64[T] in the order of the documents, offsets int64[n+1].
     """
     none = np.empty(0, dtype=np.uint64)
     return _by_groups(
-        contents, shingling, seed, lambda group: group, lambda some: np.concatenate([none, *some])
+        contents,
+        shingling,
+        seed,
+        block,
+        lambda group: group,
+        lambda some: np.concatenate([none, *some]),
     )
 
 
-def distinct_shingles(contents: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
+def distinct_shingles(
+    contents: Sequence[Content], shingling: Shingling, seed: int, block: int = 0
+) -> Shingles:
     """The distinct shingle hashes of a batch of n documents, each document's sorted."""
-    return _by_groups(contents, shingling, seed, distinct_in_each, _distinct_of_pieces)
+    return _by_groups(contents, shingling, seed, block, distinct_in_each, _distinct_of_pieces)
 
 
 def _by_groups(
     contents: Sequence[Content],
     shingling: Shingling,
     seed: int,
+    block: int,
     of_group: Callable[[Shingles], Shingles],
     of_pieces: Callable[[Iterable[Hashes]], Hashes],
 ) -> Shingles:
@@ -133,10 +146,10 @@ def _by_groups(
         return Shingles(np.empty(0, dtype=np.uint64), np.zeros(1, dtype=np.int64))
     parts: list[Shingles] = []
     order: list[int] = []
-    for group in groups(contents, shingling):
+    for group in groups(contents, shingling, block):
         first = contents[group[0]]
-        if is_large(first, shingling):
-            own = of_pieces(pieces(first, shingling, seed))
+        if is_large(first, shingling, block):
+            own = of_pieces(pieces(first, shingling, seed, block))
             parts.append(Shingles(own, np.array([0, len(own)])))
         else:
             parts.append(of_group(shingle_group([contents[i] for i in group], shingling, seed)))
@@ -163,11 +176,12 @@ def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> 
     return _word_windows(*_word_hashes(texts, seed), shingling.size, seed)
 
 
-def pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
+def pieces(text: str, shingling: Shingling, seed: int, block: int = 0) -> Iterator[Hashes]:
     """The shingle hashes of one text, in pieces: a large text takes the memory of one block."""
+    block = block or BLOCK[shingling.kind]
     if shingling.kind == "char":
-        return _char_pieces(text, shingling.size, seed)
-    return _word_pieces(text, shingling.size, seed)
+        return _char_pieces(text, shingling.size, seed, block)
+    return _word_pieces(text, shingling.size, seed, block)
 
 
 def _cuts(text: str, safe: str, size: int) -> Iterator[str]:
@@ -277,9 +291,9 @@ def _collapse_ascii(text: str, bounds: Offsets) -> tuple[npt.NDArray[np.uint8], 
     return octets, starts, lengths
 
 
-def _char_pieces(text: str, size: int, seed: int) -> Iterator[Hashes]:
+def _char_pieces(text: str, size: int, seed: int, block: int) -> Iterator[Hashes]:
     tail, blank, whole = "", False, True
-    for piece in _cuts(text, _CHAR_CUT, BLOCK["char"]):
+    for piece in _cuts(text, _CHAR_CUT, block):
         if piece.isascii():
             folded = piece
             body = _collapse_ascii(piece, np.array([0, len(piece)]))[0].tobytes().decode("ascii")
@@ -357,9 +371,9 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
     return Shingles(hashes, offsets)
 
 
-def _word_pieces(text: str, size: int, seed: int) -> Iterator[Hashes]:
+def _word_pieces(text: str, size: int, seed: int, block: int) -> Iterator[Hashes]:
     tail, whole = np.empty(0, dtype=np.uint64), True
-    for piece in _cuts(text, _WORD_CUT, BLOCK["word"]):
+    for piece in _cuts(text, _WORD_CUT, block):
         tail = np.concatenate([tail, _word_hashes([piece], seed)[0]])
         if len(tail) >= size:
             whole = False

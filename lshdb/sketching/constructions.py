@@ -8,7 +8,6 @@ S-curve. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, sectio
 from __future__ import annotations
 
 import math
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +16,6 @@ from lshdb.model import Construction
 from lshdb.shingling.arrays import Numbers
 
 Mask = npt.NDArray[np.bool_]
-
-_CELLS: Final = 1 << 24
-"""Pairs times bands that are evaluated at once."""
 
 
 def evaluate(collided: Mask, construction: Construction) -> Mask:
@@ -52,6 +48,7 @@ def candidates_among(
     band_nos: Numbers,
     doc_ids: Numbers,
     construction: Construction,
+    cells: int = 1 << 24,
 ) -> tuple[Numbers, Numbers]:
     """The candidates among the documents that share buckets with a query.
 
@@ -59,6 +56,7 @@ def candidates_among(
         band_nos: int64[n], the band in which a document shares a bucket with it.
         doc_ids: int64[n], the document.
         construction: the plain index or a cascade.
+        cells: pairs times bands that are evaluated at once.
 
     Returns:
         int64[c], the candidates, ascending; and int64[c], how many times each is given.
@@ -68,7 +66,7 @@ def candidates_among(
     found, place, counts = np.unique(doc_ids, return_inverse=True, return_counts=True)
     likely = np.flatnonzero(counts >= construction.least_bands)
     true = np.zeros(len(found), dtype=np.bool_)
-    at_once = max(1, _CELLS // construction.bands)
+    at_once = max(1, cells // construction.bands)
     for start in range(0, len(likely), at_once):
         some = likely[start : start + at_once]
         row = np.full(len(found), -1)

@@ -34,7 +34,7 @@ EMPTY: Final = 0xFFFFFFFF
 
 _32: Final = np.uint64(32)
 _NOTHING: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
-_AT_ONCE: Final = 1 << 15
+AT_ONCE: Final = 1 << 15
 """Hashes computed in one numpy call: their arrays fit in the processor's cache."""
 
 
@@ -51,8 +51,8 @@ class FastSketch:
     Lane, order and value all come from g_i(x).
     """
 
-    def __init__(self, lanes: int, seed: int) -> None:
-        self.lanes = lanes
+    def __init__(self, lanes: int, seed: int, at_once: int = AT_ONCE) -> None:
+        self.lanes, self._at_once = lanes, at_once
         drawn = constants(seed, "fast first round", 4)
         self._first_constant, self._wide = drawn[0], drawn[1:]
         self._rounds = (constants(seed, "fast rounds", 2 * lanes) >> _32).astype(np.uint32)
@@ -91,13 +91,13 @@ class FastSketch:
         """Throw n documents' hashes, in order, into table uint64[n, k], in place."""
         flat = table.reshape(-1)
         row = np.repeat(np.arange(len(counts)) * self.lanes, counts)
-        for start in range(0, len(hashes), _AT_ONCE):
-            h = hashes[start : start + _AT_ONCE] ^ self._first_constant
+        for start in range(0, len(hashes), self._at_once):
+            h = hashes[start : start + self._at_once] ^ self._first_constant
             h *= self._wide[0]
             h ^= h >> _32
             h *= self._wide[1]
             place = self._lane(h >> _32)
-            place += row[start : start + _AT_ONCE]
+            place += row[start : start + self._at_once]
             np.minimum.at(flat, place, h)
 
     def _lane(self, g: Hashes) -> Offsets:
@@ -125,7 +125,7 @@ class FastSketch:
             shingles = distinct_in_each(shingles)
         y = ((shingles.hashes * self._wide[2]) >> _32).astype(np.uint32)
         counts = np.diff(shingles.offsets)
-        for part in parts_of(counts + self.lanes, _AT_ONCE):
+        for part in parts_of(counts + self.lanes, self._at_once):
             begin, end = shingles.offsets[part.start], shingles.offsets[part.stop]
             self._fill(table[part], y[begin:end], counts[part])
 
@@ -179,8 +179,8 @@ class MinHashSketch:
     et al. 1997), exact in 64-bit arithmetic.
     """
 
-    def __init__(self, lanes: int, seed: int) -> None:
-        self.lanes = lanes
+    def __init__(self, lanes: int, seed: int, at_once: int = AT_ONCE) -> None:
+        self.lanes, self._at_once = lanes, at_once
         self._factors = constants(seed, "minhash factors", lanes)
         self._terms = constants(seed, "minhash terms", lanes)
         self._multipliers = constants(seed, "minhash multipliers", 2)
@@ -192,7 +192,7 @@ class MinHashSketch:
         filled = np.flatnonzero(counts)
         # For an empty segment reduceat returns its first element: leave those documents out.
         starts, sizes = shingles.offsets[filled], counts[filled]
-        for part in parts_of(sizes, _AT_ONCE):
+        for part in parts_of(sizes, self._at_once):
             begin, end = starts[part][0], starts[part][-1] + sizes[part][-1]
             mixed = self._mix(shingles.hashes[begin:end])
             least = np.empty((part.stop - part.start, self.lanes), dtype=np.uint64)

@@ -18,7 +18,6 @@ from typing import BinaryIO, Final, TypeAlias
 
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Content, Document, FileState
-from lshdb.shingling.content import LARGEST
 from lshdb.sources.compression import compression_of
 from lshdb.sources.paths import (
     STDIN,
@@ -60,8 +59,6 @@ Item: TypeAlias = Document | TextFile | Failure | Block
 _BINARY: Final = "a binary file (it has NUL bytes)"
 TABLE: Final = "a table by its suffix, and only texts are read"
 _BINARY_PROBE: Final = 8192
-_BLOCK: Final = 1 << 20
-"""Bytes read at once; their whole lines make a block."""
 _ENCODINGS: Final = {
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16's, which it begins with
     codecs.BOM_UTF32_BE: "utf-32",
@@ -211,9 +208,9 @@ class Reader(RecordOptions):
         elif format in ("csv", "tsv"):
             yield from csv_blocks(self._chunks(file), name, format, self.parser, whole=self.whole)
         elif format == "json":
-            yield from json_array_blocks(self._chunks(file), name)
+            yield from json_array_blocks(self._chunks(file), name, self.limits.largest_document)
         else:
-            yield from line_blocks(self._chunks(file), name)
+            yield from line_blocks(self._chunks(file), name, self.limits.largest_document)
 
     def _tables(self, file: BinaryIO, path: str, format: Format) -> Iterator[Rows]:
         _check_table(path, format)
@@ -266,7 +263,8 @@ class Reader(RecordOptions):
         if format != "text":
             yield from self._blocks(file, STDIN, format)
         else:
-            yield from line_blocks(_starting_object(self._chunks(file)), STDIN)
+            chunks = _starting_object(self._chunks(file))
+            yield from line_blocks(chunks, STDIN, self.limits.largest_document)
 
     def _text_document(self, file: BinaryIO) -> str:
         text = self._text(file)
@@ -282,14 +280,15 @@ class Reader(RecordOptions):
         encoding = self._encoding_of(data)
         if encoding is None and b"\0" in data:
             raise _BinaryInput(_BINARY)
-        data += file.read(LARGEST + 1 - len(data))
+        largest = self.limits.largest_document
+        data += file.read(largest + 1 - len(data))
         self.bytes_read += len(data)
         if encoding is not None:
             data = b"".join(self._to_utf8((data,), encoding))
             if b"\0" in data[:_BINARY_PROBE]:
                 raise _BinaryInput(_BINARY)
-        if len(data) > LARGEST:
-            raise InputError(f"larger than {LARGEST:,} bytes, the limit: split it")
+        if len(data) > largest:
+            raise InputError(f"larger than {largest:,} bytes, the limit: split it")
         return self.parser.decoded(data)
 
     def _chunks(self, file: BinaryIO) -> Iterator[bytes]:
@@ -328,7 +327,7 @@ class Reader(RecordOptions):
     def _some(self, file: BinaryIO) -> bytes:
         """The next available bytes of a file, at most a block; empty at its end."""
         # A pipe returns what is available: a slow stream does not wait until a block is full.
-        data: bytes = getattr(file, "read1", file.read)(_BLOCK)
+        data: bytes = getattr(file, "read1", file.read)(self.limits.block_bytes)
         self.bytes_read += len(data)
         return data
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from lshdb.errors import InputError
+from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Content, Document, FileState
 from lshdb.shingling.content import without_surrogates
 from lshdb.sources.metadata import MAX_DEPTH, is_too_deep
@@ -200,6 +201,7 @@ class RecordOptions:
         metadata: whether the other fields of a record are kept.
         metadata_fields: which of them; all if empty.
         naming: how messages name the argument for a field, with `{}` for `key`, `text` or `set`.
+        limits: sizes of blocks and documents.
     """
 
     of_sets: bool
@@ -211,6 +213,7 @@ class RecordOptions:
     metadata: bool = True
     metadata_fields: Sequence[str] = ()
     naming: str = "{}_field="
+    limits: Limits = DEFAULTS
 
     @property
     def content_field(self) -> str:

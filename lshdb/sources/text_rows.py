@@ -14,7 +14,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from importlib import import_module
 from itertools import chain
 from typing import Final
@@ -65,7 +64,9 @@ class NotAnArray(InputError):
     """JSON of another kind, such as a program's settings; in a directory such files are skipped."""
 
 
-def line_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines | Failure]:
+def line_blocks(
+    chunks: Iterable[bytes], name: str, largest: int = LARGEST
+) -> Iterator[Lines | Failure]:
     """Cut a file of lines, given in chunks, into blocks of whole lines."""
     number = 1
     waiting: list[bytes] = []  # the beginning of a line, in pieces
@@ -87,15 +88,15 @@ def line_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines | Failure]
             waiting, size = [], 0
         waiting.append(chunk[end:])
         size += len(chunk) - end
-        if size > LARGEST:
-            yield _too_long(f"{name}:{number}")
+        if size > largest:
+            yield _too_long(f"{name}:{number}", largest)
             number += 1
             waiting, size, skipping = [], 0, True
     if size:
         yield Lines(name, number, 1, b"".join(waiting))
 
 
-def json_array_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines]:
+def json_array_blocks(chunks: Iterable[bytes], name: str, largest: int) -> Iterator[Lines]:
     """Cut a JSON array, given in chunks, into blocks of lines, one element each, from 1.
 
     Raises:
@@ -145,8 +146,8 @@ def json_array_blocks(chunks: Iterable[bytes], name: str) -> Iterator[Lines]:
             raise InputError(problem)
         waiting = [text[at:]]
         wanted = 2 * len(waiting[0])
-        if wanted > 2 * LARGEST:
-            raise InputError(f"element {number}: longer than {LARGEST:,} bytes, the limit")
+        if wanted > 2 * largest:
+            raise InputError(f"element {number}: longer than {largest:,} bytes, the limit")
     if expected == "[":
         raise NotAnArray(_NO_ARRAY)
     if expected != "nothing more":
@@ -169,14 +170,14 @@ def _may_be_cut(error: ValueError | RecursionError, text: str) -> bool:
 
 def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Parsed]]:
     """The documents or failures of a block's non-blank lines, each with its place, from 0."""
-    loads = _fast_json()
+    loads, largest = _fast_json(), parser.limits.largest_document
     key_field, text_field = parser.key_field, parser.text_field
     may_be_pair = not parser.of_sets and key_field != text_field
     for place, line in enumerate(lines.data.split(b"\n")):
         if not line or line.isspace():
             continue
         try:
-            record = loads(line) if loads is not None and len(line) <= LARGEST else None
+            record = loads(line) if loads is not None and len(line) <= largest else None
         except (ValueError, RecursionError):
             record = None  # it is parsed again, for the reason
         if line.count(b"[") + line.count(b"{") > MAX_DEPTH and is_too_deep(record):
@@ -188,8 +189,8 @@ def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Pa
                 yield place, (key, text)
                 continue
         where = lines.where(place)
-        if len(line) > LARGEST:
-            yield place, _too_long(where)
+        if len(line) > largest:
+            yield place, _too_long(where, largest)
             continue
         try:
             document = _quickly(record, where, parser) if type(record) is dict else None
@@ -213,7 +214,6 @@ def _quickly(record: dict[str, object], where: str, parser: RecordParser) -> Doc
     return document
 
 
-@cache
 def _fast_json() -> Callable[[bytes], object] | None:
     """orjson.loads if the extra `speed` is installed, else None.
 
@@ -234,9 +234,9 @@ def is_blank(line: bytes) -> bool:
     return not line or line.isspace() or (line.startswith(BOM) and not line[len(BOM) :].strip())
 
 
-def _too_long(where: str) -> Failure:
+def _too_long(where: str, largest: int) -> Failure:
     """The failure of a line that is too long."""
-    return Failure(where, f"longer than {LARGEST:,} bytes, the limit")
+    return Failure(where, f"longer than {largest:,} bytes, the limit")
 
 
 def csv_blocks(
@@ -257,7 +257,8 @@ def csv_blocks(
             long.
     """
     csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
-    lines = _TextLines(line_blocks(_with_newlines(chunks), name))
+    largest = parser.limits.largest_document
+    lines = _TextLines(line_blocks(_with_newlines(chunks), name, largest), largest)
     delimiter = DELIMITERS[format]
     columns: tuple[str, ...] = ()
     heading = b""
@@ -336,13 +337,13 @@ class _TextLines:
         bom: the byte order mark at the start of the text, or empty.
     """
 
-    def __init__(self, blocks: Iterator[Lines | Failure]) -> None:
+    def __init__(self, blocks: Iterator[Lines | Failure], largest: int) -> None:
         self.number = 1
         self.waiting: list[str] = []
         self.characters = 0
         self.torn = False
         self.bom = b""
-        self._blocks = blocks
+        self._blocks, self._largest = blocks, largest
         self._record = (1, 0)  # the number of its line, and the characters before it
         self._lines: list[str] = []  # of the record
 
@@ -384,7 +385,7 @@ class _TextLines:
         line = self.waiting.pop()
         self.characters += len(line)
         self._lines.append(line)
-        if self.characters - self._record[1] > LARGEST:
+        if self.characters - self._record[1] > self._largest:
             raise self._too_long()
         self.number += 1
         return line
@@ -401,7 +402,7 @@ class _TextLines:
 
     def _too_long(self) -> InputError:
         number = self._record[0]
-        return InputError(f"line {number}: a record longer than {LARGEST:,} bytes, the limit")
+        return InputError(f"line {number}: a record longer than {self._largest:,} bytes, the limit")
 
 
 def _name_of(column: str) -> str:

@@ -9,24 +9,22 @@ import inspection
 import pytest
 
 import lshdb
+from lshdb import Limits
 from lshdb.errors import ContentError, StoreError
-from lshdb.shingling import content
 
 LIMIT = 10_000
 
 
-def test_a_document_beyond_the_limit_is_refused_alone(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert content.LARGEST == 900_000_000
-    monkeypatch.setattr(content, "LARGEST", LIMIT)
+def test_a_document_beyond_the_limit_is_refused_alone(path: Path) -> None:
+    assert Limits().largest_document == 900_000_000
+    limits = Limits(largest_document=LIMIT)
     # Bytes count, not characters.
     for shingle, largest, too_large in (
         ("word:3", "\xe9" * (LIMIT // 2), "\xe9" * (LIMIT // 2) + "a"),
         ("set", ["a" * (LIMIT - 4)], ["a" * (LIMIT - 3)]),
     ):
         path.unlink(missing_ok=True)
-        with lshdb.open(path, shingle=shingle) as db:
+        with lshdb.open(path, shingle=shingle, limits=limits) as db:
             db.add("largest", largest)
             before = inspection.contents(path)
             with pytest.raises(ContentError, match=r"10,001 bytes, and 10,000 is the limit"):

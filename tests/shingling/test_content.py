@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import lshdb
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.model import Shingling
-from lshdb.shingling import content
 from lshdb.shingling.content import cleaned, encoded, from_stored, many_from_stored
 
 SETS = Shingling("set")
@@ -66,13 +65,9 @@ def test_texts_are_as_they_are_stored() -> None:
 
 
 @pytest.mark.parametrize("character", ["a", "\x01", "\U0001f98a"])
-def test_a_set_is_too_large_when_its_json_is(
-    character: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_set_is_too_large_when_its_json_is(character: str) -> None:
     elements = (character * 40,)
     size = len(encoded(elements).encode())
-    monkeypatch.setattr(content, "LARGEST", size)
-    assert cleaned(elements, SETS) == elements
-    monkeypatch.setattr(content, "LARGEST", size - 1)
+    assert cleaned(elements, SETS, size) == elements
     with pytest.raises(ContentError, match=f"has {size} bytes, and {size - 1} is the limit"):
-        cleaned(elements, SETS)
+        cleaned(elements, SETS, size - 1)

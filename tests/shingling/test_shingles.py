@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from pydoc_data import topics
-from unittest import mock
 
 import oracles
 import pytest
@@ -36,13 +34,6 @@ ELEMENTS = st.one_of(
 )
 
 
-@contextmanager
-def blocks_of(size: int) -> Iterator[None]:
-    """Make blocks so small that short texts are cut."""
-    with mock.patch.dict(BLOCK, {"char": size, "word": size, "set": size}):
-        yield
-
-
 def oracle(contents: Sequence[Content], kind: Shingling, seed: int = 1) -> list[list[int]]:
     return [oracles.shingle_hashes(content, kind.kind, kind.size, seed) for content in contents]
 
@@ -54,8 +45,11 @@ def by_document(shingles: Shingles) -> list[list[int]]:
     return [shingles.hashes[i:j].tolist() for i, j in itertools.pairwise(offsets)]
 
 
-def shingled(contents: Sequence[Content], kind: Shingling, seed: int = 1) -> list[list[int]]:
-    return by_document(shingle(contents, kind, seed))
+def shingled(
+    contents: Sequence[Content], kind: Shingling, seed: int = 1, block: int = 0
+) -> list[list[int]]:
+    """With a block, short texts are cut."""
+    return by_document(shingle(contents, kind, seed, block))
 
 
 # the specification, spelled out
@@ -147,16 +141,15 @@ def test_words_around_the_longest_chained_length(size: int) -> None:
 @example(["", "a", "", "\xe9 b", "", "a " * 12, "\u4e00", ""], Shingling("word", 1), 20)
 def test_texts_in_pieces_equal_the_oracle(texts: list[str], kind: Shingling, block: int) -> None:
     expected = oracle(texts, kind)
-    with blocks_of(block):
-        assert shingled(texts, kind) == expected
-        distinct = by_document(distinct_shingles(texts, kind, 1))
+    assert shingled(texts, kind, block=block) == expected
+    distinct = by_document(distinct_shingles(texts, kind, 1, block))
     assert distinct == [sorted(set(hashes)) for hashes in expected]
 
 
 def test_a_blank_where_a_text_is_cut_is_a_shingle_of_one_character() -> None:
     text = "Aaaaaaa b"
-    with blocks_of(7):
-        assert shingled([text], Shingling("char", 1)) == oracle([text], Shingling("char", 1))
+    kind = Shingling("char", 1)
+    assert shingled([text], kind, block=7) == oracle([text], kind)
 
 
 def test_a_large_text_of_less_than_one_shingle_is_folded_once() -> None:
@@ -173,8 +166,7 @@ def test_a_real_text_of_300_000_characters(script: str, kind: Shingling) -> None
     neighbours = ["before", text, "be\xadhind"]
     expected = oracle(neighbours, kind)
     assert shingled(neighbours, kind) == expected
-    with blocks_of(1 << 16):
-        assert shingled(neighbours, kind) == expected
+    assert shingled(neighbours, kind, block=1 << 16) == expected
 
 
 def real_text(length: int, script: str) -> str:

@@ -222,10 +222,7 @@ def test_evaluation_is_that_of_the_levels_one_by_one(text: str, data: st.DataObj
 
 
 @pytest.mark.parametrize("cells", [1, 100, 1 << 24])
-def test_candidates_among_those_that_share_buckets(
-    cells: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lshdb.sketching.constructions._CELLS", cells)
+def test_candidates_among_those_that_share_buckets(cells: int) -> None:
     construction = Construction.parse("or 2, and 3, or 4")
     rng = np.random.default_rng(5)
     collided = rng.random((200, construction.bands)) < 0.3
@@ -233,7 +230,7 @@ def test_candidates_among_those_that_share_buckets(
     places, band_nos = np.nonzero(collided)
     order = rng.permutation(len(places))
     rows = band_nos[order], doc_ids[places[order]]
-    found, counts = candidates_among(*rows, construction)
+    found, counts = candidates_among(*rows, construction, cells)
     true = evaluate(collided, construction)
     assert 0 < len(found) < 200
     assert dict(zip(found.tolist(), counts.tolist(), strict=True)) == dict(

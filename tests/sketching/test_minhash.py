@@ -6,7 +6,6 @@ import itertools
 import random
 from collections.abc import Iterable
 from functools import cache
-from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,7 @@ from lshdb.sketching.minhash import EMPTY, Signatures, make_sketch
 NAMES: tuple[SketchName, ...] = ("fast", "minhash")
 ORACLES = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
 SETS = st.sets(st.integers(0, (1 << 64) - 1), max_size=30)
-AT_ONCE = st.sampled_from([1, 10, 100, minhash._AT_ONCE])
+AT_ONCE = st.sampled_from([1, 10, 100, minhash.AT_ONCE])
 
 
 def shingles_of(documents: Iterable[Iterable[int]]) -> Shingles:
@@ -84,8 +83,7 @@ def test_batch_order_and_repetition_do_not_matter(
     for document in documents:
         again = rng.choices(sorted(document), k=rng.choice((0, 9, 300))) if document else []
         spelled_out.append(rng.sample([*document, *again], len(document) + len(again)))
-    with mock.patch.object(minhash, "_AT_ONCE", at_once):
-        together = sketch.signatures(shingles_of(spelled_out))
+    together = type(sketch)(16, 1, at_once).signatures(shingles_of(spelled_out))
     assert together.tolist() == [signature.tolist() for signature in alone]
 
 

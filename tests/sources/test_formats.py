@@ -11,6 +11,7 @@ import lzma
 import random
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ import pytest
 from helpers import Command
 
 import lshdb
+from lshdb import Limits
 from lshdb.model import Document
-from lshdb.sources import readers, text_rows
 from lshdb.sources.compression import packed
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import escaped
@@ -101,7 +102,9 @@ def database_of(path: Path, rows: list[Row], shingle: str = "word:3") -> tuple[A
     database = path.with_name("made.db")
     with lshdb.open(database, threshold=0.5, shingle=shingle) as db:
         failures: list[Failure] = []
-        report = db.add_files([str(path)], on_failure=failures.append)
+        # Blocks end within records, characters and quotes.
+        reader = Reader(shingle == "set", limits=Limits(block_bytes=61))
+        report = db.add_files([str(path)], reader, on_failure=failures.append)
         assert (report.added, failures) == (len(rows), [])
         pairs = list(db.pairs())
     found = inspection.contents(database), pairs
@@ -110,11 +113,7 @@ def database_of(path: Path, rows: list[Row], shingle: str = "word:3") -> tuple[A
     return found
 
 
-def test_every_format_gives_the_same_database(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Blocks end within records, characters and quotes.
-    monkeypatch.setattr(readers, "_BLOCK", 61)
+def test_every_format_gives_the_same_database(tmp_path: Path) -> None:
     found = {}
     for name, made in FORMATS.items():
         path = tmp_path / name
@@ -223,16 +222,14 @@ def test_wrong_csv_costs_only_its_lines(tmp_path: Path, data: bytes, expected: l
     assert failures_of(tmp_path / "x.csv", data) == expected
 
 
-def test_a_record_of_csv_may_be_long_but_not_endless(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(readers, "_BLOCK", 100)
+def test_a_record_of_csv_may_be_long_but_not_endless(tmp_path: Path) -> None:
+    small = Limits(block_bytes=100)
     text = "a\n" * 5_000
     path = tmp_path / "x.csv"
     path.write_bytes(as_csv([{"id": "1", "text": text}, {"id": "2", "text": "b"}]))
-    assert [*Reader(False).read([str(path)])] == [Document("1", text), Document("2", "b")]
-    monkeypatch.setattr(text_rows, "LARGEST", 5_000)
-    (failure,) = Reader(False).read([str(path)])
+    found = [*Reader(False, limits=small).read([str(path)])]
+    assert found == [Document("1", text), Document("2", "b")]
+    (failure,) = Reader(False, limits=replace(small, largest_document=5_000)).read([str(path)])
     assert isinstance(failure, Failure)
     assert failure.reason == "line 2: a record longer than 5,000 bytes, the limit"
 

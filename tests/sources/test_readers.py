@@ -19,9 +19,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
+from lshdb import Limits
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
-from lshdb.sources import readers, text_rows
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import Format, escaped
 from lshdb.sources.readers import Reader
@@ -228,9 +228,8 @@ def test_lines_that_other_programs_write(line: bytes, found: Document | str) -> 
 
 
 @pytest.mark.parametrize("block", [1, 7, 40, 41, 64, 1 << 20])
-def test_a_line_too_long_costs_one_line(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(text_rows, "LARGEST", 39)
-    monkeypatch.setattr(readers, "_BLOCK", block)
+def test_a_line_too_long_costs_one_line(block: int) -> None:
+    limits = Limits(largest_document=39, block_bytes=block)
     lines = [
         b'{"id": 1, "text": "just fits ........"}\n',
         b'{"id": 2, "text": "a character too long"}\n',
@@ -239,7 +238,7 @@ def test_a_line_too_long_costs_one_line(monkeypatch: pytest.MonkeyPatch, block: 
         b'{"id": 5, "text": "' + b"x" * 100,
     ]
     assert len(lines[0]) == 40
-    reader = Reader(of_sets=False)
+    reader = Reader(of_sets=False, limits=limits)
     reason = "longer than 39 bytes, the limit"
     assert from_stdin(b"".join(lines), reader) == [
         Document("1", "just fits ........"),
@@ -251,11 +250,11 @@ def test_a_line_too_long_costs_one_line(monkeypatch: pytest.MonkeyPatch, block: 
     assert reader.bytes_read == len(b"".join(lines))
 
 
-def test_a_text_too_large_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers, "LARGEST", 10_000)
+def test_a_text_too_large_is_refused(root: Path) -> None:
+    limits = Limits(largest_document=10_000)
     (root / "fits").write_bytes(b"x" * 10_000)
     (root / "large").write_bytes(b"x" * 10_001)
-    assert read("large", "fits") == [
+    assert read("large", "fits", reader=Reader(False, limits=limits)) == [
         Failure("large", "larger than 10,000 bytes, the limit: split it"),
         Document("fits", "x" * 10_000),
     ]
