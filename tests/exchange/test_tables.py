@@ -259,14 +259,10 @@ def test_batches_before_an_error_stay(path: Path) -> None:
 
 def test_rows_similar_to_earlier_ones_can_be_skipped(path: Path) -> None:
     skipped: list[lshdb.Skipped] = []
-    table = pa.table(
-        {"id": ["a", "b"], "text": ["The fox and the grapes", "the fox and THE grapes"]}
-    )
+    table = pa.table({"id": ["a", "b"], "text": ["The fox, the grapes", "the fox THE grapes"]})
     with lshdb.open(path) as db:
         report = db.add_table(table, on_similar="skip", on_skip=skipped.append)
-        assert (report.added, report.skipped) == (1, 1)
-        with pytest.raises(lshdb.UsageError, match="on_similar"):
-            db.add_table(table, on_similar="drop")  # type: ignore[arg-type]
+    assert (report.added, report.skipped) == (1, 1)
     assert [(one.key, one.kept) for one in skipped] == [("b", "a")]
 
 
