@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from helpers import Command
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
 # Pytest takes seconds to compile the tests: only the first run should do so.
@@ -25,9 +25,15 @@ if "PYTEST_DEBUG_TEMPROOT" not in os.environ and os.access(MEMORY, os.W_OK):
     if place.f_bavail * place.f_frsize > 4 << 30 and not place.f_flag & os.ST_NOEXEC:
         os.environ["PYTEST_DEBUG_TEMPROOT"] = MEMORY
 
-# No deadline: on a busy machine any test is slow at times. Each run tries the same cases, and those
-# that once failed are examples in the tests: scripts/fuzz searches for more.
-settings.register_profile("lshdb", deadline=None, max_examples=40, derandomize=True)
+# No limits of time: on a busy machine any test is slow at times. Each run tries the same cases;
+# those that once failed are examples in the tests, and scripts/fuzz searches for more.
+settings.register_profile(
+    "lshdb",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=40,
+    derandomize=True,
+)
 settings.load_profile("lshdb")
 settings.register_profile(
     "fuzz",
