@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import resource
 import signal
 import subprocess
@@ -12,8 +11,6 @@ from pathlib import Path
 
 import pytest
 from helpers import Command, finish, text_families
-
-import lshdb
 
 LINES = (
     b'{"id": "a",  "text": "caf\\u00e9 one two three four five six seven"} \t\r\n',
@@ -214,26 +211,3 @@ def test_add_skips_what_is_similar(command: Command) -> None:
     first = dropped[0]
     assert again.lines[0] == f"1.000000\tidentical\t{first['key']}\t{first['kept']}"
     command.fails("add", "all.jsonl", "--on-similar", "drop", status=2)
-
-
-def test_the_temporary_database_goes_where_there_is_room(command: Command) -> None:
-    """Beside the output, or where TMPDIR says."""
-    place = command.directory / "place"
-    place.mkdir(mode=0o500)
-    if os.access(place, os.W_OK):
-        pytest.skip("a superuser may write everywhere")
-    inner = Command(command.directory, {"TMPDIR": str(place)})
-    assert "place" in inner.fails("dedup", "in.jsonl", "-o", "out")
-
-
-def test_the_library_yields_lines(tmp_path: Path) -> None:
-    path = tmp_path / "in.jsonl"
-    path.write_bytes(b"".join(LINES))
-    with lshdb.open(tmp_path / "lsh.db") as db:
-        lines = list(db.dedup([str(path)], numbered=False, on_failure=lambda _: None))
-        kept = [line.data for line in lines if line.skipped is None]
-        assert kept == [LINES[i] for i in (0, 1, 4, 7)], "all but the one without a key"
-        assert db.get("a").content == json.loads(LINES[4])["text"]
-        assert [line.number for line in lines] == [1, 2, 4, 5, 7, 8]
-        with pytest.raises(lshdb.UsageError):
-            db.dedup([str(path)], threshold=0)

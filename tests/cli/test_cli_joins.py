@@ -151,19 +151,6 @@ def test_nothing_similar_is_reported(command: Command, name: str) -> None:
     assert len(command.done(name, "--csv", says="").lines) == 1
 
 
-def test_a_person_sees_tables(command: Command) -> None:
-    shown, status = command.on_terminal("pairs")
-    shown = re.sub(r"\x1b\[\d*m", "", shown)
-    assert status == 0
-    assert re.search(r"similarity +a +b", shown)
-    assert re.search(r"0\.8182 +b +c \[red\]\\x1b\[31m", shown)
-    shown, status = command.on_terminal("clusters", "--estimate")
-    shown = re.sub(r"\x1b\[\d*m", "", shown)
-    assert status == 0
-    assert re.search(r"cluster +estimate +role +key", shown)
-    assert re.search(r"2 +identical +keep +e", shown)
-
-
 def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None:
     """4.5 million pairs, of which the reader wants three."""
     with lshdb.open(tmp_path / "lsh.db", shingle="set") as db:

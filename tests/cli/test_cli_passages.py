@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 
-import pyarrow.parquet as pq
 import pytest
 from helpers import Command
 
@@ -35,17 +33,6 @@ def test_a_line_is_a_passage(filled: Command) -> None:
         filled.done("passages", "-", stdin=SIEGE.upper()).lines[0].startswith("1.000000\tsiege\t17")
     )
     assert not filled.done("passages", "--key", "siege").lines
-
-
-def test_every_form_has_the_same_columns(filled: Command) -> None:
-    rows = [json.loads(line) for line in filled.done("passages", "essay.txt", "--json").lines]
-    assert [row["key"] for row in rows] == ["harbour", "siege"]
-    assert rows[1]["text"] == "THE WELLS RAN DRY, and the garrison opened"
-    assert (rows[1]["start"], rows[1]["stored_start"], rows[1]["line"]) == (12, 20, 2)
-    printed = list(csv.DictReader(filled.done("passages", "essay.txt", "--csv").lines))
-    assert [list(row) for row in printed] == [list(row) for row in rows]
-    filled.done("passages", "essay.txt", "-o", "found.parquet")
-    assert pq.read_table(filled.directory / "found.parquet").to_pylist() == rows
 
 
 def test_rows_of_a_table_are_texts(filled: Command) -> None:

@@ -164,8 +164,8 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
         (directory / name).write_text(text)
     (directory / "link").hardlink_to(directory / "in.jsonl")
     (directory / "latin.sql").write_bytes(b"select '\xff'")
-    for name, more in {"in": {"n": [1]}, "text": {"n": ["x"]}, "more": {"m": [1]}}.items():
-        table = pa.table({"id": [1], "text": ["a b c"], **more})
+    for name, column, value in (("in", "n", 1), ("text", "n", "x"), ("more", "m", 1)):
+        table = pa.table({"id": [1], "text": ["a b c"], column: [value]})
         pq.write_table(table, directory / f"{name}.parquet")
     return Command(directory)
 

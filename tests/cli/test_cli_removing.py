@@ -74,26 +74,26 @@ def test_a_wrong_condition_removes_nothing(command: Command) -> None:
 
 
 def test_a_person_is_asked_for_the_number_of_many(tmp_path: Path) -> None:
-    with lshdb.open(tmp_path / "lsh.db", shingle="set", bands=1, rows=1) as db:
-        db.add_many((str(number), [number]) for number in range(1_100))
+    def fill() -> None:
+        with lshdb.open(tmp_path / "lsh.db", shingle="set", bands=1, rows=1) as db:
+            assert db.check(deep=True).problems == ()
+            db.add_many((str(number), [number]) for number in range(1_100))
+
+    fill()
     command = Command(tmp_path)
     many = ("remove", "--where", "shingles = 1 AND key < '99'")
-    for typed in (b"\n", b"y\n", b"1000\n", b"\x04"):
+    for typed in (b"y\n", b"1000\n", b"\x04"):
         shown, status = command.on_terminal(*many, typed=typed)
         assert status == 1
         assert "1,089 of 1,100 documents would be removed. Type their number" in shown
-        assert "nothing is removed" in shown
     shown, status = command.on_terminal("remove", "--where", "CAST(key AS INTEGER) < 10")
     assert (status, shown) == (0, "removed 10\n"), "no question for ten"
     shown, status = command.on_terminal(*many, "--dry-run")
     assert status == 0
     shown, status = command.on_terminal(*many, typed=b"1,079\n")
     assert (status, shown.splitlines()[-1]) == (0, "removed 1,079")
-    with lshdb.open(tmp_path / "lsh.db") as db:
-        assert db.check(deep=True).problems == ()
-        db.add_many((str(number), [number]) for number in range(1_100))
+    fill()
     shown, status = command.on_terminal(*many, "--yes")
     assert (status, shown) == (0, "removed 1,089\n")
-    with lshdb.open(tmp_path / "lsh.db") as db:
-        db.add_many((str(number), [number]) for number in range(1_100))
+    fill()
     command.done(*many, says="removed 1,089\n")  # no person, no question

@@ -34,7 +34,6 @@ from lshdb.model import Keep
 from lshdb.search.pairs import Components
 from lshdb.spark import clustering
 from lshdb.spark.documents import Columns, documents
-from lshdb.spark.reference import most_similar
 from lshdb.spark.session import session
 
 if TYPE_CHECKING:
@@ -46,8 +45,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-COLLECTION = Path(os.environ.get("LSHDB_TEST_DATA", "")) / "docs.jsonl"
-"""Documents of your own, JSON lines with id and text."""
 CONF = {
     # Its best compiler takes longer than all that is run here.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -170,17 +167,6 @@ def test_sets_are_found_as_in_a_file(spark: SparkSession, path: Path) -> None:
     assert stored(signed) == sorted(expected["signatures"])
 
 
-@pytest.mark.skipif(not COLLECTION.exists(), reason="LSHDB_TEST_DATA names no collection")
-def test_a_real_collection_is_found_as_in_a_file(spark: SparkSession, path: Path) -> None:
-    with lshdb.open(path, threshold=0.7) as db:
-        db.add_files([str(COLLECTION)], workers=0)
-    settings, expected = of_file(path)
-    assert expected["pairs"]
-    df = spark.read.schema("id string, text string").json(str(COLLECTION)).repartition(3)
-    assert stored(lshdb.spark.signatures(df, settings)) == sorted(expected["signatures"])
-    assert rows(lshdb.spark.pairs(df, settings, limit=None)) == sorted(expected["pairs"])
-
-
 # hot buckets
 
 
@@ -203,19 +189,6 @@ def test_buckets_are_paired_whole_up_to_the_limit(spark: SparkSession, limit: in
     found = rows(lshdb.spark.candidate_pairs(bands, settings, limit=limit, counts=counts))
     assert found == sorted(expected)
     assert (counts.cut_buckets, counts.cut_pairs) == (len(cut), sum(cut))
-
-
-def test_a_hot_bucket_makes_a_star(spark: SparkSession) -> None:
-    settings = lshdb.spark.make_settings()
-    many = spark.range(20_000).selectExpr(
-        "lpad(id, 6, '0') AS key", "int(0) AS band_no", "bigint(7) AS bucket_key"
-    )
-    counts = lshdb.spark.Counts(spark)
-    stars = rows(lshdb.spark.candidate_pairs(many, settings, counts=counts))
-    assert stars == [("000000", f"{number:06d}") for number in range(1, 20_000)]
-    assert (counts.cut_buckets, counts.cut_pairs) == (1, 19_999 * 19_998 // 2)
-    (line,) = counts.lines(lshdb.spark.WHOLE)
-    assert "2,000 documents: 1;" in line
 
 
 # clusters
@@ -455,20 +428,6 @@ def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
     assert spark.range(3).count() == 3  # the session goes on
 
 
-def test_of_a_large_bucket_the_first_of_the_reference_is_compared(spark: SparkSession) -> None:
-    settings = lshdb.spark.make_settings(threshold=0.5, shingle="set", rows=1, bands=16)
-    same = [(name, [*range(20)]) for name in "abc"]
-    schema = "key string, content array<int>"
-    documents, reference = (
-        frame(spark, same, schema),
-        frame(spark, [*same, ("d", same[0][1])], schema),
-    )
-    counts = lshdb.spark.Counts(spark)
-    found = most_similar(documents, reference, settings, None, 5, counts, exact=True)
-    assert rows(found) == [(name, "a", 1.0, True) for name in "abc"]
-    assert (counts.cut_buckets, counts.cut_pairs) == (16, 16 * 3 * 3)
-
-
 def test_rows_of_the_reference_that_cannot_be_compared_are_refused(spark: SparkSession) -> None:
     settings = lshdb.spark.make_settings()
     schema = "id string, text string"
@@ -503,33 +462,40 @@ def test_a_reference_of_the_command_may_name_its_columns_otherwise(
     assert spark.range(3).count() == 3  # the session goes on
 
 
-def test_what_the_command_refuses(tmp_path: Path) -> None:
-    run = Command(tmp_path)
+@pytest.mark.parametrize(
+    ("line", "status", "says"),
+    [
+        ("dedup in out --against bare.db", 1, "bare.db keeps signatures only, and --against"),
+        ("dedup in out --against sets.db --shingle word:3", 1, "sets.db has shingle set, and"),
+        ("dedup in out --format csv", 2, "--format"),
+        ("dedup in out --conf x", 2, "--conf"),
+        ("dedup in out --settings-from x.db --seed 3", 2, "--seed"),
+        ("passages in out --settings-from bare.db --passages 9", 2, "--passages"),
+        ("passages in out --shingle set", 2, "sets"),
+        ("passages in out --base none.txt", 1, "none.txt"),
+        ("passages in out --passages 2", 2, "2 is not"),
+    ],
+)
+def test_what_the_commands_refuse(line: str, status: int, says: str, tmp_path: Path) -> None:
     with lshdb.open(tmp_path / "bare.db", content=False) as db:
         db.add("a", "the fox and the grapes")
     lshdb.open(tmp_path / "sets.db", shingle="set").close()
-    assert run.fails("spark-dedup", "in", "out", "--against", "bare.db") == (
-        "bare.db keeps signatures only, and --against compares contents"
-    )
-    assert "sets.db has shingle set, and the documents are compared by word:3" in run.fails(
-        "spark-dedup", "in", "out", "--against", "sets.db", "--shingle", "word:3"
-    )
-    assert "--format" in run.fails("spark-dedup", "in", "out", "--format", "csv", status=2)
-    assert "--conf" in run.fails("spark-dedup", "in", "out", "--conf", "x", status=2)
-    assert "--seed" in run.fails(
-        "spark-dedup", "in", "out", "--settings-from", "x.db", "--seed", "3", status=2
-    )
-    # What spark-submit runs.
+    assert says in Command(tmp_path).fails(*f"spark-{line}".split(), status=status)
+
+
+def test_spark_submit_runs_the_same_commands(tmp_path: Path) -> None:
     script = Path(lshdb.spark.__file__).with_name("__main__.py")
-    done = subprocess.run(
-        [sys.executable, script, "in", "out", "--keep", "best"],
-        cwd=tmp_path,
-        env=run.variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (2, "lshdb: keep 'best' is not first, longest, last\n")
+    for arguments, reason in (
+        (["in", "out", "--keep", "best"], "keep 'best' is not first, longest, last"),
+        (
+            ["spark-passages", "in", "out", "--format", "csv"],
+            "--format 'csv' is not auto, parquet, jsonl",
+        ),
+    ):
+        done = subprocess.run(
+            [sys.executable, script, *arguments], cwd=tmp_path, capture_output=True, check=False
+        )
+        assert (done.returncode, done.stderr.decode()) == (2, f"lshdb: {reason}\n")
 
 
 def test_without_pyspark_the_command_says_what_to_install(tmp_path: Path) -> None:
@@ -630,26 +596,9 @@ def test_documents_made_to_have_the_hashes_of_others_are_not_similar(spark: Spar
     assert [row.key for row in lshdb.spark.dedup(df, settings).dropped.collect()] == ["c"]
 
 
-def test_what_has_no_passages_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_has_no_passages_is_refused(spark: SparkSession) -> None:
     df = frame(spark, [("a", "x"), ("a", "y")], "id string, text string")
     with pytest.raises(lshdb.UsageError, match="no index of passages"):
         lshdb.spark.passage_pairs(df, lshdb.spark.make_settings())
     with pytest.raises(lshdb.InputError, match=r"the same key \('a'\)"):
         lshdb.spark.passage_pairs(df, lshdb.spark.make_settings(passages=5))
-    run = Command(tmp_path)
-    lshdb.open(tmp_path / "bare.db").close()
-    from_bare = ["in", "out", "--settings-from", "bare.db"]
-    assert "--passages" in run.fails("spark-passages", *from_bare, "--passages", "9", status=2)
-    assert "sets" in run.fails("spark-passages", "in", "out", "--shingle", "set", status=2)
-    assert "none.txt" in run.fails("spark-passages", "in", "out", "--base", "none.txt")
-    assert "2 is not" in run.fails("spark-passages", "in", "out", "--passages", "2", status=2)
-    # What spark-submit runs.
-    script = Path(lshdb.spark.__file__).with_name("__main__.py")
-    command = [sys.executable, str(script), "spark-passages", "in", "out", "--format", "csv"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=run.variables, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (
-        2,
-        "lshdb: --format 'csv' is not auto, parquet, jsonl\n",
-    )

@@ -209,49 +209,6 @@ def test_every_page_is_legible(browser: Browser, site: Site) -> None:
         check()
 
 
-def test_all_is_reached_without_scripts(browser: Browser, site: Site) -> None:
-    with browser.new_context(java_script_enabled=False) as context:
-        tab = Watched(context, site)
-        page = tab.page
-        tab.go("")
-        page.get_by_role("link", name="texts").click()
-        assert tab.heading() == "Near duplicates in texts"
-        page.get_by_label("Part of a key, or words").fill("fox")
-        page.get_by_label("Part of a key, or words").press("Enter")
-        assert tab.heading() == "fox"
-        page.get_by_label("Minimum similarity").fill("0.95")
-        page.get_by_role("button", name="Show").click()
-        page.get_by_role("link", name="Compare with all documents").click()
-        assert page.get_by_text("No other document has similarity 0.95 or more.").is_visible()
-        page.go_back()
-        page.go_back()
-        page.get_by_role("link", name="Compare with fox 2").click()
-        assert tab.heading() == "fox and fox 2"
-        page.get_by_role("link", name="Clusters").click()
-        page.get_by_role("link", name="Next").first.click()
-        assert page.get_by_text("Page 2 of 3").first.is_visible()
-        page.get_by_role("link", name="Query").click()
-        pasted = f"\n{TEXT}, said <b>he</b>"
-        page.get_by_label("A document", exact=True).fill(pasted)
-        page.get_by_role("button", name="Find similar documents").click()
-        assert page.get_by_role("heading", name="Similar documents").is_visible()
-        assert page.get_by_label("A document", exact=True).input_value() == pasted
-        page.reload()
-        page.get_by_role("link", name="Compare with fox 2").click()
-        assert tab.heading() == "the text given and fox 2"
-        page.go_back()
-        assert page.get_by_label("A document", exact=True).input_value() == pasted
-        # Line ends in a key outlive the forms that carry it.
-        tab.go("texts/document", key="line\r\nend")
-        page.get_by_label("Minimum similarity").fill("0.5")
-        page.get_by_role("button", name="Show").click()
-        assert tab.heading() == r"line\r\nend"
-        page.get_by_label("Compare with the document of key").fill("fox")
-        page.get_by_role("button", name="Compare").click()
-        assert tab.heading() == r"line\r\nend and fox"
-        assert tab.wrong == []
-
-
 def test_the_keyboard_is_enough(browser: Browser, site: Site) -> None:
     with browser.new_context() as context:
         tab = Watched(context, site)

@@ -69,14 +69,6 @@ def test_parts_of_words_are_found_where_no_word_begins_so(texts: Path) -> None:
     assert found(texts, "uick") == ("", {"fox", "dog"})
 
 
-def test_sql_reads_the_index_too(texts: Path) -> None:
-    statement = "SELECT rowid FROM documents_fts WHERE documents_fts MATCH 'quick*'"
-    with lshdb.open(texts, mode="read") as db:
-        assert [row.rowid for row in db.sql(statement)] == [1, 2]
-        with pytest.raises(lshdb.QueryError):
-            db.sql("INSERT INTO documents_fts (documents_fts) VALUES ('rebuild')")
-
-
 def test_all_contents_are_looked_through_if_asked(texts: Path) -> None:
     assert found(texts, "uick", scan="yes") == ("", {"fox", "dog"})
 
@@ -153,12 +145,3 @@ def test_an_index_that_cannot_be_used_hides_nothing(texts: Path, damage: str) ->
     index, keys = found(texts, "quick")
     assert index in ("unusable", "")
     assert keys == {"fox", "dog"}
-
-
-def test_an_index_that_takes_too_long_is_left(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with lshdb.open(texts) as db:
-        db.add_many((f"more {i}", f"quick {i}") for i in range(3_000))
-    run(texts, "INSERT INTO documents_fts (documents_fts) VALUES ('rebuild')")
-    monkeypatch.setattr(views, "_INDEX_SECONDS", -1.0)
-    monkeypatch.setattr(views, "_FOUND", 2_000)
-    assert found(texts, "quick")[0] == "unusable"

@@ -15,7 +15,6 @@ import socket
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
 from itertools import groupby, pairwise
@@ -1391,28 +1390,6 @@ def test_without_review_nothing_is_written(site: Site) -> None:
         assert not [g for t, g, _ in answer.page.elements if t == "button" and "value" in g]
     assert site.post("decide", token="", documents="[]", action="keep 0").status == 405
     assert site.get("decide").status == 404
-
-
-def test_reviewers_of_two_servers_lose_nothing(reviewed: tuple[Path, Reviewer]) -> None:
-    path, reviewer = reviewed
-    with served(path.parent, "--review", "--who", "bob") as site:
-        other = Reviewer(site)
-        both = [(each, each.go("cluster", key="a0")) for each in (reviewer, other)]
-        with ThreadPoolExecutor(8) as pool:
-            done = [
-                pool.submit(each.press, answer, f"{verdict} {place}")
-                for each, answer in both
-                for place in range(3)
-                for verdict in ("keep", "drop")
-            ]
-            assert {each.result().status for each in done} == {200}
-    made = decided(path)
-    assert len(made) == 12
-    for who in ("ann", "bob"):
-        assert {one[:2] for one in made if one[3] == who} == {
-            (verdict, (f"a{place}",)) for verdict in ("keep", "drop") for place in range(3)
-        }
-    inspection.check(path)
 
 
 # what is kept between requests
