@@ -1,7 +1,7 @@
 """Storing decisions about documents, and removing documents that are to be dropped.
 
-Decisions are a log: of two about the same content the one with the later time holds; if it is
-undone, the earlier one holds again.
+Decisions are a log: a later one about the same content may overrule an earlier one, which holds
+again if the later one is undone.
 """
 
 from __future__ import annotations

@@ -20,20 +20,30 @@ _DIFFERENT: Final = 2
 
 
 def read_decisions(reader: StoreReader) -> list[Decision]:
-    """All decisions, in the order in which they were stored, and whether they hold."""
+    """All decisions, in the order in which they were stored, and whether they hold.
+
+    Of two about the same content a later `keep` or `drop` overrules an earlier one, and a later
+    `different` an earlier `drop`: what is no duplicate must not go as one.
+    """
     rows = reader.decisions()
     by_time = sorted(rows, key=lambda row: (row.decided, row.decision))
-    last = {(row.key, row.digest): row.decision for row in by_time if row.verdict != "different"}
+    last: dict[tuple[str, bytes], DecisionRow] = {}
+    for row in by_time:
+        document = row.key, row.digest
+        if row.verdict != "different":
+            last[document] = row
+        elif document in last and last[document].verdict == "drop":
+            del last[document]
     return [_decision(list(some), last) for _, some in groupby(rows, key=lambda row: row.decision)]
 
 
-def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], int]) -> Decision:
+def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], DecisionRow]) -> Decision:
     first = rows[0]
     present = [row for row in rows if row.digest == row.present]
     state: DecisionState = "holds"
     if len(present) < min(len(rows), 2):
         state = "missing" if any(row.present is None for row in rows) else "changed"
-    elif first.verdict != "different" and last[first.key, first.digest] != first.decision:
+    elif first.verdict != "different" and last.get((first.key, first.digest)) is not first:
         state = "overruled"
     return Decision(
         first.decision,
@@ -78,7 +88,8 @@ class Verdicts:
 
     def of_pair(self, a: str, b: str) -> bool:
         """Whether nothing is left to decide about a pair."""
-        return self.apart(a, b) or (a in self.of_key and b in self.of_key)
+        one, other = self.of_key.get(a), self.of_key.get(b)
+        return self.apart(a, b) or "drop" in (one, other) or one == other == "keep"
 
     def of_cluster(self, one: Cluster) -> bool:
         """Whether nothing is left to decide about a cluster.
@@ -108,7 +119,7 @@ class Decided:
     def __init__(self, doc_ids: Numbers, rows: Numbers) -> None:
         """Take the rows about the documents int64[m], ascending, from StoreReader.decided.
 
-        A later row about keeping or dropping overrules an earlier one.
+        A later row overrules an earlier one as in `read_decisions`.
         """
         self.keep = np.zeros(len(doc_ids), dtype=np.bool_)
         self.drop = np.zeros(len(doc_ids), dtype=np.bool_)
@@ -119,6 +130,7 @@ class Decided:
         for (decision, verdict, _), place in zip(rows.tolist(), places.tolist(), strict=True):
             if verdict == _DIFFERENT:
                 groups[place].add(decision)
+                self.drop[place] = False
             else:
                 self.keep[place] = verdict == _KEEP
                 self.drop[place] = verdict == _DROP

@@ -163,7 +163,7 @@ def decided_clusters(survey: ClusterSurvey, verdicts: Verdicts) -> set[int]:
 def decided_pairs(survey: PairSurvey, verdicts: Verdicts) -> int:
     """How many pairs have nothing left to decide."""
     done = verdicts.decided()
-    both = ((a, b) for a, b in zip(survey.a, survey.b, strict=True) if a in done and b in done)
+    both = ((a, b) for a, b in zip(survey.a, survey.b, strict=True) if a in done or b in done)
     return sum(verdicts.of_pair(a, b) for a, b in both) if done else 0
 
 

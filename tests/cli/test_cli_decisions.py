@@ -52,6 +52,17 @@ def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
     assert roles(command) == {"b": "keep", "c": "drop"}
 
 
+def test_what_is_found_to_be_different_is_no_longer_dropped(command: Command) -> None:
+    command.done("decide", "drop", "a", "c")
+    command.done("decide", "different", "a", "b")
+    assert command.done("remove", "--decided", "--dry-run").lines == ["c"]
+    states = [line.split("\t")[3] for line in command("decisions").lines]
+    assert states == ["overruled", "holds", "holds"]
+    assert roles(command) == {"a": "keep", "b": "different", "c": "drop"}
+    command.done("decide", "drop", "a")
+    assert command.done("remove", "--decided").err.startswith("removed 2\n")
+
+
 @pytest.mark.parametrize("form", ["--json", "--csv", ".jsonl", ".csv", ".csv.gz", ".parquet"])
 def test_what_decisions_writes_decide_takes(command: Command, form: str) -> None:
     directory = command.directory

@@ -92,6 +92,35 @@ def test_a_later_decision_overrules_until_it_is_taken_back(db: lshdb.Database) -
         db.undo_decision(1)
 
 
+def test_what_each_later_decision_overrules(db: lshdb.Database) -> None:
+    """As docs/review.md says; `different` overrules `drop` of all its documents, and no `keep`."""
+    for earlier, later, held in (
+        ("keep", "drop", ["overruled", "holds"]),
+        ("keep", "different", ["holds", "holds"]),
+        ("drop", "keep", ["overruled", "holds"]),
+        ("drop", "different", ["overruled", "holds"]),
+        ("different", "keep", ["holds", "holds"]),
+        ("different", "drop", ["holds", "holds"]),
+    ):
+        for verdict in (earlier, later):
+            keys = ["a", "c"] if verdict == "different" else ["a"]
+            db.decide(verdict, keys)  # type: ignore[arg-type]
+        assert [one.state for one in db.decisions()] == held, (earlier, later)
+        goes = ["a"] if later == "drop" else []
+        assert db.remove_decided(dry_run=True) == goes
+        ((_, roles),) = clusters(db)
+        assert (roles["a"] == "drop") == bool(goes), (earlier, later)
+        db.undo_decision()
+        assert [one.state for one in db.decisions()] == ["holds"]
+        assert db.remove_decided(dry_run=True) == (["a"] if earlier == "drop" else [])
+        db.undo_decision()
+    # What `drop` overruled does not come back.
+    for verdict, keys in (("keep", ["a"]), ("drop", ["a", "b"]), ("different", ["a", "c"])):
+        db.decide(verdict, keys)  # type: ignore[arg-type]
+    assert [one.state for one in db.decisions()] == ["overruled", "overruled", "holds", "holds"]
+    assert db.remove_decided() == ["b"]
+
+
 def test_a_document_that_changes_is_undecided_until_it_has_its_content_again(
     db: lshdb.Database,
 ) -> None:

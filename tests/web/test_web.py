@@ -1238,6 +1238,12 @@ def test_pairs_follow_each_other(reviewed: tuple[Path, Reviewer]) -> None:
         ("keep", (rows[1]["b"],), None, "ann"),
     ]
     assert reviewer.press(reviewer.go("cluster", key="a0"), "both").status == 400
+    # Nothing is left to decide about the pairs of a document that goes.
+    for key in (rows[0]["a"], rows[0]["b"]):
+        reviewer.press(reviewer.go("document", key=key), "drop 0")
+    left = json_lines(eventually(reviewer.site, "pairs", format="json", part="a", decided="no"))
+    assert not {rows[0]["a"], rows[0]["b"]} & {key for row in left for key in (row["a"], row["b"])}
+    assert len(left) < len(rows)
 
 
 def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(tmp_path: Path) -> None:
