@@ -13,6 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lshdb.model import Content, Element, Shingles, Shingling
+from lshdb.shingling.content import cleaned
+from lshdb.shingling.positions import shingle_texts
 from lshdb.shingling.shingles import BLOCK, distinct_shingles, shingle, shingle_group
 
 TEXTS = st.one_of(
@@ -105,6 +107,10 @@ def test_a_batch_of_texts_equals_the_oracle(texts: list[str], kind: Shingling, s
     expected = oracle(texts, kind, seed)
     assert shingled(texts, kind, seed) == expected
     assert by_document(shingle_group(texts, kind, seed)) == expected
+    for text in texts:
+        whole = oracles.shingles(cleaned(text, kind), kind.kind, kind.size)
+        distinct = dict.fromkeys(" ".join(s) if isinstance(s, tuple) else s for s in whole)
+        assert shingle_texts(text, kind) == list(distinct)
 
 
 def test_no_documents_are_no_shingles() -> None:
