@@ -794,7 +794,8 @@ class Database:
             where: an SQL expression of the columns of `documents`, such as
                 "metadata ->> '$.lang' = ?": only documents that match it are compared.
             parameters: values for each ? in it, or by name for each :name.
-            fields: of the metadata, for `Match.metadata`; `a.b` is the field b of the object a.
+            fields: of the metadata, for `Match.metadata`; `a.b` is the field b of the object a, and
+                `text` the document's text, or the JSON array of a set.
 
         Returns:
             A list, which also has `to_arrow()`, `df()` and a form for notebooks.

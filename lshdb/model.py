@@ -232,12 +232,14 @@ class Settings:
             raise SettingsError(
                 f"{self.construction.bands} bands of {self.construction.rows} rows take "
                 f"{self.construction.lanes} lanes, and there are {self.permutations} "
-                f"permutations: give --permutations {self.construction.lanes} or fewer bands"
+                f"permutations: give {self.construction.lanes} permutations or fewer bands"
             )
         if self.sketch not in get_args(SketchName):
             raise SettingsError(f"sketch {self.sketch!r:.100} is not fast or minhash")
         if self.shingling.foreign and self.content:
-            raise SettingsError(f"shingle {self.shingling} has no contents: give --no-content")
+            raise SettingsError(
+                f"shingle {self.shingling} has no contents: give content=False (--no-content)"
+            )
         if not 0 <= self.seed <= LARGEST_SEED:
             raise SettingsError(f"seed {self.seed} is not 0 to {LARGEST_SEED}")
         if self.passages and not MIN_RUN <= self.passages <= MAX_RUN:

@@ -227,6 +227,11 @@ def dedup(
             naming=NAMING,
             **asdict(fields),
         )
+        for name in {reader.key_field, *reader.content_field.split(",")}.intersection(shown):
+            raise UsageError(
+                f"--fields {name}: it is the key or the document, and --fields takes the others; "
+                "the list has the file and line of each row"
+            )
         if of_files:
             reader.passed_over = passed_over
         if not of_files and db is None and against is None:

@@ -185,7 +185,7 @@ Shown: TypeAlias = Annotated[
         "--fields",
         metavar="NAME,...",
         parser=names_given,
-        help="Also print these fields of the metadata.",
+        help="Also print these fields, or the text.",
     ),
 ]
 """Parsed: a list of names, or None."""

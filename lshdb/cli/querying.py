@@ -35,7 +35,7 @@ from lshdb.cli.options import (
     Top,
     check_format,
 )
-from lshdb.cli.results import fields_of, on_terminal, write_results
+from lshdb.cli.results import fields_of, noting_absent, on_terminal, write_results
 from lshdb.cli.running import FAILED, failed
 from lshdb.errors import InputError, UsageError
 from lshdb.sources.paths import escaped
@@ -175,13 +175,14 @@ def query(
             before = ["query"] if several else []
             columns = with_fields(dict.fromkeys(before, str) | own, asked["fields"])
             by = ["containment", "similarity"] if containment else ["similarity"]
+            rows = (
+                (name, *match_row(match, own)) if several else match_row(match, own)
+                for name, matches in answers
+                for match in matches
+            )
             write_results(
                 columns,
-                (
-                    (name, *match_row(match, own)) if several else match_row(match, own)
-                    for name, matches in answers
-                    for match in matches
-                ),
+                noting_absent(columns, rows, asked["fields"]),
                 form,
                 shown=(*before, *by, "exact", "key", *fields_of(columns)),
                 counted=("match", "matches"),
@@ -321,7 +322,7 @@ def pairs(
         )
         write_results(
             found.columns,
-            found.rows(),
+            noting_absent(found.columns, found.rows(), fields or ()),
             form,
             shown=("similarity", "exact", "a", "b", *fields_of(found.columns)),
             counted=("pair", "pairs"),
@@ -386,7 +387,7 @@ def clusters(
             return
         write_results(
             found.columns,
-            found.rows(),
+            noting_absent(found.columns, found.rows(), fields or ()),
             form,
             shown=("cluster", "similarity", "exact", "role", "key", *fields_of(found.columns)),
             counted=("document in clusters", "documents in clusters"),

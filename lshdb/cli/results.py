@@ -36,7 +36,7 @@ from typing import (
 )
 
 from lshdb.cli.files import Output
-from lshdb.cli.messages import message
+from lshdb.cli.messages import message, warn
 from lshdb.cli.options import Form
 from lshdb.errors import UsageError
 from lshdb.sources.paths import escaped
@@ -70,6 +70,30 @@ def columns_of(kind: type) -> dict[str, type]:
 def fields_of(columns: Columns) -> list[str]:
     """The columns of metadata, which may have any values."""
     return [name for name, kind in columns.items() if kind is object]
+
+
+def noting_absent(
+    columns: Columns, rows: Iterable[Sequence[Any]], names: Iterable[str]
+) -> Iterator[Sequence[Any]]:
+    """The rows; a note at the end names the fields of metadata without a value in any of them."""
+    order = list(columns)
+    # For two documents, a.NAME and b.NAME.
+    empty = {
+        name: [order.index(one) for one in fields_of(columns) if f".{one}".endswith(f".{name}")]
+        for name in names
+    }
+    found = False
+    for row in rows:
+        found = True
+        if empty:
+            empty = {
+                name: places
+                for name, places in empty.items()
+                if all(row[place] is None for place in places)
+            }
+        yield row
+    if found and empty:
+        warn(f"lshdb: no document here has a value for {', '.join(empty)}: is the name right?")
 
 
 def _column_type(hint: Any) -> type:

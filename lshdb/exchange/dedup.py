@@ -355,8 +355,18 @@ def _source_of(rows: Any, parser: RecordParser) -> _Source:
         for row in rows:
             if not isinstance(row, str | os.PathLike):
                 raise UsageError(f"among names of files there is {row!r:.100}")
+        if not any(os.path.exists(path) for path in expanded(map(os.fspath, rows))):
+            raise InputError(
+                f"{os.fspath(rows[0])!r:.100}: no such file; strings are names of files, and texts "
+                'go in dicts: [{"text": text} for text in texts]'
+            )
         return _of_files([os.fspath(path) for path in rows], parser)
-    library = type(rows).__module__.partition(".")[0]
+    library, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
+    if library in ("pandas", "polars") and kind == "Series":
+        raise UsageError('a Series has no columns: give a table, series.to_frame("text")')
+    if library == "datasets" and isinstance(rows, Mapping):
+        first = next(iter(rows), "train")
+        raise UsageError(f"a {kind} has a table for each split: give one, such as ds[{first!r}]")
     if library == "polars" and hasattr(rows, "collect"):
         rows = rows.collect()
     if library == "pandas" and hasattr(rows, "iloc"):
@@ -378,7 +388,7 @@ def _source_of(rows: Any, parser: RecordParser) -> _Source:
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
         return _of_dicts(list(rows), parser)
     raise UsageError(
-        f"{type(rows).__name__} has no rows: give a table of pyarrow, pandas or Polars, a Dataset, "
+        f"{kind} has no rows: give a table of pyarrow, pandas or Polars, a Dataset, "
         "dicts, or names of files"
     )
 

@@ -181,7 +181,7 @@ class _Join:
         keys = self._reader.keys_of(self.doc_ids[some])
         metadata = None
         if self._fields:
-            stored = self._reader.metadata_of(self.doc_ids[some])
+            stored = self._reader.metadata_of(self.doc_ids[some], self._fields)
             found = [picked(one, self._fields) for one in stored]
             metadata = [found[i] for i in place.tolist()]
         return [keys[i] for i in place.tolist()], metadata

@@ -237,7 +237,7 @@ def metadata_of(
     """The fields of these documents that a query asks for; None for each if it asks for none."""
     if not query.fields:
         return [None] * len(doc_ids)
-    return [picked(one, query.fields) for one in store.metadata_of(doc_ids)]
+    return [picked(one, query.fields) for one in store.metadata_of(doc_ids, query.fields)]
 
 
 def row_of_key(store: StoreReader, key: str) -> DocumentRow:

@@ -44,6 +44,7 @@ def cleaned(
             _check_size(encoded(elements), largest)
         return elements
     if not isinstance(content, str):
+        _check_set(content)
         raise ContentError(f"this is a set, and the database holds texts (shingle {shingling})")
     text = without_surrogates(content)
     _check_size(text, largest)
@@ -117,11 +118,16 @@ def without_surrogates(text: str) -> str:
     return text
 
 
+def _check_set(content: object) -> None:
+    """ContentError for what cannot be a set."""
+    # An iterator would be empty on a second reading, and the elements of bytes are integers.
+    if not isinstance(content, Collection) or isinstance(content, bytes | bytearray):
+        raise ContentError(f"a {type(content).__name__} is neither text nor set")
+
+
 def _ordered(elements: Collection[Element]) -> tuple[Element, ...]:
     """The distinct elements: integers in order, then strings in order."""
-    # An iterator would be empty on a second reading, and the elements of bytes are integers.
-    if not isinstance(elements, Collection) or isinstance(elements, bytes | bytearray):
-        raise ContentError(f"a {type(elements).__name__} is neither text nor set")
+    _check_set(elements)
     kinds = set(map(type, elements))
     if kinds <= {str}:
         return tuple(sorted({without_surrogates(cast(str, e)) for e in elements}))

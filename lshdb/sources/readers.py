@@ -259,11 +259,13 @@ class Reader(RecordOptions):
             return
         format = self.format_of(STDIN)
         if self.format == "text":
-            raise InputError("a text on standard input needs a key: give --key KEY")
+            key = self.option("--key KEY", "stdin_key=")
+            raise InputError(f"a text on standard input needs a key: give {key}")
         if format != "text":
             yield from self._blocks(file, STDIN, format)
         else:
-            chunks = _starting_object(self._chunks(file))
+            key = self.option("--key KEY", "stdin_key=")
+            chunks = _starting_object(self._chunks(file), key)
             yield from line_blocks(chunks, STDIN, self.limits.largest_document)
 
     def _text_document(self, file: BinaryIO) -> str:
@@ -357,14 +359,14 @@ def state_of(status: os.stat_result) -> FileState | None:
     return FileState(status.st_size, status.st_mtime_ns if settled else None)
 
 
-def _starting_object(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The chunks; InputError if the first non-blank one does not begin a JSON object."""
+def _starting_object(chunks: Iterable[bytes], key: str) -> Iterator[bytes]:
+    """The chunks; InputError, with the option for a key, if they begin no JSON object."""
     begun = False
     for chunk in chunks:
         if not begun and not is_blank(chunk):
             begun = True
             if not chunk.removeprefix(BOM).lstrip().startswith(b"{"):
-                raise InputError("not JSON lines, and a text needs a key: give --key KEY")
+                raise InputError(f"not JSON lines, and a text needs a key: give {key}")
         yield chunk
 
 

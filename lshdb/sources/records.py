@@ -215,6 +215,10 @@ class RecordOptions:
     naming: str = "{}_field="
     limits: Limits = DEFAULTS
 
+    def option(self, option: str, argument: str) -> str:
+        """How messages name an option: by that of a command, or by an argument of the library."""
+        return option if self.naming.startswith("--") else argument
+
     @property
     def content_field(self) -> str:
         """The field that holds a document's content."""
@@ -336,8 +340,7 @@ class RecordParser(RecordOptions):
             raise InputError(f"{'; '.join(wrong)} (the columns are {shown}{more})")
 
     def _named_key(self) -> str:
-        key = self.naming.format("key")
-        auto_key = "--auto-key" if key.startswith("--") else "auto_key=True"
+        key, auto_key = self.naming.format("key"), self.option("--auto-key", "auto_key=True")
         return f"field {self.key_field!r}: name it with {key}, or give {auto_key}"
 
     def _key(self, record: dict[str, object], where: str) -> str:

@@ -56,7 +56,7 @@ _FOLLOWING: Final = {
 }
 """What is expected in an array after a sign, by what was expected before it."""
 _NO_ARRAY: Final = (
-    "not an array of objects: --format jsonl reads lines of JSON, --format text all as one text"
+    "not an array of objects: format jsonl reads lines of JSON, format text all as one text"
 )
 
 

@@ -111,8 +111,8 @@ def walk(
         UsageError: a pattern of the rules is invalid.
     """
     start = len(os.path.join(directory, ""))
-    exclude = _compiled([*map(_as_bytes, rules.exclude)], "--exclude")
-    include = _compiled([*map(_as_bytes, rules.include)], "--include")
+    exclude = _compiled([*map(_as_bytes, rules.exclude)], "exclude")
+    include = _compiled([*map(_as_bytes, rules.include)], "include")
     outer = tuple(_outer(directory, start)) if rules.ignore else ()
     # An explicit stack: a tree may be deeper than Python's recursion limit.
     waiting: list[tuple[str, os.DirEntry[str] | None, tuple[_Placed, ...]]]

@@ -77,7 +77,7 @@ def _check_target(path: Path, target: Path, shown: Path, replace: bool) -> None:
         if not target.is_file():
             raise StoreError(f"{shown} is not a file: name a file to create")
         if not replace:
-            raise StoreError(f"{shown} already exists; --force replaces it")
+            raise StoreError(f"{shown} already exists; replace=True (--force) replaces it")
     # SQLite would use the old file's log with the new file.
     for end in _BESIDE:
         beside = target.with_name(target.name + end)
@@ -111,7 +111,9 @@ def _named(shown: Path) -> Iterator[None]:
     try:
         yield
     except FileExistsError as error:
-        raise StoreError(f"{shown} was made meanwhile; --force replaces it") from error
+        raise StoreError(
+            f"{shown} was made meanwhile; replace=True (--force) replaces it"
+        ) from error
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise StoreError(f"{shown} cannot be written: {reason}") from error

@@ -282,9 +282,15 @@ class StoreReader:
         """The keys of these documents, in this order."""
         return [text(key) for (key,) in self._rows_of(sql.KEYS_OF, doc_ids)]
 
-    def metadata_of(self, doc_ids: npt.NDArray[np.int64]) -> Iterator[str | None]:
-        """The stored metadata of these documents, in this order, read lazily."""
-        for (metadata,) in self._rows_of(sql.METADATA_OF, doc_ids):
+    def metadata_of(
+        self, doc_ids: npt.NDArray[np.int64], fields: Sequence[str] = ()
+    ) -> Iterator[str | None]:
+        """The stored metadata of these documents, in this order, read lazily.
+
+        If `text` is among the fields that the caller wants, the content is a field of that name.
+        """
+        statement = sql.METADATA_AND_TEXT_OF if "text" in fields else sql.METADATA_OF
+        for (metadata,) in self._rows_of(statement, doc_ids):
             yield None if metadata is None else text(metadata)
 
     def _rows_of(

@@ -127,6 +127,10 @@ KEYS_OF: Final = """
 METADATA_OF: Final = """
     SELECT d.metadata
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
+# A field text of the metadata itself stays.
+METADATA_AND_TEXT_OF: Final = """
+    SELECT json_insert(coalesce(d.metadata, '{}'), '$.text', d.content)
+    FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 SIGNATURES: Final = """
     SELECT s.doc_id, s.signature
     FROM json_each(?) AS wanted CROSS JOIN signatures AS s ON s.doc_id = wanted.value"""

@@ -105,7 +105,7 @@ def reindexed(request: SettingsRequest, settings: Settings) -> Settings:
         raise SettingsError(
             f"{construction} takes {construction.lanes} lanes, and the stored signatures have "
             f"{lanes}: give a construction of fewer lanes, or make another file with "
-            f"--permutations {construction.lanes}"
+            f"{construction.lanes} permutations"
         )
     settings = replace(
         settings,

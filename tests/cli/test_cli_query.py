@@ -173,3 +173,40 @@ def test_a_stored_file_is_not_a_source_of_its_own_passages(command: Command) -> 
     assert [one["key"] for one in found] == ["b.txt", "c.txt"]
     found = command.done("passages", "a.txt", "--top", "1", "--json").records
     assert [one["key"] for one in found] == ["b.txt"]
+
+
+def test_fields_may_be_the_text_and_absent_ones_are_noted(command: Command) -> None:
+    text = "The fox looked at the grapes and then he went away again"
+    rows = [{"id": "a", "text": text, "lang": "en"}, {"id": "b", "text": f"{text}!"}]
+    (command.directory / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    command.done("add", "rows.jsonl")
+    (pair,) = command.done("pairs", "--fields", "text,lang", "--json", says="").records
+    assert (pair["a.text"], pair["b.text"]) == (text, f"{text}!")
+    assert (pair["a.lang"], pair["b.lang"]) == ("en", None)
+    for arguments in (["query", "--key", "a"], ["query", "rows.jsonl"], ["clusters"]):
+        found = command.done(*arguments, "--fields", "text", "--json").records
+        assert {one["text"] for one in found} <= {text, f"{text}!"}
+        assert found
+        for form in ([], ["--json"], ["--csv"]):
+            said = command.done(*arguments, "--fields", "nosuch", *form).err
+            assert "lshdb: no document here has a value for nosuch: is the name right?\n" in said
+    said = command.done("pairs", "--fields", "nosuch,lang").err
+    assert said == "lshdb: no document here has a value for nosuch: is the name right?\n"
+    # A field of that name is not hidden by the text.
+    command.done("add", "-", "--text-field", "body", stdin='{"id":"c","body":"x y z","text":"own"}')
+    command.done("add", "-", stdin='{"id":"d","text":"x y z"}')
+    found = command.done("query", "--key", "d", "--fields", "text", "--json").records
+    assert [one["text"] for one in found] == ["own"]
+    refused = command.fails(
+        "dedup",
+        "rows.jsonl",
+        "-o",
+        "out.jsonl",
+        "--dropped",
+        "gone.csv",
+        "--fields",
+        "text",
+        status=2,
+    )
+    assert refused.startswith("--fields text: it is the key or the document")
+    assert not (command.directory / "gone.csv").exists()

@@ -49,7 +49,7 @@ def test_quiet_leaves_results_and_errors(command: Command) -> None:
     assert command.done("add", "--quiet", "doc.txt", says="").err == ""
     assert command.done("--quiet", "add", "doc.txt", says="").err == ""
     assert command.done("query", "-q", "--text", "other", says="").err == ""
-    assert len(command.done("query", "-q", "doc.txt", says="").lines) == 6
+    assert len(command.done("query", "-q", "doc.txt", says="").lines) == 5
     failed = command("add", "-q", "missing.txt")
     assert failed.status == 1
     assert "missing.txt" in failed.err

@@ -166,9 +166,17 @@ ONE = {"id": [1], "text": ["a"]}
     ("given", "options", "reason"),
     [
         *((wrong, {}, NO_ROWS) for wrong in (5, b"x", {"id": 1}, None, object())),
+        (["The fox and the grapes", "a*"], {}, r"texts go in dicts: \[{"),
+        (pd.Series(["a"]), {}, "a Series has no columns"),
+        (pl.Series("text", ["a"]), {}, "a Series has no columns"),
+        (
+            datasets.DatasetDict({"test": datasets.Dataset.from_dict(ONE)}),
+            {},
+            r"a table for each split: give one, such as ds\['test'\]",
+        ),
         ([{"text": "a"}, 5], {}, "row 2 is a int, not a dict"),
         (pa.table(ONE), {"text": "body"}, r"no column 'body' .* it has 'id', 'text'"),
-        (pd.DataFrame(ONE), {"text": "body"}, r"no field 'body'.*the columns are id, text"),
+        (pd.DataFrame(ONE), {"text": "body"}, r"no field 'body': name it with text= .*columns"),
         ("none.jsonl", {}, "no such file"),
         (Path(), {}, "not a file: name the files of a directory"),
         (["a.jsonl", 3], {}, "among names of files there is 3"),
@@ -176,7 +184,7 @@ ONE = {"id": [1], "text": ["a"]}
         (ROWS, {"keep": "best"}, "keep 'best'"),
         (ROWS, {"threshold": 2}, "threshold"),
     ],
-    ids=range(14),
+    ids=range(18),
 )
 def test_what_has_no_rows_is_refused(
     given: Any,

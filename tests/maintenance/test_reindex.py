@@ -196,7 +196,7 @@ def test_a_full_disk_leaves_the_file_as_before(path: Path) -> None:
         (
             {"construction": "and 4, or 4, and 4, or 4"},
             "and 4, or 4, and 4, or 4 takes 256 lanes, and the stored signatures have 64: give a "
-            "construction of fewer lanes, or make another file with --permutations 256",
+            "construction of fewer lanes, or make another file with 256 permutations",
         ),
         (
             {"threshold": 0.01},

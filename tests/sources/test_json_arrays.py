@@ -55,7 +55,7 @@ def test_elements_are_the_same_however_the_array_comes(
 
 
 ROW = '{"id": 1, "text": "t"}'
-OTHER = "not an array of objects: --format jsonl reads lines of JSON, --format text all as one text"
+OTHER = "not an array of objects: format jsonl reads lines of JSON, format text all as one text"
 
 
 @pytest.mark.parametrize("chunk", [1, 5, 1 << 20])

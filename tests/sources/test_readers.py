@@ -172,7 +172,7 @@ def test_standard_input_is_json_lines_if_its_first_character_says_so(start: byte
     ]
     assert texts(start) == []
     assert texts(start + b"a text") == [
-        Failure("-", "not JSON lines, and a text needs a key: give --key KEY")
+        Failure("-", "not JSON lines, and a text needs a key: give stdin_key=")
     ]
     with_key = Reader(of_sets=False, stdin_key="k")
     text = (start.removeprefix(BOM) + b'{"id": 1}').decode()
@@ -186,7 +186,7 @@ def test_standard_input_is_json_lines_if_its_first_character_says_so(start: byte
         (
             "text",
             b'{"id": 1, "text": "t"}',
-            Failure("-", "a text on standard input needs a key: give --key KEY"),
+            Failure("-", "a text on standard input needs a key: give stdin_key="),
         ),
     ],
 )

@@ -120,7 +120,7 @@ def test_exclude_include_hidden_and_sizes() -> None:
     reader = Reader(False, rules=Rules(exclude=["v/"], max_filesize=40))
     assert [one.key for one in reader.read(["d"]) if isinstance(one, Document)] == ["d/a.py"]
     assert reader.passed_over == PassedOver(hidden=3, ignored=1, large=1)
-    with pytest.raises(UsageError, match=r"--exclude '!' is not a pattern"):
+    with pytest.raises(UsageError, match=r"exclude '!' is not a pattern"):
         keys("d", exclude=["!"])
 
 

@@ -88,7 +88,7 @@ def test_what_is_there_is_replaced_only_if_that_is_said(db: lshdb.Database, path
     copy = path.with_name("copy.db")
     copy.write_text("mine")
     copy.chmod(0o640)
-    with pytest.raises(StoreError, match="already exists; --force"):
+    with pytest.raises(StoreError, match="already exists; replace=True"):
         db.backup(copy)
     assert copy.read_text() == "mine"
     link = path.with_name("link.db")
@@ -185,7 +185,7 @@ def test_the_command(db: lshdb.Database, path: Path) -> None:
     lshdb_.done("check", "-d", "copy.db", "--deep")
     lshdb_.done("backup", "copy.db", "--force")
     for arguments, status, reason in (
-        (["copy.db"], 1, "copy.db already exists; --force replaces it"),
+        (["copy.db"], 1, "copy.db already exists; replace=True (--force) replaces it"),
         (["lsh.db", "--force"], 2, "lsh.db is the database itself: name another file"),
         (["."], 1, ". is not a file: name a file to create"),
         (["no/copy.db"], 1, "no/copy.db cannot be written: no such file or directory"),
