@@ -308,7 +308,7 @@ def test_a_batch_is_in_the_file_when_it_is_reported(path: Path, workers: int) ->
         assert isinstance(count, int)
         seen.append((report.added, count))
 
-    with open_sets(path, limits=in_batches_of(4)) as db, signed_elsewhere():
+    with open_sets(path, limits=in_batches_of(4)) as db:
         total = db.add_many(((f"k{i}", [i]) for i in range(10)), on_batch=look, workers=workers)
     assert seen == [(4, 4), (4, 8), (2, 10)]
     assert total == AddReport(added=10)

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,10 +22,10 @@ import lshdb
 from lshdb.errors import Busy, DamagedFile, StoreError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.settings import SettingsRequest
+from lshdb.sources.readers import Reader
 from lshdb.store import statements
 from lshdb.store.connection import connect, transaction
 from lshdb.store.guard import Connection
-from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Index, Store
 from lshdb.tuning.resolve import resolve
 
@@ -182,41 +181,58 @@ def test_views_equal_brute_force(path: Path) -> None:
 # transactions
 
 
-class Boom(Exception):
-    """What goes wrong in the middle."""
-
-
 def change(db: lshdb.Database) -> None:
     """New documents, changed ones, and one that becomes empty, in one transaction."""
     db.add_many([("new", [1, 2, 3]), ("d1", [7, 8, 9]), ("d2", []), ("empty", [5])])
 
 
-STEPS: list[tuple[str, Callable[[lshdb.Database], object]]] = [
-    *((step, change) for step in ("insert", "update", "insert_signatures", "insert_bands")),
-    *((step, lambda db: db.remove_many(["d1", "d2"])) for step in ("unindex", "delete")),
-]
+def removal(db: lshdb.Database) -> None:
+    db.remove_many(["d1", "d2"])
 
 
-@pytest.mark.parametrize("error", [Boom(), KeyboardInterrupt()], ids=type)
-@pytest.mark.parametrize(("step", "action"), STEPS)
+@pytest.mark.parametrize(
+    ("event", "action"),
+    [
+        *((f"INSERT ON {table}", change) for table in ("documents", "signatures", "bands")),
+        ("UPDATE ON documents", change),
+        *((f"DELETE ON {table}", removal) for table in ("bands", "signatures", "documents")),
+    ],
+)
 def test_a_failure_in_the_middle_of_adding_leaves_nothing(
-    path: Path, step: str, action: Callable[[lshdb.Database], object], error: BaseException
+    path: Path, event: str, action: Callable[[lshdb.Database], object]
 ) -> None:
-    """The same for removing."""
+    """The same for removing. A trigger, which another program makes meanwhile, is never run."""
     fill(path)
     before = inspection.contents(path)
-    own = getattr(Store, step)
-
-    def failing(*arguments: object) -> None:
-        own(*arguments)
-        raise error
-
     with open_sets(path) as db:
-        with mock.patch.object(Store, step, failing), pytest.raises(type(error)):
+        with inspection.sqlite(path) as other:
+            other.execute(f"CREATE TRIGGER fault AFTER {event} BEGIN SELECT 1; END")
+        with pytest.raises(StoreError, match="trigger"):
             action(db)
+        with inspection.sqlite(path) as other:
+            other.execute("DROP TRIGGER fault")
         assert inspection.contents(path) == before
         action(db)
         assert inspection.contents(path) != before
+    inspection.check(path)
+
+
+def test_an_interrupt_in_the_middle_of_adding_leaves_nothing(path: Path) -> None:
+    fill(path)
+    before = inspection.contents(path)
+    lines = [f'{{"id": "new{i}", "set": [{i}]}}\n' for i in range(50)]
+    file = path.with_suffix(".jsonl")
+    file.write_text("".join([*lines, "not JSON\n"]))
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with open_sets(path) as db:
+        reader = Reader(True, limits=Limits(block_bytes=100))
+        with pytest.raises(KeyboardInterrupt):
+            db.add_files([str(file)], reader, on_failure=interrupt, workers=0)
+        assert inspection.contents(path) == before
+        assert db.add_files([str(file)], workers=0).added == 50
     inspection.check(path)
 
 
@@ -274,39 +290,51 @@ def test_what_another_connection_locks_is_busy_and_stays_as_it_was(path: Path) -
 ALL = "doc_id > 0"
 
 
-@pytest.mark.parametrize(
-    ("where", "exhaustive", "step"),
-    [
-        *((None, False, step) for step in ("members_by_band", "signatures_of", "contents")),
-        *((ALL, False, step) for step in ("document", "signatures", "contents", "keys_of")),
-        *((where, True, "all_signatures") for where in (None, ALL)),
-    ],
-)
+@pytest.mark.parametrize("where", [None, ALL])
+@pytest.mark.parametrize("exhaustive", [False, True])
 def test_a_query_sees_one_state_while_another_writes(
-    path: Path, where: str | None, exhaustive: bool, step: str
+    path: Path, where: str | None, exhaustive: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever it has read when another removes all that it finds, and adds others."""
+    """Whichever of its statements comes next when another removes what it finds, and adds more."""
     fill(path)
-    own, written = getattr(StoreReader, step), list[str]()
-    with open_sets(path) as reader, open_sets(path) as writer:
-        asked = partial(reader.query, key="d10", exhaustive=exhaustive, where=where)
-        expected = asked()
-        found = {match.key for match in expected}
-        assert len(found) > 2
+    saved = path.read_bytes()
+    own: Any = sqlite3.connect
+    seen: list[str] = []
+    act_at = 0
 
-        def write_first(self: StoreReader, *arguments: object) -> object:
-            if self is not writer._store and not written:
-                written.extend(found)
-                writer.remove_many(written)
-                writer.add("late", range(2, 6))
-            return own(self, *arguments)
+    def trace(statement: str) -> None:
+        seen.append(statement)
+        if len(seen) == act_at:
+            writer.remove_many(found)
+            writer.add("late", range(2, 6))
 
-        with mock.patch.object(StoreReader, step, write_first):
-            assert asked() == expected
-        assert written
-        afterwards = {match.key for match in asked()}
-        assert "late" in afterwards
-        assert not afterwards & found
+    def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = own(*arguments, **options)
+        connection.set_trace_callback(trace)
+        return connection
+
+    after = None
+    while act_at <= len(seen):
+        path.write_bytes(saved)
+        with open_sets(path) as writer:
+            with monkeypatch.context() as patch:
+                patch.setattr(sqlite3, "connect", connect)
+                with open_sets(path) as reader:
+                    seen.clear()
+                    matches = list(reader.query(key="d10", exhaustive=exhaustive, where=where))
+            if not act_at:
+                before, found = matches, [match.key for match in matches]
+                assert len(found) > 2
+            elif matches != before:
+                # Its first statement began to read after that.
+                assert act_at < 20 if where else act_at < 3
+                keys = {match.key for match in matches}
+                assert "late" in keys
+                assert not keys & set(found)
+                after = matches
+        act_at += 1
+    assert after is not None
+    assert len(seen) > 5
 
 
 # the write-ahead log
