@@ -181,14 +181,6 @@ def test_ctrl_c_and_a_closed_pipe(command: Command) -> None:
     if "seen.db" in files(command.directory) and left:
         assert command.keys("seen.db") == sorted(json.loads(line)["id"] for line in left)
     assert files(command.directory) <= {"in.jsonl", "seen.db", *partial}
-    (command.directory / "many.jsonl").write_bytes(b"".join(lines))
-    first = command.start("dedup", "many.jsonl", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert first.stdout is not None
-    assert first.stdout.read(1) == b"{"
-    first.stdout.close()
-    first.stdout = None
-    status, said = finish(first)
-    assert (status, "Error" in said) == (0, False)
 
 
 def test_add_skips_what_is_similar(command: Command) -> None:

@@ -274,23 +274,6 @@ def test_the_longest_or_the_last_of_similar_rows_is_kept(
     assert len([*command.directory.iterdir()]) == 3
 
 
-@pytest.mark.parametrize("keep", ["longest", "last"])
-def test_kept_rows_go_to_a_database_and_are_not_kept_again(command: Command, keep: str) -> None:
-    """The next day's rows are compared with what is stored first."""
-    lines = [json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(TEXTS)]
-    (command.directory / "in.jsonl").write_text("".join(lines))
-    given = ("in.jsonl", "--keep", keep, "-d", "seen.db", *SURE)
-    kept, _ = decided(TEXTS, keep)
-    says = f"kept {len(kept)}, dropped {N - len(kept)}, failed 0\n"
-    command.done("dedup", *given, "-o", "out.jsonl", says=says)
-    assert [int(row["id"]) for row in rows_in(command.directory / "out.jsonl")] == kept
-    says = f"kept 0, dropped {N} ({len(kept)} stored before), failed 0\n"
-    assert command.done("dedup", *given, says=says).out == ""
-    assert [
-        key for (key,) in command.rows("select key from documents order by doc_id", "seen.db")
-    ] == [str(i) for i in kept]
-
-
 # fields
 
 
@@ -313,12 +296,9 @@ def test_fields_of_both_rows_are_in_the_list_of_dropped_rows(command: Command) -
         of_a, of_b = ["en", 2024], [["fr", None], None]
         wanted = [*of_b, *of_a] if keep == "first" else [*of_a, *of_b]
         assert [[row[name] for name in names] for row in gone] == [wanted, ["nl", None, "de", None]]
-    for suffix, wanted in (("csv", ['["fr",null]', "", "en", "2024"]), ("parquet", None)):
-        command.done("dedup", *asked, "--dropped", f"gone.{suffix}")
-        row = rows_in(command.directory / f"gone.{suffix}")[0]
-        assert [row[name] for name in names] == (wanted or ['["fr",null]', None, "en", "2024"])
-    reason = command.fails("dedup", "in.jsonl", "--fields", "lang", status=2)
-    assert reason == "--fields is for the list of dropped rows: give --dropped FILE"
+    command.done("dedup", *asked, "--dropped", "gone.csv")
+    row = rows_in(command.directory / "gone.csv")[0]
+    assert [row[name] for name in names] == ['["fr",null]', "", "en", "2024"]
 
 
 def test_fields_of_stored_documents_are_printed_beside_files(command: Command) -> None:
