@@ -55,8 +55,9 @@ def check(
     (keys, for documents); then a line per kind of repair. The exit status is 1 if there are
     problems, unless --repair removed all of them.
 
-    --repair rebuilds bands from signatures, and signatures, digests and counts of shingles from
-    contents; it removes what belongs to no document. It never removes a document.
+    --repair rebuilds bands from signatures, and signatures and counts of shingles from
+    contents; it removes what belongs to no document. It never removes a document, and never
+    believes a content that contradicts its digest.
 
     Example: lshdb check -d code.db --deep
     """
@@ -113,7 +114,10 @@ def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
             "it from a backup, or drop what others have added"
         )
     if repair:
-        return f"lshdb: {db} still has {', '.join(sorted(kinds))}: add those documents again"
+        again = "add those documents again"
+        if "digest" in kinds:  # as long as they are there, their digests are believed
+            again = "restore it from a backup, or remove those documents and add them again"
+        return f"lshdb: {db} still has {', '.join(sorted(kinds))}: {again}"
     return f"lshdb: {db} has problems: {looked_at} were looked at; --repair repairs what it can"
 
 

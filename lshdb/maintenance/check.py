@@ -30,8 +30,9 @@ from lshdb.sketching.signing import sign
 from lshdb.store.auditing import Auditor, audited
 from lshdb.store.connection import TIMEOUT
 
-_DERIVED: Final = ("content", "digest", "shingles", "signature", "signature-missing")
-"""Kinds of values that are derived from a content."""
+_DERIVED: Final = ("content", "shingles", "signature", "signature-missing")
+"""Kinds of values that are derived from a content. A digest is not: it shows that the content is
+still the one that was added."""
 
 
 def check(
@@ -52,9 +53,9 @@ def check(
         path: the file.
         deep: also shingle and sign all contents again, and compare digests, counts of shingles
             and signatures.
-        repair: repair what can be derived, in one transaction: digests, counts of shingles and
-            signatures from contents; all bands from signatures, if any differs, and all
-            fingerprints from contents; missing tables, indexes and views. Signatures without a
+        repair: repair what can be derived, in one transaction: counts of shingles and signatures
+            from contents whose digests are right; all bands from signatures, if any differs, and
+            all fingerprints from contents; missing tables, indexes and views. Signatures without a
             document are removed. Other problems stay, and are in `CheckReport.remaining`. A file
             that SQLite finds damaged, or whose triggers and the like would run, is not changed.
         on_progress: called with the name of a step, the amount done, and the total (0 if
@@ -134,12 +135,15 @@ def _repair_derived(
 def _derive_documents(
     audit: Auditor, settings: Settings, deep: bool, on_progress: OnProgress
 ) -> int:
-    """Derive wrong values of documents again, where contents are readable; return how many."""
+    """Derive wrong values of documents again from contents that have the digests of documents.
+
+    Where they differ one of the two was changed, and both stay. Returns how many were derived.
+    """
     derived = seen = 0
     total, _ = audit.counts()
     for batch in audit.documents(contents=True) if settings.content else ():
         faults = faults_of(batch, settings, deep)
-        wrong = np.logical_or.reduce([faults[kind] for kind in _DERIVED])
+        wrong = np.logical_or.reduce([faults[kind] for kind in _DERIVED]) & ~faults["digest"]
         contents = {
             place: content
             for place, content in readable_contents(batch, settings).items()

@@ -277,8 +277,10 @@ def faults_of(batch: AuditedDocuments, settings: Settings, deep: bool) -> Faults
         return faults
     readable = readable_contents(batch, settings)
     for place, content in readable.items():
-        if content is None or encoded(content).encode() != batch.contents[place]:
-            faults["content"][place] = True
+        own = None if content is None else encoded(content).encode()
+        faults["content"][place] = own is None or own != batch.contents[place]
+        if own is not None and digest(own) != batch.digests[place]:
+            faults["digest"][place] = True
     if deep:
         _compare_with_content(batch, settings, readable, faults)
     return faults
@@ -317,8 +319,6 @@ def _compare_with_content(
     at = np.array(places, dtype=np.int64)
     faults["shingles"][at] |= signed.shingles != batch.shingles[at]
     for row, place in enumerate(places):
-        if digest(encoded(contents[row]).encode()) != batch.digests[place]:
-            faults["digest"][place] = True
         blob = batch.signatures[place]
         if signed.shingles[row] == 0:
             faults["signature"][place] |= blob is not None

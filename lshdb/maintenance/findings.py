@@ -20,7 +20,7 @@ PROBLEMS: Final = MappingProxyType[str, str](
         "content": "contents that are not in the form in which lshdb stores them",
         "content-missing": "documents whose content is not there",
         "metadata": "metadata that is not a JSON object",
-        "digest": "digests that are not those of the content",
+        "digest": "contents and digests that contradict each other: one of them was changed",
         "shingles": "numbers of shingles that are not those of the content",
         "signature": "signatures that are not those of the document",
         "signature-missing": "documents with shingles and without a signature",

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile
 from lshdb.model import Settings
-from lshdb.shingling.content import digest
 from lshdb.shingling.winnowing import Fingerprints
 from lshdb.sketching.signing import Signed
 from lshdb.store import schema
@@ -214,8 +213,7 @@ class Auditor:
         signed: Signed,
     ) -> None:
         """Write the values derived from the stored forms of n documents int64[n], newly signed."""
-        own = (digest(text.encode()) for text in stored)
-        values = zip(doc_ids.tolist(), signed.shingles.tolist(), own, stored, strict=True)
+        values = zip(doc_ids.tolist(), signed.shingles.tolist(), stored, strict=True)
         self._run_many(sql.UPDATE_DERIVED, values)
         self.delete_signatures(doc_ids.tolist())
         filled = np.flatnonzero(signed.shingles)

@@ -214,4 +214,4 @@ FOREIGN_BANDS: Final = """
     SELECT band_no, count(*) FROM bands WHERE band_no < 0 GROUP BY band_no
     UNION ALL SELECT band_no, count(*) FROM bands WHERE band_no >= ? GROUP BY band_no"""
 UPDATE_DERIVED: Final = """
-    UPDATE documents SET shingles = ?2, digest = ?3, content = ?4 WHERE doc_id = ?1"""
+    UPDATE documents SET shingles = ?2, content = ?3 WHERE doc_id = ?1"""

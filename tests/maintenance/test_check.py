@@ -153,12 +153,6 @@ REPAIRABLE: dict[str, tuple[str, Sequence[str], bool, dict[str, int]]] = {
         "words", ["INSERT INTO signatures VALUES (5, zeroblob(512))"], False,
         {"signature": 1, "band-wrong": 19},
     ),
-    "a digest cut short": (
-        "words", [f"UPDATE documents SET digest = x'00' WHERE {SECOND}"], False, {"digest": 1}
-    ),
-    "another digest": (
-        "sets", [f"UPDATE documents SET digest = zeroblob(16) WHERE {SECOND}"], True, {"digest": 1}
-    ),
     "less than no shingles": (
         "words", ["UPDATE documents SET shingles = -1 WHERE doc_id = 5"], False, {"shingles": 1}
     ),
@@ -237,6 +231,16 @@ LASTING: dict[str, tuple[str, Sequence[str], bool, dict[str, int], dict[str, int
         "signatures", [f"DELETE FROM signatures WHERE {SECOND}"], False,
         {"signature-missing": 1, "band-wrong": 17}, {"signature-missing": 1},
     ),
+    "a digest cut short": (
+        "words", [f"UPDATE documents SET digest = x'00' WHERE {SECOND}"], False,
+        {"digest": 1}, {"digest": 1},
+    ),
+    "another digest, and another signature": (
+        "sets",
+        [f"UPDATE documents SET digest = zeroblob(16) WHERE {SECOND}",
+         "UPDATE signatures SET signature = zeroblob(256) WHERE doc_id = 2"], True,
+        {"digest": 1, "signature": 1, "band-wrong": 32}, {"digest": 1, "signature": 1},
+    ),
     "content where none is kept": (
         "signatures", [f"UPDATE documents SET content = 'x' WHERE {SECOND}"], False,
         {"content": 1}, {"content": 1},
@@ -294,6 +298,26 @@ def test_what_cannot_be_derived_is_named_and_never_removed(
     assert found(lshdb.check(path, deep=deep)) == problems
     report = lshdb.check(path, deep=deep, repair=True)
     assert (found(report), left(report), report.ok) == (problems, remaining, False)
+    assert inspection.rows(path, columns) == before
+
+
+@pytest.mark.parametrize("deep", [True, False])
+@pytest.mark.parametrize("name", ["words", "sets"])
+def test_a_letter_that_was_changed_is_reported_and_not_believed(
+    tmp_path: Path, damaged: Callable[..., Path], name: str, deep: bool
+) -> None:
+    """Contents are read for --deep, for sets, and where there is an index of passages."""
+    path = damaged(name, "UPDATE documents SET content = replace(content, 'a', 'e')")
+    columns = "SELECT documents.*, signature FROM documents LEFT JOIN signatures USING (doc_id)"
+    before = inspection.rows(path, columns)
+    command = Command(tmp_path)
+    options = ["--deep"] if deep else []
+    for repair in ([], ["--repair"]):
+        result = command("check", "--json", *options, *repair)
+        assert result.status == 1
+        kinds = {record["kind"] for record in result.records if record["remaining"]}
+        assert "digest" in kinds
+    assert "restore it from a backup, or remove those documents and add them again" in result.err
     assert inspection.rows(path, columns) == before
 
 
