@@ -26,6 +26,7 @@ import lshdb
 
 Element = str | int
 Shingle = str | tuple[str, ...] | int
+Row = TypeVar("Row", str, int)
 Member = TypeVar("Member", bound=Hashable)
 
 MASK32 = (1 << 32) - 1
@@ -346,6 +347,32 @@ def similar_pairs(
 
 
 # clusters
+
+
+def deduplicated(
+    sets: Mapping[Row, AbstractSet[Member]],
+    order: Iterable[Row],
+    threshold: float,
+    *references: Mapping[Row, AbstractSet[Member]],
+) -> dict[Row, tuple[Row, float] | None]:
+    """For each row, decided in this order, the row it is dropped for and their similarity.
+
+    That is the first of the most similar ones in the first collection with one that is similar
+    enough: the references, and then what is kept so far.
+    """
+    kept: dict[Row, AbstractSet[Member]] = {}
+    decisions: dict[Row, tuple[Row, float] | None] = {}
+    for row in order:
+        decisions[row] = None
+        for others in (*references, kept):
+            scored = ((jaccard(sets[row], others[key]), key) for key in others if key != row)
+            score, best = max(scored, key=lambda one: one[0], default=(0, row))
+            if score >= threshold:
+                decisions[row] = best, score
+                break
+        else:
+            kept[row] = sets[row]
+    return decisions
 
 
 def connected(pairs: Iterable[tuple[str, str]]) -> set[frozenset[str]]:

@@ -251,7 +251,8 @@ def test_empty_documents_are_stored_and_similar_to_nothing(
             assert (own.shingles, own.signature, own.bucket_keys) == (0, None, None)
             assert db.buckets_of(key) == []
             assert db.count_distinct(own) == 0
-            for how in ({}, {"exhaustive": True}, {"estimate": True}):
+            ways: list[dict[str, Any]] = [{}, {"exhaustive": True}, {"estimate": True}]
+            for how in ways:
                 assert db.query(key=key, **how) == db.query(content, **how) == []
                 assert [match.key for match in db.query(full, **how)] == ["full"]
     ids = inspection.rows(path, "SELECT DISTINCT doc_id FROM bands")

@@ -355,9 +355,13 @@ def test_processes_that_make_a_file_at_once_agree_or_one_wins(
         for name, seed in seeds.items()
     }
     for number in range(10):
+        outcomes = {}
         for process in processes.values():
+            assert process.stdin is not None
             process.stdin.write(b"\n")
-        outcomes = {name: process.stdout.readline() for name, process in processes.items()}
+        for name, process in processes.items():
+            assert process.stdout is not None
+            outcomes[name] = process.stdout.readline()
         opened = [name for name, outcome in outcomes.items() if outcome == b"opened\n"]
         assert len(opened) == (3 if len(seeds) == 3 else 1)
         found = "SELECT key, seed FROM documents, settings ORDER BY key"

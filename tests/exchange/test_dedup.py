@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers import text_families
-from oracles import jaccard, word_shingles
+from oracles import deduplicated, word_shingles
 
 import lshdb
 from lshdb.exchange.dedup import Deduplicated
@@ -28,22 +28,15 @@ ROWS: list[dict[str, Any]] = [{"id": f"k{i}", "text": text, "n": i} for i, text 
 
 
 Decided = tuple[list[int], list[tuple[int, int, float]]]
+SHINGLES = {number: set(word_shingles(text, 3)) for number, text in enumerate(TEXTS)}
 
 
 def decided(threshold: float, keep: str = "first") -> Decided:
     """The oracle: what is kept; what is dropped, with the kept one and the similarity."""
-    sets = [set(word_shingles(text, 3)) for text in TEXTS]
     ranks = {"first": range(N), "last": range(N, 0, -1), "longest": [-len(text) for text in TEXTS]}
     order = sorted(range(N), key=ranks[keep].__getitem__)
-    kept: list[int] = []
-    dropped = []
-    for number in order:
-        scores = [jaccard(sets[number], sets[other]) for other in kept]
-        if scores and max(scores) >= threshold:
-            dropped.append((number, kept[scores.index(max(scores))], max(scores)))
-        else:
-            kept.append(number)
-    return sorted(kept), sorted(dropped)
+    found = sorted(deduplicated(SHINGLES, order, threshold).items())
+    return [row for row, one in found if one is None], [(row, *one) for row, one in found if one]
 
 
 def ids(rows: Any) -> list[int]:

@@ -13,6 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
+import oracles
 import pytest
 from helpers import text_families
 
@@ -27,41 +28,30 @@ ROWS: list[dict[str, Any]] = [
     {"id": f"row {number}", "text": text, "place": {"number": number}}
     for number, text in enumerate(FAMILIES[:90] + FAMILIES[:5])
 ]
+TEXTS = {row["id"]: row["text"] for row in ROWS}
 KNOWN = {f"known {number}": text for number, text in enumerate(FAMILIES[88:108])}
 STORED = {f"stored {number}": text for number, text in enumerate(FAMILIES[70:90:2])}
 STORED |= {"row 10": f"{FAMILIES[10]} more", "row 11": ROWS[11]["text"]}
 """One to be replaced, and one that is there already."""
 
 
-def similarity(one: str, other: str) -> float:
-    first, second = ({*zip(t.split(), t.split()[1:], strict=False)} for t in (one, other))
-    return len(first & second) / len(first | second)
+def shingles(texts: dict[str, str]) -> dict[str, set[tuple[str, ...]]]:
+    return {key: set(oracles.word_shingles(text, 2)) for key, text in texts.items()}
 
 
 def decided(
     order: str, known: dict[str, str], stored: dict[str, str]
-) -> dict[str, tuple[float, str] | None]:
-    """For each row what it is dropped for: how similar that is, and where it is from."""
-    rows = {row["id"]: row["text"] for row in ROWS}
-    keys = [*rows]
+) -> dict[str, tuple[str, float] | None]:
+    """For each row what it is dropped for, and how similar that is; for itself if it is there."""
+    keys = [*TEXTS]
     if order == "longest":
-        keys.sort(key=lambda key: -len(rows[key]))
+        keys.sort(key=lambda key: -len(TEXTS[key]))
     elif order == "last":
         keys.reverse()
-    kept: dict[str, str] = {}
-    decisions: dict[str, tuple[float, str] | None] = {}
-    for key in keys:
-        decisions[key] = None
-        for place, others in (("known", known), ("stored", stored), ("kept", kept)):
-            scores = [similarity(rows[key], text) for k, text in others.items() if k != key]
-            if max(scores, default=0) >= THRESHOLD:
-                decisions[key] = max(scores), place
-                break
-        else:
-            kept[key] = rows[key]
-        if stored.get(key) == rows[key]:
-            decisions[key] = decisions[key] or (1.0, "stored")
-    return {key: decisions[key] for key in rows}
+    references = map(shingles, (known, stored))
+    decisions = oracles.deduplicated(shingles(TEXTS), keys, THRESHOLD, *references)
+    there = {key: (key, 1.0) for key in TEXTS if stored.get(key) == TEXTS[key]}
+    return {key: decisions[key] or there.get(key) for key in TEXTS}
 
 
 @pytest.fixture
@@ -109,34 +99,21 @@ def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
                 workers=0 if order == "last" else 1,
             )
         )
-        stored = {} if numbered else STORED
-        wanted = decided(order, KNOWN if against else {}, stored)
-        assert [*found] == [*wanted]
-        contents = {row["id"]: row["text"] for row in ROWS} | stored | KNOWN
-        places = {"known": KNOWN, "stored": stored, "kept": {row["id"] for row in ROWS}}
-        for (key, one), reason in zip(found.items(), wanted.values(), strict=True):
-            if one is None or reason is None:
-                assert (key, one) == (key, reason)
-                continue
-            assert one.kept in places[reason[1]]
-            assert one.exact
-            assert one.similarity == pytest.approx(reason[0])
-            text = next(row["text"] for row in ROWS if row["id"] == key)
-            assert similarity(text, contents[one.kept]) == pytest.approx(reason[0])
-            assert one.metadata == {"place.number": int(key[4:]), "from": None}
-            its: dict[str, Any] = {"place.number": None, "from": None}
-            if reason[1] == "known":
-                its["from"] = one.kept[-2:]
-            elif reason[1] == "kept":
-                its["place.number"] = int(one.kept[4:])
-            assert one.kept_metadata == its
+        wanted = decided(order, KNOWN if against else {}, {} if numbered else STORED)
+        assert {key: one and (one.kept, one.similarity) for key, one in found.items()} == wanted
+        for key, one in found.items():
+            if one is not None:
+                assert one.exact
+                assert one.metadata == {"place.number": int(key[4:]), "from": None}
+                of_row = one.kept in TEXTS and (numbered or one.kept not in STORED)
+                assert one.kept_metadata == {
+                    "place.number": int(one.kept[4:]) if of_row else None,
+                    "from": one.kept[-2:] if one.kept in KNOWN else None,
+                }
         if not numbered:
-            kept = {key: contents[key] for key, reason in wanted.items() if reason is None}
-            assert {key: db.get(key).content for key in db} == {
-                **STORED,
-                **{row["id"]: row["text"] for row in ROWS if row["id"] in kept},
-            }
-            assert [key for key in db if key not in STORED] == [k for k in kept if k not in STORED]
+            kept = {key: TEXTS[key] for key, reason in wanted.items() if reason is None}
+            assert {key: db.get(key).content for key in db} == STORED | kept
+            assert db.keys() == [*(STORED | kept)]
     left = {"rows.jsonl", "known.jsonl", "known.db", "own.db"}
     assert {path.name for path in rows.parent.iterdir()} == left
 

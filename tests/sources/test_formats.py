@@ -129,8 +129,11 @@ def test_every_format_gives_the_same_database(tmp_path: Path) -> None:
 
 def test_other_names_are_of_texts(tmp_path: Path) -> None:
     (tmp_path / "d.csv").mkdir()
-    files = {"fox.txt.gz": gzip.compress, "fox.txt.zst": as_zstd}
-    files |= dict.fromkeys(("csv", ".csv", "d.csv/a"), bytes)
+    files: dict[str, Callable[[bytes], bytes]] = {
+        "fox.txt.gz": gzip.compress,
+        "fox.txt.zst": as_zstd,
+    }
+    files |= dict.fromkeys(("csv", ".csv", "d.csv/a"), lambda data: data)
     for name, pack in files.items():
         path = tmp_path / name
         path.write_bytes(pack(b"the fox"))

@@ -164,7 +164,7 @@ def test_views_look_up_by_primary_key(path: Path, analyzed: bool) -> None:
 def test_views_equal_brute_force(path: Path) -> None:
     fill(path)
     bands = inspection.rows(path, "SELECT * FROM bands")
-    keys = dict(inspection.rows(path, "SELECT doc_id, key FROM documents"))
+    keys: dict[int, str] = dict(inspection.rows(path, "SELECT doc_id, key FROM documents"))
     sizes = Counter(row[:2] for row in bands)
     assert max(sizes.values()) > 2
     pairs = Counter(
