@@ -11,7 +11,7 @@ from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Comparison, Document, Element, Passage, Settings, SharedBucket
 from lshdb.search.buckets import buckets_of
 from lshdb.search.limits import text_cut
-from lshdb.search.passage_texts import Compared, Located, bridged, passages_at
+from lshdb.search.passage_texts import Compared, Located, bridged, passages_at, shown
 from lshdb.search.query import row_of_key
 from lshdb.search.similarity import intersections, standard_error
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
@@ -121,14 +121,16 @@ def _passages(
         warn_of_limit(text_cut(longest - most, most))
     own, other = (Located.of(text[:most], settings) for text in (a, b))
     hashes = _hashes(settings, a, most)
-    compared = Compared(hashes, np.ones(len(hashes), dtype=np.bool_), store.limits.passages)
-    runs = dict(compared.runs_in([_hashes(settings, b, most)])).get(0, [])
+    others = _hashes(settings, b, most)
+    compared = Compared(hashes, np.ones(len(hashes), dtype=np.bool_))
+    found = compared.runs_in(others, np.array([0, len(others)]), np.ones(len(others), np.bool_))
+    runs = shown(dict(found).get(0, []), 1, store.limits.passages)
     # A shorter text is one shingle, which only a text of the same words equals.
     size = min(settings.shingling.size, len(own.starts))
-    found = zip(passages_at(own, other, bridged(runs, size, 0)), runs, strict=True)
+    rows = zip(passages_at(own, other, bridged(runs, size, 0)), runs, strict=True)
     return tuple(
         Passage(p.start, p.end, p.stored_start, p.stored_end, run.length, p.line, p.stored_line)
-        for p, run in found
+        for p, run in rows
     )
 
 

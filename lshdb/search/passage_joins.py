@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.search.passage_windows import BEGINS, COUNTS, ENDS, MANY, StoredWindows
+from lshdb.search.passage_windows import BEGINS, ENDS, MANY, StoredWindows
 from lshdb.search.spilled import Part, Rows, SpilledRows, in_parts
 from lshdb.shingling.arrays import Numbers, parts_of, places_of
 from lshdb.workers import Job
@@ -71,7 +71,7 @@ class _Joining(Job[Part, _Joined | None]):
         """Find the edges between all documents, or None if they may be too many.
 
         Two documents that both have a window more than MANY_TIMES times are named by a beginning
-        at unit -1: such pairs are searched one by one, in linear time.
+        at unit -1: such pairs are searched one by one, in the time of sorting both.
         """
         rows = self.windows.read(part)
         order, group = _shared(rows)
@@ -88,7 +88,7 @@ class _Joining(Job[Part, _Joined | None]):
 
 
 def _shared(rows: Rows) -> tuple[Numbers, Numbers]:
-    """The windows that several rows have, of which one counts.
+    """The windows that several rows have.
 
     Returns:
         Their rows, in the order of hashes, and the number of the window of each: int64[n] both.
@@ -97,11 +97,8 @@ def _shared(rows: Rows) -> tuple[Numbers, Numbers]:
     hashes = rows["hash"].take(order)
     first = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
     sizes = np.diff(first, append=len(hashes))
-    shared = sizes > 1
-    if len(first):
-        shared &= (np.bitwise_or.reduceat(rows["flags"].take(order), first) & COUNTS) > 0
     group = np.repeat(np.arange(len(first)), sizes)
-    kept = shared[group]
+    kept = (sizes > 1)[group]
     return order[kept], group[kept]
 
 
@@ -168,7 +165,7 @@ class _Differing:
                 before = documents[one] < documents[other]
                 a, b = np.where(before, one, other), np.where(before, other, one)
                 kept = (neighbours[a] != neighbours[b]) | ((flags[a] & self._edge) > 0)
-                kept &= ((flags[a] & COUNTS) > 0) & (documents[a] != documents[b])
+                kept &= documents[a] != documents[b]
                 sides = a[kept], b[kept]
                 columns = [rows[name].take(side) for name in ("document", "unit") for side in sides]
                 columns += [rows[name].take(side) for side in sides for name in (at, line)]
@@ -185,10 +182,9 @@ def _repeating(rows: Rows, order: Numbers, group: Numbers) -> Edges:
     first = np.flatnonzero(np.diff(group, prepend=-1) | np.diff(documents, prepend=-1))
     if not len(first):
         return np.empty((0, 8), np.int32)
-    counts = np.bitwise_or.reduceat(rows["flags"].take(order), first) & COUNTS > 0
     group = group[first]
     places = np.arange(len(first)) + 1
-    later = (np.searchsorted(group, group, "right") - places) * counts
+    later = np.searchsorted(group, group, "right") - places
     edges = np.full((int(later.sum()), 8), -1, dtype=np.int32)
     edges[:, 0] = np.repeat(documents[first], later)
     edges[:, 1] = documents[first][places_of(places, later)]

@@ -21,12 +21,14 @@ from lshdb.search.passage_joins import Edges, joined
 from lshdb.search.passage_texts import (
     Compared,
     Located,
+    Mask,
+    counting,
     is_in,
     preferred_runs,
+    shown,
     window_hashes,
-    windows_that_count,
 )
-from lshdb.search.passage_windows import COUNTS, MANY, StoredWindows
+from lshdb.search.passage_windows import MANY, StoredWindows
 from lshdb.search.spilled import Part, Rows, SpilledRows, in_parts
 from lshdb.shingling.arrays import Numbers, parts_of, places_of
 from lshdb.shingling.hashing import Hashes
@@ -68,14 +70,13 @@ class SharedRuns(SpilledRows):
         begins, ends = joined(windows)
         windows.by_hash.close()  # the largest of the files
         with closing(begins), closing(ends):
-            job = _Pairing(windows, begins, ends)
+            job = _Pairing(windows, least, begins, ends)
             files = [windows.hot, windows.texts, begins, ends]
             # With as many ends, some 200 bytes each.
             parts = begins.parts(windows.limits.passage_windows // 2)
             for _, (runs, cuts) in in_parts(job, parts, files, windows.limits):
                 for cut in cuts:
                     warn_of_limit(cut)
-                runs = runs.compress(runs["units"][:, 1] - runs["units"][:, 0] >= least)
                 cells = windows.cells_of(numbers_of(runs["pair"])[0])
                 self.append(runs, cells)
                 lengths = runs["places"][:, 1] - runs["places"][:, 0]
@@ -93,11 +94,13 @@ class _Pairing(Job[Part, tuple[Runs, list[Cut]]]):
 
     Attributes:
         windows: of all documents.
+        least: the units of the shortest run that is wanted.
         begins: where runs begin.
         ends: where they end.
     """
 
     windows: StoredWindows
+    least: int
     begins: SpilledRows
     ends: SpilledRows
 
@@ -122,6 +125,7 @@ class _Pairing(Job[Part, tuple[Runs, list[Cut]]]):
             runs = np.concatenate([runs.compress(~some), merged])
         repeating = np.unique(repeating)
         runs = self._preferred(runs.compress(~is_in(runs["pair"], repeating)))
+        runs = runs.compress(runs["units"][:, 1] - runs["units"][:, 0] >= self.least)
         with limits_noted() as cuts:
             rank = np.arange(len(runs)) - np.searchsorted(runs["pair"], runs["pair"])
             most = self.windows.limits.passages
@@ -154,7 +158,6 @@ class _Pairing(Job[Part, tuple[Runs, list[Cut]]]):
         """
         pairs = pairs[np.flatnonzero(np.diff(pairs, prepend=-1))]
         own = self.windows.hot.read(part)
-        own = own.compress((own["flags"] & COUNTS) > 0)
         if not len(own):
             return
         hashes, rank = np.unique(own["hash"], return_inverse=True)
@@ -230,11 +233,11 @@ class _Pairing(Job[Part, tuple[Runs, list[Cut]]]):
         known: dict[int, _Text] = {}
         for a, group in groupby(pairs.tolist(), key=lambda pair: pair >> _32):
             own = self._text(a, known)
-            counts = windows_that_count(own.windows, self.windows.left_out, run)
-            compared = Compared(own.windows, counts, self.windows.limits.passages)
+            compared = Compared(own.windows, own.counts)
             for pair in group:
                 its = self._text(pair & _LOW, known)
-                found = compared.runs_in_repeating(its.windows)
+                found = compared.runs_in_repeating(its.windows, its.counts)
+                found = shown(found, self.least - run + 1, self.windows.limits.passages)
                 first, second, length = np.array(found, dtype=np.int64).reshape(-1, 3).T
                 ends = length + run - 1
                 runs = np.empty(len(found), dtype=RUN)
@@ -250,15 +253,17 @@ class _Pairing(Job[Part, tuple[Runs, list[Cut]]]):
             if sum(len(one.windows) for one in known.values()) > _KNOWN:
                 known.clear()
             text = self.windows.texts.read(number)
-            windows = window_hashes([text], self.windows.settings, self.windows.seed)[0]
-            known[number] = _Text(windows, Located.of(text, self.windows.settings).spans)
+            hashes, offsets = window_hashes([text], self.windows.settings, self.windows.seed)
+            counts = counting(hashes, offsets, self.windows.left_out, self._run)
+            known[number] = _Text(hashes, counts, Located.of(text, self.windows.settings).spans)
         return known[number]
 
 
 class _Text(NamedTuple):
-    """The windows of a text, uint64[n], and where stretches of units are (see Located.spans)."""
+    """The windows of a text, uint64[n], which count, and where units are (see Located.spans)."""
 
     windows: Hashes
+    counts: Mask
     spans: Callable[[Numbers, Numbers], tuple[list[int], ...]]
 
 

@@ -11,20 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
-from lshdb.limits import DEFAULTS
 from lshdb.model import CommonPassage, CopiedPassage, Settings, Shingling
 from lshdb.search.limits import COMMON_AGREEING, pair_cut
 from lshdb.search.similarity import batches_of_text
 from lshdb.shingling.arrays import offsets_of, parts_of, places_of
 from lshdb.shingling.hashing import Hashes, Offsets
-from lshdb.shingling.passages import Run, shared_runs
+from lshdb.shingling.passages import Run, longest_runs
 from lshdb.shingling.positions import line_starts, shingle_positions
 from lshdb.shingling.shingles import shingle
 from lshdb.shingling.winnowing import fingerprint_shingling, fingerprints, fingerprints_of_windows
@@ -41,8 +40,8 @@ _MOST_MATCHES: Final = 1 << 21
 """Matches of two texts that are compared, in some 100 bytes each."""
 MANY_TIMES: Final = 16
 """All places of a window are compared with all in another text if one of both has it up to this
-many times; else only some of them, in linear time: with 64, a hundredth of the pairs of 100,000
-source files share half of all places where runs begin."""
+many times; else both texts are sorted (see longest_runs): with 64, a hundredth of the pairs of
+100,000 source files share half of all places where runs begin."""
 
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.int32]
@@ -154,19 +153,30 @@ def agreed(samples: Sequence[Hashes]) -> Hashes:
     return windows[counts >= COMMON_AGREEING]
 
 
-def windows_that_count(windows: Hashes, left_out: Iterable[Hashes], run: int) -> Mask:
+def counting(hashes: Hashes, offsets: Offsets, left_out: Iterable[Hashes], run: int) -> Mask:
     """Which windows have no unit of a window that is left out, bool[n].
 
     Args:
-        windows: uint64[n], of a text.
+        hashes: uint64[n], the windows of some texts, one text after the other.
+        offsets: int64[texts+1], where each text begins.
         left_out: sorted windows that do not count.
         run: units of a window.
     """
-    units = np.zeros(len(windows) + run - 1, dtype=np.bool_)
+    out = np.zeros(len(hashes), dtype=np.bool_)
     for some in left_out:
-        if len(some):
-            units |= units_in(is_in(windows, some), run)
-    return ~windows_with(units, run)
+        out |= is_in(hashes, some)
+    if not out.any():
+        return ~out
+    # Unit i of a text is behind the units of the texts before, of which each has run - 1 more
+    # than windows.
+    own = np.repeat(np.arange(len(offsets) - 1) * (run - 1), np.diff(offsets))
+    unit = np.arange(len(hashes)) + own
+    change = np.zeros(len(hashes) + (len(offsets) - 1) * (run - 1) + 1, dtype=np.int64)
+    change[unit[out]] += 1
+    change[unit[out] + run] -= 1
+    total = np.append(0, np.cumsum(np.cumsum(change)[:-1] > 0))
+    counts: Mask = total[unit + run] == total[unit]
+    return counts
 
 
 class WindowIndex:
@@ -210,37 +220,50 @@ class WindowIndex:
 class Compared:
     """The windows of a text, prepared to be searched in many others."""
 
-    def __init__(self, windows: Hashes, counts: Mask, most: int = DEFAULTS.passages) -> None:
-        """Take the windows uint64[n] of a text, which of them count, bool[n], and `most` runs."""
-        self._most = most
+    def __init__(self, windows: Hashes, counts: Mask) -> None:
+        """Take the windows uint64[n] of a text, and which of them count, bool[n]."""
         self._nothing = unused(windows)
         # A window that does not count gets a value that no document has.
         self._own = windows if counts.all() else np.where(counts, windows, self._nothing)
         self._index = WindowIndex(windows, np.flatnonzero(counts))
-        self._many = _many(windows)
-        if len(self._many):
-            self._many = np.intersect1d(self._many, windows[counts])
+        self._many = _many(windows[counts])
 
-    def runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
-        """The others that share windows which count, by their places, and the shared runs.
+    def runs_in(
+        self, hashes: Hashes, offsets: Offsets, counts: Mask
+    ) -> Iterator[tuple[int, list[Run]]]:
+        """The others that share windows which count in both, by their places, and the shared runs.
 
         Every shared window is in a run, each as long as possible (see preferred_runs). Runs may
         overlap.
+
+        Args:
+            hashes: uint64[any], the windows of other texts, one text after the other.
+            offsets: int64[texts+1], where each text begins.
+            counts: bool[any], which of the windows count.
         """
-        sizes = np.array([len(one) for one in others], dtype=np.int64)
-        for part in parts_of(sizes, _AT_ONCE):
-            for place, runs in self._runs_in(others[part]):
+        for part in parts_of(np.diff(offsets), _AT_ONCE):
+            begin, end = offsets[part.start], offsets[part.stop]
+            some = offsets[part.start : part.stop + 1] - begin
+            for place, runs in self._runs_in(hashes[begin:end], some, counts[begin:end]):
                 yield part.start + place, runs
 
-    def _runs_in(self, others: Sequence[Hashes]) -> Iterator[tuple[int, list[Run]]]:
-        begins = offsets_of(np.array([len(one) for one in others]))
-        places, first, times = self._index.find(np.concatenate(others))
+    def _runs_in(
+        self, hashes: Hashes, begins: Offsets, counts: Mask
+    ) -> Iterator[tuple[int, list[Run]]]:
+        places, first, times = self._index.find(hashes)
+        if not counts.all():
+            kept = counts[places]
+            places, first, times = places[kept], first[kept], times[kept]
         bounds = np.searchsorted(places, begins)
-        other = np.repeat(np.arange(len(others)), np.diff(bounds))
+        other = np.repeat(np.arange(len(begins) - 1), np.diff(bounds))
         matches = np.diff(offsets_of(times)[bounds])
+        texts = [slice(*bound) for bound in pairwise(begins.tolist())]
         few = matches <= _MOST_MATCHES
         if len(self._many):
-            few &= [not len(np.intersect1d(_many(one), self._many)) for one in others]
+            few &= [
+                not len(np.intersect1d(_many(hashes[text][counts[text]]), self._many))
+                for text in texts
+            ]
         for part in parts_of(matches * few, _MOST_MATCHES):
             at = np.arange(bounds[part.start], bounds[part.stop])
             at = at[few[other[at]]]
@@ -253,15 +276,24 @@ class Compared:
             for number in (np.flatnonzero(matches[part]) + part.start).tolist():
                 if few[number]:
                     begin, end = np.searchsorted(pair, (number, number + 1)).tolist()
-                    yield number, _cut(runs[begin:end], self._most)
+                    yield number, runs[begin:end]
                 else:
-                    yield number, self.runs_in_repeating(others[number])
+                    text = texts[number]
+                    yield number, self.runs_in_repeating(hashes[text], counts[text])
 
-    def runs_in_repeating(self, its: Hashes) -> list[Run]:
-        """The runs of a text that repeats windows of this one, in linear time."""
-        if (its == self._nothing).any():
-            its = np.where(its == self._nothing, ~self._nothing, its)
-        return runs_between(self._own, its, self._most)
+    def runs_in_repeating(self, its: Hashes, counts: Mask) -> list[Run]:
+        """The runs of a text that repeats windows of this one so often that no match is tried.
+
+        The same runs, but where several places are as good, any of them.
+
+        Args:
+            its: uint64[n], its windows.
+            counts: bool[n], which of them count.
+        """
+        counts = counts & (its != self._nothing)
+        a, b, length = longest_runs(self._own, np.where(counts, its, ~self._nothing))
+        preferred = preferred_runs(np.zeros(len(a), dtype=np.int64), a, b, length)
+        return list(map(Run, *(one[preferred].tolist() for one in (a, b, length))))
 
 
 def _many(windows: Hashes) -> Hashes:
@@ -324,48 +356,12 @@ def preferred_runs(pair: Offsets, a: Offsets, b: Offsets, length: Offsets) -> Ma
     return preferred
 
 
-def _cut(runs: list[Run], most: int) -> list[Run]:
-    """The runs to show of two texts, with a warning if there are more."""
-    if len(runs) > most:
+def shown(runs: Sequence[Run], least: int, most: int) -> list[Run]:
+    """The first `most` runs of at least some windows, with a warning if there are more."""
+    long = [one for one in runs if one.length >= least]
+    if len(long) > most:
         warn_of_limit(pair_cut(most))
-    return runs[:most]
-
-
-def runs_between(own: Hashes, its: Hashes, most: int) -> list[Run]:
-    """The runs that two texts share, in linear time: uint64[n] and uint64[m], up to `most`.
-
-    For texts that repeat themselves too often to compare all matches: only some of the places of
-    a window are tried (see shared_runs), from left to right.
-    """
-    runs: list[Run] = []
-    for a, b, length in _cut(shared_runs(own, its, most + 1), most):
-        before = _backwards(own, its, a, b)
-        run = Run(a - before, b - before, length + before)
-        last = runs[-1] if runs else None
-        if (
-            last is not None
-            and run.b_first - run.a_first == last.b_first - last.a_first
-            and run.a_first <= last.a_first + last.length
-        ):
-            end = max(last.a_first + last.length, run.a_first + run.length)
-            runs[-1] = last._replace(length=end - last.a_first)
-        else:
-            runs.append(run)
-    return runs
-
-
-def _backwards(own: Hashes, its: Hashes, a: int, b: int) -> int:
-    """How many windows in a row before a and b agree."""
-    done, width = 0, 8
-    while True:
-        width = min(width, a - done, b - done)
-        if not width:
-            return done
-        equal = own[a - done - width : a - done] == its[b - done - width : b - done]
-        if not equal.all():
-            return done + int(equal[::-1].argmin())
-        done += width
-        width *= 2
+    return long[:most]
 
 
 def bridged(runs: Sequence[Run], run: int, gap: int) -> list[tuple[int, int, int, int, int]]:
@@ -487,13 +483,6 @@ def units_in(windows: Mask, run: int) -> Mask:
     change[: len(windows)] += windows
     change[run:] -= windows
     return np.cumsum(change)[:-1] > 0
-
-
-def windows_with(units: Mask, run: int) -> Mask:
-    """Which windows have one of the units, bool[n + run - 1] -> bool[n]."""
-    total = np.zeros(len(units) + 1, dtype=np.int64)
-    np.cumsum(units, out=total[1:])
-    return total[run:] > total[:-run]
 
 
 def stretches(windows: Mask, run: int) -> list[tuple[int, int]]:

@@ -20,6 +20,7 @@ from lshdb.search.passage_texts import (
     Places,
     base_windows,
     common_windows,
+    counting,
     is_in,
     longest_common,
     slots_of,
@@ -34,13 +35,11 @@ from lshdb.shingling.winnowing import fingerprint_shingling, fingerprints_of_win
 from lshdb.store.lookups import StoreReader
 from lshdb.workers import Job, Workers, default_workers
 
-COUNTS: Final = 1
-"""The window counts where its document is the first of a pair."""
-BEGINS: Final = 2
-"""A run of a first document begins here, as the window before it does not count or is not here."""
-ENDS: Final = 4
+BEGINS: Final = 1
+"""A run begins here, as the window before it is not here."""
+ENDS: Final = 2
 """The same for the window after it."""
-MANY: Final = 8
+MANY: Final = 4
 """Its document has it more than MANY_TIMES times."""
 
 WINDOW: Final = np.dtype(
@@ -185,12 +184,7 @@ class _Finding(Job[_Texts, _Found]):
         long = [texts[place] for place in np.flatnonzero(has).tolist()]
         hashes, offsets = window_hashes(long, settings, self.seed)
         wanted = self.shared[least & (len(self.shared) - 1)]
-        counting = np.ones(len(hashes), dtype=np.bool_)
-        for some in self.left_out:
-            out = is_in(hashes, some)
-            if out.any():
-                wanted &= ~out
-                counting &= ~touching(out, offsets, run)
+        wanted &= counting(hashes, offsets, self.left_out, run)
         at = np.flatnonzero(wanted)
         hot = is_in(least[at], self.hot)
         wanted[at[hot]] = False
@@ -199,16 +193,16 @@ class _Finding(Job[_Texts, _Found]):
         rows["hash"] = kept
         rows["document"] = own + number
         rows["unit"] = at - (np.cumsum(counts) - counts)[own]
-        flags = COUNTS * counting[at]
+        flags = np.zeros(len(at), dtype=np.uint8)
         inner = np.ones(len(hashes) + 1, dtype=np.bool_)
         inner[offsets] = False  # before window i there is another one of its text
         for step, side, edge in ((-1, "before", BEGINS), (1, "after", ENDS)):
             near = (at + step) % max(len(hashes), 1)
             here = inner[at + (step > 0)] & wanted[near]
             rows[side] = np.where(here, hashes[near], ~kept)
-            flags += edge * (counting[at] & ~(here & counting[near]))
+            flags += np.uint8(edge) * ~here
         order = np.argsort(kept, kind="stable")
-        flags[order] += MANY * _stand_many_times(kept[order], own[order])
+        flags[order] += np.uint8(MANY) * _stand_many_times(kept[order], own[order])
         rows["flags"] = flags
         units, begins = unit_positions(texts, settings.shingling.kind)
         first = begins[own] + rows["unit"]
@@ -225,23 +219,3 @@ def _stand_many_times(hashes: Hashes, documents: Numbers) -> Mask:
     sizes = np.diff(np.flatnonzero(new))
     many: Mask = np.repeat(sizes > MANY_TIMES, sizes)
     return many
-
-
-def touching(left_out: Mask, offsets: Offsets, run: int) -> Mask:
-    """Which windows have a unit of one that is left out, bool[n] -> bool[n].
-
-    Args:
-        left_out: of the windows of some texts, one after the other.
-        offsets: int64[texts+1], where each text begins.
-        run: units of a window.
-    """
-    # Unit i of a text is behind the units of the texts before, of which each has run - 1 more
-    # than windows.
-    own = np.repeat(np.arange(len(offsets) - 1) * (run - 1), np.diff(offsets))
-    unit = np.arange(len(left_out)) + own
-    change = np.zeros(len(left_out) + (len(offsets) - 1) * (run - 1) + 1, dtype=np.int64)
-    change[unit[left_out]] += 1
-    change[unit[left_out] + run] -= 1
-    total = np.append(0, np.cumsum(np.cumsum(change)[:-1] > 0))
-    touched: Mask = total[unit + run] > total[unit]
-    return touched

@@ -5,7 +5,7 @@ The fingerprints of a text (lshdb.shingling.winnowing) name the documents that m
 the shingles are of characters. A window is a run of that many units; the i-th begins at unit i.
 
 Not all shared text is copied. Text in a base text, or in more documents than `common`, does not
-count: its units are cut out of the query's text. A fingerprint in that many documents leads to none
+count: its units are cut out of both texts. A fingerprint in that many documents leads to none
 of them, so the time of a query stays linear whatever headers there are. Four of these documents
 decide whether a window with such a fingerprint is common; one that is not is shown where another
 window leads to the document.
@@ -30,17 +30,17 @@ from lshdb.search.passage_texts import (
     bridged,
     common_passages,
     common_windows,
+    counting,
     covered,
     is_in,
     least_of,
     passages_at,
     run_of,
+    shown,
     some_lead,
     turned,
-    units_in,
     window_hashes,
     windows_of,
-    windows_with,
 )
 from lshdb.search.query import row_of_key
 from lshdb.search.similarity import batches_of_text
@@ -83,6 +83,7 @@ class _Asked:
         counts: bool[n], which windows count: those with no unit of a base text or a common run.
         leading: bool[n], which windows lead to a document: their fingerprint is in few.
         common: bool[n], which windows are common.
+        left_out: sorted windows that do not count, in no document.
         candidates: int64[c], doc_ids, ascending.
     """
 
@@ -90,6 +91,7 @@ class _Asked:
     counts: Mask
     leading: Mask
     common: Mask
+    left_out: Sequence[Hashes]
     candidates: Offsets
 
 
@@ -162,27 +164,26 @@ def _look_up(store: Store, query: PassageQuery, text: str, own_id: int) -> _Aske
     windows, of_windows = windows_of(text, settings, secret_seed())
     place, doc_ids = store.documents_of_fingerprints(own.values, query.common + 1)
     hot = np.bincount(place, minlength=len(own)) > query.common
-    common = is_in(windows, common_windows(store, own.values[hot], secret_seed()))
+    common = common_windows(store, own.values[hot], secret_seed())
     place, doc_ids = place[doc_ids != own_id], doc_ids[doc_ids != own_id]
-    left_out = units_in(common, run)
-    for base in base_windows(query.base, settings, secret_seed()):
-        left_out |= units_in(is_in(windows, base), run)
+    left_out = [common, *base_windows(query.base, settings, secret_seed())]
+    counts = counting(windows, np.array([0, len(windows)]), left_out, run)
     candidates = np.unique(doc_ids[~hot[place]])
     leading = ~is_in(of_windows, own.values[hot])
-    return _Asked(windows, ~windows_with(left_out, run), leading, common, candidates)
+    return _Asked(windows, counts, leading, is_in(windows, common), left_out, candidates)
 
 
 def _verified(store: Store, asked: _Asked, least: int) -> Iterator[_Found]:
     """Those of the candidates that share runs which count and are long enough."""
     settings, run = store.settings, store.settings.passages
-    compared = Compared(asked.windows, asked.counts, store.limits.passages)
+    compared = Compared(asked.windows, asked.counts)
     waiting = iter(asked.candidates.tolist())
     for batch in batches_of_text(store, asked.candidates):
         hashes, offsets = window_hashes(batch, settings, secret_seed())
-        others = np.split(hashes, offsets[1:-1])
+        counts = counting(hashes, offsets, asked.left_out, run)
         doc_ids = [doc_id for _, doc_id in zip(batch, waiting, strict=False)]
-        for place, found in compared.runs_in(others):
-            runs = [one for one in found if one.length + run - 1 >= least]
+        for place, found in compared.runs_in(hashes, offsets, counts):
+            runs = shown(found, least - run + 1, store.limits.passages)
             if runs and some_lead(found, asked.leading):
-                units = len(others[place]) + run - 1
+                units = int(offsets[place + 1] - offsets[place]) + run - 1
                 yield _Found(doc_ids[place], units, runs, covered(runs, run))

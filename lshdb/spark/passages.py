@@ -30,17 +30,18 @@ from lshdb.search.passage_texts import (
     agreed,
     base_windows,
     bridged,
+    counting,
     covered,
     is_in,
     least_of,
     passages_at,
     run_of,
+    shown,
     some_lead,
     turned,
     window_hashes,
     windows_around,
     windows_of,
-    windows_that_count,
 )
 from lshdb.shingling.hashing import Hashes, Offsets, secret_seed
 from lshdb.shingling.winnowing import fingerprints as winnowed
@@ -227,12 +228,15 @@ def _compared(
         keys, contents = usable(_named(part, "b"), settings)
         texts = [str(own_text), *map(str, contents)]
         hashes, offsets = window_hashes(texts, settings, seed)
-        windows = np.split(hashes, offsets[1:-1])
-        counts = windows_that_count(windows[0], left_out, run)
+        counts = counting(hashes, offsets, left_out, run)
+        last = int(offsets[1])
+        compared = Compared(hashes[:last], counts[:last])
         leading = ~is_in(windows_of(texts[0], settings, seed)[1], hot)
         own: Located | None = None
-        for place, found in Compared(windows[0], counts).runs_in(windows[1:]):
-            runs = [one for one in found if one.length + run - 1 >= least]
+        units = np.diff(offsets).tolist()
+        others = hashes[last:], offsets[1:] - last, counts[last:]
+        for place, found in compared.runs_in(*others):
+            runs = shown(found, least - run + 1, DEFAULTS.passages)
             if runs and some_lead(found, leading):
                 own = own or Located.of(texts[0], settings)
                 other = Located.of(texts[place + 1], settings)
@@ -241,8 +245,8 @@ def _compared(
                     a[begin],
                     keys[place].as_py(),
                     words,
-                    words / (len(windows[0]) + run - 1),
-                    covered(turned(runs), run) / (len(windows[place + 1]) + run - 1),
+                    words / (units[0] + run - 1),
+                    covered(turned(runs), run) / (units[place + 1] + run - 1),
                     passages_at(own, other, bridged(runs, run, query.gap)),
                 )
 

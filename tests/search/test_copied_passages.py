@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from helpers import signed_elsewhere
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lshdb
@@ -169,6 +169,24 @@ def test_a_base_text_does_not_count_and_a_copy_goes_on_where_it_ends(tmp_path: P
     assert (source.key, pair.passages) == ("b", source.passages)
 
 
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_a_base_text_counts_in_neither_document_in_whatever_order(
+    tmp_path: Path, order: str
+) -> None:
+    body = [f"body{n}" for n in range(12)]
+    texts = {"a": ["new"] * 3 + body, "b": [*HEADER.split(), *body, "end"]}
+    base = [" ".join([*HEADER.split(), *body[:2]])]
+    with lshdb.open(tmp_path / "lsh.db", passages=4) as db:
+        db.add_many([(key, " ".join(texts[key])) for key in order])
+        (pair,) = db.passage_pairs(base=base)
+        found = [db.passages(key=key, base=base).sources for key in order]
+        of_text = {one.key: one.words for one in db.passages(" ".join(texts["a"]), base=base)}
+    assert [one.text for one in pair.passages] == [" ".join(body[2:])]
+    assert [source.passages for source in found[0]] == [pair.passages]
+    assert [one.text for source in found[1] for one in source.passages] == [" ".join(body[2:])]
+    assert of_text == {"a": 15, "b": 10}
+
+
 def test_a_copy_beside_a_common_run_is_shown_to_its_last_word(headed: lshdb.Database) -> None:
     found = headed.passages(
         " ".join(["new"] * 4 + HEADER.split() + [f"own3x{n}" for n in range(8)])
@@ -285,6 +303,44 @@ def test_all_pairs_are_those_of_brute_force(
             check_pair(db, pair)
         for pair in few:
             assert pair.words <= found[pair.a, pair.b].words
+
+
+REPEATING = st.builds(
+    lambda seed, words: random.Random(seed).choices(words, k=60),
+    st.integers(0, 1 << 30),
+    st.sampled_from(["aaab", "aaabc", "ab"]),
+)
+"""Texts of two or three words, some runs of which come again and again."""
+
+
+def in_runs(one: list[str], other: list[str], least: int) -> int:
+    """How many words of a text are in runs of at least some words that another has."""
+    covered: set[int] = set()
+    for i in shared_windows(" ".join(one), " ".join(other), least):
+        covered.update(range(i, i + least))
+    return len(covered)
+
+
+@settings(max_examples=15, deadline=None)
+@given(REPEATING, REPEATING)
+@example(
+    list("baaabaaaabaaaaaabaaabaaabaabaaaaaabbbbbbabaaabbbababaaaaaaaa"),
+    list("aaaaabaaabbbbbbbaaabaaaaaaaaaaaaaaaaabaaaaaaaaaaaaaaaaaaaaba"),
+)
+def test_runs_of_any_length_are_found_in_texts_that_repeat_themselves(
+    tmp_path_factory: pytest.TempPathFactory, one: list[str], other: list[str]
+) -> None:
+    with lshdb.open(tmp_path_factory.mktemp("repeating") / "lsh.db", passages=3) as db:
+        db.add_many([("one", " ".join(one)), ("other", " ".join(other))])
+        for least in range(3, len(one) + 2):
+            expected = in_runs(one, other, least)
+            sources = db.passages(key="one", least=least).sources
+            assert sum(source.words for source in sources) == expected
+            pairs = [*db.passage_pairs(least=least)]
+            assert sum(pair.words for pair in pairs) == expected
+            assert all(words.words >= least for pair in pairs for words in pair.passages)
+            if not expected:
+                break
 
 
 def check_pair(db: lshdb.Database, pair: lshdb.PassagePair) -> None:
