@@ -366,7 +366,7 @@ def deduplicated(
         decisions[row] = None
         for others in (*references, kept):
             scored = ((jaccard(sets[row], others[key]), key) for key in others if key != row)
-            score, best = max(scored, key=lambda one: one[0], default=(0, row))
+            score, best = max(scored, key=lambda one: one[0], default=(0.0, row))
             if score >= threshold:
                 decisions[row] = best, score
                 break

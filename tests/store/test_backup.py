@@ -97,8 +97,16 @@ def test_what_is_there_is_replaced_only_if_that_is_said(db: lshdb.Database, path
     assert link.is_symlink()
     assert stat.S_IMODE(copy.stat().st_mode) == 0o640
     assert lshdb.check(copy).documents == 50
+    # Nobody else may read what is not complete.
+    modes: list[int] = []
+
+    def look(_done: int, _total: int) -> None:
+        (partial,) = path.parent.glob("new.db.*.partial")
+        modes.append(stat.S_IMODE(partial.stat().st_mode))
+
     path.chmod(0o600)
-    db.backup(path.with_name("new.db"))
+    db.backup(path.with_name("new.db"), on_progress=look)
+    assert set(modes) == {0o600}
     assert stat.S_IMODE(path.with_name("new.db").stat().st_mode) == 0o600
 
 
