@@ -60,17 +60,6 @@ def test_different_bands_have_different_keys() -> None:
     assert len(np.unique(keys)) == len(pairs)
 
 
-def test_high_bits_of_keys_are_spread() -> None:
-    """Documents scatter over the table: 16 ranges of keys get their share, within 6 sigma."""
-    count = 16_000
-    signatures = np.zeros((count, 1), dtype=np.uint32)
-    signatures[:, 0] = np.arange(count)
-    keys = bucket_keys(signatures, Construction(1, 1), 1)
-    shares = np.bincount((keys[:, 0].view(np.uint64) >> np.uint64(60)).astype(int), minlength=16)
-    mean = count / 16
-    assert np.abs(shares - mean).max() < 6 * math.sqrt(mean)
-
-
 def same_bucket(sketch: SketchName, ones: Shingles, others: Shingles) -> npt.NDArray[np.bool_]:
     """In which bands pairs of sets share a bucket, bool[pairs, bands]."""
     signatures = (make_sketch(sketch, 128, 1).signatures(each) for each in (ones, others))

@@ -135,14 +135,6 @@ def test_empty_documents_are_empty_and_disturb_nobody(name: SketchName) -> None:
     assert (signature.tolist(), count) == (empty, 0)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_seeds_give_unrelated_signatures(name: SketchName) -> None:
-    document = shingles_of([random_set(50, random.Random(4))])
-    signatures = [make_sketch(name, 256, seed).signatures(document)[0] for seed in range(6)]
-    for one, other in itertools.combinations(signatures, 2):
-        assert (one == other).sum() == 0
-
-
 # estimates
 
 
