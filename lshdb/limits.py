@@ -176,6 +176,11 @@ class Limits:
     measure_cells: int = 1 << 20
     """Pairs of a query and a document that are compared at once."""
 
+    # pages
+
+    page_seconds: float = 1.5
+    """Seconds that a page waits for a slow result."""
+
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)

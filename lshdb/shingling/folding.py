@@ -65,19 +65,19 @@ def word_bounds(
     return np.flatnonzero(begins) - 1, np.flatnonzero(ends)
 
 
-def fold(text: str) -> str:
-    """NFKC-normalise and case-fold a text.
+def fold(text: str, newer: bool = _NEWER_UNICODE) -> str:
+    """NFKC-normalise and case-fold a text; `newer`: Python knows more characters than 14.0.
 
     >>> fold("Ｓtraße ① №")
     'strasse 1 no'
     """
     if text.isascii():
         return text.lower()
-    if unicodedata.is_normalized("NFKC", text) and not _NEWER_UNICODE:
+    if unicodedata.is_normalized("NFKC", text) and not newer:
         return text.casefold()
     characters = code_points(text)
     classes = character_classes().take(characters)
-    if _NEWER_UNICODE and (classes & _UNASSIGNED).any():
+    if newer and (classes & _UNASSIGNED).any():
         return _fold_around(text, (classes & _UNASSIGNED) != 0)
     return _nfkc(text, characters, classes).casefold()
 

@@ -28,7 +28,7 @@ _PROSE: Final = frozenset(["Text only", "Markdown", "reStructuredText", "TeX", "
 """Lexers for texts that are not code."""
 
 
-def words_of(texts: Sequence[tuple[str, str]]) -> list[Words | None]:
+def words_of(texts: Sequence[tuple[str, str]], seconds: float = _SECONDS) -> list[Words | None]:
     """The words of some texts, each with the key of its document; None if it is not code.
 
     Also None if Pygments is not installed, or takes too long.
@@ -44,7 +44,7 @@ def words_of(texts: Sequence[tuple[str, str]]) -> list[Words | None]:
             input=json.dumps(asked).encode(),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=_SECONDS,
+            timeout=seconds,
             check=True,
         )
         lexed = json.loads(done.stdout)

@@ -17,14 +17,14 @@ _lock: Final = threading.Lock()
 _texts: Final[OrderedDict[str, str]] = OrderedDict()
 
 
-def keep(text: str) -> str:
+def keep(text: str, most: int = MAX_BYTES) -> str:
     """Keep a text; return its name, which cannot be guessed without the text."""
     name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     with _lock:
         _texts[name] = text
         _texts.move_to_end(name)
         size = sum(map(len, _texts.values()))
-        while size > MAX_BYTES and len(_texts) > 1:
+        while size > most and len(_texts) > 1:
             size -= len(_texts.popitem(last=False)[1])
     return name
 

@@ -79,8 +79,6 @@ _COMPARED: Final = 2
 """Comparisons kept in memory: one of the longest texts takes some 60 MB."""
 _COUNTED: Final = 4_000_000
 """Maximum characters of a text whose distinct shingles are counted for a page."""
-_WAIT: Final = 1.5
-"""Seconds that a page waits for a slow result."""
 
 _T = TypeVar("_T")
 _S = TypeVar("_S", ClusterSurvey, PairSurvey)
@@ -141,7 +139,8 @@ def _wait_for(
     state = state_of(path) if visit.review is None else visit.review.state()
     results = results or _results
     # A page waits once, however many results it needs.
-    found = results.get((path, what), state, run, 0.0 if context.get("refresh") else _WAIT)
+    seconds = 0.0 if context.get("refresh") else visit.store.limits.page_seconds
+    found = results.get((path, what), state, run, seconds)
     context.setdefault("waiting", {})[what[0]] = results.progress((path, what))
     for name in ("refresh", "outdated", "notes"):
         context.setdefault(name, ())

@@ -13,7 +13,6 @@ import re
 import signal
 import socket
 import sqlite3
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from functools import partial
@@ -590,10 +589,8 @@ def follow(site: Site, answer: Answer) -> Answer:
     return site.ask("GET", answer.headers["location"])
 
 
-def test_only_the_newest_pasted_texts_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pasted_texts, "MAX_BYTES", 100)
-    monkeypatch.setattr(pasted_texts, "_texts", OrderedDict())
-    names = [pasted_texts.keep(character * 40) for character in "abc"]
+def test_only_the_newest_pasted_texts_are_kept() -> None:
+    names = [pasted_texts.keep(character * 40, 100) for character in "abc"]
     assert [pasted_texts.kept(name) for name in names] == [None, "b" * 40, "c" * 40]
     assert pasted_texts.kept(pasted_texts.keep("\ud800" * 200)) == "\ud800" * 200
 
@@ -1399,10 +1396,9 @@ def _wait(go: Event, _: OnProgress) -> bool:
 def test_a_page_of_what_is_not_ready_yet_asks_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views, "_WAIT", 0.0)
     with lshdb.open(path) as db:
         db.add_many([("fox", TEXT), ("fox 2", TEXT)])
-    with lshdb.open(path, mode="read") as db:
+    with lshdb.open(path, mode="read", limits=lshdb.Limits(page_seconds=0.0)) as db:
         visit = views.Visit(db, db._store, "lsh", {"key": "fox"}, None)
         for view, waited in (
             (views.overview, "largest"),
