@@ -292,13 +292,10 @@ def test_part_of_a_files_settings_is_enough_to_open_it(path: Path) -> None:
 def test_a_purpose_sets_shingle_and_threshold(
     path: Path, purpose: str, shingle: str, threshold: float
 ) -> None:
-    for _ in range(2):
-        with lshdb.open(path, purpose=purpose) as db:
-            assert (str(db.settings.shingling), db.settings.threshold) == (shingle, threshold)
     other = path.with_name("other.db")
-    for _ in range(2):
-        with lshdb.open(other, purpose=purpose, threshold=0.6) as db:
-            assert (str(db.settings.shingling), db.settings.threshold) == (shingle, 0.6)
+    for file, given, kept in 2 * ((path, {}, threshold), (other, {"threshold": 0.6}, 0.6)):
+        with lshdb.open(file, purpose=purpose, **given) as db:  # type: ignore[arg-type]
+            assert (str(db.settings.shingling), db.settings.threshold) == (shingle, kept)
     with pytest.raises(SettingsMismatch, match=r"has threshold 0\.6, not"):
         lshdb.open(other, purpose=purpose)
 

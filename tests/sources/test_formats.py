@@ -97,34 +97,22 @@ FORMATS: dict[str, Callable[[list[Row]], bytes]] = {
 }
 
 
-def database_of(path: Path, rows: list[Row], shingle: str = "word:3") -> tuple[Any, Any]:
-    """All rows of the tables, and all pairs, of a database of one file."""
-    database = path.with_name("made.db")
-    with lshdb.open(database, threshold=0.5, shingle=shingle) as db:
-        failures: list[Failure] = []
-        # Blocks end within records, characters and quotes.
-        reader = Reader(shingle == "set", limits=Limits(block_bytes=61))
-        report = db.add_files([str(path)], reader, on_failure=failures.append)
-        assert (report.added, failures) == (len(rows), [])
-        pairs = list(db.pairs())
-    found = inspection.contents(database), pairs
-    for file in path.parent.glob("made.db*"):
-        file.unlink()
-    return found
-
-
 def test_every_format_gives_the_same_database(tmp_path: Path) -> None:
     found = {}
+    failures: list[Failure] = []
+    # Blocks end within records, characters and quotes.
+    small = Limits(block_bytes=61)
     for name, made in FORMATS.items():
-        path = tmp_path / name
-        path.write_bytes(made(ROWS))
-        found[name] = database_of(path, ROWS)
-        path.unlink()
-    tables, pairs = found["x.jsonl"]
-    assert pairs
-    assert len(tables["documents"]) == len(ROWS)
+        (tmp_path / name).write_bytes(made(ROWS))
+        path = tmp_path / f"{name}.db"
+        with lshdb.open(path, threshold=0.5, limits=small) as db:
+            report = db.add_files([str(tmp_path / name)], on_failure=failures.append)
+            assert (report.added, failures) == (len(ROWS), [])
+            found[name] = list(db.pairs()), inspection.contents(path)
+    assert found["x.jsonl"][0]
+    assert len(found["x.jsonl"][1]["documents"]) == len(ROWS)
     for name, other in found.items():
-        assert other == (tables, pairs), name
+        assert other == found["x.jsonl"], name
 
 
 def test_other_names_are_of_texts(tmp_path: Path) -> None:
