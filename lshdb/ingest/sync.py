@@ -22,7 +22,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.writing import delete
 from lshdb.model import AddReport, FileState, SyncChange, SyncReport
-from lshdb.search.decisions import dropped_contents, read_decisions
+from lshdb.search.decisions import dropped_contents
 from lshdb.shingling.content import cleaned, digest
 from lshdb.sources.paths import format_of, key_of, printable_path
 from lshdb.sources.readers import TABLE, Item, Reader, reason, state_of
@@ -298,14 +298,14 @@ def _find_moves(store: Store, plan: _Plan, reader: Reader) -> None:
 def _leave_out_dropped(store: Store, plan: _Plan, reader: Reader) -> None:
     """Do not add new files whose documents were decided to be dropped, unless they have changed."""
     with store.reading():
-        dropped = dropped_contents(read_decisions(store))
+        dropped = dropped_contents(store)
     keys = {key for key, _ in dropped}
     quiet = replace(reader)
     gone = set()
     for key in plan.read:
         if key in keys and key not in plan.known:
             path = plan.found[key].path
-            if any((key, digest) in dropped for digest in digests_of(store, quiet, path, key)):
+            if any((key, digest) in dropped for digest in _digests_of(store, quiet, path, key)):
                 reader.passed_over.add("dropped", path, "its document was decided to be dropped")
                 gone.add(key)
     plan.read = [key for key in plan.read if key not in gone]
@@ -316,20 +316,20 @@ def dropped_files(store: Store, root: str | None) -> list[str]:
     if store.settings.shingling.of_sets:
         return []
     with store.reading():
-        dropped = dropped_contents(read_decisions(store))
+        dropped = dropped_contents(store)
     reader = Reader(of_sets=False, format="text", root=root)
     paths = ((os.path.join(root or "", key), key, digest) for key, digest in sorted(dropped))
     return [
         path
         for path, key, digest in paths
-        if os.path.isfile(path) and digest in digests_of(store, reader, path, key)
+        if os.path.isfile(path) and digest in _digests_of(store, reader, path, key)
     ]
 
 
-def digests_of(store: Store, reader: Reader, path: str, key: str) -> list[str]:
-    """The digest of a text file's document, in hexadecimal; none if it cannot be read."""
+def _digests_of(store: Store, reader: Reader, path: str, key: str) -> list[bytes]:
+    """The digest of a text file's document; none if it cannot be read."""
     items = reader.file(path, key)
-    return [_digest(store, item).hex() for item in items if isinstance(item, TextFile)]
+    return [_digest(store, item) for item in items if isinstance(item, TextFile)]
 
 
 def _digest(store: Store, item: TextFile) -> bytes:

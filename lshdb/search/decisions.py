@@ -26,15 +26,26 @@ def read_decisions(reader: StoreReader) -> list[Decision]:
     `different` an earlier `drop`: what is no duplicate must not go as one.
     """
     rows = reader.decisions()
-    by_time = sorted(rows, key=lambda row: (row.decided, row.decision))
+    last = _last(rows)
+    return [_decision(list(some), last) for _, some in groupby(rows, key=lambda row: row.decision)]
+
+
+def dropped_contents(reader: StoreReader) -> set[tuple[str, bytes]]:
+    """The keys and digests whose last decision is to drop them, whether still stored or not."""
+    last = _last(reader.decisions())
+    return {document for document, row in last.items() if row.verdict == "drop"}
+
+
+def _last(rows: Iterable[DecisionRow]) -> dict[tuple[str, bytes], DecisionRow]:
+    """The `keep` or `drop` in force, by key and digest."""
     last: dict[tuple[str, bytes], DecisionRow] = {}
-    for row in by_time:
+    for row in sorted(rows, key=lambda row: (row.decided, row.decision)):
         document = row.key, row.digest
         if row.verdict != "different":
             last[document] = row
         elif document in last and last[document].verdict == "drop":
             del last[document]
-    return [_decision(list(some), last) for _, some in groupby(rows, key=lambda row: row.decision)]
+    return last
 
 
 def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], DecisionRow]) -> Decision:
@@ -55,15 +66,6 @@ def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], DecisionRow
         first.decided,
         state,
     )
-
-
-def dropped_contents(decisions: Iterable[Decision]) -> set[tuple[str, str]]:
-    """The keys and digests whose last decision is to drop them, whether still stored or not."""
-    last: dict[tuple[str, str], Verdict] = {}
-    for one in sorted(decisions, key=lambda each: (each.decided, each.decision)):
-        if one.verdict != "different":
-            last[one.keys[0], one.digests[0]] = one.verdict
-    return {document for document, verdict in last.items() if verdict == "drop"}
 
 
 class Verdicts:

@@ -107,7 +107,11 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(command: Com
     command.done("sync", "-d", "n.db", "notes")
     dropped = [f"notes/{name}" for name in ("a b.txt", "new\nline.txt", "changed.txt", "gone.txt")]
     command.done("decide", "-d", "n.db", "drop", *dropped, "notes/kept.txt")
+    (notes / "other.txt").write_text("a text of its own, which is different")
+    command.done("sync", "-d", "n.db", "notes")
     command.done("decide", "-d", "n.db", "keep", "notes/kept.txt")
+    command.done("decide", "-d", "n.db", "drop", "notes/other.txt")
+    command.done("decide", "-d", "n.db", "different", "notes/other.txt", "notes/kept.txt")
     listing = ["decisions", "-d", "n.db", "--drop", "--files", "-0"]
     assert set(command.done(*listing).out.split("\0")) == {*dropped, ""}
     (notes / "changed.txt").write_text("something else")
@@ -121,7 +125,7 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(command: Com
     for options in (["-n"], [], []):
         synced = command.done("sync", "-d", "n.db", "notes", *options)
         assert synced.err.endswith("passed over: 2 dropped\n")
-    assert command.keys("n.db") == ["notes/changed.txt", "notes/kept.txt"]
+    assert command.keys("n.db") == ["notes/changed.txt", "notes/kept.txt", "notes/other.txt"]
     (command.directory / "beside").mkdir()
     elsewhere = Command(command.directory / "beside")
     path = str(command.directory / "n.db")
@@ -130,7 +134,7 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(command: Com
     (notes / "a b.txt").write_text("Another text")
     counts = command.done("sync", "-d", "n.db", "notes", "--json").record
     assert (counts["added"], counts["passed_over"]["dropped"]) == (1, 1)
-    assert len(command.done("decisions", "-d", "n.db", "--drop", "--json").records) == 5
+    assert len(command.done("decisions", "-d", "n.db", "--drop", "--json").records) == 6
     assert command.fails("decisions", "--files", status=2).startswith("--files goes with --drop")
     assert command.fails("decisions", "-0", status=2).startswith("--null and --root are for")
 
