@@ -371,7 +371,7 @@ def test_a_full_disk_under_the_output_is_reported_and_under_the_messages_ignored
 
         return before
 
-    pages = (["--version"], ["--help"], [], ["query", "--help"])
+    pages: tuple[list[str], ...] = (["--version"], ["--help"], [], ["query", "--help"])
     for arguments in (
         ["info"],
         ["query", "--json", "--text", TEXT],
