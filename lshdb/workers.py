@@ -157,6 +157,7 @@ class Workers(Generic[T, R]):
         pending: Pending[T, R] = Pending(item)
         if not self.count or self._submitted <= self._alone:
             pending.done = (self._job.run(item),)
+            pending.item = self._job.split(item)[1]
             return pending
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self.count, "lshdb-worker")

@@ -169,6 +169,7 @@ def _parts(
     files: list[tuple[str, FileState]] = []
     size = 0
     begun = time.monotonic()
+    item: Item | None
     for item in items:
         alone = isinstance(item, Lines | Rows | Failure)
         if documents and (
@@ -180,7 +181,9 @@ def _parts(
             yield Part(documents, metadata=metadata, files=files), len(documents), size
             documents, metadata, files, size = [], [], [], 0
         if isinstance(item, Lines | Rows):
-            yield Part(block=item), item.count, item.size
+            found = [(Part(block=item), item.count, item.size)]
+            item = None  # one line may have hundreds of megabytes: nothing holds it here
+            yield found.pop()
         elif isinstance(item, Failure):
             yield item, 0, _OBJECTS
         else:

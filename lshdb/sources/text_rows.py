@@ -67,7 +67,10 @@ class NotAnArray(InputError):
 def line_blocks(
     chunks: Iterable[bytes], name: str, largest: int = LARGEST
 ) -> Iterator[Lines | Failure]:
-    """Cut a file of lines, given in chunks, into blocks of whole lines."""
+    """Cut a file of lines, given in chunks, into blocks of whole lines.
+
+    While a block is used nothing of it is held here: a line may have hundreds of megabytes.
+    """
     number = 1
     waiting: list[bytes] = []  # the beginning of a line, in pieces
     size = 0
@@ -83,9 +86,10 @@ def line_blocks(
             block = b"".join([*waiting, memoryview(chunk)[:end]])  # one copy, not two
             # Ten times as fast as bytes.count, which takes as long as reading.
             count = int(np.count_nonzero(np.frombuffer(block, np.uint8) == _NEWLINE))
-            yield Lines(name, number, count, block)
+            found = [Lines(name, number, count, block)]
+            waiting, size, block = [], 0, b""
+            yield found.pop()
             number += count
-            waiting, size = [], 0
         waiting.append(chunk[end:])
         size += len(chunk) - end
         if size > largest:
@@ -93,7 +97,9 @@ def line_blocks(
             number += 1
             waiting, size, skipping = [], 0, True
     if size:
-        yield Lines(name, number, 1, b"".join(waiting))
+        found = [Lines(name, number, 1, b"".join(waiting))]
+        waiting.clear()
+        yield found.pop()
 
 
 def json_array_blocks(chunks: Iterable[bytes], name: str, largest: int) -> Iterator[Lines]:
@@ -130,7 +136,8 @@ def json_array_blocks(chunks: Iterable[bytes], name: str, largest: int) -> Itera
                 if chunk and found not in '{["' and end > len(text) - _LONGEST_TOKEN:
                     break  # a number may go on
                 # A newline is a blank here: within a string it is not valid JSON.
-                lines.append(text[at:end].replace("\n", " "))
+                element = text[at:end]
+                lines.append(element.replace("\n", " ") if "\n" in element else element)
                 at, expected = end, ", or ]"
             elif expected == "[":
                 raise NotAnArray(_NO_ARRAY)
@@ -138,14 +145,15 @@ def json_array_blocks(chunks: Iterable[bytes], name: str, largest: int) -> Itera
                 problem = (
                     f"behind element {number + len(lines) - 1}: not JSON: expecting {expected}"
                 )
-        if lines:
-            data = "\n".join([*lines, ""]).encode("utf-8", "surrogateescape")
-            yield Lines(name, number, len(lines), data)
-            number += len(lines)
-        if problem:
-            raise InputError(problem)
         waiting = [text[at:]]
         wanted = 2 * len(waiting[0])
+        if lines:
+            count, text, element = len(lines), "", ""
+            lines = ["\n".join([*lines, ""])]
+            yield Lines(name, number, count, lines.pop().encode("utf-8", "surrogateescape"))
+            number += count
+        if problem:
+            raise InputError(problem)
         if wanted > 2 * largest:
             raise InputError(f"element {number}: longer than {largest:,} bytes, the limit")
     if expected == "[":
@@ -173,11 +181,13 @@ def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Pa
     loads, largest = _fast_json(), parser.limits.largest_document
     key_field, text_field = parser.key_field, parser.text_field
     may_be_pair = not parser.of_sets and key_field != text_field
-    for place, line in enumerate(lines.data.split(b"\n")):
+    # A single line, which may have hundreds of megabytes, is not copied.
+    data = [lines.data] if lines.count == 1 else lines.data.split(b"\n")
+    for place, line in enumerate(data):
         if not line or line.isspace():
             continue
         try:
-            record = loads(line) if loads is not None and len(line) <= largest else None
+            record = loads(line) if loads is not None and len(line) <= largest + 1 else None
         except (ValueError, RecursionError):
             record = None  # it is parsed again, for the reason
         if line.count(b"[") + line.count(b"{") > MAX_DEPTH and is_too_deep(record):
@@ -189,7 +199,7 @@ def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Pa
                 yield place, (key, text)
                 continue
         where = lines.where(place)
-        if len(line) > largest:
+        if len(line) - line.endswith(b"\n") > largest:
             yield place, _too_long(where, largest)
             continue
         try:
@@ -257,7 +267,7 @@ def csv_blocks(
             long.
     """
     csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
-    largest = parser.limits.largest_document
+    largest = min(parser.limits.largest_document, parser.limits.largest_csv_record)
     lines = _TextLines(line_blocks(_with_newlines(chunks), name, largest), largest)
     delimiter = DELIMITERS[format]
     columns: tuple[str, ...] = ()
