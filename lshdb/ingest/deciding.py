@@ -19,6 +19,7 @@ from lshdb.ingest.writing import delete
 from lshdb.model import Decision, Verdict
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.content import DIGEST_BYTES
+from lshdb.sources.records import key_fault
 from lshdb.store.store import Store
 
 _LONGEST_NAME: Final = 1_000
@@ -101,7 +102,7 @@ def checked(one: Decision) -> Decision:
         raise InputError(f"verdict {one.verdict!r:.100} is not {', '.join(get_args(Verdict))}")
     keys = one.keys
     if not isinstance(keys, tuple) or not all(
-        isinstance(key, str) and key and "\0" not in key for key in keys
+        isinstance(key, str) and key_fault(key) is None for key in keys
     ):
         raise InputError(f"the keys of a decision are not keys: {list(keys)!r:.200}")
     several = one.verdict == "different"

@@ -194,9 +194,14 @@ def table_reader(table: object) -> pa.RecordBatchReader:
         return table.to_reader()
     if isinstance(table, pa.RecordBatchReader):
         return table
-    if hasattr(table, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(table)
-    batch = table if isinstance(table, pa.RecordBatch) else pa.record_batch(table)
+    try:
+        if hasattr(table, "__arrow_c_stream__"):
+            return pa.RecordBatchReader.from_stream(table)
+        batch = table if isinstance(table, pa.RecordBatch) else pa.record_batch(table)
+    except UnicodeEncodeError as error:  # pandas makes Arrow's strings of Python's
+        raise InputError(
+            f"the table has {error.object[:50]!r}: a lone surrogate is not Unicode text"
+        ) from error
     return pa.RecordBatchReader.from_batches(batch.schema, [batch])
 
 

@@ -29,7 +29,8 @@ def to_json(fields: Mapping[str, object] | None) -> str | None:
     surrogates are replaced by U+FFFD.
 
     Raises:
-        ContentError: not a mapping from strings, a value of another type, too long or too deep.
+        ContentError: not a mapping from strings, a value of another type, too long or too deep, or
+            names that differ in lone surrogates only.
     """
     if not fields:
         return None
@@ -45,7 +46,15 @@ def to_json(fields: Mapping[str, object] | None) -> str | None:
         raise ContentError(f"metadata has {len(text):,} characters, and {LARGEST:,} is the limit")
     if text.count("[") + text.count("{") > MAX_DEPTH and is_too_deep(dict(fields)):
         raise ContentError(_TOO_DEEP)
-    return without_surrogates(text)
+    clean = without_surrogates(text)
+    if clean is not text:
+        json.loads(clean, object_pairs_hook=_check_names)
+    return clean
+
+
+def _check_names(pairs: list[tuple[str, object]]) -> None:
+    if len(dict(pairs)) < len(pairs):
+        raise ContentError("metadata has fields whose names differ in lone surrogates only")
 
 
 def json_text(value: object) -> str:

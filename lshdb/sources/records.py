@@ -259,6 +259,7 @@ class RecordParser(RecordOptions):
         try:
             # Like json.loads, without its check of the type and its two regular expressions.
             text = self.decoded(line.rstrip()).lstrip(_JSON_BLANKS)
+            torn = self.replaced > replaced
             record, end = JSON.raw_decode(text)
             if end < len(text):
                 raise json.JSONDecodeError("Extra data", text, end)
@@ -269,6 +270,9 @@ class RecordParser(RecordOptions):
         if text.count("[") + text.count("{") > MAX_DEPTH and is_too_deep(record):
             raise InputError(f"not JSON: {_TOO_DEEP}")
         document = self.of_record(record, where)
+        if torn and "\N{REPLACEMENT CHARACTER}" in document.key:
+            self.replaced = replaced
+            raise self._torn_key()
         self.replaced = min(self.replaced, replaced + 1)
         return document
 
@@ -285,6 +289,9 @@ class RecordParser(RecordOptions):
                     raise InputError(f"{len(values)} fields, and the heading names {len(columns)}")
                 record = dict(zip(columns, values, strict=True))
                 if block.torn:
+                    key = _value_at(record, self.key_field)
+                    if isinstance(key, str) and without_surrogates(key) is not key:
+                        raise self._torn_key()
                     record = {name: self._repaired(one, name) for name, one in record.items()}
                 document = self.of_record(record, where)
                 self.replaced = min(self.replaced, replaced + 1)
@@ -339,6 +346,10 @@ class RecordParser(RecordOptions):
             more = ", ..." if len(names) > _NAMES_SHOWN else ""
             raise InputError(f"{'; '.join(wrong)} (the columns are {shown}{more})")
 
+    def _torn_key(self) -> InputError:
+        # With its bad bytes replaced it may be another document's key.
+        return InputError(f"not UTF-8 in field {self.key_field!r}, the key")
+
     def _named_key(self) -> str:
         key, auto_key = self.naming.format("key"), self.option("--auto-key", "auto_key=True")
         return f"field {self.key_field!r}: name it with {key}, or give {auto_key}"
@@ -353,7 +364,7 @@ class RecordParser(RecordOptions):
             raise InputError(f"no {self._named_key()}")
         if isinstance(key, bool) or not isinstance(key, str | int):
             raise InputError(f"field {name!r} is {_kind(key)}, not a string or integer")
-        key = self._clean(str(key))
+        key = str(key)
         if fault := key_fault(key):
             raise InputError(f"field {name!r} {fault}")
         return key
@@ -475,7 +486,7 @@ def key_fault(key: str) -> str | None:
     if "\0" in key:
         return "has a NUL character"
     if not key.isascii() and without_surrogates(key) is not key:
-        return "has a lone surrogate"
+        return "has a lone surrogate, which is not Unicode text"
     return None
 
 

@@ -129,6 +129,38 @@ def test_bad_elements_and_texts_in_a_database_of_sets(command: Command) -> None:
 # bytes
 
 
+def test_keys_that_would_become_one_are_failures_of_their_lines(command: Command) -> None:
+    """Lone surrogates and bytes that are not UTF-8 could only be replaced by the same character."""
+    lines = (
+        b'{"id": "a\\ud800", "text": "one text of some words"}\n'
+        b'{"id": "a\\udfff", "text": "and quite another one"}\n'
+        b'{"id": "a\xff", "text": "a third that differs"}\n'
+        b'{"id": "names", "text": "unlike all of these", "x": {"a\\ud800": 1, "a\\udc00": 2}}\n'
+        b'{"id": "good", "text": "t", "a\\ud800": 1}\n'
+    )
+    (command.directory / "in.jsonl").write_bytes(lines)
+    surrogate = "field 'id' has a lone surrogate, which is not Unicode text"
+    expected = [
+        f"in.jsonl:1: {surrogate}",
+        f"in.jsonl:2: {surrogate}",
+        "in.jsonl:3: not UTF-8 in field 'id', the key",
+    ]
+    names = "in.jsonl:4: metadata has fields whose names differ in lone surrogates only"
+    assert failures(command, "in.jsonl") == [*expected, names]
+    assert contents(command) == {"good": "t"}
+    for arguments in (("query", "in.jsonl"), ("dedup", "in.jsonl", "-o", "out.jsonl")):
+        result = command(*arguments)
+        said = [line.removeprefix("lshdb: ") for line in result.err.splitlines()]
+        assert (result.status, said[:3]) == (1, expected), arguments
+    assert len((command.directory / "out.jsonl").read_bytes().splitlines()) == 2
+    # A decision about such a key is none either.
+    text = (
+        '{"verdict": "keep", "keys": ["a\\ud800"], "digests": ["%s"], "who": "x", "decided": "%s"}'
+    )
+    (command.directory / "own.jsonl").write_text(text % ("0" * 32, "2026-01-01T00:00:00Z"))
+    assert "the keys of a decision are not keys" in command.fails("decide", "--from", "own.jsonl")
+
+
 def test_what_is_not_utf8_is_replaced_and_counted_or_refused(command: Command) -> None:
     (command.directory / "latin.txt").write_bytes(b"\xef\xbb\xbftexte fran\xe7ais")
     lines = b'{"id": 1, "text": "\xff"}\n{"id": 2, "text": "\\ud800"}\n{"id": 3, "text": "good"}\n'

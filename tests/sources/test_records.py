@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb.errors import InputError
+from lshdb.errors import ContentError, InputError
 from lshdb.model import Document
 from lshdb.sources.arrow_rows import blocks, table_batches
 from lshdb.sources.metadata import to_json
@@ -279,14 +279,17 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
     "a lone surrogate": (
         UNTYPED_COLUMNS,
         {},
-        [{"id": "k\ud800", "text": "t\udc00"}],
-        [("k\ufffd", "t\ufffd", None)],
+        [{"id": "k", "text": "t\udc00"}, {"id": "k\ud800", "text": "t"}],
+        [("k", "t\ufffd", None), "field 'id' has a lone surrogate, which is not Unicode text"],
     ),
     "a lone surrogate, strictly": (
         UNTYPED_COLUMNS,
         STRICT,
         [{"id": "k", "text": "t\udc00"}, {"id": "k\ud800", "text": "t"}],
-        ["a lone surrogate, which is not Unicode text"] * 2,
+        [
+            "a lone surrogate, which is not Unicode text",
+            "field 'id' has a lone surrogate, which is not Unicode text",
+        ],
     ),
 }
 
@@ -342,17 +345,18 @@ def test_a_missing_column_costs_the_file(
 
 
 def bad_bytes(name: str) -> bytes:
-    """A row whose text, metadata and key are not UTF-8, each in its own way."""
+    """Rows whose text, metadata and keys are not UTF-8, each in its own way."""
     if name == "x.jsonl":
         return (
-            b'{"id": "k\xff", "text": "caf\xe9", "x": "\xe7\x8b"}\n{"id": "b", "text": "\xc3\xa9"}'
+            b'{"id": "k", "text": "caf\xe9", "x": "\xe7\x8b"}\n{"id": "b", "text": "\xc3\xa9"}\n'
+            b'{"id": "k\xff", "text": "caf\xe9"}\n{"id": "k\xfe", "text": "th\xe9"}'
         )
     if name == "x.csv":
-        return b"id,text,x\nk\xff,caf\xe9,\xe7\x8b\nb,\xc3\xa9,\n"
+        return b"id,text,x\nk,caf\xe9,\xe7\x8b\nb,\xc3\xa9,\nk\xff,caf\xe9,\nk\xfe,th\xe9,\n"
     columns = {
-        "id": pa.array([b"k\xff", b"b"]).view(pa.string()),
-        "text": pa.array([b"caf\xe9", b"\xc3\xa9"], pa.binary()),
-        "x": pa.array([b"\xe7\x8b", None]).view(pa.string()).dictionary_encode(),
+        "id": pa.array([b"k", b"b", b"k\xff", b"k\xfe"]).view(pa.string()),
+        "text": pa.array([b"caf\xe9", b"\xc3\xa9", b"caf\xe9", b"th\xe9"], pa.binary()),
+        "x": pa.array([b"\xe7\x8b", None, None, None]).view(pa.string()).dictionary_encode(),
     }
     sink = io.BytesIO()
     pq.write_table(pa.table(columns), sink)
@@ -365,14 +369,15 @@ def test_bytes_that_are_not_utf8_are_replaced_and_counted_or_refused(
     name: str, tmp_path: Path
 ) -> None:
     reader = Reader(False)
-    one, other = from_file(name, bad_bytes(name), reader, tmp_path)
-    assert one == Document("k\ufffd", "caf\ufffd", {"x": "\ufffd"})
+    one, other, *refused = from_file(name, bad_bytes(name), reader, tmp_path)
+    assert [each.reason for each in refused] == ["not UTF-8 in field 'id', the key"] * 2
+    assert one == Document("k", "caf\ufffd", {"x": "\ufffd"})
     assert (other.key, other.content) == ("b", "\u00e9")
     assert reader.replaced == 1
-    refused, other = from_file(name, bad_bytes(name), Reader(False, strict=True), tmp_path)
-    assert isinstance(refused, Failure)
-    assert refused.reason.startswith("not UTF-8 ")
-    assert other.key == "b"
+    strict = from_file(name, bad_bytes(name), Reader(False, strict=True), tmp_path)
+    assert [getattr(each, "key", None) for each in strict] == [None, "b", None, None]
+    reasons = [each.reason for each in strict if isinstance(each, Failure)]
+    assert all(reason.startswith("not UTF-8 ") for reason in reasons)
 
 
 def test_strings_that_are_not_utf8_are_replaced_wherever_they_are(tmp_path: Path) -> None:
@@ -387,6 +392,20 @@ def test_strings_that_are_not_utf8_are_replaced_wherever_they_are(tmp_path: Path
         {"x": {"list": ["ok", "\ufffd"], "text": "ok"}},
         {"x": {"list": ["\ufffd", None], "text": "\ufffd"}},
     ]
+
+
+def test_a_table_of_pandas_with_a_lone_surrogate_is_refused(tmp_path: Path) -> None:
+    """pandas cannot give it to Arrow, so no row of it is known."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"id": ["a\ud800", "a\udfff"], "text": ["one", "two"]})
+    with lshdb.open(tmp_path / "x.db") as db:
+        with pytest.raises(InputError, match=r"'a\\ud800': a lone surrogate"):
+            db.add_table(frame)
+        with pytest.raises(ContentError, match="has a lone surrogate"):
+            db.add_many([("good", "text"), {"id": "a\ud800", "text": "t"}])
+        assert len(db) == 0
+    with pytest.raises(InputError, match="a lone surrogate"):
+        lshdb.dedup(frame)
 
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=6)
