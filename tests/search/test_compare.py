@@ -13,7 +13,7 @@ import inspection
 import numpy as np
 import pytest
 from helpers import set_families, text_families
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import NASTY, jaccard, s_curve, shingles
 
@@ -138,11 +138,16 @@ def test_elements_that_sets_share_are_in_order(path: Path) -> None:
 
 
 UNITS = st.sampled_from(["a", "ab", "abcde", ascii_letters]).flatmap(
-    lambda alphabet: st.lists(st.sampled_from(alphabet), max_size=60)
+    lambda alphabet: st.builds(
+        lambda units, times: units * times,
+        st.lists(st.sampled_from(alphabet), max_size=60),
+        st.integers(1, 6),
+    )
 )
 
 
 @given(UNITS, UNITS, st.sampled_from(["word", "char"]), st.integers(1, 3))
+@example([*"xcdef", *"a" * 20], [*"ycdef", *"a" * 20], "char", 1)
 def test_passages_are_all_shared_runs_as_long_as_they_can_be(
     tmp_path_factory: Any, a: list[str], b: list[str], kind: str, size: int
 ) -> None:
