@@ -263,7 +263,7 @@ class Command:
         result = self(*arguments, stdin=stdin)
         assert result.status == 0, result.err
         if says is not None:
-            assert result.err == says
+            assert result.err == says, result.err
         return result
 
     def fails(
