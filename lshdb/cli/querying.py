@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from lshdb.cli.conditions import ANY, Condition
-from lshdb.cli.documents import Failures, content_of_file, is_table, queries_reader, reader_for
+from lshdb.cli.documents import (
+    Failures,
+    content_of_file,
+    is_table,
+    queries_reader,
+    reader_for,
+    report_passed_over,
+)
 from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message, note_recall, progress_bar
 from lshdb.cli.options import (
@@ -191,6 +198,8 @@ def query(
     if several or unmatched:
         bad = f", failed {failures.count:,}" if failures.count else ""
         message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
+    if several:
+        report_passed_over(reader.passed_over.counts())
     if failures.count or (fail_if_found and counts.matched):
         raise typer.Exit(FAILED)
 

@@ -147,3 +147,14 @@ def test_skipped_files_of_a_reference_are_counted_apart(command: Command, folder
         done.err
     )
     assert done.err.endswith("kept 0, dropped 1, failed 0\n")
+
+
+def test_files_of_a_directory_that_are_no_queries_are_counted(
+    command: Command, folder: Path
+) -> None:
+    (folder / "broken.txt.gz").unlink()
+    command.done("add", "d", "--no-ignore")
+    done = command.done("query", "d")
+    assert done.err.endswith(
+        "passed over: 3 hidden, 10 binary, 1 links, 1 special, 2 ignored, 2 tables\n"
+    )
