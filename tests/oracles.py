@@ -365,10 +365,10 @@ def deduplicated(
     for row in order:
         decisions[row] = None
         for others in (*references, kept):
-            scored = ((jaccard(sets[row], others[key]), key) for key in others if key != row)
-            score, best = max(scored, key=lambda one: one[0], default=(0.0, row))
-            if score >= threshold:
-                decisions[row] = best, score
+            scores = {key: jaccard(sets[row], others[key]) for key in others if key != row}
+            best = max(scores, key=scores.__getitem__, default=row)
+            if scores.get(best, 0) >= threshold:
+                decisions[row] = best, scores[best]
                 break
         else:
             kept[row] = sets[row]

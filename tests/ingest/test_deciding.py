@@ -258,7 +258,7 @@ def test_two_who_decide_at_once_lose_nothing(db: lshdb.Database, path: Path) -> 
     def review(who: str) -> None:
         with lshdb.open(path) as own:
             for number in range(15):
-                own.decide(["keep", "drop"][number % 2], ["a", "b"], who=who)
+                own.decide("keep" if number % 2 else "drop", ["a", "b"], who=who)
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(review, ["ann", "bob"]))
