@@ -40,12 +40,6 @@ def test_every_character_among_random_neighbours() -> None:
     assert fold(everything) == oracles.fold(everything)
 
 
-def test_ascii_is_lower_cased_and_nothing_else() -> None:
-    ascii = "".join(map(chr, range(128)))
-    upper, lower = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
-    assert fold(ascii) == ascii.replace(upper, lower)
-
-
 @pytest.mark.parametrize(
     ("text", "folded"),
     [

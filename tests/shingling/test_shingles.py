@@ -113,11 +113,6 @@ def test_a_batch_of_texts_equals_the_oracle(texts: list[str], kind: Shingling, s
         assert shingle_texts(text, kind) == list(distinct)
 
 
-def test_no_documents_are_no_shingles() -> None:
-    for kind in (Shingling("char", 5), Shingling("word", 3), Shingling("set")):
-        assert shingled([], kind) == []
-
-
 @settings(max_examples=50)
 @given(st.data(), st.sampled_from([8, 17, 40, 64]))
 def test_long_char_shingles_of_several_bytes_a_character(data: st.DataObject, size: int) -> None:

@@ -52,14 +52,6 @@ def test_keys_are_those_of_the_definition(
             assert key == key_by_definition(cut, band, rows, bands, seed)
 
 
-def test_different_bands_have_different_keys() -> None:
-    """Also where lanes are small and alike, as a sum without mixing would mind."""
-    values = np.arange(40, dtype=np.uint32)
-    pairs = np.stack(np.meshgrid(values, values), axis=-1).reshape(-1, 2)
-    keys = bucket_keys(pairs, Construction(rows=2, bands=1), 1)
-    assert len(np.unique(keys)) == len(pairs)
-
-
 def same_bucket(sketch: SketchName, ones: Shingles, others: Shingles) -> npt.NDArray[np.bool_]:
     """In which bands pairs of sets share a bucket, bool[pairs, bands]."""
     signatures = (make_sketch(sketch, 128, 1).signatures(each) for each in (ones, others))
@@ -86,13 +78,3 @@ def test_collisions_follow_the_s_curve(sketch: SketchName, percent: int) -> None
     assert abs(collided - curve) < bound
     one_off = candidate_probability(percent / 100, Construction(rows=5, bands=16))
     assert percent != 60 or abs(collided - one_off) > bound, "the bound separates 5 rows from 6"
-
-
-@pytest.mark.parametrize("sketch", ["fast", "minhash"])
-def test_every_band_works(sketch: SketchName) -> None:
-    """Each band alone collides at s^r, within 5 standard errors."""
-    pairs, union, similarity = 2_000, 400, 0.8
-    ones, others = pairs_of_hashes(3, pairs, round(union * similarity), union)
-    rate = same_bucket(sketch, ones, others).mean(axis=0)
-    expected = similarity**6
-    assert np.abs(rate - expected).max() < 5 * math.sqrt(expected * (1 - expected) / pairs)

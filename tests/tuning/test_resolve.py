@@ -36,11 +36,6 @@ def test_a_chosen_construction_reaches_the_recall_and_none_does_with_less(
         assert s_curve(threshold, rows, bands - 1) < recall + ROUNDING
 
 
-@given(RECALLS, LANES)
-def test_equal_documents_need_one_band(recall: float, lanes: int) -> None:
-    assert choose_construction(1.0, recall, lanes) == Construction(rows=lanes, bands=1)
-
-
 @given(st.floats(0.001, 0.1), st.floats(0.001, 1), st.integers(16, 64))
 def test_what_no_construction_reaches_is_refused(
     threshold: float, too_much: float, lanes: int
