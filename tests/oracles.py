@@ -361,10 +361,12 @@ def deduplicated(
     enough: the references, and then what is kept so far.
     """
     kept: dict[Row, AbstractSet[Member]] = {}
+    collections = list(references)
+    collections.append(kept)
     decisions: dict[Row, tuple[Row, float] | None] = {}
     for row in order:
         decisions[row] = None
-        for others in (*references, kept):
+        for others in collections:
             scores = {key: jaccard(sets[row], others[key]) for key in others if key != row}
             best = max(scores, key=scores.__getitem__, default=row)
             if scores.get(best, 0) >= threshold:
