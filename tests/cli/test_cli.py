@@ -269,34 +269,6 @@ def test_add_again_counts_what_changed(command: Command) -> None:
     assert command.rows("SELECT content FROM documents WHERE key = 'new'") == [("second",)]
 
 
-def test_add_walks_directories(command: Command) -> None:
-    root = command.directory
-    (root / "src" / "sub").mkdir(parents=True)
-    (root / "src" / "b.txt").write_text("text b")
-    (root / "src" / "sub" / "a.txt").write_text("text a")
-    (root / "src" / "more.NDJSON").write_text(jsonl({"from jsonl": "text"}))
-    (root / "src" / "empty").touch()
-    (root / "src" / ".hidden").write_text("no")
-    (root / "src" / ".git").mkdir()
-    (root / "src" / "binary").write_bytes(b"a\0b")
-    (root / "src" / "sub" / "loop").symlink_to(root / "src")
-    (root / "src" / "dangling").symlink_to("nowhere")
-    os.mkfifo(root / "src" / "pipe")
-    (root / "single.txt").write_text("single text")
-    report = command.done("add", "--json", "src", "single.txt", says="").record
-    passed_over = {"hidden": 2, "binary": 1, "links": 2, "special": 1, "ignored": 0, "large": 0}
-    passed_over |= {"tables": 0, "texts": 0, "dropped": 0}
-    assert report["passed_over"] == passed_over
-    assert (report["added"], report["empty"], report["failed"]) == (5, 1, 0)
-    keys = ["from jsonl", "single.txt", "src/b.txt", "src/empty", "src/sub/a.txt"]
-    assert command.keys() == keys
-    again = command.done("add", "src").err.splitlines()
-    assert again == [
-        "added 0, updated 0, unchanged 4, failed 0",
-        "passed over: 2 hidden, 1 binary, 2 links, 1 special",
-    ]
-
-
 def test_add_reads_other_fields_formats_and_lines_without_key(command: Command) -> None:
     (command.directory / "lines").write_text('{"name": "n", "body": "text of n"}\n')
     command.done("add", "--format", "jsonl", "--key-field", "name", "--text-field", "body", "lines")

@@ -95,21 +95,6 @@ def test_what_cannot_be_read_is_reported_and_left_out(command: Command) -> None:
     assert json.loads(to_stderr.err)["kept"] == 1
 
 
-@pytest.mark.parametrize("option", [(), ("--estimate",)])
-def test_sets_and_thresholds(command: Command, option: tuple[str, ...]) -> None:
-    sets = [[*range(10)], [*range(1, 11)], [*range(5, 15)], []]
-    lines = "".join(json.dumps({"id": i, "set": s}) + "\n" for i, s in enumerate(sets))
-    for threshold, kept in (("0.5", [0, 2, 3]), ("0.95", [0, 1, 2, 3])):
-        shape = ("--shingle", "set", "--threshold", threshold, "--recall", "0.9999")
-        done = command.done("dedup", "-", *shape, *option, "--dropped", "d", stdin=lines)
-        assert [record["id"] for record in done.records] == kept
-        for record in records(command.directory / "d"):
-            assert (record["key"], record["kept"]) == ("1", "0")
-            assert record["exact"] is not bool(option)
-            if not option:
-                assert record["similarity"] == 9 / 11
-
-
 def test_todays_lines_against_all_that_were_seen(command: Command) -> None:
     lines = family_lines()
     (command.directory / "all.jsonl").write_bytes(b"".join(lines))
@@ -130,7 +115,6 @@ def test_todays_lines_against_all_that_were_seen(command: Command) -> None:
     new = b'{"id": "0/base", "text": "nothing of this was ever seen before, as it seems"}\n'
     assert command.done("dedup", "-d", "seen.db", "-", stdin=new).out.encode() == new
     assert command.keys("seen.db") == sorted(json.loads(line)["id"] for line in kept)
-    command.fails("dedup", "-d", "seen.db", "all.jsonl", "--shingle", "char:5", "-o", "no")
     result = command("dedup", "-d", "seen.db", "-", stdin=b'{"text": "a line without a key"}')
     assert (result.status, result.out) == (1, "")
     assert "--auto-key" in result.err

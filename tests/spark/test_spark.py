@@ -327,10 +327,20 @@ def test_files_are_written_and_read_back(spark: SparkSession, tmp_path: Path) ->
 # the command
 
 
+def lines_of(directory: Path) -> list[dict[str, Any]]:
+    parts = (part.read_text() for part in directory.glob("part-*"))
+    return [json.loads(line) for part in parts for line in part.splitlines()]
+
+
+def ran(*arguments: str) -> object:
+    """The exit status of a command in the session that runs: another Java would take seconds."""
+    with pytest.raises(SystemExit) as exit:
+        make_app([arguments[0]])([*arguments])
+    return exit.value.code or 0
+
+
 def test_the_command_drops_near_duplicates(
-    spark: SparkSession,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     texts = text_families(10, families=8, copies=3, words=30, most_edits=2)
     texts["empty"] = ""
@@ -339,12 +349,9 @@ def test_the_command_drops_near_duplicates(
     (tmp_path / "in" / "a.jsonl").write_text("\n".join([*lines, '{"text": "no key"}']))
     lshdb.open(tmp_path / "own.db", threshold=0.6).close()
     gone = dropped_of(texts, "first", threshold=0.6).keys()
-    # In the session that is running: another Java would take as long as all other tests.
     source, kept_in, gone_in = (str(tmp_path / name) for name in ("in", "out", "gone"))
     arguments = ["--settings-from", str(tmp_path / "own.db"), "--dropped", gone_in, "--json"]
-    with pytest.raises(SystemExit) as exit:
-        make_app(["spark-dedup"])(["spark-dedup", source, kept_in, *arguments])
-    assert not exit.value.code
+    assert ran("spark-dedup", source, kept_in, *arguments) == 0
     printed = capsys.readouterr()
     kept = len(texts) + 1 - len(gone)
     assert json.loads(printed.out) == {
@@ -357,11 +364,7 @@ def test_the_command_drops_near_duplicates(
         "cut_pairs": 0,
     }
     assert "lshdb: rows without a usable key, not compared: 1" in printed.err
-    written = [
-        json.loads(line)
-        for part in (tmp_path / "out").glob("part-*")
-        for line in part.read_text().splitlines()
-    ]
+    written = lines_of(tmp_path / "out")
     assert {one.get("id") for one in written} == {*texts, None} - gone
     assert all(one.get("text") == texts.get(one.get("id", ""), "no key") for one in written)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["gone", "in", "out", "own.db"]
@@ -404,9 +407,7 @@ def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
     source, kept_in, gone_in = (str(tmp_path / name) for name in ("in.parquet", "out", "gone"))
     arguments = ["--against", str(tmp_path / "seen/*.db"), "--dropped", gone_in]
     arguments += ["--key-field", "my.key", "--keep", "longest"]
-    with pytest.raises(SystemExit) as exit:
-        make_app(["spark-dedup"])(["spark-dedup", source, kept_in, *arguments])
-    assert not exit.value.code
+    assert ran("spark-dedup", source, kept_in, *arguments) == 0
     assert before == {one: one.read_bytes() for one in (tmp_path / "seen").iterdir()}
     written = pq.read_table(kept_in).sort_by([("my.key", "ascending")])
     types = {field.name: str(field.type).replace("element", "item") for field in written.schema}
@@ -446,18 +447,13 @@ def test_a_reference_of_the_command_may_name_its_columns_otherwise(
     pq.write_table(pa.table({"uid": ["x"], "body": [text]}), tmp_path / "seen.parquet")
     source, seen, out = (str(tmp_path / name) for name in ("in.parquet", "seen.parquet", "out"))
     arguments = ["spark-dedup", source, out, "--against", seen]
-    with pytest.raises(SystemExit) as exit:
-        make_app(["spark-dedup"])(arguments)
-    assert exit.value.code == 2
+    assert ran(*arguments) == 2
     error = capsys.readouterr().err
     assert "no column 'id'" in error
     assert "--against-key-field and --against-text-field name its columns" in error
     assert not (tmp_path / "out").exists()
-    with pytest.raises(SystemExit) as exit:
-        make_app(["spark-dedup"])(
-            [*arguments, "--against-key-field", "uid", "--against-text-field", "body"]
-        )
-    assert not exit.value.code
+    names = ["--against-key-field", "uid", "--against-text-field", "body"]
+    assert ran(*arguments, *names) == 0
     assert pq.read_table(out).to_pylist() == [{"id": "b", "text": "other"}]
     assert spark.range(3).count() == 3  # the session goes on
 
@@ -557,9 +553,7 @@ def test_passages_are_those_of_a_file(
     arguments = ["--passages", "6", "--common", "20", "--base", base, "--key-field", "n"]
     arguments += ["--text-field", "body", "--json"]
     capsys.readouterr()
-    with pytest.raises(SystemExit) as exit:
-        make_app(["spark-passages"])(["spark-passages", source, output, *arguments])
-    assert not exit.value.code
+    assert ran("spark-passages", source, output, *arguments) == 0
     printed = capsys.readouterr()
     assert json.loads(printed.out) == {
         "pairs": len({row[:2] for row in expected}),
@@ -569,11 +563,7 @@ def test_passages_are_those_of_a_file(
         "cut_passages": 1,
     }
     assert "of which only the first are listed: 1" in printed.err
-    written = [
-        json.loads(line)
-        for part in (tmp_path / "out").glob("part-*")
-        for line in part.read_text().splitlines()
-    ]
+    written = lines_of(tmp_path / "out")
     assert {tuple(row) for row in written} == {tuple(PASSAGE_PAIR)}
     assert sorted(tuple(row.values()) for row in written) == expected
 
