@@ -416,7 +416,7 @@ def is_decided(rows: list[Row]) -> Any:
     return first_key(rows) in DECIDED
 
 
-def is_near(rows: list[Row]) -> bool:
+def is_near(rows: list[Row]) -> Any:
     return lowest(rows) >= 0.8
 
 
