@@ -124,6 +124,16 @@ def test_a_connection_checks_foreign_keys_and_trusts_no_schema(path: Path) -> No
         connection.close()
 
 
+@pytest.mark.parametrize("documents", [1, 12, 13, 26, 120])
+def test_rows_are_whole_for_any_number_of_documents(path: Path, documents: int) -> None:
+    """Bands and fingerprints are written in statements of many rows, and one for the rest."""
+    with lshdb.open(path, permutations=16, passages=4) as db:
+        db.add_many(
+            (f"d{i}", f"a text {i} of some words {i * i} and {i}") for i in range(documents)
+        )
+    inspection.check(path)
+
+
 # plans
 
 
@@ -281,6 +291,7 @@ def test_what_another_connection_locks_is_busy_and_stays_as_it_was(path: Path) -
             db.add("new", [1])
         with pytest.raises(Busy):
             db.remove("d1")
+        assert db.remove_many(["d1"], dry_run=True) == 1
         assert [match.key for match in db.query(key="d1", top=1)] == ["d3"]
         other.execute("ROLLBACK")
         assert inspection.contents(path) == before
