@@ -36,7 +36,7 @@ from lshdb.sources.paths import escaped, key_of
 
 if TYPE_CHECKING:
     from lshdb.database import Database
-    from lshdb.model import CommonPassage, Comparison, Document, Passage, Passages
+    from lshdb.model import CommonPassage, Comparison, Document, Passage
 
 _PASSAGES_SHOWN: Final = 20
 _ELEMENTS_SHOWN: Final = 100
@@ -319,7 +319,7 @@ def passages(
         shown: tuple[str, ...] = ("passage_words", "line", "stored_line", "text")
         rows: Iterable[Sequence[Any]]
         lines = None
-        noted: Sequence[tuple[str, CommonPassage]] = ()
+        noted: list[tuple[str, CommonPassage]] = []
         if everything:
             pairs = database.passage_pairs(**asked)
             columns, rows, lines, noted = pairs.columns, pairs.rows(), pairs.lines, pairs.common
@@ -332,7 +332,8 @@ def passages(
             columns = {**columns, "words": int, **PASSAGE}
             several = file is not None and is_table(file)
             own = None if file in (None, STDOUT) or several else key_of(str(file))
-            rows = _rows(database, _queries(database, file, key, fields, failures), asked, own)
+            queries = _queries(database, file, key, fields, failures)
+            rows = _rows(database, queries, asked, own, noted)
             shown = (*(["query"] if several else []), "coverage", "key", *shown)
             none = "no passage of a stored document"
         counted = ("passage", "passages")
@@ -342,8 +343,7 @@ def passages(
         if noted:
             from lshdb.search.passages import unit_of
 
-            for name, one in noted:
-                _note_common(name, one, unit_of(database.settings), common)
+            _note_common(noted, unit_of(database.settings), common)
     if failures.count or (fail_if_found and count):
         raise typer.Exit(FAILED)
 
@@ -370,37 +370,39 @@ def _rows(
     queries: Iterable[tuple[str, str | None]],
     asked: dict[str, Any],
     own: str | None,
+    noted: list[tuple[str, CommonPassage]],
 ) -> Iterator[tuple[object, ...]]:
-    """The passages of each query; a file with the key `own` is not its own source."""
+    """The passages of each query; a file with the key `own` is not its own source.
+
+    Common runs are noted, with the key of their query.
+    """
     top = asked["top"]
     if own is not None and top is not None:
         asked = {**asked, "top": top + 1}
     for key, text in queries:
         result = database.passages(text, key=key if text is None else None, **asked)
-        _note_limits(key, result, asked["common"])
+        noted += [(key, one) for one in result.common]
+        if not result.words:
+            shortest = f"{result.shortest} {result.unit}s"
+            message(f"{key}: shorter than {shortest}: no passage can be found")
         for source in [one for one in result if one.key != own][:top]:
             totals = (key, source.key, source.coverage, source.stored_coverage, source.words)
             for passage in source.passages:
                 yield totals + astuple(passage)
 
 
-def _note_limits(key: str, result: Passages, common: int | None) -> None:
-    """Note what was not searched."""
-    if not result.words:
-        message(f"{key}: shorter than {result.shortest} {result.unit}s: no passage can be found")
-    for one in result.common[:_COMMON_SHOWN]:
-        _note_common(key, one, result.unit, common)
-    if len(result.common) > _COMMON_SHOWN:
-        message(f"{key}: and {len(result.common) - _COMMON_SHOWN:,} more such passages")
-
-
-def _note_common(key: str, one: CommonPassage, unit: str, common: int | None) -> None:
-    """Note a run that does not count."""
+def _note_common(noted: Sequence[tuple[str, CommonPassage]], unit: str, common: int | None) -> None:
+    """Note in one line the longest of the runs that do not count."""
     from lshdb.limits import DEFAULTS
 
     most = common or DEFAULTS.common
-    documents = f"{most:,} document{'' if most == 1 else 's'}"
-    lines = f"line {one.line}"
-    if one.end_line > one.line:
-        lines = f"lines {one.line} to {one.end_line}"
-    message(f"{key}: {one.words:,} {unit}s in more than {documents} do not count: {lines}")
+    places = []
+    for key, one in sorted(noted, key=lambda each: -each[1].words)[:_COMMON_SHOWN]:
+        several = f"s {one.line} to {one.end_line}" if one.end_line > one.line else f" {one.line}"
+        places.append(f"{key} line{several} ({one.words:,} {unit}s)")
+    more = len(noted) - len(places)
+    message(
+        f"runs in more than {most:,} document{'' if most == 1 else 's'} do not count: "
+        + ", ".join(places)
+        + (f", and {more:,} more" if more else "")
+    )

@@ -129,9 +129,10 @@ def sql(
 ) -> None:
     """Run a SELECT on the file's tables and views.
 
-    Tables: settings, documents, signatures, bands, files. Views: buckets, bucket_members,
-    candidate_pairs. Functions besides SQLite's: lsh_similarity(signature, signature), the
-    estimated similarity, and lsh_shingles(content), the distinct shingles as a JSON array.
+    Tables: settings, documents, signatures, bands, fingerprints, files, decisions. Views:
+    buckets, bucket_members, candidate_pairs. Functions besides SQLite's:
+    lsh_similarity(signature, signature), the estimated similarity, and lsh_shingles(content),
+    the distinct shingles as a JSON array.
 
     On a terminal the output is a table, in a pipe like that of the sqlite3 shell, but with control
     characters as escapes and BLOBs in hexadecimal. In JSON a BLOB is an object with its base64.

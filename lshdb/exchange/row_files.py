@@ -397,6 +397,8 @@ class _Arrow:
         self._schema = schema
 
     def write(self, block: Block, places: Sequence[int]) -> None:
+        from lshdb.sources.arrow_rows import bytes_of
+
         if self._schema is None:
             self._begin(_head_of(block))
         assert self._schema is not None
@@ -411,7 +413,7 @@ class _Arrow:
         for batch in batches:
             fitted = _fitted(batch, self._schema)
             self._waiting.append(fitted)
-            self._bytes += fitted.nbytes
+            self._bytes += bytes_of(fitted)
             self._rows += fitted.num_rows
         if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
             self._write_group()

@@ -341,7 +341,7 @@ def blocks(
                 size, source = part.nbytes, None
                 if keep_whole:
                     source = whole.slice(done, part.num_rows)
-                    size += source.nbytes
+                    size += bytes_of(source)
                 yield Rows(name, tuple(part.schema.names), rows, size, torn, source)
                 done += part.num_rows
             number += done
@@ -420,19 +420,28 @@ def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
                 yield part
 
 
-def _plain(column: pa.Array) -> pa.Array:
-    """A column without encodings, so that its size is known, and without times of nanoseconds.
+def bytes_of(batch: pa.RecordBatch) -> int:
+    """The bytes of a batch's values: `nbytes` counts all that views share with other rows."""
+    return sum(_plain(column).nbytes for column in batch.columns)
 
-    Python has no values for these without pandas.
+
+def _plain(column: pa.Array) -> pa.Array:
+    """A column without encodings and views, so that its size is known, and without nanoseconds.
+
+    Python has no values for times of nanoseconds without pandas.
     """
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    target = _with_values(column.type, _in_microseconds)
+    target = _with_values(column.type, _as_plain)
     return column if target == column.type else column.cast(target, safe=False)
 
 
-def _in_microseconds(kind: pa.DataType) -> pa.DataType:
+def _as_plain(kind: pa.DataType) -> pa.DataType:
     types = pa.types
+    if types.is_string_view(kind):
+        return pa.large_string()
+    if types.is_binary_view(kind):
+        return pa.large_binary()
     if types.is_timestamp(kind) and kind.unit == "ns":
         return pa.timestamp("us", kind.tz)
     if types.is_duration(kind) and kind.unit == "ns":

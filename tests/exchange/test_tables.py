@@ -19,8 +19,9 @@ from helpers import Command
 
 import lshdb
 from lshdb.model import Document
+from lshdb.sources.arrow_rows import blocks
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure
+from lshdb.sources.records import Failure, RecordParser
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # theirs, about themselves
@@ -72,6 +73,19 @@ def test_every_source_gives_the_same_database(
         assert report == lshdb.AddReport(added=4, empty=1)
         assert db.add_table(SOURCES[name]()).unchanged == 4
     assert inspection.contents(path) == expected
+
+
+def test_rows_of_views_come_in_blocks_as_large_as_others() -> None:
+    """A slice's `nbytes` counts all that views share: every row would be a block of its own."""
+    texts = [f"{i} " + "word " * 1_000 for i in range(3_000)]
+
+    def sizes(kind: pa.DataType) -> list[tuple[int, int]]:
+        columns = [pa.array(map(str, range(3_000))), pa.array(texts, kind)]
+        batch = pa.record_batch(columns, ["id", "text"])
+        found = blocks([batch], "table", RecordParser(False), keep_whole=True)
+        return [(len(block.rows), block.size) for block in found]
+
+    assert sizes(pa.string_view()) == sizes(pa.large_string())
 
 
 MIXED = pa.table(
