@@ -1075,7 +1075,8 @@ def test_endless_sql_of_others_delays_no_page(tmp_path: Path) -> None:
         try:
             waiting = [asyncio.ensure_future(database.execute_fn(busy)) for _ in range(9)]
             await asyncio.sleep(0)
-            assert (await client.get("/-/lshdb/lsh/document?key=fox")).status_code == 200
+            page = client.get("/-/lshdb/lsh/document?key=fox")
+            assert (await asyncio.wait_for(page, 60)).status_code == 200
             assert not any(one.done() for one in waiting)
         finally:
             stop.set()
