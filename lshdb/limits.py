@@ -45,9 +45,6 @@ class Limits:
     documents_read: int = 10_000
     """Documents or buckets per statement, whose JSON then has some 100 KB; and signatures in memory
     when all are read, 5 MB of 128 lanes."""
-    similar_keys_seconds: float = 0.025
-    """Seconds to look for keys like an unknown one: enough for some 100,000, and nobody notices the
-    wait."""
 
     reindex_bytes: int = 160_000_000
     """Bytes of bucket keys in memory while an index is rebuilt: a million documents in 20 bands
@@ -87,16 +84,11 @@ class Limits:
     workers_from: int = 3
     """With this part processes are started: a smaller job ends sooner than they start."""
 
-    deleted_documents: int = 2_000
-    """Documents deleted at once: their signatures, and for fingerprints contents, are in memory."""
-
     # deduplicating
 
     dedup_documents: int = 1_000
     """Documents that `dedup` compares at once: shingling one alone takes much longer (20 us each of
     1,000 documents of 3 KB, 150 us alone)."""
-    dedup_pairs: int = 250_000
-    """Pairs of these documents."""
     dedup_listed: int = 128
     """Kept documents of a bucket that it compares: with 16 bands at most 2,048 comparisons per
     document, which take as long as reading and shingling a dozen documents."""
@@ -141,8 +133,6 @@ class Limits:
     work is then linear in the number of documents."""
     rare_holders: int = 32
     """Documents that share a shingle used for pairing: at most 496 pairs per shingle."""
-    rare_rows: int = 16_000_000
-    """Rare shingles of documents in memory, 12 bytes each; with more, buckets stay."""
 
     # passages
 
@@ -153,12 +143,6 @@ class Limits:
     common: int = 100
     """A run of words in more documents is common: a licence, not a source. A fingerprint in this
     many documents gives at most 4,950 pairs."""
-    common_sample: int = 4
-    """First documents of a too common fingerprint that show which run around it they share."""
-    common_named: int = 5
-    """The longest of all common runs, which are named to the user."""
-    common_searched: int = 100
-    """Documents in which these are looked for."""
     passage_windows: int = 1 << 19
     """Windows of all pairs in memory, some 150 bytes each; and in proportion what is made of them:
     places where runs begin, some 200 bytes each, and characters of passages."""

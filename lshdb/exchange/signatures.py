@@ -14,6 +14,7 @@ from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
 from lshdb.model import AddReport, Match, Settings
 from lshdb.search.query import Query, search
+from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, digest
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.minhash import EMPTY, Signatures
@@ -98,8 +99,7 @@ def add_signatures(
     sizes = _sizes(shingles, matrix, settings)
     _check_lengths(len(matrix), own_keys, sizes, digests)
     total = AddReport()
-    for start in range(0, len(matrix), _BATCH):
-        part = slice(start, start + _BATCH)
+    for part in chunks(len(matrix), _BATCH):
         some = matrix[part]
         own = _digests(some) if digests is None else list(digests[part])
         with store.writing():

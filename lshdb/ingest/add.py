@@ -24,6 +24,7 @@ from lshdb.ingest.parts import Signing
 from lshdb.ingest.writing import Writer, delete, numbered_keys
 from lshdb.model import AddReport, OnSimilar, Skipped
 from lshdb.search.limits import dedup_cut, reference_cut
+from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
@@ -200,9 +201,8 @@ def remove(store: Store, keys: Sequence[str], *, dry_run: bool) -> int:
     """
     with store.reading() if dry_run else store.writing():
         doc_ids: set[int] = set()
-        at_once = store.limits.documents_read
-        for start in range(0, len(keys), at_once):
-            some = keys[start : start + at_once]
+        for part in chunks(len(keys), store.limits.documents_read):
+            some = keys[part]
             known = store.known(some)
             for key in some:
                 if key not in known:

@@ -31,6 +31,8 @@ from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import picked
 from lshdb.store.store import KnownDocument, Store
 
+_PAIRS: Final = 250_000
+"""Pairs of documents compared at once."""
 _32: Final = 32
 
 Numbers = npt.NDArray[np.int64]
@@ -452,8 +454,9 @@ class _Kept:
         block: defaultdict[int, list[int]] = defaultdict(list)
         wanted: dict[int, set[int]] = {}
         pairs = 0
-        limits = self._store.limits
-        last = min(first + limits.dedup_documents, len(self._order) - len(self._doc_ids))
+        last = min(
+            first + self._store.limits.dedup_documents, len(self._order) - len(self._doc_ids)
+        )
         for number in range(first, last):
             same = self._same[number]
             if same in wanted or not self._buckets[number]:
@@ -469,7 +472,7 @@ class _Kept:
             found.discard(self._number.get(self._own[number], -1))
             wanted[same] = found
             pairs += len(found)
-            if pairs >= limits.dedup_pairs:
+            if pairs >= _PAIRS:
                 last = number + 1
                 break
         self._until = last

@@ -11,12 +11,15 @@ import numpy.typing as npt
 
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport, Settings
+from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.winnowing import Fingerprints, fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.signing import Signed, sign
 from lshdb.store.store import DocumentValues, KnownDocument, Store
 
+_DELETED: Final = 2_000
+"""Documents deleted at once: their signatures, and for fingerprints contents, are in memory."""
 _FINGERPRINTS: Final = 3_000_000
 """Fingerprints held before they are sorted and written: 24 bytes each, and 56 more to sort them.
 More of them put more rows into a page at once: 40 in a file of a million documents of 1 KB."""
@@ -209,8 +212,7 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
 
 def delete(store: Store, doc_ids: Sequence[int]) -> None:
     """Delete documents with all that is derived from them, some thousands at a time."""
-    at_once = store.limits.deleted_documents
-    for start in range(0, len(doc_ids), at_once):
-        some = doc_ids[start : start + at_once]
+    for part in chunks(len(doc_ids), _DELETED):
+        some = doc_ids[part]
         unindex(store, some)
         store.delete(some)

@@ -23,6 +23,7 @@ from lshdb.errors import temporary_file_errors
 from lshdb.model import Reindexed, Settings
 from lshdb.search.similarity import batches_of_text
 from lshdb.settings import SettingsRequest
+from lshdb.shingling.arrays import chunks
 from lshdb.shingling.winnowing import Fingerprints, fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
 from lshdb.store.store import Index, Store
@@ -148,8 +149,8 @@ def rebuild_bands(
                     keys[start:end] = np.frombuffer(file.read(8 * (end - start)), dtype=np.int64)
             # Documents are in the order of their ids; a stable sort keeps it in each bucket.
             order = np.argsort(keys, kind="stable")
-            for start in range(0, len(order), index.limits.reindex_rows):
-                part = order[start : start + index.limits.reindex_rows]
+            for chunk in chunks(len(order), index.limits.reindex_rows):
+                part = order[chunk]
                 index.append_bands(band, keys[part], doc_ids[part])
                 rows += len(part)
                 on_step(documents + rows)

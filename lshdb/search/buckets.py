@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.search.similarity import estimates
+from lshdb.shingling.arrays import chunks
 from lshdb.sketching.banding import BucketKeys, bucket_keys
 from lshdb.sketching.constructions import candidates_among, evaluate
 from lshdb.store.lookups import StoreReader
@@ -135,9 +136,8 @@ def with_others(
     ids = np.setdiff1d(ids, found.doc_ids)
     own = buckets_of(store, signature)
     bands, estimated = [found.bands], [found.estimates]
-    at_once = store.limits.documents_read
-    for start in range(0, len(ids), at_once):
-        some = store.signatures_of(ids[start : start + at_once])
+    for part in chunks(len(ids), store.limits.documents_read):
+        some = store.signatures_of(ids[part])
         bands.append((_bucket_keys(store, some) == own).sum(axis=1))
         estimated.append(estimates(signature, some))
     doc_ids = np.concatenate([found.doc_ids, ids])
@@ -149,9 +149,8 @@ def _with_estimates(
     store: StoreReader, signature: Signature, found: DocIds, bands: npt.NDArray[np.int64]
 ) -> Candidates:
     estimated = [np.empty(0)]
-    at_once = store.limits.documents_read
-    for start in range(0, len(found), at_once):
-        some = store.signatures_of(found[start : start + at_once])
+    for part in chunks(len(found), store.limits.documents_read):
+        some = store.signatures_of(found[part])
         estimated.append(estimates(signature, some))
     return Candidates(found, bands, np.concatenate(estimated))
 

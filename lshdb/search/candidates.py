@@ -19,10 +19,12 @@ import numpy.typing as npt
 from lshdb.limits import DEFAULTS, Limit
 from lshdb.model import Shingles
 from lshdb.search.similarity import Exact
-from lshdb.shingling.arrays import Numbers, offsets_of, places_of, runs
+from lshdb.shingling.arrays import Numbers, chunks, offsets_of, places_of, runs
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
+_RARE_ROWS: Final = 16_000_000
+"""Rare shingles of documents in memory, 12 bytes each; with more, buckets stay."""
 _AT_ONCE: Final = 1 << 20
 """Members numbered at once."""
 _32: Final = 32
@@ -65,9 +67,8 @@ class SharedBuckets:
         ids.clear()
         documents = np.unique(flat)
         members = np.empty(len(flat), dtype=np.int32)
-        for start in range(0, len(flat), _AT_ONCE):
-            some = flat[start : start + _AT_ONCE]
-            members[start : start + _AT_ONCE] = np.searchsorted(documents, some)
+        for part in chunks(len(flat), _AT_ONCE):
+            members[part] = np.searchsorted(documents, flat[part])
         return documents, cls(members, _offsets(np.concatenate(sizes)))
 
     @property
@@ -157,8 +158,8 @@ class SharedBuckets:
                 rows = rows[waiting[self.members[rows]]]
             if end == a + 1 and work[a] - done > chunk:
                 others = self._pairs_of_one(rows, later[rows], waiting, documents, shared)
-                for start in range(0, len(others), chunk):
-                    some = others[start : start + chunk]
+                for part in chunks(len(others), chunk):
+                    some = others[part]
                     yield np.full(len(some), a), some
             else:
                 some = later[rows].astype(np.int64)
@@ -294,7 +295,7 @@ def thinned(
         hashes.append(sets.hashes[first[rare]])
         holders.append(holder[rare].astype(np.int32))
         rows += len(hashes[-1])
-        if rows > exact.limits.rare_rows:
+        if rows > _RARE_ROWS:
             return None
     rare_buckets = _buckets(np.concatenate(hashes), np.concatenate(holders))
     if _pairs(rare_buckets.sizes) > _pairs(buckets.sizes[hot]):

@@ -17,13 +17,8 @@ what a limit leaves out; `lshdb.errors.warn_of_limit` passes it to the caller.
 
 from __future__ import annotations
 
-from typing import Final
-
 from lshdb.errors import Cut
 from lshdb.limits import Limit
-
-COMMON_AGREEING: Final = 2
-"""How many of the sample must share a common run: one may be the text of the query."""
 
 
 def query_cut(buckets: int, read: int) -> Cut:

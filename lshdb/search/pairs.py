@@ -19,7 +19,7 @@ from lshdb.search.decisions import Decided
 from lshdb.search.limits import clusters_cut
 from lshdb.search.query import moment, row_of_key
 from lshdb.search.similarity import Estimates, Exact, Scorer, first_of_equal
-from lshdb.shingling.arrays import Numbers, parts_of, places_of, runs
+from lshdb.shingling.arrays import Numbers, chunks, parts_of, places_of, runs
 from lshdb.sources.metadata import picked
 from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader
@@ -263,8 +263,7 @@ def pair_blocks(
         else:
             found = [_best(join, candidates, request.top)]
         for a, b, scores in found:
-            for start in range(0, len(a), join.limits.pairs_rows):
-                part = slice(start, start + join.limits.pairs_rows)
+            for part in chunks(len(a), join.limits.pairs_rows):
                 yield _block(join, a[part], b[part], scores[part])
 
 
@@ -299,8 +298,8 @@ def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[Numbers, Number
     shared = np.bincount(join.buckets.members, minlength=len(join))
     shared[place] = 0
     others = np.flatnonzero(shared >= join.settings.construction.least_bands)
-    for start in range(0, len(others), join.limits.pairs_chunk):
-        some = others[start : start + join.limits.pairs_chunk]
+    for part in chunks(len(others), join.limits.pairs_chunk):
+        some = others[part]
         yield np.minimum(some, place), np.maximum(some, place)
 
 
@@ -444,9 +443,9 @@ def _components(
     scores = np.ones(len(join))
     other = np.flatnonzero(keeper != np.arange(len(join)))
     other = other[np.argsort(keeper[other], kind="stable")]
-    for start in range(0, len(other), join.limits.pairs_rows):
-        join.report("documents compared with the kept ones", start, len(other))
-        some = other[start : start + join.limits.pairs_rows]
+    for part in chunks(len(other), join.limits.pairs_rows):
+        join.report("documents compared with the kept ones", part.start, len(other))
+        some = other[part]
         scores[some] = scorer.scores(keeper[some], some, 0)
     return keeper, scores
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import CommonPassage, CopiedPassage, Settings, Shingling
-from lshdb.search.limits import COMMON_AGREEING, pair_cut
+from lshdb.search.limits import pair_cut
 from lshdb.search.similarity import batches_of_text
 from lshdb.shingling.arrays import offsets_of, parts_of, places_of
 from lshdb.shingling.hashing import Hashes, Offsets
@@ -31,6 +31,14 @@ from lshdb.store.lookups import StoreReader
 
 _AT_ONCE: Final = 1 << 20
 """Windows of other texts that are compared at once."""
+COMMON_SAMPLE: Final = 4
+"""First documents of a too common fingerprint that show which run around it they share."""
+_COMMON_AGREEING: Final = 2
+"""How many of these must share a common run: one may be the text of the query."""
+_COMMON_NAMED: Final = 5
+"""The longest of all common runs, which are named to the user."""
+_COMMON_SEARCHED: Final = 100
+"""Documents in which these are looked for."""
 _SPARSE: Final = 4
 """Bits more than the number of windows of a text needs: at most one in 16 of the windows of
 unrelated texts is searched among them."""
@@ -105,7 +113,7 @@ def common_windows(reader: StoreReader, hot: Offsets, seed: int) -> Hashes:
     """
     if not len(hot):
         return np.empty(0, dtype=np.uint64)
-    _, doc_ids = reader.documents_of_fingerprints(hot, reader.limits.common_sample)
+    _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
     texts = chain.from_iterable(batches_of_text(reader, np.unique(doc_ids)))
     return agreed([windows_around(text, hot, reader.settings, seed) for text in texts])
 
@@ -116,7 +124,7 @@ def longest_common(
     """The longest runs of common windows in some documents, each once, with the documents' keys."""
     settings = reader.settings
     _, some = reader.documents_of_fingerprints(hot, 1)
-    doc_ids = np.unique(some)[: reader.limits.common_searched]
+    doc_ids = np.unique(some)[:_COMMON_SEARCHED]
     known = common[:0]
     found: list[tuple[str, CommonPassage]] = []
     for key, text in zip(reader.keys_of(doc_ids), reader.contents(doc_ids), strict=True):
@@ -128,7 +136,7 @@ def longest_common(
             known = np.union1d(known, windows[new])
             runs = common_passages(Located.of(text, settings), new, settings.passages)
             found += ((key, one) for one in runs)
-            found = nlargest(reader.limits.common_named, found, key=lambda one: one[1].words)
+            found = nlargest(_COMMON_NAMED, found, key=lambda one: one[1].words)
     return tuple(found)
 
 
@@ -150,7 +158,7 @@ def windows_around(text: str, values: Offsets, settings: Settings, seed: int) ->
 def agreed(samples: Sequence[Hashes]) -> Hashes:
     """The windows that are common, sorted: those that enough of the samples have."""
     windows, counts = np.unique(np.concatenate(samples), return_counts=True)
-    return windows[counts >= COMMON_AGREEING]
+    return windows[counts >= _COMMON_AGREEING]
 
 
 def counting(hashes: Hashes, offsets: Offsets, left_out: Iterable[Hashes], run: int) -> Mask:

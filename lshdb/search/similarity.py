@@ -23,7 +23,16 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile
 from lshdb.limits import Limits
 from lshdb.model import Construction, Settings, Shingles
-from lshdb.shingling.arrays import Numbers, bounded, offsets_of, parts_of, places_of, runs, sums
+from lshdb.shingling.arrays import (
+    Numbers,
+    bounded,
+    chunks,
+    offsets_of,
+    parts_of,
+    places_of,
+    runs,
+    sums,
+)
 from lshdb.shingling.content import many_from_stored
 from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles
@@ -292,8 +301,7 @@ def most_shared(sizes: Numbers, table: Parities, one: Numbers, other: Numbers) -
     """
     bound: Numbers = np.minimum(sizes[one], sizes[other])
     both = sizes[one] + sizes[other]
-    for start in range(0, len(one), _PAIRS):
-        part = slice(start, start + _PAIRS)
+    for part in chunks(len(one), _PAIRS):
         differ = np.bitwise_count(table[one[part]] ^ table[other[part]])
         both[part] -= differ.sum(axis=1, dtype=np.int64)
     both >>= 1
@@ -497,8 +505,8 @@ class Estimates:
     ) -> Iterator[tuple[Numbers, Signatures, Signatures]]:
         """The signatures uint32[p, k] of pairs at places int64[p], except equal ones."""
         different = np.flatnonzero(self._same[one] != self._same[other])
-        for start in range(0, len(different), self._pairs):
-            places = different[start : start + self._pairs]
+        for part in chunks(len(different), self._pairs):
+            places = different[part]
             a, b = one[places], other[places]
             self._keep(_marked(a, b, len(self._rows)))
             yield places, self._signatures[self._rows[a]], self._signatures[self._rows[b]]

@@ -38,6 +38,11 @@ def parts_of(sizes: Numbers, most: int) -> Iterator[slice]:
         first = last
 
 
+def chunks(count: int, most: int) -> Iterator[slice]:
+    """Cut n items into slices of up to `most`."""
+    return (slice(start, start + most) for start in range(0, count, most))
+
+
 def runs(numbers: Numbers) -> tuple[Numbers, Numbers]:
     """Where runs of equal numbers, int64[n] and none below 0, begin and end: int64[r] both."""
     begins = np.flatnonzero(np.diff(numbers, prepend=-1))

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Construction
-from lshdb.shingling.arrays import Numbers
+from lshdb.shingling.arrays import Numbers, chunks
 
 Mask = npt.NDArray[np.bool_]
 
@@ -67,8 +67,8 @@ def candidates_among(
     likely = np.flatnonzero(counts >= construction.least_bands)
     true = np.zeros(len(found), dtype=np.bool_)
     at_once = max(1, cells // construction.bands)
-    for start in range(0, len(likely), at_once):
-        some = likely[start : start + at_once]
+    for part in chunks(len(likely), at_once):
+        some = likely[part]
         row = np.full(len(found), -1)
         row[some] = np.arange(len(some))
         row = row[place]

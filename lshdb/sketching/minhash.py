@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Shingles, SketchName
-from lshdb.shingling.arrays import parts_of
+from lshdb.shingling.arrays import chunks, parts_of
 from lshdb.shingling.hashing import Hashes, Offsets, constants, distinct
 from lshdb.shingling.shingles import distinct_in_each, taken
 
@@ -91,13 +91,13 @@ class FastSketch:
         """Throw n documents' hashes, in order, into table uint64[n, k], in place."""
         flat = table.reshape(-1)
         row = np.repeat(np.arange(len(counts)) * self.lanes, counts)
-        for start in range(0, len(hashes), self._at_once):
-            h = hashes[start : start + self._at_once] ^ self._first_constant
+        for part in chunks(len(hashes), self._at_once):
+            h = hashes[part] ^ self._first_constant
             h *= self._wide[0]
             h ^= h >> _32
             h *= self._wide[1]
             place = self._lane(h >> _32)
-            place += row[start : start + self._at_once]
+            place += row[part]
             np.minimum.at(flat, place, h)
 
     def _lane(self, g: Hashes) -> Offsets:

@@ -25,6 +25,7 @@ from lshdb.limits import DEFAULTS
 from lshdb.model import CopiedPassage, PassagePair, Settings
 from lshdb.search.passage_pairs import PairsQuery
 from lshdb.search.passage_texts import (
+    COMMON_SAMPLE,
     Compared,
     Located,
     agreed,
@@ -193,9 +194,7 @@ def _common(
 
     often = shared.where(F.col("members") > common)
     place = F.row_number().over(Window.partitionBy("fingerprint").orderBy("key"))
-    sample = (
-        often.withColumn("place", place).where(F.col("place") <= DEFAULTS.common_sample).persist()
-    )
+    sample = often.withColumn("place", place).where(F.col("place") <= COMMON_SAMPLE).persist()
     try:
         values = [row[0] for row in sample.select("fingerprint").distinct().collect()]
         hot = np.sort(np.array(values, dtype=np.int64))

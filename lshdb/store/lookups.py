@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile, KeyNotFound, QueryError
 from lshdb.model import Bucket, FileState, Settings
+from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.store import statements as sql
 from lshdb.store.conditions import Condition
@@ -33,6 +34,8 @@ from lshdb.store.rows import Parameters, SqlValue, blob, integer, integers, sett
 _T = TypeVar("_T")
 _NEIGHBOURS: Final = 5
 """Keys before and after an unknown one that may be meant."""
+_SEARCHING: Final = 0.025
+"""Seconds to look for such keys: enough for some 100,000, and nobody notices the wait."""
 _FTS5_TABLE: Final = re.compile(
     r"""\s*CREATE\s+VIRTUAL\s+TABLE\s+["'`\[]?documents_fts["'`\]]?\s+USING\s+fts5\b""",
     re.IGNORECASE,
@@ -218,11 +221,10 @@ class StoreReader:
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The rows of values int64[n], looked up some thousands at a time: places and doc_ids."""
         parts = [np.empty((0, 2), dtype=np.int64)]
-        at_once = self.limits.documents_read
-        for start in range(0, len(values), at_once):
-            some = json.dumps(values[start : start + at_once].tolist())
+        for part in chunks(len(values), self.limits.documents_read):
+            some = json.dumps(values[part].tolist())
             found = self._integers(statement, some, *parameters).reshape(-1, 2)
-            found[:, 0] += start
+            found[:, 0] += part.start
             parts.append(found)
         table = np.concatenate(parts)
         return table[:, 0], table[:, 1]
@@ -249,9 +251,7 @@ class StoreReader:
         """Shingles of these documents, repetitions counted, int64[n], and their digests V16[n]."""
         shingles = np.empty(len(doc_ids), dtype=np.int64)
         digests = np.empty(len(doc_ids), dtype=f"V{DIGEST_BYTES}")
-        at_once = self.limits.documents_read
-        for start in range(0, len(doc_ids), at_once):
-            part = slice(start, start + at_once)
+        for part in chunks(len(doc_ids), self.limits.documents_read):
             rows = list(self._rows_of(sql.SIZES, doc_ids[part]))
             shingles[part] = self._counts(row[:1] for row in rows)
             blobs = self._joined([row[1] for row in rows], DIGEST_BYTES, "digest", doc_ids[part])
@@ -298,9 +298,8 @@ class StoreReader:
     ) -> Iterator[tuple[SqlValue, ...]]:
         """One row for each of these documents, in this order, read lazily."""
         found = 0
-        at_once = self.limits.documents_read
-        for start in range(0, len(doc_ids), at_once):
-            wanted = json.dumps(doc_ids[start : start + at_once].tolist())
+        for part in chunks(len(doc_ids), self.limits.documents_read):
+            wanted = json.dumps(doc_ids[part].tolist())
             with translated_errors(self.path):
                 for row in self._connection.execute(statement, (wanted,)):
                     found += 1
@@ -422,14 +421,14 @@ class StoreReader:
             found.update(self.keys_from("/".join(parts[place:]), _NEIGHBOURS))
         if name := (wanted.rpartition("/")[2] or wanted).lower():
             with translated_errors(self.path):
-                found.update(self._keys_containing(name, self.limits.similar_keys_seconds))
+                found.update(self._keys_containing(name))
         scored = sorted(
             (-_likeness(wanted, one), len(one), one) for one in found if len(one) <= _LONGEST
         )
         nearest = [one for score, _, one in scored if -2 * score >= max(3, len(wanted))]
         return KeyNotFound(f"no document has the key {key!r}", nearest[:3])
 
-    def _keys_containing(self, part: str, seconds: float) -> Iterator[str]:
+    def _keys_containing(self, part: str, seconds: float = _SEARCHING) -> Iterator[str]:
         """Keys that contain a text in lower case: as many as are found in some seconds."""
         end = time.monotonic() + seconds
         # True ends the statement; called every 1,000 steps of SQLite's, some 50 us.
