@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import inspection
 import pytest
 
 import lshdb
 from lshdb import Limits
-from lshdb.errors import ContentError, StoreError
+from lshdb.errors import ContentError, StoreError, UsageError
 
 LIMIT = 10_000
 
@@ -32,6 +33,17 @@ def test_a_document_beyond_the_limit_is_refused_alone(path: Path) -> None:
             assert inspection.contents(path) == before
             assert "more" not in db
         inspection.check(path)
+
+
+@pytest.mark.parametrize("given", [{"batch_documents": 0}, {"batch_seconds": -0.1}], ids=str)
+def test_limits_that_would_never_end_are_refused(path: Path, given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=f"limits: {min(given)} .* is too small"):
+        Limits(**given)
+    wrong: Any = given
+    for make in (lambda: lshdb.open(path, limits=wrong), lambda: lshdb.dedup([], limits=wrong)):
+        with pytest.raises(UsageError, match=r"is not a lshdb\.Limits"):
+            make()
+    assert not path.exists()
 
 
 def test_a_key_of_a_million_characters(path: Path) -> None:
