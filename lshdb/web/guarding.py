@@ -158,7 +158,8 @@ def _path(scope: Scope, datasette: Datasette) -> str:
     """The path of an address as it was sent, below Datasette's own address."""
     if scope["type"] != "http":
         return ""
-    path = scope.get("raw_path", scope["path"].encode()).decode("latin-1").partition("?")[0]
+    raw: bytes = scope.get("raw_path", scope["path"].encode())
+    path = raw.decode("latin-1").partition("?")[0]
     return "/" + path.removeprefix(datasette.setting("base_url")).lstrip("/")
 
 
