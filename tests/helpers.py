@@ -19,7 +19,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -37,8 +37,9 @@ import numpy as np
 import numpy.typing as npt
 from command_server import unprivileged as unprivileged
 
+import lshdb
 from lshdb.ingest.parts import Part, SignedPart
-from lshdb.model import Shingles
+from lshdb.model import Content, Shingles
 from lshdb.workers import Pending, Workers
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,6 +66,16 @@ def calls_of(work: Callable[[], object]) -> int:
     finally:
         sys.setprofile(None)
     return calls
+
+
+def database_of(
+    path: Path | str, documents: Mapping[str, Content] | Iterable[Any], **settings: Any
+) -> lshdb.Database:
+    """An open database to which these documents were added, in this process."""
+    database = lshdb.open(path, **settings)
+    pairs = documents.items() if isinstance(documents, Mapping) else documents
+    database.add_many(pairs, workers=0)
+    return database
 
 
 FORGED_TEXTS = (

@@ -16,6 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from helpers import database_of
+
 import lshdb
 from lshdb.model import Document
 from lshdb.store.migrations import newest_format
@@ -156,8 +158,7 @@ def make() -> None:
     for name, (settings, _) in FILES.items():
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "lsh.db"
-            with lshdb.open(path, **settings) as db:
-                db.add_many(documents_of(name))
+            with database_of(path, documents_of(name), **settings) as db:
                 decide(db, name)
                 expected[name] = answers(db, name)
             packed = lzma.compress(path.read_bytes(), preset=9)

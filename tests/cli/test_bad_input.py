@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from helpers import Command, Result, unprivileged
+from helpers import Command, Result, database_of, unprivileged
 
 import lshdb
 
@@ -23,8 +23,7 @@ TEXT = "one text of several words"
 def database(command: Command) -> Path:
     """A file beside the command, with one document."""
     file = command.directory / "lsh.db"
-    with lshdb.open(file) as database:
-        database.add("good", TEXT)
+    database_of(file, {"good": TEXT}).close()
     return file
 
 

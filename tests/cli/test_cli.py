@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers import Command, environment, finish
+from helpers import Command, database_of, environment, finish
 
 import lshdb
 from lshdb.cli.app import COMMANDS
@@ -37,8 +37,7 @@ def jsonl(documents: dict[str, str]) -> str:
 @pytest.fixture(scope="module")
 def fables_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("fables") / "fables.db"
-    with lshdb.open(file) as database:
-        database.add_many(FABLES.items())
+    database_of(file, FABLES).close()
     return file
 
 
@@ -321,8 +320,7 @@ def test_query_options(fables: Command) -> None:
 
 def test_without_content_similarities_are_estimates(command: Command) -> None:
     command.done("init", "--no-content")
-    with lshdb.open(command.directory / "lsh.db") as database:
-        database.add_many(FABLES.items())
+    database_of(command.directory / "lsh.db", FABLES).close()
     match = command.done("query", "--json", "--text", FABLES["fox"]).records[1]
     assert (match["key"], match["exact"]) == ("fox2", False)
     assert match["similarity"] == match["estimate"]
@@ -359,8 +357,7 @@ def test_show_prints_sizes_signature_and_buckets(fables: Command) -> None:
 
 
 def test_show_an_empty_document(command: Command) -> None:
-    with lshdb.open(command.directory / "lsh.db") as database:
-        database.add("e", "")
+    database_of(command.directory / "lsh.db", {"e": ""}).close()
     shown = command.done("show", "e", "--json").record
     assert (shown["shingles"], shown["signature"], shown["buckets"]) == (0, [], [])
     assert "similar to nothing" in command.done("show", "e").out

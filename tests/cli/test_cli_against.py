@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 
 import lshdb
 from lshdb.sources.readers import Reader
@@ -48,8 +48,13 @@ def test_a_table_is_indexed_in_a_temporary_database(command: Command) -> None:
 
 
 def test_a_database_is_asked_as_it_is(command: Command) -> None:
-    with lshdb.open(command.directory / "seen.db", shingle="char:6", threshold=0.7, seed=5) as db:
-        db.add_many([("fox", FOX), ("ant", ANT)])
+    database_of(
+        command.directory / "seen.db",
+        [("fox", FOX), ("ant", ANT)],
+        shingle="char:6",
+        threshold=0.7,
+        seed=5,
+    ).close()
     before = (command.directory / "seen.db").read_bytes()
     arguments = ["dedup", "test.csv", "--against", "seen.db"]
     done = command.done(*arguments, "--dropped", "gone.csv", says="kept 1, dropped 3, failed 0\n")

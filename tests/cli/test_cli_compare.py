@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 
 import lshdb
 
@@ -18,8 +18,11 @@ RAW = "\x1b[31m", "\x9b", "\u202e", "\u2028"
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     """The command, beside a database with three documents."""
-    with lshdb.open(tmp_path / "lsh.db", shingle="word:2") as db:
-        db.add("fox", "The quick brown fox jumps over the lazy dog")
+    with database_of(
+        tmp_path / "lsh.db",
+        {"fox": "The quick brown fox jumps over the lazy dog"},
+        shingle="word:2",
+    ) as db:
         db.add("wolf", "The quick brown wolf jumps over the lazy dog")
         db.add("empty", "")
     return Command(tmp_path)

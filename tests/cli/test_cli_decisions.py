@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 
 import lshdb
 
@@ -14,8 +14,10 @@ TEXT = "the quick brown fox jumps over the lazy dog while the band plays on in t
 
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
-    with lshdb.open(tmp_path / "lsh.db") as db:
-        db.add_many([("a", TEXT), ("b", f"{TEXT}!"), ("c", f"{TEXT}?"), ("x\x1b[31m", "alone")])
+    database_of(
+        tmp_path / "lsh.db",
+        [("a", TEXT), ("b", f"{TEXT}!"), ("c", f"{TEXT}?"), ("x\x1b[31m", "alone")],
+    ).close()
     return Command(tmp_path)
 
 

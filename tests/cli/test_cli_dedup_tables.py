@@ -17,10 +17,8 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from helpers import Command, text_families
+from helpers import Command, database_of, text_families
 from oracles import jaccard, word_shingles
-
-import lshdb
 
 Row = dict[str, Any]
 SURE = ("--recall", "0.9999")
@@ -285,8 +283,7 @@ def test_fields_of_both_rows_are_in_the_list_of_dropped_rows(command: Command) -
     ]
     (command.directory / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     stored = {"key": "s", "text": "words that are in the database", "lang": "de"}
-    with lshdb.open(command.directory / "known.db") as db:
-        db.add_many([stored])
+    database_of(command.directory / "known.db", [stored]).close()
     asked = ("in.jsonl", "-o", "out.jsonl", "--against", "known.db", "--fields", "lang,at.year")
     names = ["lang", "at.year", "kept.lang", "kept.at.year"]
     for keep in ("first", "last"):
@@ -302,8 +299,10 @@ def test_fields_of_both_rows_are_in_the_list_of_dropped_rows(command: Command) -
 
 
 def test_fields_of_stored_documents_are_printed_beside_files(command: Command) -> None:
-    with lshdb.open(command.directory / "known.db") as db:
-        db.add_many([{"key": "s", "text": "words that are in the database", "lang": "de"}])
+    database_of(
+        command.directory / "known.db",
+        [{"key": "s", "text": "words that are in the database", "lang": "de"}],
+    ).close()
     (command.directory / "notes").mkdir()
     (command.directory / "notes" / "a").write_text("words that are in the database")
     asked = ("dedup", "notes", "--against", "known.db", "--fields", "lang")

@@ -8,9 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from helpers import Command, finish
-
-import lshdb
+from helpers import Command, database_of, finish
 
 SETS = {
     "a": [*range(10)],
@@ -27,8 +25,7 @@ NEXT, SECOND, THIRD = 9 / 11, 8 / 12, 7 / 13
 
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
-    with lshdb.open(tmp_path / "lsh.db", threshold=0.8, shingle="set", recall=0.9999) as db:
-        db.add_many(SETS.items())
+    database_of(tmp_path / "lsh.db", SETS, threshold=0.8, shingle="set", recall=0.9999).close()
     return Command(tmp_path)
 
 
@@ -153,8 +150,9 @@ def test_nothing_similar_is_reported(command: Command, name: str) -> None:
 
 def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None:
     """4.5 million pairs, of which the reader wants three."""
-    with lshdb.open(tmp_path / "lsh.db", shingle="set") as db:
-        db.add_many((f"copy {i}", ["a", "b"]) for i in range(3000))
+    database_of(
+        tmp_path / "lsh.db", ((f"copy {i}", ["a", "b"]) for i in range(3000)), shingle="set"
+    ).close()
     command = Command(tmp_path)
     process = command.start("pairs", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -175,8 +173,14 @@ def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None
 
 def test_what_a_limit_cuts_is_reported(tmp_path: Path) -> None:
     """Documents that share two thirds of their elements, compared by signatures only."""
-    with lshdb.open(tmp_path / "lsh.db", threshold=0.9, shingle="set", bands=1, rows=1) as db:
-        db.add_many((f"{i}", [*range(60), *range(100 * i, 100 * i + 15)]) for i in range(1, 2900))
+    database_of(
+        tmp_path / "lsh.db",
+        ((f"{i}", [*range(60), *range(100 * i, 100 * i + 15)]) for i in range(1, 2900)),
+        threshold=0.9,
+        shingle="set",
+        bands=1,
+        rows=1,
+    ).close()
     done = Command(tmp_path).done("clusters", "--json", "--estimate")
     assert done.out == ""
     assert re.fullmatch(

@@ -8,7 +8,7 @@ import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 
 import lshdb
 
@@ -156,8 +156,7 @@ COMMANDS = [
 def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
     directory = tmp_path_factory.mktemp("refused")
     for name, words in (("lsh", None), ("passages", 6)):
-        with lshdb.open(directory / f"{name}.db", passages=words) as db:
-            db.add("a", "a text of some words")
+        database_of(directory / f"{name}.db", {"a": "a text of some words"}, passages=words).close()
     lshdb.open(directory / "sets.db", shingle="set").close()
     (directory / "notes").mkdir()
     for name, text in FILES.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 
 import lshdb
 
@@ -14,11 +14,15 @@ ODD_KEYS = ["a", "b\nc", " spaced ", "-", "*.txt", "été", "\x1b[31m", "b"]
 
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
-    with lshdb.open(tmp_path / "lsh.db", shingle="set", threshold=0.5) as db:
-        db.add_many(
+    database_of(
+        tmp_path / "lsh.db",
+        (
             lshdb.Document(key, [*range(place, place + 5)], {"place": place})
             for place, key in enumerate(ODD_KEYS)
-        )
+        ),
+        shingle="set",
+        threshold=0.5,
+    ).close()
     return Command(tmp_path)
 
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from helpers import TIMEOUT, Command, finish
+from helpers import TIMEOUT, Command, database_of, finish
 
 import lshdb
 
@@ -30,8 +30,9 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     """The command, beside a database with a cluster of three documents and one of two."""
-    with lshdb.open(tmp_path / "lsh.db") as db:
-        db.add_many([("b/one", OTHER), (HOSTILE, OTHER), ("essays/anna", TEXT)])
+    with database_of(
+        tmp_path / "lsh.db", [("b/one", OTHER), (HOSTILE, OTHER), ("essays/anna", TEXT)]
+    ) as db:
         db.add("essays/ben", TEXT.replace("lazy dog", "sleepy cat", 1))
         db.add("essays/cora", f"{TEXT}\n\x1b[31mred\x9b2J {HOSTILE}\nno \x1b[2J more")
     return Command(tmp_path)
@@ -89,8 +90,9 @@ def test_all_that_are_similar_go_at_once_but_not_those_below(command: Command) -
 def test_a_document_that_changes_meanwhile_is_asked_about_again(command: Command) -> None:
     with session(command, "review") as one:
         one.wait()
-        with lshdb.open(command.directory / "lsh.db") as db:
-            db.add("essays/ben", TEXT.replace("brown fox", "grey hen", 1))
+        database_of(
+            command.directory / "lsh.db", {"essays/ben": TEXT.replace("brown fox", "grey hen", 1)}
+        ).close()
         one.type("d")
         assert "has changed since it was shown" in one.shown
         assert "grey hen" in one.shown.rpartition("has changed")[2]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 
 import lshdb
 
@@ -23,8 +23,9 @@ METADATA: dict[str, dict[str, object]] = {
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("conditions")
-    with lshdb.open(directory / "lsh.db") as db:
-        db.add_many(lshdb.Document(key, TEXT, given) for key, given in METADATA.items())
+    database_of(
+        directory / "lsh.db", (lshdb.Document(key, TEXT, given) for key, given in METADATA.items())
+    ).close()
     return directory
 
 

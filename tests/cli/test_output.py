@@ -7,9 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from helpers import Command
-
-import lshdb
+from helpers import Command, database_of
 
 HOSTILE = "[red]a\x1b[31m\r\x07\x9b2J\u202eb\n\u2028\t[link=x]"
 SHOWN = "[red]a\\x1b[31m\\r\\x07\\x9b2J\\u202eb\\n\\u2028\\t[link=x]"
@@ -20,8 +18,7 @@ RAW = "\x1b[31m", "\x1b[2J", "\x9b", "\x07", "\u202e", "\u2028"
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     """The command, beside a database with a hostile document."""
-    with lshdb.open(tmp_path / "lsh.db") as database:
-        database.add_many([(HOSTILE, TEXT), ("plain", TEXT)])
+    database_of(tmp_path / "lsh.db", [(HOSTILE, TEXT), ("plain", TEXT)]).close()
     return Command(tmp_path)
 
 

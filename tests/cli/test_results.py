@@ -14,7 +14,7 @@ import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 
 import lshdb
 from lshdb.cli.app import COMMANDS as APP_COMMANDS
@@ -186,8 +186,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with lshdb.open(directory / "decided.db") as db:
         db.decide("different", [KEY, "c"], note="two lists", who="ann")
         db.decide("drop", ["b"])
-    with lshdb.open(directory / "texts.db", passages=3) as db:
-        db.add("zero", "zero one two three")
+    with database_of(directory / "texts.db", {"zero": "zero one two three"}, passages=3) as db:
         db.add_many([(KEY, "one two three four, \x1b[31m five"), ("b", "Two, three,\nfour FIVE")])
     sets = [(KEY, [*range(9)]), ("none", [77]), ("\x1b", [78])]
     lines = (json.dumps({"id": key, "set": one}) for key, one in sets)

@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 from rich.cells import cell_len
 
-import lshdb
 from lshdb.cli.app import COMMANDS
 
 TEXT = "a text of several words that says nothing in particular"
@@ -20,8 +19,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     """The command, beside a database with long keys, also of wide characters."""
-    with lshdb.open(tmp_path / "lsh.db") as database:
-        database.add_many([(f"{LONG}{n}.txt", TEXT) for n in range(3)])
+    with database_of(tmp_path / "lsh.db", [(f"{LONG}{n}.txt", TEXT) for n in range(3)]) as database:
         database.add_many([("文書" * 40, TEXT), ("with\x1b[31mcolour", TEXT)])
     return Command(tmp_path)
 

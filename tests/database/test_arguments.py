@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pytest
+from helpers import database_of
 
 import lshdb
 from lshdb.errors import LshdbError, UsageError
@@ -95,8 +96,9 @@ def db(
     """A file with contents, and one that takes the signatures of another program."""
     monkeypatch.chdir(tmp_path)
     if request.param == "contents":
-        with lshdb.open("x.db") as db:
-            db.add_many([("a", "the fox and the grapes"), ("b", "the fox and the grapes!")])
+        with database_of(
+            "x.db", [("a", "the fox and the grapes"), ("b", "the fox and the grapes!")]
+        ) as db:
             yield db
     else:
         with lshdb.open("x.db", shingle="foreign:x", content=False) as db:
@@ -172,8 +174,9 @@ def test_a_database_in_memory_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 def test_a_generator_left_open_says_nothing_when_it_goes(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('{"id": 1, "text": "a"}\n{"id": 2, "text": "b"}\n')
-    with lshdb.open(tmp_path / "x.db") as db:
-        db.add_many([("a", "the fox and the grapes"), ("b", "the fox and the grapes!")])
+    with database_of(
+        tmp_path / "x.db", [("a", "the fox and the grapes"), ("b", "the fox and the grapes!")]
+    ) as db:
         left: list[Iterator[object]] = [
             db.dedup([str(tmp_path / "in.jsonl")]),
             db.pairs(),
@@ -188,8 +191,7 @@ def test_a_number_that_none_can_follow_is_damage(tmp_path: Path) -> None:
     import inspection
 
     path = tmp_path / "x.db"
-    with lshdb.open(path) as db:
-        db.add("a", "the fox and the grapes")
+    database_of(path, {"a": "the fox and the grapes"}).close()
     with inspection.sqlite(path) as connection:
         connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute("UPDATE documents SET doc_id = 9223372036854775807")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import inspection
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 from measure.torture import handles, soak
 
 import lshdb
@@ -22,8 +22,7 @@ DOCUMENTS = [(f"d{i}", f"the fox and the grapes {i // 2}") for i in range(40)]
 
 
 def fill(path: Path) -> None:
-    with lshdb.open(path) as db:
-        db.add_many(DOCUMENTS, workers=0)
+    database_of(path, DOCUMENTS).close()
 
 
 # many processes

@@ -17,7 +17,7 @@ from typing import Any
 import inspection
 import oracles
 import pytest
-from helpers import set_families, signed_elsewhere
+from helpers import database_of, set_families, signed_elsewhere
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -79,8 +79,7 @@ def counts(report: AddReport) -> tuple[int, int, int]:
 
 def test_a_stored_document_has_its_signature_and_buckets(path: Path) -> None:
     text = "The fox, the FOX and the \u00df grapes; the fox and the grapes"
-    with lshdb.open(path, shingle="word:2", seed=9) as db:
-        db.add("fox", text)
+    with database_of(path, {"fox": text}, shingle="word:2", seed=9) as db:
         document = db.get("fox")
         assert (document.doc_id, document.key, document.content) == (1, "fox", text)
         hashes = oracles.shingle_hashes(text, "word", 2, 9)
@@ -118,8 +117,7 @@ def test_any_key_is_only_a_key(path: Path, key: str) -> None:
 
 @pytest.mark.parametrize("key", IMPOSSIBLE_KEYS, ids=ascii)
 def test_an_impossible_key_is_refused_and_never_found(path: Path, key: Any) -> None:
-    with lshdb.open(path) as db:
-        db.add("a", "the fox and the grapes")
+    with database_of(path, {"a": "the fox and the grapes"}) as db:
         before = inspection.contents(path)
         with pytest.raises(ContentError, match="key ") as raised:
             db.add_many([("b", "some text"), (key, "some text")])
@@ -214,8 +212,7 @@ def test_a_text_or_set_comes_back(tmp_path_factory: pytest.TempPathFactory, cont
 )
 def test_what_is_no_text_or_no_set_is_refused(path: Path, shingle: str, wrong: Any) -> None:
     good: Content = ["x"] if shingle == "set" else "a text"
-    with lshdb.open(path, shingle=shingle) as db:
-        db.add("a", good)
+    with database_of(path, {"a": good}, shingle=shingle) as db:
         before = inspection.contents(path)
         with pytest.raises(ContentError, match=r"^'b': ") as raised:
             db.add_many([("c", good), ("b", wrong), ("d", good)])
@@ -428,8 +425,7 @@ NEAR = ["notes/fox.txt", "notes/Fox and crow.txt", "notes/hare.txt", "wolf", "\x
     ],
 )
 def test_an_unknown_key_brings_those_near_it(path: Path, key: str, nearest: list[str]) -> None:
-    with lshdb.open(path) as db:
-        db.add_many((one, "the fox and the grapes") for one in NEAR)
+    with database_of(path, ((one, "the fox and the grapes") for one in NEAR)) as db:
         calls: list[Callable[[], object]] = [
             lambda: db.get(key),
             lambda: db.query(key=key),
@@ -498,8 +494,7 @@ def test_buckets_are_counted_and_the_largest_come_first(path: Path) -> None:
 
 
 def test_without_content_none_is_stored(path: Path) -> None:
-    with lshdb.open(path, content=False) as db:
-        db.add_many([("a", "the fox and the grapes"), ("empty", "")])
+    with database_of(path, [("a", "the fox and the grapes"), ("empty", "")], content=False) as db:
         assert inspection.rows(path, "SELECT count(*), count(content) FROM documents") == [(2, 0)]
         base = db.get("a")
         assert base.content is None

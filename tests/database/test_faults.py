@@ -17,7 +17,7 @@ from pathlib import Path
 
 import inspection
 import pytest
-from helpers import Command, finish, unprivileged
+from helpers import Command, database_of, finish, unprivileged
 
 import lshdb
 from lshdb.errors import StoreError
@@ -36,8 +36,9 @@ def lines(count: int, name: str) -> str:
 def command(tmp_path: Path) -> Command:
     """With 40 documents in lsh.db."""
     command = Command(tmp_path)
-    with lshdb.open(tmp_path / "lsh.db") as db:
-        db.add_many((f"d{i}", f"the fox and the grapes {i // 2}") for i in range(40))
+    database_of(
+        tmp_path / "lsh.db", ((f"d{i}", f"the fox and the grapes {i // 2}") for i in range(40))
+    ).close()
     return command
 
 
@@ -278,8 +279,7 @@ def test_a_file_that_changes_while_it_is_read_without_locks_is_noticed(command: 
 
 @pytest.mark.parametrize("how", ["deleted", "replaced", "moved"])
 def test_a_file_that_is_gone_is_not_written_to(tmp_path: Path, path: Path, how: str) -> None:
-    with lshdb.open(path) as db:
-        db.add("fox", "the fox and the grapes")
+    database_of(path, {"fox": "the fox and the grapes"}).close()
     other = tmp_path / "other.db"
     shutil.copy(path, other)
     db = lshdb.open(path)
@@ -317,8 +317,7 @@ def test_a_file_that_is_gone_is_not_written_to(tmp_path: Path, path: Path, how: 
 
 @pytest.mark.parametrize("suffix", ["-wal", "-shm"])
 def test_a_log_that_is_deleted_is_noticed_and_what_it_had_is_saved(path: Path, suffix: str) -> None:
-    with lshdb.open(path) as db:
-        db.add("fox", "the fox and the grapes")
+    database_of(path, {"fox": "the fox and the grapes"}).close()
     db = lshdb.open(path)
     db.add("late", "the fox and the ant")
     path.with_name(path.name + suffix).unlink()
@@ -337,8 +336,7 @@ def test_a_log_that_is_deleted_is_noticed_and_what_it_had_is_saved(path: Path, s
 
 def test_a_log_that_is_anothers_is_left_to_it(path: Path) -> None:
     """The last to close a file copies its log into it: here that would undo what others wrote."""
-    with lshdb.open(path) as db:
-        db.add("fox", "the fox and the grapes")
+    database_of(path, {"fox": "the fox and the grapes"}).close()
     code = (
         "import sys, pathlib, lshdb; path = pathlib.Path(sys.argv[1])\n"
         "db = lshdb.open(path); db.add('late', 'the fox and the ant')\n"
@@ -353,8 +351,7 @@ def test_a_log_that_is_anothers_is_left_to_it(path: Path) -> None:
     )
     assert first.stdout is not None
     assert first.stdout.readline() == "gone\n"
-    with lshdb.open(path) as db:
-        db.add_many((f"new{i}", f"a text {i}") for i in range(50))
+    with database_of(path, ((f"new{i}", f"a text {i}") for i in range(50))) as db:
         out, _ = first.communicate("\n", timeout=60)
         assert "cannot be opened again in this process" in out
         assert len(db) == 51

@@ -14,7 +14,7 @@ from typing import Any
 import inspection
 import numpy as np
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -119,8 +119,11 @@ SCALARS = st.none() | st.booleans() | NUMBERS | st.text(max_size=5)
 
 
 def test_metadata_follows_its_document(path: Path) -> None:
-    with lshdb.open(path, threshold=0.5) as db:
-        db.add_many([Document("a", FOX, {"n": 1}), Document("b", f"{FOX}!"), ("c", "other")])
+    with database_of(
+        path,
+        [Document("a", FOX, {"n": 1}), Document("b", f"{FOX}!"), ("c", "other")],
+        threshold=0.5,
+    ) as db:
         got = db.get("a")
         assert (got.metadata, db.get("b").metadata) == ({"n": 1}, None)
         assert db.add("a", FOX, {"n": 1}).unchanged == 1
@@ -162,11 +165,14 @@ def test_damaged_metadata_is_reported(path: Path) -> None:
 @pytest.fixture
 def many(path: Path) -> Path:
     """Sixty copies of one document, of which each tenth is in German, and another document."""
-    with lshdb.open(path, threshold=0.5) as db:
-        db.add_many(
+    with database_of(
+        path,
+        (
             Document(f"k{i:02}", FOX, {"lang": "de" if i % 10 == 9 else "en", "n": i})
             for i in range(60)
-        )
+        ),
+        threshold=0.5,
+    ) as db:
         db.add("other", "nothing of the kind")
     return path
 

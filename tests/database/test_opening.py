@@ -10,6 +10,7 @@ from typing import Any
 
 import inspection
 import pytest
+from helpers import database_of
 
 import lshdb
 from lshdb.errors import (
@@ -30,8 +31,7 @@ VIEWS = ("buckets", "bucket_members", "candidate_pairs")
 
 
 def make(path: Path, **settings: Any) -> None:
-    with lshdb.open(path, **settings) as db:
-        db.add("fox", "the fox and the grapes")
+    database_of(path, {"fox": "the fox and the grapes"}, **settings).close()
 
 
 MODES: list[Mode] = ["create", "write", "read"]
@@ -169,8 +169,7 @@ def test_mode_read_writes_nothing(path: Path) -> None:
 
 def test_reading_after_a_writer_died_sees_what_it_committed(path: Path) -> None:
     """A killed writer leaves a write-ahead log; whoever reads next reads it too."""
-    with lshdb.open(path) as db:
-        db.add("fox", "the fox and the grapes")
+    with database_of(path, {"fox": "the fox and the grapes"}) as db:
         copy = path.with_name("copy.db")
         log = path.with_name(path.name + "-wal").read_bytes()
         assert log

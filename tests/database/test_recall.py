@@ -13,10 +13,9 @@ from pathlib import Path
 
 import oracles
 import pytest
-from helpers import set_families, text_families
+from helpers import database_of, set_families, text_families
 from oracles import similar_pairs
 
-import lshdb
 from lshdb.model import Content
 
 RECALL = 0.99
@@ -62,8 +61,9 @@ def test_queries_find_the_pairs_that_brute_force_finds(
     assert sum(score < of.threshold + CLOSE for score in expected.values()) > 80
     assert len(of.scores) > 1.1 * len(expected), "enough just below the threshold"
 
-    with lshdb.open(path, threshold=of.threshold, shingle=shingle, sketch=sketch) as db:
-        db.add_many(of.documents.items())
+    with database_of(
+        path, of.documents, threshold=of.threshold, shingle=shingle, sketch=sketch
+    ) as db:
         matches = {key: db.query(key=key) for key in of.documents}
     found = {
         frozenset((key, match.key)): match.similarity

@@ -6,7 +6,7 @@ from pathlib import Path
 from zlib import crc32
 
 import pytest
-from helpers import Command, text_families
+from helpers import Command, database_of, text_families
 
 import lshdb
 from lshdb.shards import query_files
@@ -23,8 +23,7 @@ def files(tmp_path: Path) -> list[Path]:
         parts.setdefault(f"shards/{crc32(key.encode()) % 3}.db", []).append((key, text))
     (tmp_path / "shards").mkdir()
     for name, documents in parts.items():
-        with lshdb.open(tmp_path / name, threshold=THRESHOLD) as db:
-            db.add_many(documents, workers=0)
+        database_of(tmp_path / name, documents, threshold=THRESHOLD).close()
     return [tmp_path / name for name in sorted(parts)]
 
 
@@ -78,8 +77,7 @@ def test_files_of_two_collections_are_no_shards(tmp_path: Path) -> None:
 def test_without_contents_a_key_says_too_little(tmp_path: Path) -> None:
     paths = [tmp_path / "a.db", tmp_path / "b.db"]
     for path in paths:
-        with lshdb.open(path, content=False) as db:
-            db.add(path.name, "the fox and the grapes")
+        database_of(path, {path.name: "the fox and the grapes"}, content=False).close()
     with pytest.raises(lshdb.UsageError, match="keep no contents"):
         query_files(paths, key="b.db")
     found = query_files(paths, "the fox and the grapes")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import Parsed
+from helpers import Parsed, database_of
 
 import lshdb
 from lshdb.model import Pair
@@ -22,8 +22,9 @@ TEXT = "the quick brown fox jumps over the lazy dog and runs away"
 
 @pytest.fixture
 def db(path: Path) -> Iterator[lshdb.Database]:
-    with lshdb.open(path, threshold=0.5) as db:
-        db.add_many(
+    with database_of(
+        path,
+        (
             lshdb.Document(key, f"{TEXT} {key}", fields)
             for key, fields in [
                 ("a", {"n": 1, "kind": "x", "mixed": 1}),
@@ -31,7 +32,9 @@ def db(path: Path) -> Iterator[lshdb.Database]:
                 (HOSTILE, {"n": 3, "mixed": [1, HOSTILE]}),
                 ("alone", None),
             ][:3]
-        )
+        ),
+        threshold=0.5,
+    ) as db:
         db.add("alone", "something else altogether, of no interest")
         yield db
 
@@ -140,14 +143,17 @@ def test_shared_passages_are_marked(db: lshdb.Database, tmp_path: Path) -> None:
     compared = db.compare(one, other)
     assert TEXT in shown(compared).texts("mark")
     assert len(compared._repr_html_() or "") < 20_000
-    with lshdb.open(tmp_path / "sets.db", shingle="set", threshold=0.3) as sets:
-        sets.add_many([("a", [*range(90), HOSTILE]), ("b", [*range(5, 95), HOSTILE])])
+    with database_of(
+        tmp_path / "sets.db",
+        [("a", [*range(90), HOSTILE]), ("b", [*range(5, 95), HOSTILE])],
+        shingle="set",
+        threshold=0.3,
+    ) as sets:
         assert "and 36 more" in "".join(shown(sets.compare("a", "b")).texts("td"))
 
 
 def test_a_notebook_shows_the_first_of_many_and_says_so(path: Path) -> None:
-    with lshdb.open(path, shingle="set") as db:
-        db.add_many((str(number), ["same"]) for number in range(30))
+    with database_of(path, ((str(number), ["same"]) for number in range(30)), shingle="set") as db:
         for one, note in [
             (db.pairs(), "the first 20"),
             (db.query(["same"]), "the first 20 of 30"),
@@ -196,8 +202,7 @@ def test_every_public_object_has_a_repr_of_its_own() -> None:
 
 
 def test_a_repr_of_many_signatures_is_short(path: Path) -> None:
-    with lshdb.open(path) as db:
-        db.add_many((f"{n}", TEXT) for n in range(2_000))
+    with database_of(path, ((f"{n}", TEXT) for n in range(2_000))) as db:
         assert repr(db.signatures()) == (
             "<SignatureSet of 2,000 documents: shingle word:3, 128 lanes, sketch fast, seed 1>"
         )
@@ -273,8 +278,11 @@ def test_dicts_are_documents_by_the_rules_for_records(tmp_path: Path) -> None:
             with pytest.raises(lshdb.ContentError, match=reason.replace("{", r"\{")):
                 db.add_many([record])
         assert len(db) == 4
-    with lshdb.open(tmp_path / "sets.db", shingle="set") as db:
-        db.add_many([{"id": n, "set": one} for n, one in enumerate([[1], {1}, (1,), "[1]"])])
+    with database_of(
+        tmp_path / "sets.db",
+        [{"id": n, "set": one} for n, one in enumerate([[1], {1}, (1,), "[1]"])],
+        shingle="set",
+    ) as db:
         assert [db[key].content for key in db] == [(1,)] * 4
         with pytest.raises(lshdb.ContentError, match="has no field 'set'"):
             db.add_many([{"id": 1, "text": "x"}])

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import oracles
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 
 import lshdb
 from lshdb import Database, Sketching
@@ -140,8 +140,7 @@ def test_lanes_of_an_empty_document_are_similar_to_nothing(foreign: Database) ->
 
 
 def test_a_query_by_signature_estimates_where_contents_are_kept(path: Path) -> None:
-    with lshdb.open(path, threshold=0.5) as db:
-        db.add_many(TEXTS.items())
+    with database_of(path, TEXTS, threshold=0.5) as db:
         known = db.signatures()
         matches = db.query_signature(known.signatures[0], known.made_with)
         assert [(m.key, m.similarity, m.exact) for m in matches] == [

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 
 import lshdb
 from lshdb.model import Document
@@ -56,11 +56,13 @@ SOURCES: dict[str, Source] = {
 def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[inspection.Row]]:
     """The database that the same documents make one by one."""
     path = tmp_path_factory.mktemp("expected") / "lsh.db"
-    with lshdb.open(path) as db:
-        db.add_many(
+    database_of(
+        path,
+        (
             Document(str(key), text, {"stars": stars})
             for key, text, stars in zip(*ROWS.values(), strict=True)
-        )
+        ),
+    ).close()
     return inspection.contents(path)
 
 

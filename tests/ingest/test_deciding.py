@@ -12,6 +12,7 @@ from pathlib import Path
 
 import inspection
 import pytest
+from helpers import database_of
 from oracles import connected
 
 import lshdb
@@ -271,8 +272,9 @@ def test_two_who_decide_at_once_lose_nothing(db: lshdb.Database, path: Path) -> 
 def test_clusters_are_those_of_the_pairs_that_are_not_different(path: Path) -> None:
     """Against a graph made of the pairs: no edge and no more than is left of it."""
     rng = random.Random(7)
-    with lshdb.open(path, shingle="set", threshold=0.5) as db:
-        db.add_many((f"{i}", rng.sample(range(14), 9)) for i in range(60))
+    with database_of(
+        path, ((f"{i}", rng.sample(range(14), 9)) for i in range(60)), shingle="set", threshold=0.5
+    ) as db:
         db.add_many((f"copy of {i}", db.get(f"{i}").content or ()) for i in range(0, 60, 3))
         everything = pairs(db)
         for _ in range(12):
@@ -300,8 +302,7 @@ def test_dedup_keeps_what_is_marked_different(path: Path, tmp_path: Path) -> Non
         lines.write_text("\n".join(rows))
         return [line.key for line in db.dedup([str(lines)]) if line.skipped is None]
 
-    with lshdb.open(path) as db:
-        db.add_many(texts.items())
+    with database_of(path, texts) as db:
         db.decide("different", ["a", "b", "c"])
         db.remove_many(["b", "c", "d"])
         assert kept(db, d=texts["d"], b=f"{TEXT}.", c=texts["c"], x=TEXT) == ["c"]

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import oracles
 import pytest
-from helpers import text_families
+from helpers import database_of, text_families
 
 import lshdb
 from lshdb import Limits, Skipped
@@ -121,8 +121,9 @@ def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
 def test_what_was_marked_different_is_no_reason(tmp_path: Path) -> None:
     lines = [{"id": key, "text": "the same words of both"} for key in ("a", "b")]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with lshdb.open(tmp_path / "own.db", **SETTINGS) as db:
-        db.add_many([("a", lines[0]["text"]), ("stored", lines[0]["text"])])
+    with database_of(
+        tmp_path / "own.db", [("a", lines[0]["text"]), ("stored", lines[0]["text"])], **SETTINGS
+    ) as db:
         db.decide("different", ["a", "stored"])
         db.remove("a")
         found = keys_and_reasons(db.dedup_blocks([str(tmp_path / "rows.jsonl")], keep="last"))

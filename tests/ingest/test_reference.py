@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import text_families
+from helpers import database_of, text_families
 
 import lshdb
 from lshdb import Limits, Skipped
@@ -31,8 +31,11 @@ def files(tmp_path: Path) -> Path:
     known = [*rng.sample(rows, 15), {"id": "none", "text": ""}]
     for name, some in (("rows", rows), ("known", known)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
-    with lshdb.open(tmp_path / "known.db", **SETTINGS) as db:
-        db.add_many([(f"{n} {row['id']}", row["text"]) for n, row in enumerate(known)], workers=0)
+    database_of(
+        tmp_path / "known.db",
+        [(f"{n} {row['id']}", row["text"]) for n, row in enumerate(known)],
+        **SETTINGS,
+    ).close()
     return tmp_path
 
 
@@ -85,11 +88,9 @@ def test_signatures_only_are_compared_by_estimates(files: Path) -> None:
 
 def test_what_is_stored_is_not_touched_by_a_row_that_the_reference_has(tmp_path: Path) -> None:
     text = "the fox and the grapes and the sun"
-    with lshdb.open(tmp_path / "seen.db") as db:
-        db.add("a", text)
+    database_of(tmp_path / "seen.db", {"a": text}).close()
     (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "b", "text": text, "n": 2}))
-    with lshdb.open(tmp_path / "own.db") as db:
-        db.add("b", "the ant and the dove and the rain")
+    with database_of(tmp_path / "own.db", {"b": "the ant and the dove and the rain"}) as db:
         (line,) = db.dedup([str(tmp_path / "rows.jsonl")], against=tmp_path / "seen.db")
         assert line.skipped == Skipped("b", "a", 1.0, True, True)
         assert db.get("b").content == "the ant and the dove and the rain"
@@ -116,8 +117,13 @@ def test_a_large_bucket_of_the_reference_is_said_to_be_cut(files: Path) -> None:
     """Of those that share a bucket only the first are compared; a copy is found all the same."""
     header = " ".join(f"h{i}" for i in range(30))
     texts = [f"{header} {i} of {i * i} {i**3}" for i in range(33)]
-    with lshdb.open(files / "seen.db", threshold=0.9, rows=2, bands=20) as db:
-        db.add_many((f"seen {i}", text) for i, text in enumerate(texts[:30]))
+    database_of(
+        files / "seen.db",
+        ((f"seen {i}", text) for i, text in enumerate(texts[:30])),
+        threshold=0.9,
+        rows=2,
+        bands=20,
+    ).close()
     given = [{"id": i, "text": text} for i, text in enumerate([*texts[30:], *texts[:3]])]
     (files / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
     few = Limits(dedup_listed=5, query_rows=500)

@@ -13,7 +13,7 @@ from typing import Any
 
 import inspection
 import pytest
-from helpers import set_families, text_families
+from helpers import database_of, set_families, text_families
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import jaccard
@@ -171,8 +171,7 @@ def test_of_a_large_bucket_the_first_kept_are_compared(tmp_path: Path, cut: Limi
     limits = replace(cut, dedup_listed=6)
     sets = under_one_header(150)
     sets |= {f"copy {i}": [*range(1_000, 1_020)] for i in range(100)}
-    with lshdb.open(tmp_path / "all.db", shingle="set", threshold=0.8) as everything:
-        everything.add_many(sets.items())
+    with database_of(tmp_path / "all.db", sets, shingle="set", threshold=0.8) as everything:
         buckets = {
             key: [(b.band_no, b.bucket_key) for b in everything.buckets_of(key)] for key in sets
         }

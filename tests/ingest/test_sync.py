@@ -14,6 +14,7 @@ from typing import Any
 
 import inspection
 import pytest
+from helpers import database_of
 
 import lshdb
 from lshdb.errors import InputError, UsageError
@@ -154,8 +155,7 @@ def test_only_documents_of_files_below_are_touched() -> None:
 def test_a_document_that_is_replaced_by_hand_is_no_file_any_more() -> None:
     write("d/a", "text of a")
     sync("d")
-    with lshdb.open("lsh.db") as db:
-        db.add("d/a", "by hand")
+    database_of("lsh.db", {"d/a": "by hand"}).close()
     os.unlink("d/a")
     assert sync("d").left == 1
     assert stored() == {"d/a": "by hand"}
@@ -167,8 +167,9 @@ def test_keys_written_in_other_ways_before_are_moved(root: Path) -> None:
     texts = {"a": "text of a", "b": "text of b", "c": "text of c"}
     for name, text in texts.items():
         write(f"d/{name}", text)
-    with lshdb.open("lsh.db") as db:
-        db.add_many([("./d/a", texts["a"]), (f"{root}/d/b", "old text"), ("d//c", "left")])
+    with database_of(
+        "lsh.db", [("./d/a", texts["a"]), (f"{root}/d/b", "old text"), ("d//c", "left")]
+    ) as db:
         db.add_many([("./d/gone", "stays"), ("d/c", texts["c"]), ("./d/c", "the same file")])
     before = ids()
     report = sync("./d/")

@@ -10,7 +10,7 @@ from pathlib import Path
 import inspection
 import make_golden
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 
 import lshdb
 from lshdb.errors import DamagedFile, NewerFormat, NotADatabase, ReadOnly, StoreError
@@ -28,8 +28,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     paths = {}
     for name, (settings, _) in make_golden.FILES.items():
         paths[name] = directory / f"{name}.db"
-        with lshdb.open(paths[name], **settings) as db:
-            db.add_many(make_golden.documents_of(name))
+        with database_of(paths[name], make_golden.documents_of(name), **settings) as db:
             assert db.settings.construction.bands == BANDS[name]
     return paths
 
@@ -419,8 +418,14 @@ def test_tables_made_under_another_name_are_the_same(damaged: Callable[..., Path
 def test_bands_that_differ_are_those_of_a_comparison_of_sets(path: Path, changes: int) -> None:
     """Random rows deleted, added and changed."""
     rng = random.Random(changes)
-    with lshdb.open(path, shingle="set", permutations=64, bands=16, rows=4) as db:
-        db.add_many((str(i), [i, i + 1]) for i in range(3000))
+    database_of(
+        path,
+        ((str(i), [i, i + 1]) for i in range(3000)),
+        shingle="set",
+        permutations=64,
+        bands=16,
+        rows=4,
+    ).close()
     wanted = set(inspection.rows(path, "SELECT * FROM bands"))
     removed = rng.sample(sorted(wanted), changes)
     added = [(band, key + 1, doc_id) for band, key, doc_id in removed[::2]]
@@ -462,8 +467,7 @@ def test_progress_reaches_its_end(originals: dict[str, Path]) -> None:
 
 
 def test_a_database_that_is_open_is_checked_and_repaired(path: Path) -> None:
-    with lshdb.open(path) as db:
-        db.add("fox", "the fox and the grapes")
+    with database_of(path, {"fox": "the fox and the grapes"}) as db:
         assert db.check(deep=True).ok
         with inspection.sqlite(path) as other:
             other.execute("DELETE FROM bands")
@@ -528,8 +532,9 @@ def test_what_is_no_file_of_lshdb_is_refused(path: Path, damaged: Callable[..., 
 def test_more_documents_than_are_read_at_once(path: Path) -> None:
     """Keys, signatures and rows are read in pages; each signature is compared with its own rows."""
     keys = [str(i) for i in range(20_001)]
-    with lshdb.open(path, shingle="set", permutations=16, content=False) as db:
-        db.add_many((key, [int(key)]) for key in keys)
+    with database_of(
+        path, ((key, [int(key)]) for key in keys), shingle="set", permutations=16, content=False
+    ) as db:
         db.remove(keys.pop(5_000))
         assert [*db] == db.keys() == keys
         report = db.check()

@@ -12,7 +12,7 @@ from typing import Any
 
 import inspection
 import pytest
-from helpers import Command, finish
+from helpers import Command, database_of, finish
 
 import lshdb
 from lshdb import Limits
@@ -36,15 +36,13 @@ def documents(count: int = 60) -> list[tuple[str, list[int]]]:
 
 
 def fill(path: Path, **settings: Any) -> None:
-    with lshdb.open(path, **OLD | settings) as db:
-        db.add_many(documents())
+    database_of(path, documents(), **OLD | settings).close()
 
 
 def made_with(path: Path, given: list[tuple[str, list[int]]], **settings: Any) -> dict[str, Any]:
     """What a file holds that is made with these settings at once."""
     other = path.with_name("new.db")
-    with lshdb.open(other, **OLD | settings) as db:
-        db.add_many(given)
+    database_of(other, given, **OLD | settings).close()
     found = inspection.contents(other)
     other.unlink()
     return found
@@ -86,8 +84,9 @@ def test_band_rows_that_serve_as_well_stay(path: Path) -> None:
 
 
 def test_the_pages_of_the_old_rows_are_used_again(path: Path) -> None:
-    with lshdb.open(path, bands=64, rows=1, **OLD) as db:
-        db.add_many((f"d{i}", [i, i + 1]) for i in range(3000))
+    with database_of(
+        path, ((f"d{i}", [i, i + 1]) for i in range(3000)), bands=64, rows=1, **OLD
+    ) as db:
         size = db.info().bytes
         free = db.reindex(bands=8, rows=8).free
         assert free > size / 3

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from helpers import set_families
+from helpers import database_of, set_families
 from oracles import connected, is_true, jaccard
 
 import lshdb
@@ -28,8 +28,9 @@ SETS = set_families(51, families=9, copies=5, size=40)
 def test_queries_pairs_and_clusters_find_what_the_signatures_say(
     path: Path, text: str, sketch: SketchName
 ) -> None:
-    with lshdb.open(path, shingle="set", threshold=0.4, construction=text, sketch=sketch) as db:
-        db.add_many(SETS.items())
+    with database_of(
+        path, SETS, shingle="set", threshold=0.4, construction=text, sketch=sketch
+    ) as db:
         lanes = db.settings.construction.lanes
         signatures = {key: db.get(key).signature for key in SETS}
         pairs = list(itertools.combinations(SETS, 2))
@@ -75,8 +76,9 @@ def test_clusters_of_hot_buckets_are_those_of_the_cascade(path: Path) -> None:
         for copy in range(2)
     }
     text = "and 1, or 4, and 4, or 8"
-    with lshdb.open(path, shingle="set", threshold=0.7, construction=text, limits=small) as db:
-        db.add_many(documents.items())
+    with database_of(
+        path, documents, shingle="set", threshold=0.7, construction=text, limits=small
+    ) as db:
         twins = [(f"{i}/0", f"{i}/1") for i in range(150)]
         expected = {pair for pair in twins if db.compare(*pair).candidates}
         assert {(pair.a, pair.b) for pair in db.pairs()} == expected

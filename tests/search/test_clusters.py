@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
-from helpers import set_families
+from helpers import database_of, set_families
 from oracles import connected, jaccard, stars
 
 import lshdb
@@ -31,8 +31,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("clusters") / "lsh.db"
     keys = list(SETS)
     random.Random(42).shuffle(keys)
-    with lshdb.open(path, threshold=0.5, shingle="set") as db:
-        db.add_many((key, SETS[key]) for key in keys)
+    database_of(path, ((key, SETS[key]) for key in keys), threshold=0.5, shingle="set").close()
     return path
 
 
@@ -81,8 +80,9 @@ def test_clusters_are_what_pairs_connect(
 
 def test_longest_is_the_most_characters(path: Path) -> None:
     text = "the fox and the grapes"
-    with lshdb.open(path) as db:
-        db.add_many([("a", text), ("b", f"{text}!"), ("c", f"{text}!!"), ("d", f"{text}.,")])
+    with database_of(
+        path, [("a", text), ("b", f"{text}!"), ("c", f"{text}!!"), ("d", f"{text}.,")]
+    ) as db:
         kept = {keep: next(db.clusters(keep=keep)).keep for keep in KEEPS}
     assert kept == {"first": "a", "longest": "c", "last": "d"}
 
@@ -90,8 +90,14 @@ def test_longest_is_the_most_characters(path: Path) -> None:
 def test_a_long_chain_is_one_cluster(path: Path) -> None:
     """Each document is similar to the next only; they come in any order."""
     numbers = random.Random(2).sample(range(3_000), 3_000)
-    with lshdb.open(path, shingle="set", threshold=0.9, rows=4, bands=32) as db:
-        db.add_many((str(i), range(i, i + 21)) for i in numbers)
+    with database_of(
+        path,
+        ((str(i), range(i, i + 21)) for i in numbers),
+        shingle="set",
+        threshold=0.9,
+        rows=4,
+        bands=32,
+    ) as db:
         (cluster,) = db.clusters()
     assert cluster.members == tuple(map(str, numbers))
 
@@ -109,8 +115,7 @@ ONE_SHARED: dict[str, Content] = {
 
 @pytest.mark.parametrize("star", [False, True])
 def test_what_a_limit_cuts_is_reported(path: Path, star: bool) -> None:
-    with lshdb.open(path, threshold=0.8, bands=128, rows=1, shingle="set") as db:
-        db.add_many(ONE_SHARED.items())
+    with database_of(path, ONE_SHARED, threshold=0.8, bands=128, rows=1, shingle="set") as db:
         (one,) = db.clusters(star=star, estimate=True)
         assert one.members == ("5", "39", "40")
     with lshdb.open(path, limits=Limits(clusters=Limit(whole=39, first=2, others=3))) as db:
@@ -141,8 +146,7 @@ def test_hot_buckets_lose_nothing(filled: Path, rare: int, threshold: float) -> 
 def test_a_large_family_is_one_cluster_whatever_the_limit(path: Path, star: bool) -> None:
     documents = {str(i): [*range(30), 100 + i] for i in range(300)}
     limits = Limits(clusters=Limit(whole=10, first=2, others=3))
-    with lshdb.open(path, threshold=0.8, shingle="set", limits=limits) as db:
-        db.add_many(documents.items())
+    with database_of(path, documents, threshold=0.8, shingle="set", limits=limits) as db:
         (cluster,) = db.clusters(star=star)
         assert len(cluster.members) == 300
         assert cluster.lowest == cluster.mean == pytest.approx(30 / 32)

@@ -12,7 +12,7 @@ from typing import Any
 import inspection
 import numpy as np
 import pytest
-from helpers import set_families, text_families
+from helpers import database_of, set_families, text_families
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import NASTY, jaccard, s_curve, shingles
@@ -42,8 +42,7 @@ def test_a_comparison_agrees_with_plain_sets(
     path: Path, shingle: str, documents: dict[str, Any]
 ) -> None:
     similar = 0
-    with lshdb.open(path, threshold=0.5, shingle=shingle) as db:
-        db.add_many(documents.items())
+    with database_of(path, documents, threshold=0.5, shingle=shingle) as db:
         stored = {key: db.get(key) for key in documents}
         kind, _, size = shingle.partition(":")
         sets = {k: {*shingles(c, kind, int(size or 0))} for k, c in documents.items()}
@@ -86,8 +85,7 @@ def test_a_comparison_agrees_with_plain_sets(
 
 
 def test_stored_or_given_documents_compare_alike(path: Path) -> None:
-    with lshdb.open(path, shingle="char:4") as db:
-        db.add_many(TEXTS.items())
+    with database_of(path, TEXTS, shingle="char:4") as db:
         before = inspection.contents(path)
         a, b = "0/base", "0/1"
         expected = db.compare(a, b)

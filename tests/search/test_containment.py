@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import Command, set_families, text_families
+from helpers import Command, database_of, set_families, text_families
 from oracles import jaccard, word_shingles
 
 import lshdb
@@ -19,8 +19,7 @@ from lshdb import Limits
 def test_a_quotation_is_found_in_a_long_text(path: Path) -> None:
     texts = text_families(4, families=3, copies=2, words=400, most_edits=3)
     quoted = " ".join(texts["1/base"].split()[100:160])
-    with lshdb.open(path) as db:
-        db.add_many(texts.items())
+    with database_of(path, texts) as db:
         matches = db.query(quoted.upper(), containment=True, exhaustive=True, threshold=0.9)
         assert {match.key for match in matches} <= {"1/base", "1/0", "1/1"}
         (base,) = (match for match in matches if match.key == "1/base")
@@ -36,8 +35,7 @@ def test_with_an_index_of_passages_a_quotation_is_found_surely(path: Path) -> No
     texts = text_families(4, families=3, copies=2, words=4_000, most_edits=3)
     quoted = " ".join(texts["1/base"].split()[100:160])
     how: Any = {"containment": True, "threshold": 0.9}
-    with lshdb.open(path) as db:
-        db.add_many([*texts.items(), ("quoted", quoted)])
+    with database_of(path, [*texts.items(), ("quoted", quoted)]) as db:
         assert [one.key for one in db.query(quoted, **how)] == ["quoted"]
         db.reindex(passages=8)
         all_of_it = db.query(quoted, exhaustive=True, **how)
@@ -58,8 +56,12 @@ def test_with_an_index_of_passages_a_quotation_is_found_surely(path: Path) -> No
 
 def test_shingles_that_repeat_count_once(path: Path) -> None:
     """Also where a text is far longer than the number of its distinct shingles suggests."""
-    with lshdb.open(path, threshold=0.9, shingle="word:1") as db:
-        db.add_many([("long", "to be or not to be " * 200), ("short", "to be")])
+    with database_of(
+        path,
+        [("long", "to be or not to be " * 200), ("short", "to be")],
+        threshold=0.9,
+        shingle="word:1",
+    ) as db:
         for query in ("be or not to be", "to be or not " * 50):
             matches = db.query(query, containment=True)
             assert [(m.key, m.containment, m.similarity) for m in matches] == [("long", 1, 1)]
@@ -71,8 +73,7 @@ def test_an_estimated_containment_says_so_and_is_about_right(path: Path, content
     sets = set_families(3, families=10, copies=5, size=30)
     off = []
     how: Any = {"containment": True, "estimate": content}
-    with lshdb.open(path, threshold=0.3, shingle="set", content=content) as db:
-        db.add_many(sets.items())
+    with database_of(path, sets, threshold=0.3, shingle="set", content=content) as db:
         for elements in sets.values():
             query = rng.sample(elements, len(elements) * 2 // 3)
             for match in db.query(query, exhaustive=True, **how):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import Command, set_families
+from helpers import Command, database_of, set_families
 
 import lshdb
 from lshdb import Limits, LimitWarning
@@ -116,8 +116,7 @@ def test_without_a_warning_the_top_are_the_best_of_all(
 
 def test_the_command_says_what_was_left_out(tmp_path: Path) -> None:
     """With the limits as they are: more than 2,000 documents in a bucket."""
-    with lshdb.open(tmp_path / "lsh.db", threshold=0.5, shingle="set") as db:
-        db.add_many(under_one_header(2_500).items())
+    database_of(tmp_path / "lsh.db", under_one_header(2_500), threshold=0.5, shingle="set").close()
     command = Command(tmp_path)
     query = json.dumps([*HEADER, 0])
     result = command.done("query", "-", "--top", "2", "--json", stdin=query)

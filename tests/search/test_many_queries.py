@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import text_families
+from helpers import database_of, text_families
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -100,16 +100,14 @@ def test_the_answers_are_those_of_single_queries(
 
 def test_worker_processes_and_small_batches_change_nothing(path: Path) -> None:
     wanted = [one for seed in range(6) for one in asked(seed)]
-    with lshdb.open(path, shingle="word:2", threshold=0.5) as db:
-        db.add_many(documents(1), workers=0)
+    with database_of(path, documents(1), shingle="word:2", threshold=0.5) as db:
         expected = list(db.query_many(wanted, workers=0))
     with lshdb.open(path, limits=Limits(part_bytes=2_000, query_batch=50)) as db:
         assert list(db.query_many(iter(wanted), workers=2)) == expected
 
 
 def test_the_file_may_be_written_to_between_answers(path: Path) -> None:
-    with lshdb.open(path) as db:
-        db.add("a", "the fox and the grapes")
+    with database_of(path, {"a": "the fox and the grapes"}) as db:
         found = db.query_many([("q", "the fox and the grapes")] * 3, workers=0)
         assert [match.key for match in next(found)[1]] == ["a"]
         db.add("b", "the fox and the grapes")
@@ -132,8 +130,7 @@ def test_a_database_that_is_closed_meanwhile_answers_no_further_batch(path: Path
 
 
 def test_a_bad_document_ends_the_stream_behind_the_batches_before_it(path: Path) -> None:
-    with lshdb.open(path, limits=Limits(part_bytes=1)) as db:
-        db.add("a", "the fox and the grapes")
+    with database_of(path, {"a": "the fox and the grapes"}, limits=Limits(part_bytes=1)) as db:
         bad: Any = [("q", "the fox and the grapes"), ("set", ["x"]), ("r", "the fox")]
         found = db.query_many(bad, workers=0)
         assert next(found)[0] == "q"
@@ -160,8 +157,7 @@ def test_one_warning_counts_the_queries_that_a_limit_cut(path: Path) -> None:
 
 def test_settings_of_a_reindexed_file_are_those_of_the_batch(path: Path) -> None:
     small = Limits(query_batch=10, part_bytes=200)
-    with lshdb.open(path, threshold=0.9, limits=small) as db:
-        db.add_many(TEXTS.items(), workers=0)
+    with database_of(path, TEXTS, threshold=0.9, limits=small) as db:
         found = db.query_many(TEXTS.items(), workers=0)
         first = list(itertools.islice(found, 5))
         assert first == [(key, db.query(TEXTS[key])) for key, _ in first]

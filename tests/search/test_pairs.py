@@ -11,7 +11,7 @@ from typing import Any
 import inspection
 import oracles
 import pytest
-from helpers import set_families, text_families
+from helpers import database_of, set_families, text_families
 from oracles import similar_pairs
 
 import lshdb
@@ -32,8 +32,7 @@ LARGE: Mapping[str, Content] = {str(i): range(250 * i, 250 * i + 5_000) for i in
 def made(path: Path, documents: Mapping[str, Content], **settings: Any) -> Path:
     """A database of documents; by default of sets, with threshold 0.5."""
     wanted: dict[str, Any] = {"threshold": 0.5, "shingle": "set"} | settings
-    with lshdb.open(path, **wanted) as db:
-        db.add_many(documents.items())
+    database_of(path, documents, **wanted).close()
     return path
 
 

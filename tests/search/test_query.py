@@ -10,7 +10,7 @@ from typing import Any
 import inspection
 import numpy as np
 import pytest
-from helpers import set_families, text_families
+from helpers import database_of, set_families, text_families
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import jaccard
@@ -111,8 +111,12 @@ def test_matches_are_those_of_brute_force(
 def test_matches_come_best_first_and_ties_in_a_fixed_order(path: Path) -> None:
     """Exact similarity, then the estimate, then the order of addition."""
     base = list(range(20))
-    with lshdb.open(path, threshold=0.5, shingle="set") as db:
-        db.add_many([(f"minus {i}", [e for e in base if e != i]) for i in reversed(base)])
+    with database_of(
+        path,
+        [(f"minus {i}", [e for e in base if e != i]) for i in reversed(base)],
+        threshold=0.5,
+        shingle="set",
+    ) as db:
         db.add_many([("twin 2", base), ("half", base[:14]), ("twin 1", base)])
         matches = db.query(base)
         ids = [db.get(match.key).doc_id for match in matches]
@@ -124,8 +128,7 @@ def test_matches_come_best_first_and_ties_in_a_fixed_order(path: Path) -> None:
 
 def test_the_threshold_itself_is_similar_enough(path: Path) -> None:
     """The quotient is rounded once, as the threshold that the user types is."""
-    with lshdb.open(path, threshold=0.8, shingle="set") as db:
-        db.add("hundred", range(100))
+    with database_of(path, {"hundred": range(100)}, threshold=0.8, shingle="set") as db:
         for shared, threshold in ((80, 0.8), (70, 0.7), (99, 0.99), (7, 0.07)):
             how: Any = {"exhaustive": True}
             (match,) = db.query(range(shared), threshold=threshold, **how)
@@ -137,8 +140,7 @@ def test_the_threshold_itself_is_similar_enough(path: Path) -> None:
 @pytest.mark.parametrize("exhaustive", [False, True])
 def test_many_large_candidates_are_verified_piece_by_piece(path: Path, exhaustive: bool) -> None:
     texts = text_families(8, families=1, copies=150, words=60, most_edits=8)
-    with lshdb.open(path, threshold=0.3) as db:
-        db.add_many(texts.items())
+    with database_of(path, texts, threshold=0.3) as db:
         expected = db.query(key="0/base", exhaustive=exhaustive)
     assert len(expected) > 130
     for characters in (1, 1_000, 20_000):
@@ -147,8 +149,7 @@ def test_many_large_candidates_are_verified_piece_by_piece(path: Path, exhaustiv
 
 
 def test_texts_are_compared_as_they_are_shingled(path: Path) -> None:
-    with lshdb.open(path, shingle="word:2") as db:
-        db.add("fox", "The fox\nand the  GRAPES!")
+    with database_of(path, {"fox": "The fox\nand the  GRAPES!"}, shingle="word:2") as db:
         for text in ("the fox and the grapes", "\uff34he fox, and the grapes. The fox"):
             (match,) = db.query(text)
             assert match.similarity == (1.0 if text.endswith("grapes") else 0.8)
@@ -160,8 +161,7 @@ def test_texts_are_compared_as_they_are_shingled(path: Path) -> None:
 def test_without_a_second_document_there_is_nothing_to_find(
     path: Path, documents: list[tuple[str, str]]
 ) -> None:
-    with lshdb.open(path) as db:
-        db.add_many(documents)
+    with database_of(path, documents) as db:
         for exhaustive in (False, True):
             assert db.query("the fox and the grapes", exhaustive=exhaustive) == []
             for key, _ in documents:
@@ -170,8 +170,7 @@ def test_without_a_second_document_there_is_nothing_to_find(
 
 
 def test_a_query_changes_nothing(path: Path) -> None:
-    with lshdb.open(path, shingle="set") as db:
-        db.add_many(SETS.items())
+    database_of(path, SETS, shingle="set").close()
     before = inspection.files(path.parent)
     with lshdb.open(path, mode="read") as db:
         assert db.query(SETS["1/0"])[0].key == "1/0"

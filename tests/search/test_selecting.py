@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import set_families
+from helpers import database_of, set_families
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import connected, stars
@@ -33,8 +33,13 @@ SHAPES: Mapping[str, dict[str, Any]] = {
 @pytest.fixture(scope="module", params=SHAPES)
 def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("selecting") / "lsh.db"
-    with lshdb.open(path, threshold=0.4, shingle="set", **SHAPES[request.param]) as db:
-        db.add_many(Document(key, SETS[key], FIELDS[key]) for key in KEYS)
+    with database_of(
+        path,
+        (Document(key, SETS[key], FIELDS[key]) for key in KEYS),
+        threshold=0.4,
+        shingle="set",
+        **SHAPES[request.param],
+    ) as db:
         db.add("empty", [])
     return path
 
@@ -179,8 +184,12 @@ def test_all_that_is_read_is_of_one_moment(filled: Path, tmp_path: Path) -> None
 
 def test_the_most_similar_are_all_that_is_kept_in_memory(path: Path) -> None:
     """500,000 pairs, of which three numbers of 8 bytes each would take 12 MB."""
-    with lshdb.open(path, shingle="set", limits=Limits(pairs_chunk=10_000)) as db:
-        db.add_many((str(number), ["same"]) for number in range(1000))
+    with database_of(
+        path,
+        ((str(number), ["same"]) for number in range(1000)),
+        shingle="set",
+        limits=Limits(pairs_chunk=10_000),
+    ) as db:
         tracemalloc.start()
         try:
             found = list(db.pairs(top=2, estimate=True))

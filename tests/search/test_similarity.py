@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import database_of
 
 import lshdb
 
@@ -13,8 +14,11 @@ import lshdb
 @pytest.mark.parametrize("content", [True, False])
 def test_identical_is_the_same_content_and_not_only_similarity_1(path: Path, content: bool) -> None:
     text = "The fox and the grapes of the vine"
-    with lshdb.open(path, content=content) as db:
-        db.add_many([("one", text), ("case", text.upper()), ("twin", text), ("other", "a crow")])
+    with database_of(
+        path,
+        [("one", text), ("case", text.upper()), ("twin", text), ("other", "a crow")],
+        content=content,
+    ) as db:
         for matches in (db.query(text), db.query(key="one"), db.query(text, top=9, estimate=True)):
             assert {match.similarity for match in matches} == {1.0}
             found = {match.key: match.identical for match in matches}
@@ -35,8 +39,7 @@ def test_identical_is_the_same_content_and_not_only_similarity_1(path: Path, con
 
 
 def test_of_sets_identical_is_the_same_elements(path: Path) -> None:
-    with lshdb.open(path, shingle="set") as db:
-        db.add("a", ["x", "y", 1])
+    with database_of(path, {"a": ["x", "y", 1]}, shingle="set") as db:
         (match,) = db.query([1, "y", "x", "y"])
         assert match.identical
         (match,) = db.query(["1", "y", "x"], threshold=0.4)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import database_of
 
 import lshdb
 from lshdb import ContentError, Document, KeyNotFound, QueryError, UsageError
@@ -18,8 +19,7 @@ BAD_THRESHOLDS = [0, -0.1, 1.01, float("nan")]
 
 @pytest.fixture
 def db(path: Path) -> Iterator[lshdb.Database]:
-    with lshdb.open(path, passages=8) as db:
-        db.add("one", "the fox and the grapes")
+    with database_of(path, {"one": "the fox and the grapes"}, passages=8) as db:
         yield db
 
 

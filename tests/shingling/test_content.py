@@ -7,6 +7,7 @@ from pathlib import Path
 
 import inspection
 import pytest
+from helpers import database_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,8 +49,7 @@ def test_stored_sets_are_read_alike_together_and_alone(sets: list[frozenset[str 
 def test_broken_sets_do_not_become_whole_side_by_side(broken: list[str], path: Path) -> None:
     with pytest.raises(DamagedFile, match="not a JSON array"):
         many_from_stored(broken, SETS)
-    with lshdb.open(path, shingle="set", threshold=0.5) as db:
-        db.add_many((str(i), [1, 2, 3]) for i in range(2))
+    database_of(path, ((str(i), [1, 2, 3]) for i in range(2)), shingle="set", threshold=0.5).close()
     with inspection.sqlite(path) as connection:
         for doc_id, content in enumerate(broken, 1):
             connection.execute(

@@ -14,6 +14,7 @@ from typing import Any
 import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
+from helpers import database_of
 
 import lshdb
 from lshdb.sources.readers import Reader
@@ -47,10 +48,10 @@ def added(path: Path, source: Path, workers: int) -> tuple[Any, list[Failure]]:
 
 def test_rows_are_the_same_wherever_they_are_signed(tmp_path: Path) -> None:
     contents = texts(6_000)
-    with lshdb.open(tmp_path / "expected.db") as db:
-        db.add_many(
-            lshdb.Document(f"k{i}", text, {"other": [i]}) for i, text in enumerate(contents)
-        )
+    database_of(
+        tmp_path / "expected.db",
+        (lshdb.Document(f"k{i}", text, {"other": [i]}) for i, text in enumerate(contents)),
+    ).close()
     expected = inspection.contents(tmp_path / "expected.db")
     for rows, workers in ((700, 2), (10_000, 0), (10_000, 2)):
         source = write(tmp_path / "x.parquet", contents, rows)

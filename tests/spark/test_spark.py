@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import FORGED_TEXTS, Command, set_families, text_families
+from helpers import FORGED_TEXTS, Command, database_of, set_families, text_families
 
 import lshdb
 
@@ -115,8 +115,7 @@ def stored(signed: DataFrame) -> list[tuple[Any, ...]]:
 def test_texts_are_found_as_in_a_file(spark: SparkSession, path: Path) -> None:
     texts = {**STRANGE, **text_families(5, families=50, copies=5, words=40, most_edits=10)}
     usable = sorted((key, text) for key, text in texts.items() if key and "\0" not in key)
-    with lshdb.open(path, threshold=0.6) as db:
-        db.add_many(usable, workers=0)
+    database_of(path, usable, threshold=0.6).close()
     settings, expected = of_file(path)
     assert len(expected["pairs"]) > 100
     useless = [(None, "no key"), ("no text", None)]
@@ -141,8 +140,7 @@ def test_pairs_of_any_settings_are_those_of_a_file(
     spark: SparkSession, path: Path, given: dict[str, Any]
 ) -> None:
     texts = text_families(5, families=50, copies=5, words=40, most_edits=10)
-    with lshdb.open(path, **given) as db:
-        db.add_many(sorted(texts.items()), workers=0)
+    database_of(path, sorted(texts.items()), **given).close()
     settings, expected = of_file(path)
     assert len(expected["pairs"]) > 100
     df = frame(spark, list(texts.items()), "id string, text string")
@@ -151,8 +149,7 @@ def test_pairs_of_any_settings_are_those_of_a_file(
 
 def test_sets_are_found_as_in_a_file(spark: SparkSession, path: Path) -> None:
     sets = {**set_families(6, families=40, copies=4, size=30), "none": []}
-    with lshdb.open(path, shingle="set", threshold=0.5) as db:
-        db.add_many(sorted(sets.items()), workers=0)
+    database_of(path, sorted(sets.items()), shingle="set", threshold=0.5).close()
     settings, expected = of_file(path)
     assert len(expected["pairs"]) > 40
     arrays: list[tuple[str, Any]] = [*sets.items(), ("a null", ["x", None])]
@@ -381,10 +378,8 @@ def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
     # Some of the texts, under keys that others have here.
     known = [(key, text) for (_, text), (key, _) in zip(texts[:24:2], texts[1::2], strict=False)]
     for number in range(2):
-        with lshdb.open(tmp_path / f"seen/{number}.db", **given) as db:
-            db.add_many(known[number::2], workers=0)
-    with lshdb.open(tmp_path / "known.db", **given) as db:
-        db.add_many(known, workers=0)
+        database_of(tmp_path / f"seen/{number}.db", known[number::2], **given).close()
+    with database_of(tmp_path / "known.db", known, **given) as db:
         found = {key: matches[0] for key, matches in db.query_many(texts, workers=0) if matches}
     rest = {key: text for key, text in texts if key not in found}
     gone = dropped_of(rest, "longest", **given)
@@ -473,8 +468,7 @@ def test_a_reference_of_the_command_may_name_its_columns_otherwise(
     ],
 )
 def test_what_the_commands_refuse(line: str, status: int, says: str, tmp_path: Path) -> None:
-    with lshdb.open(tmp_path / "bare.db", content=False) as db:
-        db.add("a", "the fox and the grapes")
+    database_of(tmp_path / "bare.db", {"a": "the fox and the grapes"}, content=False).close()
     lshdb.open(tmp_path / "sets.db", shingle="set").close()
     assert says in Command(tmp_path).fails(*f"spark-{line}".split(), status=status)
 
@@ -522,8 +516,7 @@ def test_passages_are_those_of_a_file(
         head = header if number % 2 else "İstanbul ﬁne\n"
         texts[f"k{number:03}"] = " ".join([head, *own, *pool[first : first + length], task, "end."])
     df = frame(spark, [*texts.items(), ("none", None)], "id string, text string")
-    with lshdb.open(tmp_path / "lsh.db", passages=6) as db:
-        db.add_many(texts.items(), workers=0)
+    with database_of(tmp_path / "lsh.db", texts, passages=6) as db:
         settings = db.settings
         stored = db.sql(
             "SELECT key, fingerprint, position FROM fingerprints JOIN documents USING (doc_id)"

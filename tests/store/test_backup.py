@@ -11,7 +11,7 @@ from pathlib import Path
 
 import inspection
 import pytest
-from helpers import Command, finish
+from helpers import Command, database_of, finish
 
 import lshdb
 from lshdb.errors import StoreError, UsageError
@@ -19,8 +19,7 @@ from lshdb.errors import StoreError, UsageError
 
 @pytest.fixture
 def db(path: Path) -> Iterator[lshdb.Database]:
-    with lshdb.open(path) as db:
-        db.add_many((f"fox {i}", f"the fox and the {i} grapes") for i in range(50))
+    with database_of(path, ((f"fox {i}", f"the fox and the {i} grapes") for i in range(50))) as db:
         yield db
 
 
@@ -123,8 +122,7 @@ def test_the_database_itself_is_refused(db: lshdb.Database, path: Path, name: st
 def test_a_file_in_use_is_not_replaced(db: lshdb.Database, path: Path) -> None:
     """Its log would be taken for that of the copy."""
     other = path.with_name("other.db")
-    with lshdb.open(other) as used:
-        used.add("fox", "the fox")
+    with database_of(other, {"fox": "the fox"}) as used:
         with pytest.raises(StoreError, match=r"in use \(other\.db-wal exists\)"):
             db.backup(other, replace=True)
         assert used.check(deep=True).ok

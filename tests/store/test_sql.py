@@ -6,6 +6,7 @@ from pathlib import Path
 
 import inspection
 import pytest
+from helpers import database_of
 
 import lshdb
 from lshdb.errors import Busy, DamagedFile, QueryError
@@ -15,8 +16,12 @@ from lshdb.store.rows import SqlValue
 @pytest.fixture
 def filled(path: Path) -> Path:
     """A database of three sets, closed."""
-    with lshdb.open(path, threshold=0.5, shingle="set") as db:
-        db.add_many([("a", ["x", "y", 1]), ("b", ["x", "y", 2]), ("empty", [])])
+    database_of(
+        path,
+        [("a", ["x", "y", 1]), ("b", ["x", "y", 2]), ("empty", [])],
+        threshold=0.5,
+        shingle="set",
+    ).close()
     return path
 
 
@@ -158,8 +163,7 @@ def test_what_does_not_only_read_is_refused(
 
 def test_a_database_open_for_writing_runs_sql_no_differently(filled: Path) -> None:
     before = inspection.contents(filled)
-    with lshdb.open(filled) as db:
-        db.add("new", ["x"])
+    with database_of(filled, {"new": ["x"]}) as db:
         rows = db.sql("SELECT key FROM documents ORDER BY doc_id")
         assert (rows.columns, list(rows)) == (["key"], [("a",), ("b",), ("empty",), ("new",)])
         for sql in ("DELETE FROM documents", "PRAGMA query_only = OFF", "COMMIT"):

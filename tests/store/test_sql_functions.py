@@ -10,7 +10,7 @@ from pathlib import Path
 
 import oracles
 import pytest
-from helpers import Command
+from helpers import Command, database_of
 
 import lshdb
 from lshdb.errors import DamagedFile, NewerFormat, NotADatabase, UsageError
@@ -28,8 +28,7 @@ TEXTS = {
 @pytest.fixture
 def connection(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection with the functions, to a database of texts."""
-    with lshdb.open(path, shingle="word:2", threshold=0.3) as db:
-        db.add_many(TEXTS.items())
+    database_of(path, TEXTS, shingle="word:2", threshold=0.3).close()
     with closing(sqlite3.connect(path)) as connection:
         lshdb.register_functions(connection)
         yield connection
@@ -91,8 +90,7 @@ def test_what_is_no_text_or_too_long_has_no_shingles(connection: sqlite3.Connect
 
 
 def test_shingles_of_sets_are_their_elements(path: Path) -> None:
-    with lshdb.open(path, shingle="set", threshold=0.5) as db:
-        db.add("monday", ["milk", "bread", 7, "7"])
+    database_of(path, {"monday": ["milk", "bread", 7, "7"]}, shingle="set", threshold=0.5).close()
     with closing(sqlite3.connect(path)) as connection:
         lshdb.register_functions(connection)
         (stored,) = connection.execute("SELECT lsh_shingles(content) FROM documents").fetchone()

@@ -17,6 +17,7 @@ from unittest import mock
 
 import inspection
 import pytest
+from helpers import database_of
 
 import lshdb
 from lshdb.errors import Busy, DamagedFile, StoreError
@@ -127,10 +128,12 @@ def test_a_connection_checks_foreign_keys_and_trusts_no_schema(path: Path) -> No
 @pytest.mark.parametrize("documents", [1, 12, 13, 26, 120])
 def test_rows_are_whole_for_any_number_of_documents(path: Path, documents: int) -> None:
     """Bands and fingerprints are written in statements of many rows, and one for the rest."""
-    with lshdb.open(path, permutations=16, passages=4) as db:
-        db.add_many(
-            (f"d{i}", f"a text {i} of some words {i * i} and {i}") for i in range(documents)
-        )
+    database_of(
+        path,
+        ((f"d{i}", f"a text {i} of some words {i * i} and {i}") for i in range(documents)),
+        permutations=16,
+        passages=4,
+    ).close()
     inspection.check(path)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import inspection
 import numpy as np
 import pytest
-from helpers import Command, set_families
+from helpers import Command, database_of, set_families
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import jaccard
@@ -178,8 +178,7 @@ SETS = set_families(61, families=150, copies=4, size=40)
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tuning") / "sets.db"
-    with lshdb.open(path, shingle="set", threshold=0.5) as db:
-        db.add_many(SETS.items())
+    database_of(path, SETS, shingle="set", threshold=0.5).close()
     return path
 
 
@@ -203,8 +202,14 @@ def test_bytes_are_what_the_file_grows_by(tmp_path: Path) -> None:
     sizes = {}
     for bands in (4, 40):
         path = tmp_path / f"{bands}.db"
-        with lshdb.open(path, shingle="set", rows=2, bands=bands, content=False) as db:
-            db.add_many((str(i), [3 * i, 3 * i + 1, 3 * i + 2]) for i in range(5_000))
+        with database_of(
+            path,
+            ((str(i), [3 * i, 3 * i + 1, 3 * i + 2]) for i in range(5_000)),
+            shingle="set",
+            rows=2,
+            bands=bands,
+            content=False,
+        ) as db:
             inspection.rows(path, "PRAGMA wal_checkpoint(TRUNCATE)")
             sizes[bands] = db.info().bytes / 5_000
     assert (sizes[40] - sizes[4]) / 36 == pytest.approx(BAND_BYTES, rel=0.1)

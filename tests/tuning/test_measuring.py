@@ -8,7 +8,7 @@ from dataclasses import astuple
 from pathlib import Path
 
 import pytest
-from helpers import Command, set_families
+from helpers import Command, database_of, set_families
 from oracles import jaccard
 
 import lshdb
@@ -99,8 +99,7 @@ def test_blocks_change_nothing(path: Path) -> None:
 
 def test_a_pair_counts_once_wherever_the_sample_meets_it(path: Path) -> None:
     """Of all pairs of three equal sets, each of the sample as a query finds its own two."""
-    with lshdb.open(path, shingle="set") as db:
-        db.add_many((str(i), [1, 2, 3]) for i in range(3))
+    with database_of(path, ((str(i), [1, 2, 3]) for i in range(3)), shingle="set") as db:
         for sample, pairs in ((1, 2), (2, 3), (3, 3)):
             measured = db.measure(sample=sample)
             assert (measured.sample, measured.recall.pairs, measured.candidates) == (

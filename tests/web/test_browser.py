@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
 import pytest
-from helpers import Command, Site, datasette, eventually, served
+from helpers import Command, Site, database_of, datasette, eventually, served
 
 import lshdb
 
@@ -93,17 +93,23 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     directory = tmp_path_factory.mktemp("browser")
-    with lshdb.open(directory / "texts.db", threshold=0.5) as db:
-        db.add_many([("fox", TEXT), ("fox 2", f"So {TEXT}, and so on"), (HOSTILE, f"{TEXT} 3 <b>")])
+    with database_of(
+        directory / "texts.db",
+        [("fox", TEXT), ("fox 2", f"So {TEXT}, and so on"), (HOSTILE, f"{TEXT} 3 <b>")],
+        threshold=0.5,
+    ) as db:
         db.add_many((f"{i}{side}", f"pair {i} of two copies") for i in range(45) for side in "ab")
         db.add("long word", "x" * 5_000 + f" {TEXT}")
         db.add("line\r\nend", f"{TEXT} 4")
         db.add_many((f"{name}.py", CODE.replace("mean", name)) for name in ("mean", "other"))
     lshdb.open(directory / "empty.db").close()
-    with lshdb.open(directory / "bare.db", content=False) as db:
-        db.add_many([("fox", TEXT), ("fox 2", TEXT)])
-    with lshdb.open(directory / "sets.db", shingle="set", threshold=0.3) as db:
-        db.add_many([("monday", ["milk", "bread", "x" * 300]), ("friday", ["milk", "bread", 7])])
+    database_of(directory / "bare.db", [("fox", TEXT), ("fox 2", TEXT)], content=False).close()
+    database_of(
+        directory / "sets.db",
+        [("monday", ["milk", "bread", "x" * 300]), ("friday", ["milk", "bread", 7])],
+        shingle="set",
+        threshold=0.3,
+    ).close()
     names = ["texts.db", "empty.db", "bare.db", "sets.db"]
     with datasette(directory, *names) as site:
         for name in names:  # what is made beside is then there
@@ -252,8 +258,9 @@ def test_datasettes_own_scripts_run_on_pages_of_lshdbs_files(browser: Browser, s
 @pytest.fixture
 def reviewed(tmp_path: Path) -> Iterator[Site]:
     """Three clusters, in review."""
-    with lshdb.open(tmp_path / "lsh.db", threshold=0.5) as db:
-        db.add_many((f"src/a/{i}", f"{TEXT} {i}") for i in range(3))
+    with database_of(
+        tmp_path / "lsh.db", ((f"src/a/{i}", f"{TEXT} {i}") for i in range(3)), threshold=0.5
+    ) as db:
         db.add_many(
             (f"src/b/{i}", f"{i}\nan entirely other text that is here twice\n{i}") for i in "01"
         )
@@ -355,8 +362,11 @@ def test_the_whole_way_of_a_review(
 def test_a_report_is_legible_from_the_disk_and_on_paper(
     browser: Browser, tmp_path: Path, scheme: Literal["light", "dark"]
 ) -> None:
-    with lshdb.open(tmp_path / "lsh.db", threshold=0.5) as db:
-        db.add_many([("fox", TEXT), ("fox 2", f"So {TEXT}, and so on"), (HOSTILE, f"{TEXT} 3 <b>")])
+    with database_of(
+        tmp_path / "lsh.db",
+        [("fox", TEXT), ("fox 2", f"So {TEXT}, and so on"), (HOSTILE, f"{TEXT} 3 <b>")],
+        threshold=0.5,
+    ) as db:
         db.decide("drop", ["fox 2"], note=HOSTILE)
     Command(tmp_path).done("report", "-o", "out.html")
     address = (tmp_path / "out.html").as_uri()

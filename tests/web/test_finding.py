@@ -11,7 +11,8 @@ import pytest
 
 pytest.importorskip("datasette", reason="the extra `web` is not installed")
 
-import lshdb
+from helpers import database_of
+
 from lshdb.web import views
 
 MAKE = """
@@ -29,8 +30,7 @@ TEXTS = {
 
 @pytest.fixture
 def texts(path: Path) -> Path:
-    with lshdb.open(path, threshold=0.5) as db:
-        db.add_many(TEXTS.items())
+    database_of(path, TEXTS, threshold=0.5).close()
     run(path, MAKE)
     return path
 
@@ -99,8 +99,7 @@ def test_no_words_are_an_error(texts: Path, q: str) -> None:
 
 
 def test_an_index_that_was_not_rebuilt_is_made_up_for(texts: Path) -> None:
-    with lshdb.open(texts) as db:
-        db.add("new", "a fox that came later")
+    with database_of(texts, {"new": "a fox that came later"}) as db:
         db.remove("fox")
     assert found(texts, "fox") == ("used", {"dog", "new"})
     run(texts, "INSERT INTO documents_fts (documents_fts) VALUES ('rebuild')")
@@ -108,11 +107,9 @@ def test_an_index_that_was_not_rebuilt_is_made_up_for(texts: Path) -> None:
 
 
 def test_hits_are_shown_some_at_a_time(texts: Path) -> None:
-    with lshdb.open(texts) as db:
-        db.add_many((f"more {i}", f"a fox with number {i}") for i in range(100))
+    database_of(texts, ((f"more {i}", f"a fox with number {i}") for i in range(100))).close()
     run(texts, "INSERT INTO documents_fts (documents_fts) VALUES ('rebuild')")
-    with lshdb.open(texts) as db:
-        db.add_many((f"newest {i}", f"a fox without, {i}") for i in range(10))
+    database_of(texts, ((f"newest {i}", f"a fox without, {i}") for i in range(10))).close()
     keys: list[str] = []
     given: dict[str, str] = {}
     for _ in range(20):

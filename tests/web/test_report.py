@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers import Command, Parsed
+from helpers import Command, Parsed, database_of
 
 import lshdb
 
@@ -20,8 +20,11 @@ BAD = f"{TEXT} </td></style><link rel=stylesheet href=http://evil.example/a.css>
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     """The command, beside a database with pairs, copies and decisions, some of them hostile."""
-    with lshdb.open(tmp_path / "lsh.db", threshold=0.5) as db:
-        db.add_many([("essays/2026/anna", TEXT), ("essays/2026/ben", TEXT.replace("fox", "hen"))])
+    with database_of(
+        tmp_path / "lsh.db",
+        [("essays/2026/anna", TEXT), ("essays/2026/ben", TEXT.replace("fox", "hen"))],
+        threshold=0.5,
+    ) as db:
         db.add_many([(HOSTILE, BAD), ("k" * 3_000, f"{BAD} and so on"), ("x", BAD)])
         db.decide("drop", [HOSTILE], note=HOSTILE, who=HOSTILE)
     return Command(tmp_path)
@@ -82,8 +85,9 @@ def test_how_many_pairs_are_side_by_side(command: Command) -> None:
 
 
 def test_of_one_large_cluster_not_all_pairs_are_shown(tmp_path: Path) -> None:
-    with lshdb.open(tmp_path / "lsh.db", threshold=0.5) as db:
-        db.add_many((f"many {n}", f"{TEXT} {n}") for n in range(9))
+    with database_of(
+        tmp_path / "lsh.db", ((f"many {n}", f"{TEXT} {n}") for n in range(9)), threshold=0.5
+    ) as db:
         db.add_many([("a", "one two three four five six"), ("b", "one two three four five seven")])
     _, text = written(Command(tmp_path), "--pairs", "4")
     listed = text.partition('id="pairs"')[2].partition("</table>")[0]
@@ -92,11 +96,14 @@ def test_of_one_large_cluster_not_all_pairs_are_shown(tmp_path: Path) -> None:
 
 def test_sets_signatures_and_nothing(tmp_path: Path) -> None:
     command = Command(tmp_path)
-    with lshdb.open(tmp_path / "sets.db", shingle="set", threshold=0.3) as db:
-        db.add_many([("a", ["milk", "<b>", 7]), ("b", ["milk", "<b>", 8])])
+    database_of(
+        tmp_path / "sets.db",
+        [("a", ["milk", "<b>", 7]), ("b", ["milk", "<b>", 8])],
+        shingle="set",
+        threshold=0.3,
+    ).close()
     assert "Only in the first: 1" in written(command, "-d", "sets.db")[1]
-    with lshdb.open(tmp_path / "bare.db", content=False) as db:
-        db.add_many([("a", TEXT), ("b", f"{TEXT} 1")])
+    database_of(tmp_path / "bare.db", [("a", TEXT), ("b", f"{TEXT} 1")], content=False).close()
     assert "of contents saved" not in written(command, "-d", "bare.db")[1]
     lshdb.open(tmp_path / "empty.db").close()
     assert "No two documents have similarity 0.8" in written(command, "-d", "empty.db")[1]

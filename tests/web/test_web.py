@@ -25,7 +25,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 import inspection
 import pytest
-from helpers import Answer, Command, Site, datasette, eventually, served, unprivileged
+from helpers import Answer, Command, Site, database_of, datasette, eventually, served, unprivileged
 
 pytest.importorskip("datasette", reason="the extra `web` is not installed")
 
@@ -58,18 +58,29 @@ PAGES = ("", "clusters", "pairs", "query", "decisions")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Databases of all kinds, and one that is not lshdb's."""
     directory = tmp_path_factory.mktemp("web")
-    with lshdb.open(directory / "texts.db", threshold=0.5) as db:
-        db.add_many([("fox", TEXT), ("fox 2", f"{TEXT}, and so on"), ("ant", "An ant.")])
+    with database_of(
+        directory / "texts.db",
+        [("fox", TEXT), ("fox 2", f"{TEXT}, and so on"), ("ant", "An ant.")],
+        threshold=0.5,
+    ) as db:
         db.add_many((key, f"{TEXT} {number} {key}") for number, key in enumerate(HOSTILE))
         db.add("empty", "?")
         db.add("controls", "a\0b \x1b[31m \u202e c\r\nd\n\n<b>bold</b> {{ 7 * 1234567 }}")
         long = [f"word{i}" for i in range(12_000)]
         db.add_many([("long", " ".join(long)), ("long 2", " ".join([*long[:6_000], "x"]))])
     lshdb.open(directory / "nothing yet.db").close()
-    with lshdb.open(directory / "bare.db", threshold=0.5, content=False) as db:
-        db.add_many([("fox", TEXT), ("fox 2", f"{TEXT}, and so on")])
-    with lshdb.open(directory / "sets.db", threshold=0.3, shingle="set") as db:
-        db.add_many([("monday", ["milk", "bread", 7]), ("friday", ["milk", "bread", "<b>"])])
+    database_of(
+        directory / "bare.db",
+        [("fox", TEXT), ("fox 2", f"{TEXT}, and so on")],
+        threshold=0.5,
+        content=False,
+    ).close()
+    database_of(
+        directory / "sets.db",
+        [("monday", ["milk", "bread", 7]), ("friday", ["milk", "bread", "<b>"])],
+        threshold=0.3,
+        shingle="set",
+    ).close()
     with closing(sqlite3.connect(directory / "foreign.db")) as connection:
         connection.execute("CREATE TABLE documents (key TEXT)")
         connection.execute("INSERT INTO documents VALUES ('fox')")
@@ -204,8 +215,7 @@ def test_near_duplicates_are_those_of_a_query(directory: Path, site: Site) -> No
 
 
 def test_matches_are_paged(tmp_path: Path) -> None:
-    with lshdb.open(tmp_path / "lsh.db") as db:
-        db.add_many((f"{number:03}", TEXT) for number in range(120))
+    database_of(tmp_path / "lsh.db", ((f"{number:03}", TEXT) for number in range(120))).close()
     with served(tmp_path) as site:
         numbers = []
         for page in (1, 2, 3):
@@ -259,8 +269,11 @@ def test_documents_are_found_by_parts_of_keys_and_by_words(site: Site, all_of_th
 def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
     lines = [f"line {number} of x{number} <b>y{number}</b>" for number in range(40)]
     other = [*lines[:3], lines[3].replace("of", "in"), *lines[4:20], *lines[21:], "\x1b[31m new"]
-    with lshdb.open(tmp_path / "lsh.db", threshold=0.3) as db:
-        db.add_many([("a", "\n".join(lines)), ("b", "\n".join(other)), ("c", "\n".join(lines))])
+    with database_of(
+        tmp_path / "lsh.db",
+        [("a", "\n".join(lines)), ("b", "\n".join(other)), ("c", "\n".join(lines))],
+        threshold=0.3,
+    ) as db:
         db.add("d", "\n".join(lines).upper())
         db.add_many([("m.py", PYTHON * 9), ("n.py", PYTHON.replace("  ", "    ") * 8 + "x = 1")])
     with served(tmp_path) as site:
@@ -298,8 +311,11 @@ def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
 def test_what_moved_leads_to_its_place_in_the_other_text(tmp_path: Path) -> None:
     moved = "this paragraph went to quite another place of the text\nand all of its lines did too"
     rest = [f"line {number} of these stays where it was" for number in range(9)]
-    with lshdb.open(tmp_path / "lsh.db", threshold=0.3) as db:
-        db.add_many([("a", "\n".join([moved, *rest])), ("b", "\n".join([*rest, moved]))])
+    database_of(
+        tmp_path / "lsh.db",
+        [("a", "\n".join([moved, *rest])), ("b", "\n".join([*rest, moved]))],
+        threshold=0.3,
+    ).close()
     with served(tmp_path) as site:
         answer = eventually(site, "compare", a="a", b="b")
         check(answer)
@@ -719,8 +735,7 @@ def test_it_is_served_to_this_machine_only(site: Site) -> None:
 
 def test_serving_changes_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "lsh.db"
-    with lshdb.open(path) as db:
-        db.add_many([("fox", TEXT), ("fox 2", TEXT)])
+    database_of(path, [("fox", TEXT), ("fox 2", TEXT)]).close()
     before = inspection.contents(path)
     with served(tmp_path) as site:
         for page in PAGES:
@@ -737,8 +752,7 @@ def test_serving_changes_nothing_and_leaves_nothing_behind(tmp_path: Path) -> No
     [(signal.SIGINT, "/-/lshdb/lsh/document?key=fox"), (signal.SIGTERM, "/lsh/documents")],
 )
 def test_nothing_is_left_behind_whatever_was_shown(tmp_path: Path, end: int, page: str) -> None:
-    with lshdb.open(tmp_path / "lsh.db") as db:
-        db.add("fox", TEXT)
+    database_of(tmp_path / "lsh.db", {"fox": TEXT}).close()
     with served(tmp_path, end=end) as site:
         assert site.ask("GET", page).status == 200
     assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
@@ -746,15 +760,13 @@ def test_nothing_is_left_behind_whatever_was_shown(tmp_path: Path, end: int, pag
 
 def test_a_served_file_is_open_for_reading_only_and_others_write_to_it(tmp_path: Path) -> None:
     path = tmp_path / "lsh.db"
-    with lshdb.open(path) as db:
-        db.add_many([("fox", TEXT), ("fox 2", TEXT)])
+    database_of(path, [("fox", TEXT), ("fox 2", TEXT)]).close()
     with served(tmp_path) as site:
         for number, page in enumerate((*PAGES, "document?key=fox", "compare?a=fox&b=fox+2")):
             assert eventually(site, page).status == 200
             assert site.ask("GET", "/lsh/documents").status == 200
             assert modes_of_open(site.process, path) == {os.O_RDONLY}
-            with lshdb.open(path, mode="write") as db:
-                db.add(f"new {number}", f"{TEXT} {number}")
+            database_of(path, {f"new {number}": f"{TEXT} {number}"}, mode="write").close()
             assert facts(eventually(site, ""))["Documents"] == str(number + 3)
             assert f": {number + 3} documents" in eventually(site, "clusters").page.texts("h2")[0]
             assert f"new {number}" in site.ask("GET", "/lsh/documents.json").text
@@ -777,8 +789,7 @@ def modes_of_open(process: int, path: Path) -> set[int]:
 
 
 def test_a_file_in_a_directory_that_may_not_be_written_is_served(tmp_path: Path) -> None:
-    with lshdb.open(tmp_path / "lsh.db") as db:
-        db.add_many([("fox", TEXT), ("fox 2", TEXT)])
+    database_of(tmp_path / "lsh.db", [("fox", TEXT), ("fox 2", TEXT)]).close()
     tmp_path.chmod(0o555)
     try:
         with served(tmp_path, before=unprivileged) as site:
@@ -1052,8 +1063,7 @@ def test_endless_sql_of_others_delays_no_page(tmp_path: Path) -> None:
     from datasette.database import QueryInterrupted
 
     path = tmp_path / "lsh.db"
-    with lshdb.open(path) as db:
-        db.add("fox", TEXT)
+    database_of(path, {"fox": TEXT}).close()
     endless = "with recursive c(x) as (select 1 union all select x from c) select count(*) from c"
 
     async def run() -> None:
@@ -1140,8 +1150,7 @@ class Reviewer:
 def reviewed(tmp_path: Path) -> Iterator[tuple[Path, Reviewer]]:
     """Three clusters, one of keys of all kinds, and a document alone; in review by ann."""
     path = tmp_path / "lsh.db"
-    with lshdb.open(path, threshold=0.5) as db:
-        db.add_many((f"a{i}", f"{TEXT} {i}") for i in range(3))
+    with database_of(path, ((f"a{i}", f"{TEXT} {i}") for i in range(3)), threshold=0.5) as db:
         db.add_many((f"b{i}", f"an entirely other text that is here twice {i}") for i in range(2))
         db.add_many((key, f"what keys may be, written down {i}") for i, key in enumerate(HOSTILE))
         db.add("alone", "nothing like it")
@@ -1238,8 +1247,7 @@ def test_pairs_follow_each_other(reviewed: tuple[Path, Reviewer]) -> None:
 def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(tmp_path: Path) -> None:
     """By one button with its key; all others go by a button without any. Both say how many."""
     path = tmp_path / "lsh.db"
-    with lshdb.open(path, shingle="set", threshold=0.5) as db:
-        db.add("first", range(1, 9))
+    with database_of(path, {"first": range(1, 9)}, shingle="set", threshold=0.5) as db:
         db.add("between", range(1, 12))
         db.add("far", range(4, 12))  # similar to `between` only
         db.add_many((f"copy {i}", [*range(1, 9), f"{i}"]) for i in range(101))
@@ -1334,8 +1342,7 @@ def test_what_changed_since_the_page_was_shown_is_not_decided(
 ) -> None:
     path, reviewer = reviewed
     answer = reviewer.go("cluster", key="b0")
-    with lshdb.open(path) as db:
-        db.add("b1", "other content by now")
+    database_of(path, {"b1": "other content by now"}).close()
     reviewer.press(answer, "only 0")
     with lshdb.open(path) as db:
         assert [(one.keys, one.state) for one in db.decisions()] == [
@@ -1397,8 +1404,7 @@ def _wait(go: Event, _: OnProgress) -> bool:
 def test_a_page_of_what_is_not_ready_yet_asks_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with lshdb.open(path) as db:
-        db.add_many([("fox", TEXT), ("fox 2", TEXT)])
+    database_of(path, [("fox", TEXT), ("fox 2", TEXT)]).close()
     with lshdb.open(path, mode="read", limits=lshdb.Limits(page_seconds=0.0)) as db:
         visit = views.Visit(db, db._store, "lsh", {"key": "fox"}, None)
         for view, waited in (
