@@ -73,8 +73,8 @@ def database_of(
 ) -> lshdb.Database:
     """An open database to which these documents were added, in this process."""
     database = lshdb.open(path, **settings)
-    pairs = documents.items() if isinstance(documents, Mapping) else documents
-    database.add_many(pairs, workers=0)
+    given: Iterable[Any] = documents.items() if isinstance(documents, Mapping) else documents
+    database.add_many(given, workers=0)
     return database
 
 

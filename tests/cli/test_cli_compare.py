@@ -18,13 +18,15 @@ RAW = "\x1b[31m", "\x9b", "\u202e", "\u2028"
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     """The command, beside a database with three documents."""
-    with database_of(
+    database_of(
         tmp_path / "lsh.db",
-        {"fox": "The quick brown fox jumps over the lazy dog"},
+        {
+            "fox": "The quick brown fox jumps over the lazy dog",
+            "wolf": "The quick brown wolf jumps over the lazy dog",
+            "empty": "",
+        },
         shingle="word:2",
-    ) as db:
-        db.add("wolf", "The quick brown wolf jumps over the lazy dog")
-        db.add("empty", "")
+    ).close()
     return Command(tmp_path)
 
 

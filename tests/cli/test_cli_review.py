@@ -30,11 +30,16 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     """The command, beside a database with a cluster of three documents and one of two."""
-    with database_of(
-        tmp_path / "lsh.db", [("b/one", OTHER), (HOSTILE, OTHER), ("essays/anna", TEXT)]
-    ) as db:
-        db.add("essays/ben", TEXT.replace("lazy dog", "sleepy cat", 1))
-        db.add("essays/cora", f"{TEXT}\n\x1b[31mred\x9b2J {HOSTILE}\nno \x1b[2J more")
+    database_of(
+        tmp_path / "lsh.db",
+        [
+            ("b/one", OTHER),
+            (HOSTILE, OTHER),
+            ("essays/anna", TEXT),
+            ("essays/ben", TEXT.replace("lazy dog", "sleepy cat", 1)),
+            ("essays/cora", f"{TEXT}\n\x1b[31mred\x9b2J {HOSTILE}\nno \x1b[2J more"),
+        ],
+    ).close()
     return Command(tmp_path)
 
 

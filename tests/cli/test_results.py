@@ -186,8 +186,15 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with lshdb.open(directory / "decided.db") as db:
         db.decide("different", [KEY, "c"], note="two lists", who="ann")
         db.decide("drop", ["b"])
-    with database_of(directory / "texts.db", {"zero": "zero one two three"}, passages=3) as db:
-        db.add_many([(KEY, "one two three four, \x1b[31m five"), ("b", "Two, three,\nfour FIVE")])
+    database_of(
+        directory / "texts.db",
+        [
+            ("zero", "zero one two three"),
+            (KEY, "one two three four, \x1b[31m five"),
+            ("b", "Two, three,\nfour FIVE"),
+        ],
+        passages=3,
+    ).close()
     sets = [(KEY, [*range(9)]), ("none", [77]), ("\x1b", [78])]
     lines = (json.dumps({"id": key, "set": one}) for key, one in sets)
     (directory / "sets.jsonl").write_text("\n".join(lines))

@@ -167,10 +167,17 @@ def test_keys_written_in_other_ways_before_are_moved(root: Path) -> None:
     texts = {"a": "text of a", "b": "text of b", "c": "text of c"}
     for name, text in texts.items():
         write(f"d/{name}", text)
-    with database_of(
-        "lsh.db", [("./d/a", texts["a"]), (f"{root}/d/b", "old text"), ("d//c", "left")]
-    ) as db:
-        db.add_many([("./d/gone", "stays"), ("d/c", texts["c"]), ("./d/c", "the same file")])
+    database_of(
+        "lsh.db",
+        [
+            ("./d/a", texts["a"]),
+            (f"{root}/d/b", "old text"),
+            ("d//c", "left"),
+            ("./d/gone", "stays"),
+            ("d/c", texts["c"]),
+            ("./d/c", "the same file"),
+        ],
+    ).close()
     before = ids()
     report = sync("./d/")
     assert (report.moved, report.updated, report.removed, report.left) == (2, 1, 1, 2)

@@ -93,15 +93,19 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     directory = tmp_path_factory.mktemp("browser")
-    with database_of(
+    database_of(
         directory / "texts.db",
-        [("fox", TEXT), ("fox 2", f"So {TEXT}, and so on"), (HOSTILE, f"{TEXT} 3 <b>")],
+        [
+            ("fox", TEXT),
+            ("fox 2", f"So {TEXT}, and so on"),
+            (HOSTILE, f"{TEXT} 3 <b>"),
+            *((f"{i}{side}", f"pair {i} of two copies") for i in range(45) for side in "ab"),
+            ("long word", "x" * 5_000 + f" {TEXT}"),
+            ("line\r\nend", f"{TEXT} 4"),
+            *((f"{name}.py", CODE.replace("mean", name)) for name in ("mean", "other")),
+        ],
         threshold=0.5,
-    ) as db:
-        db.add_many((f"{i}{side}", f"pair {i} of two copies") for i in range(45) for side in "ab")
-        db.add("long word", "x" * 5_000 + f" {TEXT}")
-        db.add("line\r\nend", f"{TEXT} 4")
-        db.add_many((f"{name}.py", CODE.replace("mean", name)) for name in ("mean", "other"))
+    ).close()
     lshdb.open(directory / "empty.db").close()
     database_of(directory / "bare.db", [("fox", TEXT), ("fox 2", TEXT)], content=False).close()
     database_of(

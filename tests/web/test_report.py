@@ -22,10 +22,15 @@ def command(tmp_path: Path) -> Command:
     """The command, beside a database with pairs, copies and decisions, some of them hostile."""
     with database_of(
         tmp_path / "lsh.db",
-        [("essays/2026/anna", TEXT), ("essays/2026/ben", TEXT.replace("fox", "hen"))],
+        [
+            ("essays/2026/anna", TEXT),
+            ("essays/2026/ben", TEXT.replace("fox", "hen")),
+            (HOSTILE, BAD),
+            ("k" * 3_000, f"{BAD} and so on"),
+            ("x", BAD),
+        ],
         threshold=0.5,
     ) as db:
-        db.add_many([(HOSTILE, BAD), ("k" * 3_000, f"{BAD} and so on"), ("x", BAD)])
         db.decide("drop", [HOSTILE], note=HOSTILE, who=HOSTILE)
     return Command(tmp_path)
 

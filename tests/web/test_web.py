@@ -60,12 +60,16 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("web")
     with database_of(
         directory / "texts.db",
-        [("fox", TEXT), ("fox 2", f"{TEXT}, and so on"), ("ant", "An ant.")],
+        [
+            ("fox", TEXT),
+            ("fox 2", f"{TEXT}, and so on"),
+            ("ant", "An ant."),
+            *((key, f"{TEXT} {number} {key}") for number, key in enumerate(HOSTILE)),
+            ("empty", "?"),
+            ("controls", "a\0b \x1b[31m \u202e c\r\nd\n\n<b>bold</b> {{ 7 * 1234567 }}"),
+        ],
         threshold=0.5,
     ) as db:
-        db.add_many((key, f"{TEXT} {number} {key}") for number, key in enumerate(HOSTILE))
-        db.add("empty", "?")
-        db.add("controls", "a\0b \x1b[31m \u202e c\r\nd\n\n<b>bold</b> {{ 7 * 1234567 }}")
         long = [f"word{i}" for i in range(12_000)]
         db.add_many([("long", " ".join(long)), ("long 2", " ".join([*long[:6_000], "x"]))])
     lshdb.open(directory / "nothing yet.db").close()
@@ -269,13 +273,18 @@ def test_documents_are_found_by_parts_of_keys_and_by_words(site: Site, all_of_th
 def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
     lines = [f"line {number} of x{number} <b>y{number}</b>" for number in range(40)]
     other = [*lines[:3], lines[3].replace("of", "in"), *lines[4:20], *lines[21:], "\x1b[31m new"]
-    with database_of(
+    database_of(
         tmp_path / "lsh.db",
-        [("a", "\n".join(lines)), ("b", "\n".join(other)), ("c", "\n".join(lines))],
+        [
+            ("a", "\n".join(lines)),
+            ("b", "\n".join(other)),
+            ("c", "\n".join(lines)),
+            ("d", "\n".join(lines).upper()),
+            ("m.py", PYTHON * 9),
+            ("n.py", PYTHON.replace("  ", "    ") * 8 + "x = 1"),
+        ],
         threshold=0.3,
-    ) as db:
-        db.add("d", "\n".join(lines).upper())
-        db.add_many([("m.py", PYTHON * 9), ("n.py", PYTHON.replace("  ", "    ") * 8 + "x = 1")])
+    ).close()
     with served(tmp_path) as site:
         answer = eventually(site, "compare", a="a", b="b")
         check(answer)
@@ -1247,8 +1256,9 @@ def test_pairs_follow_each_other(reviewed: tuple[Path, Reviewer]) -> None:
 def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(tmp_path: Path) -> None:
     """By one button with its key; all others go by a button without any. Both say how many."""
     path = tmp_path / "lsh.db"
-    with database_of(path, {"first": range(1, 9)}, shingle="set", threshold=0.5) as db:
-        db.add("between", range(1, 12))
+    with database_of(
+        path, {"first": range(1, 9), "between": range(1, 12)}, shingle="set", threshold=0.5
+    ) as db:
         db.add("far", range(4, 12))  # similar to `between` only
         db.add_many((f"copy {i}", [*range(1, 9), f"{i}"]) for i in range(101))
         db.add_many([("b0", ["b"]), ("b1", ["b"])])
