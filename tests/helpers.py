@@ -305,6 +305,18 @@ class Command:
         assert (done.returncode, done.stdout) == (1, b"")
         return done.stderr.decode()
 
+    def path(self, *parts: str) -> Path:
+        """A path below the directory."""
+        return self.directory.joinpath(*parts)
+
+    def write(self, name: str, content: str | bytes | Iterable[object]) -> None:
+        """Write a file below the directory, in a new one if need be; objects are JSON lines."""
+        if not isinstance(content, str | bytes):
+            content = "".join(json.dumps(row) + "\n" for row in content)
+        path = self.path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_encoded(content))
+
     def rows(self, statement: str, name: str = "lsh.db") -> list[inspection.Row]:
         """The file's rows, by plain SQLite, without a process."""
         return inspection.rows(self.directory / name, statement)
@@ -455,24 +467,26 @@ class Site:
     def get(self, page: str = "", /, **query: object) -> Answer:
         """One of our pages, by its path below the address of the overview."""
         path = f"{self.root}/{page}".rstrip("/")
-        return self.ask("GET", f"{path}?{urlencode(query)}" if query else path)
+        return self.ask(f"{path}?{urlencode(query)}" if query else path)
 
     def post(self, page: str, query: Mapping[str, str] | None = None, /, **form: str) -> Answer:
         """Send a form."""
         path = f"{self.root}/{page}" + (f"?{urlencode(query)}" if query else "")
-        return self.ask("POST", path, urlencode(form).encode())
+        return self.ask(path, urlencode(form).encode())
 
     def ask(
         self,
-        method: str,
         path: str,
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
+        method: str | None = None,
     ) -> Answer:
-        """Send any request."""
+        """Send any request: without a method a GET, or with a body a POST."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT)
         try:
-            connection.request(method, path, body, dict(headers or {}))
+            connection.request(
+                method or ("GET" if body is None else "POST"), path, body, dict(headers or {})
+            )
             answer = connection.getresponse()
             text = answer.read().decode()
         finally:

@@ -22,7 +22,7 @@ TEXT = "one text of several words"
 @pytest.fixture
 def database(command: Command) -> Path:
     """A file beside the command, with one document."""
-    file = command.directory / "lsh.db"
+    file = command.path("lsh.db")
     database_of(file, {"good": TEXT}).close()
     return file
 
@@ -85,7 +85,7 @@ def test_each_bad_line_is_reported_by_its_number_and_the_good_ones_go_in(command
 
 def test_after_20_failures_the_rest_is_only_counted(command: Command) -> None:
     lines = ["broken"] * 25 + ['{"id": 1, "text": "good"}'] + ["broken"] * 5
-    (command.directory / "lines.jsonl").write_text("\n".join(lines))
+    command.write("lines.jsonl", "\n".join(lines))
     result = command("add", "lines.jsonl", "--json")
     assert (result.status, result.record["failed"], result.record["added"]) == (1, 30, 1)
     message = result.err.splitlines()
@@ -95,9 +95,9 @@ def test_after_20_failures_the_rest_is_only_counted(command: Command) -> None:
 
 
 def test_bad_elements_and_texts_in_a_database_of_sets(command: Command) -> None:
-    with lshdb.open(command.directory / "lsh.db", shingle="set"):
+    with lshdb.open(command.path("lsh.db"), shingle="set"):
         pass
-    (command.directory / "file.txt").write_text("a text")
+    command.write("file.txt", "a text")
     lines = {
         '{"id": 1, "set": ["a", 1, "a"]}': None,
         '{"id": 2, "set": ["a", 1.5]}': "element 2 of field 'set' is a decimal number, not a "
@@ -137,7 +137,7 @@ def test_keys_that_would_become_one_are_failures_of_their_lines(command: Command
         b'{"id": "names", "text": "unlike all of these", "x": {"a\\ud800": 1, "a\\udc00": 2}}\n'
         b'{"id": "good", "text": "t", "a\\ud800": 1}\n'
     )
-    (command.directory / "in.jsonl").write_bytes(lines)
+    command.write("in.jsonl", lines)
     surrogate = "field 'id' has a lone surrogate, which is not Unicode text"
     expected = [
         f"in.jsonl:1: {surrogate}",
@@ -151,17 +151,17 @@ def test_keys_that_would_become_one_are_failures_of_their_lines(command: Command
         result = command(*arguments)
         said = [line.removeprefix("lshdb: ") for line in result.err.splitlines()]
         assert (result.status, said[:3]) == (1, expected), arguments
-    assert len((command.directory / "out.jsonl").read_bytes().splitlines()) == 2
+    assert len(command.path("out.jsonl").read_bytes().splitlines()) == 2
     # A decision about such a key is none either.
     text = (
         '{"verdict": "keep", "keys": ["a\\ud800"], "digests": ["%s"], "who": "x", "decided": "%s"}'
     )
-    (command.directory / "own.jsonl").write_text(text % ("0" * 32, "2026-01-01T00:00:00Z"))
+    command.write("own.jsonl", text % ("0" * 32, "2026-01-01T00:00:00Z"))
     assert "the keys of a decision are not keys" in command.fails("decide", "--from", "own.jsonl")
 
 
 def test_what_is_not_utf8_is_replaced_and_counted_or_refused(command: Command) -> None:
-    (command.directory / "latin.txt").write_bytes(b"\xef\xbb\xbftexte fran\xe7ais")
+    command.write("latin.txt", b"\xef\xbb\xbftexte fran\xe7ais")
     lines = b'{"id": 1, "text": "\xff"}\n{"id": 2, "text": "\\ud800"}\n{"id": 3, "text": "good"}\n'
     strict = failures(command, "--strict", "latin.txt", "-", stdin=lines)
     assert strict == [
@@ -178,7 +178,7 @@ def test_what_is_not_utf8_is_replaced_and_counted_or_refused(command: Command) -
     ]
     replaced = {"latin.txt": "texte fran\ufffdais", "1": "\ufffd", "2": "\ufffd", "3": "good"}
     assert contents(command) == replaced
-    (command.directory / "latin.txt").rename(command.directory / "moved.txt")
+    command.path("latin.txt").rename(command.path("moved.txt"))
     queried = command.done("query", "moved.txt")
     assert queried.err == "moved.txt is not UTF-8; bad bytes are replaced\n"
     assert queried.out == "1.000000\tidentical\tlatin.txt\n"
@@ -188,7 +188,7 @@ def test_keys_and_names_may_be_anything(command: Command) -> None:
     keys = ["a\nb", "'; drop table documents; --", '"', "[red]x[/red]", "\x1b[31m", "-x", " ", "я"]
     lines = "".join(json.dumps({"id": key, "text": TEXT}) + "\n" for key in keys)
     name = b"caf\xe9\n.txt"
-    (command.directory / os.fsdecode(name)).write_text(TEXT)
+    command.write(os.fsdecode(name), TEXT)
     assert failures(command, "-", name, stdin=lines.encode()) == []
     assert command.keys() == sorted([*keys, "caf\\xe9\n.txt"])
     # A document is found by the name that its file has, also where the key is another.
@@ -202,7 +202,7 @@ def test_keys_and_names_may_be_anything(command: Command) -> None:
 
 def test_a_text_from_the_command_line_need_not_be_utf8(command: Command, database: Path) -> None:
     assert command.done("query", "--text", b"one \xff").err.startswith("no document")
-    (command.directory / os.fsdecode(b"\xff.db")).write_bytes(database.read_bytes())
+    command.write(os.fsdecode(b"\xff.db"), database.read_bytes())
     assert (
         command.done("query", "-d", b"\xff.db", "--text", TEXT).out == "1.000000\tidentical\tgood\n"
     )
@@ -244,9 +244,9 @@ def test_texts_and_rows_in_any_encoding(command: Command, encoding: str) -> None
 
 
 def test_encodings_that_are_wrong_or_unknown(command: Command) -> None:
-    (command.directory / "cut.txt").write_bytes("a text".encode("utf-16")[:-1])
-    (command.directory / "binary").write_bytes(b"\xff\xfea\0\0\0\0\0b\0")
-    (command.directory / "euro.txt").write_bytes(b"a \x81 text")
+    command.write("cut.txt", "a text".encode("utf-16")[:-1])
+    command.write("binary", b"\xff\xfea\0\0\0\0\0b\0")
+    command.write("euro.txt", b"a \x81 text")
     assert failures(command, "--strict", "cut.txt", "binary") == [
         "cut.txt: not UTF-16",
         "binary: a binary file (it has NUL bytes)",
@@ -264,14 +264,14 @@ def test_encodings_that_are_wrong_or_unknown(command: Command) -> None:
 
 def test_a_database_does_not_add_its_own_files(command: Command) -> None:
     """Nor does it count them; other databases are binary files."""
-    (command.directory / "a.txt").write_text(TEXT)
-    with closing(sqlite3.connect(command.directory / "other.db")) as other:
+    command.write("a.txt", TEXT)
+    with closing(sqlite3.connect(command.path("other.db"))) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("CREATE TABLE t (a)")
         result = command.done("add", ".", "--json")
     assert result.record["added"] == 1
     assert result.record["passed_over"]["binary"] == 3
-    (command.directory / "b.txt").write_text(TEXT)
+    command.write("b.txt", TEXT)
     for name in command.directory.glob("other.db*"):
         name.unlink()
     says = "added 1, updated 0, unchanged 1, failed 0\n"

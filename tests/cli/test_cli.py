@@ -44,7 +44,7 @@ def fables_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def fables(command: Command, fables_file: Path) -> Command:
     """The command, beside a database that holds the fables."""
-    shutil.copy(fables_file, command.directory / "lsh.db")
+    shutil.copy(fables_file, command.path("lsh.db"))
     return command
 
 
@@ -100,7 +100,7 @@ def test_help_of_all_names_the_commands(command: Command) -> None:
 )
 def test_a_mistyped_database_is_never_made(arguments: list[str], command: Command) -> None:
     for name in ("a.txt", "b.txt"):
-        (command.directory / name).write_text("a text")
+        command.write(name, "a text")
     command.done("init", "-d", "library.db")
     before = sorted(os.listdir(command.directory))
     for name, advice in (
@@ -175,7 +175,7 @@ def test_init_makes_what_is_asked_for_and_info_shows_it(command: Command) -> Non
     bands, rows = info["bands"], info["rows"]
     assert bands * rows <= 64
     assert 1 - (1 - 0.6**rows) ** bands >= 0.9
-    assert info["bytes"] == (command.directory / "lsh.db").stat().st_size
+    assert info["bytes"] == command.path("lsh.db").stat().st_size
     expected = {
         "documents": 0,
         "empty": 0,
@@ -203,7 +203,7 @@ def test_init_takes_a_shape_in_either_form(command: Command) -> None:
     command.done("init", "-d", "a.db", "--bands", "20", "--rows", "5")
     command.done("init", "-d", "b.db", "--construction", "and 5, or 20")
     for name in ("a.db", "b.db"):
-        with lshdb.open(command.directory / name) as database:
+        with lshdb.open(command.path(name)) as database:
             settings = database.settings
         assert str(settings.construction) == "and 5, or 20"
         assert settings.recall == pytest.approx(1 - (1 - 0.8**5) ** 20, abs=1e-6)
@@ -231,7 +231,7 @@ def test_an_index_that_finds_too_little_is_warned_of(command: Command) -> None:
 def test_add_and_query_in_a_pipe_with_no_init(command: Command) -> None:
     added = command.done("add", "-", stdin=jsonl(FABLES))
     assert (added.out, added.err) == ("", "added 3, updated 0, unchanged 0, failed 0\n")
-    (command.directory / "doc.txt").write_text(FABLES["fox"])
+    command.write("doc.txt", FABLES["fox"])
     matches = command.done("query", "--json", "-", stdin=FABLES["fox"], says="").records
     assert matches == command.done("query", "--json", "doc.txt").records
     assert [list(match) for match in matches] == 2 * [
@@ -250,7 +250,7 @@ def test_add_and_query_in_a_pipe_with_no_init(command: Command) -> None:
 
 
 def test_add_again_counts_what_changed(command: Command) -> None:
-    file = command.directory / "fables.jsonl"
+    file = command.path("fables.jsonl")
     file.write_text(jsonl(FABLES))
     fields = ["added", "updated", "unchanged", "skipped", "failed"]
 
@@ -269,7 +269,7 @@ def test_add_again_counts_what_changed(command: Command) -> None:
 
 
 def test_add_reads_other_fields_formats_and_lines_without_key(command: Command) -> None:
-    (command.directory / "lines").write_text('{"name": "n", "body": "text of n"}\n')
+    command.write("lines", '{"name": "n", "body": "text of n"}\n')
     command.done("add", "--format", "jsonl", "--key-field", "name", "--text-field", "body", "lines")
     command.done("add", "--format", "text", "lines")
     command.done("add", "--auto-key", "-", stdin='\n{"text": "two"}\n{"id": 3, "text": "three"}\n')
@@ -284,7 +284,7 @@ def test_add_one_text_from_standard_input(command: Command) -> None:
 
 
 def test_sets(command: Command) -> None:
-    with lshdb.open(command.directory / "lsh.db", shingle="set", threshold=0.5):
+    with lshdb.open(command.path("lsh.db"), shingle="set", threshold=0.5):
         pass
     lines = '{"id": "x", "tags": ["a", "b", 3]}\n{"id": "y", "tags": ["c"]}\n'
     command.done("add", "--set-field", "tags", "-", stdin=lines)
@@ -320,7 +320,7 @@ def test_query_options(fables: Command) -> None:
 
 def test_without_content_similarities_are_estimates(command: Command) -> None:
     command.done("init", "--no-content")
-    database_of(command.directory / "lsh.db", FABLES).close()
+    database_of(command.path("lsh.db"), FABLES).close()
     match = command.done("query", "--json", "--text", FABLES["fox"]).records[1]
     assert (match["key"], match["exact"]) == ("fox2", False)
     assert match["similarity"] == match["estimate"]
@@ -357,7 +357,7 @@ def test_show_prints_sizes_signature_and_buckets(fables: Command) -> None:
 
 
 def test_show_an_empty_document(command: Command) -> None:
-    database_of(command.directory / "lsh.db", {"e": ""}).close()
+    database_of(command.path("lsh.db"), {"e": ""}).close()
     shown = command.done("show", "e", "--json").record
     assert (shown["shingles"], shown["signature"], shown["buckets"]) == (0, [], [])
     assert "similar to nothing" in command.done("show", "e").out

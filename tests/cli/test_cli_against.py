@@ -33,35 +33,33 @@ def command(tmp_path: Path) -> Command:
 
 
 def test_a_table_is_indexed_in_a_temporary_database(command: Command) -> None:
-    before = (command.directory / "train.parquet").read_bytes()
+    before = command.path("train.parquet").read_bytes()
     arguments = ["dedup", "test.csv", "--against", "train.parquet", "-o", "clean.csv"]
     done = command.done(*arguments, "--dropped", "gone.jsonl")
     assert done.err.splitlines() == [INDEXED, "kept 1, dropped 3, failed 0"]
-    assert (command.directory / "clean.csv").read_text() == f"id,text\n2,{CROW}\n"
-    gone = [
-        json.loads(line) for line in (command.directory / "gone.jsonl").read_text().splitlines()
-    ]
+    assert command.path("clean.csv").read_text() == f"id,text\n2,{CROW}\n"
+    gone = [json.loads(line) for line in command.path("gone.jsonl").read_text().splitlines()]
     assert [(one["key"], one["kept"]) for one in gone] == [("1", "x"), ("3", "x"), ("4", "2")]
-    assert (command.directory / "train.parquet").read_bytes() == before
+    assert command.path("train.parquet").read_bytes() == before
     names = {path.name for path in command.directory.iterdir()}
     assert names == {"test.csv", "train.parquet", "notes", "clean.csv", "gone.jsonl"}
 
 
 def test_a_database_is_asked_as_it_is(command: Command) -> None:
     database_of(
-        command.directory / "seen.db",
+        command.path("seen.db"),
         [("fox", FOX), ("ant", ANT)],
         shingle="char:6",
         threshold=0.7,
         seed=5,
     ).close()
-    before = (command.directory / "seen.db").read_bytes()
+    before = command.path("seen.db").read_bytes()
     arguments = ["dedup", "test.csv", "--against", "seen.db"]
     done = command.done(*arguments, "--dropped", "gone.csv", says="kept 1, dropped 3, failed 0\n")
     assert done.out == f"id,text\n2,{CROW}\n"
-    gone = [*csv.DictReader((command.directory / "gone.csv").read_text().splitlines())]
+    gone = [*csv.DictReader(command.path("gone.csv").read_text().splitlines())]
     assert [one["kept"] for one in gone] == ["fox", "ant", "2"]
-    assert (command.directory / "seen.db").read_bytes() == before
+    assert command.path("seen.db").read_bytes() == before
     # Beside a database of one's own, which has what is kept.
     command.done("init", "-d", "own.db", "--shingle", "char:6", "--seed", "5")
     command.done(*arguments, "-d", "own.db", says="kept 1, dropped 3, failed 0\n")
@@ -73,14 +71,12 @@ def test_a_database_is_asked_as_it_is(command: Command) -> None:
 
 
 def test_directories_patterns_and_texts(command: Command) -> None:
-    (command.directory / "rows").mkdir()
-    (command.directory / "rows/a.jsonl").write_text(json.dumps({"text": FOX}))
+    command.write("rows/a.jsonl", json.dumps({"text": FOX}))
     for against in ("rows", "rows/*.jsonl"):
         done = command.done("dedup", "test.csv", "--against", against, "--format", "csv")
         assert done.err.endswith("kept 2, dropped 2, failed 0\n")
-    (command.directory / "more").mkdir()
-    (command.directory / "more/copy.txt").write_text(f"{FOX}?")
-    (command.directory / "more/crow.txt").write_text(CROW)
+    command.write("more/copy.txt", f"{FOX}?")
+    command.write("more/crow.txt", CROW)
     done = command.done("dedup", "more", "--against", "notes", "--json")
     (one,) = done.records[:1]
     assert (one["key"], one["kept"]) == ("more/copy.txt", "notes/fox.txt")
@@ -115,15 +111,15 @@ def test_nothing_is_written_if_a_part_of_the_reference_cannot_be_read(command: C
 
 
 def test_a_reference_may_name_its_columns_otherwise(command: Command) -> None:
-    (command.directory / "named.csv").write_text(f"uid,body\nx,{FOX}\n")
+    command.write("named.csv", f"uid,body\nx,{FOX}\n")
     named = ["--against-text-field", "body", "--against-key-field", "uid"]
     arguments = ["dedup", "test.csv", "-o", "clean.csv", "--dropped", "gone.csv"]
     done = command.done(*arguments, "--against", "named.csv", *named)
     assert done.err.endswith("kept 2, dropped 2, failed 0\n")
-    gone = [*csv.DictReader((command.directory / "gone.csv").read_text().splitlines())]
+    gone = [*csv.DictReader(command.path("gone.csv").read_text().splitlines())]
     assert [(one["key"], one["kept"]) for one in gone] == [("1", "x"), ("4", "2")]
     # A name for both is also that of the reference.
-    (command.directory / "other.csv").write_text(f"id,body\n5,{FOX}\n6,{ANT}\n")
+    command.write("other.csv", f"id,body\n5,{FOX}\n6,{ANT}\n")
     done = command.done("dedup", "other.csv", "--against", "named.csv", "--text-field", "body")
     assert done.out == f"id,body\n6,{ANT}\n"
     assert command.fails("dedup", "test.csv", *named, status=2) == (
@@ -132,10 +128,10 @@ def test_a_reference_may_name_its_columns_otherwise(command: Command) -> None:
 
 
 def test_in_the_library_a_reference_is_read_whole_or_not_at_all(command: Command) -> None:
-    paths = [str(command.directory / "test.csv")]
-    against = command.directory / "named.csv"
+    paths = [str(command.path("test.csv"))]
+    against = command.path("named.csv")
     against.write_text(f"uid,body\nx,{FOX}\n")
-    with lshdb.open(command.directory / "own.db") as db:
+    with lshdb.open(command.path("own.db")) as db:
         with pytest.raises(lshdb.InputError, match="cannot be read whole"):
             list(db.dedup(paths, against=against))
         assert len(db) == 0

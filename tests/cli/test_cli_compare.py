@@ -57,7 +57,7 @@ def test_the_command_prints_similarity_first_and_plain_lines(command: Command) -
 
 def test_json_has_passages_and_buckets(command: Command) -> None:
     record = command.done("compare", "fox", "wolf", "--json", says="").record
-    with lshdb.open(command.directory / "lsh.db") as db:
+    with lshdb.open(command.path("lsh.db")) as db:
         compared = db.compare("fox", "wolf")
     lines = {"a_line": 1, "b_line": 1}
     assert record["passages"] == [
@@ -73,7 +73,7 @@ def test_json_has_passages_and_buckets(command: Command) -> None:
 
 def test_a_key_wins_over_a_file_and_a_file_over_nothing(command: Command) -> None:
     for name, text in (("fox", "another fox altogether"), ("new.txt", "the lazy dog sleeps")):
-        (command.directory / name).write_text(text)
+        command.write(name, text)
     similarity = {
         (a, b): command.done("compare", a, b, "--json").record["similarity"]
         for a, b in [("fox", "fox"), ("fox", "./fox"), ("new.txt", "wolf")]
@@ -85,7 +85,7 @@ def test_a_key_wins_over_a_file_and_a_file_over_nothing(command: Command) -> Non
         "nosuch: no document has this key, and there is no such file"
     )
     assert "standard input" in command.fails("compare", "-", "-", status=2)
-    (command.directory / "binary").write_bytes(b"a\0b")
+    command.write("binary", b"a\0b")
     assert command.fails("compare", "binary", "fox").startswith("binary: a binary file")
 
 
@@ -138,9 +138,9 @@ def test_sets_of_the_command(tmp_path: Path) -> None:
 
 def test_a_terminal_is_not_flooded(command: Command) -> None:
     words = [f"word{i}" for i in range(4_000)]
-    (command.directory / "a.txt").write_text(" ".join(words))
+    command.write("a.txt", " ".join(words))
     changed = [word if i % 40 else "changed" for i, word in enumerate(words)]
-    (command.directory / "b.txt").write_text("\n".join(changed[:1_000] + words[1_000:]))
+    command.write("b.txt", "\n".join(changed[:1_000] + words[1_000:]))
     shown, _ = command.on_terminal("compare", "a.txt", "b.txt")
     assert shown.count("\x1b[1ma ") == 20
     assert "5 more passages that both share; --json has all\n" in shown
@@ -153,7 +153,7 @@ def test_a_terminal_is_not_flooded(command: Command) -> None:
 
 def test_what_a_limit_cuts_is_reported_on_standard_error(command: Command) -> None:
     """4,000,000 characters of each are looked at."""
-    (command.directory / "a.txt").write_text("to be " * 700_000)
+    command.write("a.txt", "to be " * 700_000)
     result = command.done("compare", "a.txt", "a.txt", "--json")
     assert result.err == (
         "lshdb: only the first 4,000,000 characters of each text are searched for passages\n"

@@ -88,11 +88,9 @@ def test_what_decisions_writes_decide_takes(command: Command, form: str) -> None
 
 
 def test_a_file_made_by_hand(command: Command) -> None:
-    (command.directory / "own.csv").write_text(
-        'verdict,key,keys\ndrop,a,\ndifferent,,"[""b"",""c""]"\n'
-    )
+    command.write("own.csv", 'verdict,key,keys\ndrop,a,\ndifferent,,"[""b"",""c""]"\n')
     command.done("decide", "--from", "own.csv", "--who", "ann", says="decisions: 2 new, 0 known\n")
-    (command.directory / "own.jsonl").write_text('{"verdict": "keep", "key": "c"}\n\n')
+    command.write("own.jsonl", '{"verdict": "keep", "key": "c"}\n\n')
     command.done("decide", "--from", "own.jsonl", says="decisions: 1 new, 0 known\n")
     assert [(row["verdict"], row["keys"]) for row in command("decisions", "--json").records] == [
         ("drop", ["a"]),
@@ -102,7 +100,7 @@ def test_a_file_made_by_hand(command: Command) -> None:
 
 
 def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(command: Command) -> None:
-    notes = command.directory / "notes"
+    notes = command.path("notes")
     notes.mkdir()
     for name in ("a b.txt", "new\nline.txt", "changed.txt", "kept.txt", "gone.txt"):
         (notes / name).write_text(f"a text of its own: {name}")
@@ -128,11 +126,11 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(command: Com
         synced = command.done("sync", "-d", "n.db", "notes", *options)
         assert synced.err.endswith("passed over: 2 dropped\n")
     assert command.keys("n.db") == ["notes/changed.txt", "notes/kept.txt", "notes/other.txt"]
-    (command.directory / "beside").mkdir()
-    elsewhere = Command(command.directory / "beside")
-    path = str(command.directory / "n.db")
+    command.path("beside").mkdir()
+    elsewhere = Command(command.path("beside"))
+    path = str(command.path("n.db"))
     found = elsewhere.done("decisions", "-d", path, *listing[3:], "--root", command.directory)
-    assert set(found.out.split("\0")) == {str(command.directory / name) for name in left} | {""}
+    assert set(found.out.split("\0")) == {str(command.path(name)) for name in left} | {""}
     (notes / "a b.txt").write_text("Another text")
     counts = command.done("sync", "-d", "n.db", "notes", "--json").record
     assert (counts["added"], counts["passed_over"]["dropped"]) == (1, 1)

@@ -50,8 +50,8 @@ def test_lines_stay_byte_for_byte_and_in_order(command: Command) -> None:
         says="kept 5, dropped 2, failed 0\n",
     )
     assert done.out == ""
-    assert (command.directory / "out.jsonl").read_bytes() == KEPT
-    assert records(command.directory / "dropped.jsonl") == [
+    assert command.path("out.jsonl").read_bytes() == KEPT
+    assert records(command.path("dropped.jsonl")) == [
         {"key": key, "line": n, "file": "in.jsonl", "kept": "a", "similarity": 1.0, "exact": True}
         | {"identical": False}
         for key, n in (("c", 4), ("7", 7))
@@ -63,16 +63,16 @@ def test_standard_input_and_output_and_gzip(command: Command) -> None:
     process = command.start("dedup", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     out, _ = process.communicate(b"".join(LINES))
     assert (process.returncode, out) == (0, KEPT)
-    (command.directory / "in.jsonl.gz").write_bytes(gzip.compress(b"".join(LINES)))
+    command.write("in.jsonl.gz", gzip.compress(b"".join(LINES)))
     for _ in range(2):
         command.done("dedup", "in.jsonl.gz", "-o", "out.gz", "--dropped", "dropped.gz")
-        packed = (command.directory / "out.gz").read_bytes()
+        packed = command.path("out.gz").read_bytes()
         assert gzip.decompress(packed) == KEPT
-        (command.directory / "again").mkdir(exist_ok=True)
+        command.path("again").mkdir(exist_ok=True)
     command.done("dedup", "in.jsonl", "-o", "again/out.gz")
-    assert (command.directory / "again" / "out.gz").read_bytes() == packed, "equal files"
-    assert gzip.decompress((command.directory / "dropped.gz").read_bytes()).count(b"\n") == 2
-    (command.directory / "cut.jsonl.gz").write_bytes(packed[:-20])
+    assert command.path("again/out.gz").read_bytes() == packed, "equal files"
+    assert gzip.decompress(command.path("dropped.gz").read_bytes()).count(b"\n") == 2
+    command.write("cut.jsonl.gz", packed[:-20])
     result = command("dedup", "cut.jsonl.gz", "-o", "cut.out")
     assert result.status == 1
     assert "cut.jsonl.gz: not gzip, or not all of it" in result.err
@@ -81,7 +81,7 @@ def test_standard_input_and_output_and_gzip(command: Command) -> None:
 
 def test_a_newline_is_added_only_between_files(command: Command) -> None:
     command.done("dedup", "in.jsonl", "-", "-o", "out.jsonl", stdin=b'{"text": "one more line"}')
-    assert (command.directory / "out.jsonl").read_bytes() == KEPT + b'\n{"text": "one more line"}'
+    assert command.path("out.jsonl").read_bytes() == KEPT + b'\n{"text": "one more line"}'
 
 
 def test_what_cannot_be_read_is_reported_and_left_out(command: Command) -> None:
@@ -90,26 +90,26 @@ def test_what_cannot_be_read_is_reported_and_left_out(command: Command) -> None:
     assert result.status == 1
     assert [line.split(": ")[1] for line in result.err.splitlines()] == ["-:2", "-:3"]
     assert [result.record[name] for name in ("kept", "dropped", "failed")] == [1, 0, 2]
-    assert (command.directory / "out.jsonl").read_bytes() == bad.splitlines(keepends=True)[0]
+    assert command.path("out.jsonl").read_bytes() == bad.splitlines(keepends=True)[0]
     to_stderr = command.done("dedup", "-", "--json", stdin=bad.splitlines()[0])
     assert json.loads(to_stderr.err)["kept"] == 1
 
 
 def test_todays_lines_against_all_that_were_seen(command: Command) -> None:
     lines = family_lines()
-    (command.directory / "all.jsonl").write_bytes(b"".join(lines))
+    command.write("all.jsonl", b"".join(lines))
     for day in range(4):
-        (command.directory / f"{day}.jsonl").write_bytes(b"".join(lines[day::4]))
+        command.write(f"{day}.jsonl", b"".join(lines[day::4]))
         command.done("dedup", "-d", "seen.db", f"{day}.jsonl", "-o", f"{day}.out")
-    by_days = b"".join((command.directory / f"{day}.out").read_bytes() for day in range(4))
+    by_days = b"".join(command.path(f"{day}.out").read_bytes() for day in range(4))
     kept = by_days.splitlines()
     assert 40 <= len(kept) < len(lines)
     assert command.keys("seen.db") == sorted(json.loads(line)["id"] for line in kept)
     again = command.done("dedup", "-d", "seen.db", "all.jsonl", "-o", "again", "--json").record
     assert (again["kept"], again["dropped"], again["stored"]) == (0, len(lines), len(kept))
-    assert (command.directory / "again").read_bytes() == b""
+    assert command.path("again").read_bytes() == b""
     # The same decision as in one go, in the order of the days.
-    whole = b"".join((command.directory / f"{day}.jsonl").read_bytes() for day in range(4))
+    whole = b"".join(command.path(f"{day}.jsonl").read_bytes() for day in range(4))
     assert command.done("dedup", "-", stdin=whole).out.encode() == by_days
     # A key with new content is another document, which replaces the old one.
     new = b'{"id": "0/base", "text": "nothing of this was ever seen before, as it seems"}\n'
@@ -121,17 +121,17 @@ def test_todays_lines_against_all_that_were_seen(command: Command) -> None:
 
 
 def test_the_variable_names_no_database_for_dedup(command: Command) -> None:
-    (command.directory / "seen.db").touch()
+    command.path("seen.db").touch()
     with_variable = Command(command.directory, {"LSHDB_PATH": "seen.db"})
     assert with_variable.done("dedup", "in.jsonl").out.encode() == KEPT
-    assert (command.directory / "seen.db").read_bytes() == b""
+    assert command.path("seen.db").read_bytes() == b""
 
 
 def test_errors_leave_nothing_that_looks_complete(command: Command) -> None:
     if Path("/dev/full").exists():
         full = command.fails("dedup", "in.jsonl", "-o", "/dev/full")
         assert full == "/dev/full: no space left on device"
-    (command.directory / "out").write_bytes(b"of yesterday\n")
+    command.write("out", b"of yesterday\n")
 
     def small_files() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -140,7 +140,7 @@ def test_errors_leave_nothing_that_looks_complete(command: Command) -> None:
     large = b'{"text": "%s"}\n' % (b"words " * 700_000)
     reason = command.fails("dedup", "-", "-o", "out", "--estimate", stdin=large, before=small_files)
     assert reason == "out: file too large"
-    assert (command.directory / "out").read_bytes() == b"of yesterday\n"
+    assert command.path("out").read_bytes() == b"of yesterday\n"
     assert files(command.directory) == {"in.jsonl", "out"}
 
 
@@ -161,7 +161,7 @@ def test_ctrl_c_and_a_closed_pipe(command: Command) -> None:
         assert said.splitlines()[-1] == "lshdb: interrupted"
         assert "out" not in files(command.directory)
     partial = [name for name in files(command.directory) if ".partial" in name]
-    left = (command.directory / partial[0]).read_bytes().splitlines() if partial else []
+    left = command.path(partial[0]).read_bytes().splitlines() if partial else []
     if "seen.db" in files(command.directory) and left:
         assert command.keys("seen.db") == sorted(json.loads(line)["id"] for line in left)
     assert files(command.directory) <= {"in.jsonl", "seen.db", *partial}
@@ -169,12 +169,12 @@ def test_ctrl_c_and_a_closed_pipe(command: Command) -> None:
 
 def test_add_skips_what_is_similar(command: Command) -> None:
     lines = family_lines()
-    (command.directory / "all.jsonl").write_bytes(b"".join(lines))
+    command.write("all.jsonl", b"".join(lines))
     command.done("dedup", "all.jsonl", "-o", "out", "--dropped", "dropped")
     done = command.done("add", "all.jsonl", "--on-similar", "skip", "--json")
     dropped = [
         {name: record[name] for name in ("key", "kept", "similarity", "exact", "identical")}
-        for record in records(command.directory / "dropped")
+        for record in records(command.path("dropped"))
     ]
     assert done.records[:-1] == dropped
     assert done.records[-1]["skipped"] == len(dropped) > 0

@@ -116,14 +116,14 @@ def test_all_columns_come_through_with_types_order_nulls_and_metadata(
     # Started as the installed command is: the copies have pyarrow loaded.
     command = Command(tmp_path, {"PYTHONHASHSEED": "1"})
     table, name = whole_table(), f"in.{kind}"
-    WRITE[kind](table, command.directory / name)
-    out = command.directory / f"out.{kind}"
+    WRITE[kind](table, command.path(name))
+    out = command.path(f"out.{kind}")
     command.done("dedup", name, "-o", out, *SURE, "--dropped", "gone.jsonl")
     found = READ[kind](out)
-    assert found.schema.equals(READ[kind](command.directory / name).schema, check_metadata=True)
+    assert found.schema.equals(READ[kind](command.path(name)).schema, check_metadata=True)
     assert found.equals(table.take(KEPT))
     assert found.schema.metadata == table.schema.metadata
-    gone = rows_in(command.directory / "gone.jsonl")
+    gone = rows_in(command.path("gone.jsonl"))
     assert decisions(gone) == GONE
     assert [one["line"] for one in gone] == [number + 1 for number in GONE]
     assert 10 < len(GONE) < N - 10
@@ -135,7 +135,7 @@ def compressions(path: Path) -> list[str]:
 
 
 def test_parquet_keeps_the_compression_of_each_column(command: Command) -> None:
-    path, out = command.directory / "in.parquet", command.directory / "out.parquet"
+    path, out = command.path("in.parquet"), command.path("out.parquet")
     for compression in ({"text": "gzip", "id": "none"}, "zstd"):
         pq.write_table(whole_table(), path, compression=compression)
         command.done("dedup", path, "-o", out)
@@ -147,14 +147,12 @@ def test_rows_of_csv_stay_byte_for_byte(command: Command) -> None:
     rows = [
         b'%d,"%s\n, ""quoted""",caf\xe9\r\n' % (i, text.encode()) for i, text in enumerate(TEXTS)
     ]
-    (command.directory / "in.csv").write_bytes(
-        head + b"\r\n\r\n".join([b"".join(rows[:9]), b"".join(rows[9:])])
-    )
+    command.write("in.csv", head + b"\r\n\r\n".join([b"".join(rows[:9]), b"".join(rows[9:])]))
     command.done("dedup", "in.csv", "-o", "out.csv", *SURE)
-    assert (command.directory / "out.csv").read_bytes() == head + b"".join(rows[i] for i in KEPT)
+    assert command.path("out.csv").read_bytes() == head + b"".join(rows[i] for i in KEPT)
     # Two files, the first without a newline at its end; standard output has the input's format.
-    (command.directory / "a.tsv").write_bytes(b"id\ttext\r\n1\tone two three\r\n2\tfour five six")
-    (command.directory / "b.tsv").write_bytes(b"id\ttext\n3\tONE two three\n4\tseven eight nine\n")
+    command.write("a.tsv", b"id\ttext\r\n1\tone two three\r\n2\tfour five six")
+    command.write("b.tsv", b"id\ttext\n3\tONE two three\n4\tseven eight nine\n")
     out = command.done("dedup", "a.tsv", "b.tsv").out
     assert (
         out.encode() == b"id\ttext\r\n1\tone two three\r\n2\tfour five six\r\n4\tseven eight nine\n"
@@ -164,12 +162,12 @@ def test_rows_of_csv_stay_byte_for_byte(command: Command) -> None:
     )
     assert from_stdin.out == "id\ttext\n1\ta b c\n"
     # Semicolons stay in CSV; beside a file with commas the first one's delimiter is kept.
-    (command.directory / "s.csv").write_text("id;text\n1;one, two\n2;one, two\n")
-    (command.directory / "c.csv").write_text('id,text\n3,"three; four"\n')
+    command.write("s.csv", "id;text\n1;one, two\n2;one, two\n")
+    command.write("c.csv", 'id,text\n3,"three; four"\n')
     command.done("dedup", "s.csv", "c.csv", "-o", "out.csv", *SURE)
-    assert (command.directory / "out.csv").read_text() == 'id;text\n1;one, two\n3;"three; four"\n'
+    assert command.path("out.csv").read_text() == 'id;text\n1;one, two\n3;"three; four"\n'
     command.done("dedup", "s.csv", "-o", "out.tsv", *SURE)
-    assert (command.directory / "out.tsv").read_text() == "id\ttext\n1\tone, two\n"
+    assert command.path("out.tsv").read_text() == "id\ttext\n1\tone, two\n"
 
 
 @pytest.mark.parametrize(
@@ -183,7 +181,7 @@ def test_rows_of_csv_stay_byte_for_byte(command: Command) -> None:
 def test_any_format_goes_into_any_other(command: Command, source: str, target: str) -> None:
     """So does the list of dropped rows."""
     strings = [{"id": f"{i}", "text": text, "more": 'x"\u00e9,\n'} for i, text in enumerate(TEXTS)]
-    path = command.directory / f"in.{source}"
+    path = command.path(f"in.{source}")
     if source in WRITE:
         WRITE[source](pa.Table.from_pylist(strings), path)
     elif source in ("csv", "tsv"):
@@ -197,8 +195,8 @@ def test_any_format_goes_into_any_other(command: Command, source: str, target: s
         path.write_text("".join(json.dumps(row) + "\n" for row in strings))
     dropped = ("--dropped", f"gone.{target}")
     command.done("dedup", path.name, "-o", f"out.{target}", *dropped, *SURE)
-    assert rows_in(command.directory / f"out.{target}") == [strings[i] for i in KEPT]
-    found = rows_in(command.directory / f"gone.{target}")
+    assert rows_in(command.path(f"out.{target}")) == [strings[i] for i in KEPT]
+    found = rows_in(command.path(f"gone.{target}"))
     assert decisions(found) == GONE
     assert {(one["file"], str(one["exact"]).lower()) for one in found} == {(path.name, "true")}
 
@@ -209,7 +207,7 @@ def decisions(found: list[Row]) -> dict[int, tuple[int, float]]:
 
 
 def test_values_that_a_format_has_not_are_as_in_metadata(command: Command) -> None:
-    pq.write_table(whole_table(), command.directory / "in.parquet")
+    pq.write_table(whole_table(), command.path("in.parquet"))
     for name in ("out.jsonl", "out.csv"):
         command.done("dedup", "in.parquet", "-o", name, *SURE)
     row, cells = next(
@@ -234,9 +232,9 @@ def test_lines_get_columns_that_hold_all_of_their_values(command: Command) -> No
         {"text": "four five six", "n": 2.5, "mixed": "x", "deep": {"b": ["y"]}, "big": 1 << 80},
         {"text": "seven eight \ud800nine", "mixed": [1], "late": True},
     ]
-    (command.directory / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command.write("in.jsonl", rows)
     command.done("dedup", "in.jsonl", "-o", "out.parquet")
-    assert pq.read_table(command.directory / "out.parquet").to_pydict() == {
+    assert pq.read_table(command.path("out.parquet")).to_pydict() == {
         "text": ["one two three", "four five six", "seven eight \ufffdnine"],
         "n": [1.0, 2.5, None],
         "mixed": ["1", "x", "[1]"],
@@ -245,7 +243,7 @@ def test_lines_get_columns_that_hold_all_of_their_values(command: Command) -> No
         "late": [None, None, True],
     }
     command.done("dedup", "in.jsonl", "-o", "out.csv")
-    assert [one["late"] for one in rows_in(command.directory / "out.csv")] == ["", "", "true"]
+    assert [one["late"] for one in rows_in(command.path("out.csv"))] == ["", "", "true"]
 
 
 @pytest.mark.parametrize("keep", ["longest", "last"])
@@ -256,16 +254,16 @@ def test_the_longest_or_the_last_of_similar_rows_is_kept(
     """As if the rows came in that order; they go out in their own."""
     name = f"in.{kind}"
     if kind == "parquet":
-        pq.write_table(whole_table(), command.directory / name, row_group_size=11)
+        pq.write_table(whole_table(), command.path(name), row_group_size=11)
     else:
         lines = [json.dumps({"id": i, "text": text}) for i, text in enumerate(TEXTS)]
-        (command.directory / name).write_text("\n\n".join(["{", *lines]))
+        command.write(name, "\n\n".join(["{", *lines]))
     more = ("--dropped", "gone.csv", "--keep", keep, *SURE)
     result = command("dedup", name, "-o", f"out.{kind}", *more)
     kept, gone = decided(TEXTS, keep)
     assert (result.status, kept != KEPT) == (int(kind == "jsonl"), True)
-    assert [row["id"] for row in rows_in(command.directory / f"out.{kind}")] == kept
-    found = rows_in(command.directory / "gone.csv")
+    assert [row["id"] for row in rows_in(command.path(f"out.{kind}"))] == kept
+    found = rows_in(command.path("gone.csv"))
     assert decisions(found) == gone
     places = [2 * i + 3 if kind == "jsonl" else i + 1 for i in gone]
     assert [int(one["line"]) for one in found] == places
@@ -281,30 +279,29 @@ def test_fields_of_both_rows_are_in_the_list_of_dropped_rows(command: Command) -
         {"id": "b", "text": "one and the same text", "lang": ["fr", None]},
         {"id": "c", "text": "words that are in the database", "lang": "nl"},
     ]
-    (command.directory / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command.write("in.jsonl", rows)
     stored = {"key": "s", "text": "words that are in the database", "lang": "de"}
-    database_of(command.directory / "known.db", [stored]).close()
+    database_of(command.path("known.db"), [stored]).close()
     asked = ("in.jsonl", "-o", "out.jsonl", "--against", "known.db", "--fields", "lang,at.year")
     names = ["lang", "at.year", "kept.lang", "kept.at.year"]
     for keep in ("first", "last"):
         command.done("dedup", *asked, "--dropped", "gone.jsonl", "--keep", keep)
-        gone = [*map(json.loads, (command.directory / "gone.jsonl").read_text().splitlines())]
+        gone = rows_in(command.path("gone.jsonl"))
         assert [*gone[0]][-4:] == names
         of_a, of_b = ["en", 2024], [["fr", None], None]
         wanted = [*of_b, *of_a] if keep == "first" else [*of_a, *of_b]
         assert [[row[name] for name in names] for row in gone] == [wanted, ["nl", None, "de", None]]
     command.done("dedup", *asked, "--dropped", "gone.csv")
-    row = rows_in(command.directory / "gone.csv")[0]
+    row = rows_in(command.path("gone.csv"))[0]
     assert [row[name] for name in names] == ['["fr",null]', "", "en", "2024"]
 
 
 def test_fields_of_stored_documents_are_printed_beside_files(command: Command) -> None:
     database_of(
-        command.directory / "known.db",
+        command.path("known.db"),
         [{"key": "s", "text": "words that are in the database", "lang": "de"}],
     ).close()
-    (command.directory / "notes").mkdir()
-    (command.directory / "notes" / "a").write_text("words that are in the database")
+    command.write("notes/a", "words that are in the database")
     asked = ("dedup", "notes", "--against", "known.db", "--fields", "lang")
     assert command.done(*asked).lines == ["1.000000\tidentical\tnotes/a\ts\t\tde"]
     (row,) = command.done(*asked, "--json").records
@@ -342,7 +339,7 @@ def shards(directory: Path) -> dict[str, list[int]]:
 def test_a_directory_becomes_one_with_files_of_the_same_names(command: Command) -> None:
     numbers = shards(command.directory)
     command.done("dedup", "data", "-o", "out", *SURE)
-    out = command.directory / "out"
+    out = command.path("out")
     assert {
         str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()
     } == numbers.keys()
@@ -354,31 +351,30 @@ def test_a_directory_becomes_one_with_files_of_the_same_names(command: Command) 
     assert pl.read_parquet(out / "empty.parquet").schema == {"id": pl.Int64, "text": pl.String}
     # All of it, of different kinds, as lines of JSON.
     command.done("dedup", "data", "-o", "all.jsonl", *SURE)
-    rows = rows_in(command.directory / "all.jsonl")
+    rows = rows_in(command.path("all.jsonl"))
     assert [int(row["id"]) for row in rows] == [in_order[i] for i in kept]
     reason = command.fails("dedup", "data", "-o", "all.parquet", status=2)
     assert "data/b.csv are of different kinds" in reason
-    (command.directory / "other").mkdir()
-    (command.directory / "other" / "a.parquet").write_bytes((out / "a.parquet").read_bytes())
+    command.write("other/a.parquet", (out / "a.parquet").read_bytes())
     reason = command.fails("dedup", "data/a.parquet", "other/a.parquet", "-o", "two/", status=2)
     assert reason == "data/a.parquet and other/a.parquet would both go to two/a.parquet"
     assert "data/a.parquet is the same file as data/a.parquet" in command.fails(
         "dedup", "data", "-o", "data/", status=2
     )
-    assert not (command.directory / "two").exists()
+    assert not command.path("two").exists()
 
 
 def test_tables_with_other_columns_or_types(command: Command) -> None:
     columns: dict[str, Row] = {"a": {"n": [1]}, "b": {"n": ["x"]}, "c": {"m": [1]}}
     for name, column in columns.items():
         table = pa.table({"id": [1], "text": ["a b c"], **column})
-        pq.write_table(table, command.directory / f"{name}.parquet")
+        pq.write_table(table, command.path(f"{name}.parquet"))
     # A column without values takes the type of the others.
     pq.write_table(
-        pa.table({"n": pa.nulls(1), "id": [2], "text": ["d e f"]}), command.directory / "d.parquet"
+        pa.table({"n": pa.nulls(1), "id": [2], "text": ["d e f"]}), command.path("d.parquet")
     )
     command.done("dedup", "d.parquet", "a.parquet", "-o", "out.parquet")
-    assert pq.read_table(command.directory / "out.parquet").to_pydict() == {
+    assert pq.read_table(command.path("out.parquet")).to_pydict() == {
         "n": [None, 1],
         "id": [2, 1],
         "text": ["d e f", "a b c"],
@@ -388,29 +384,29 @@ def test_tables_with_other_columns_or_types(command: Command) -> None:
 
 def test_empty_tables_and_rows_without_a_key_or_a_text(command: Command) -> None:
     schema = pa.schema([("id", pa.int64()), ("text", pa.string()), ("n", pa.float32())])
-    pq.write_table(schema.empty_table(), command.directory / "empty.parquet")
-    (command.directory / "empty.csv").write_text("id,text\r\n")
-    (command.directory / "empty.jsonl").write_text("")
+    pq.write_table(schema.empty_table(), command.path("empty.parquet"))
+    command.write("empty.csv", "id,text\r\n")
+    command.write("empty.jsonl", "")
     for kind in ("parquet", "csv", "jsonl"):
         command.done(
             "dedup", f"empty.{kind}", "-o", f"out.{kind}", says="kept 0, dropped 0, failed 0\n"
         )
-    assert pq.read_table(command.directory / "out.parquet").schema == schema
-    assert (command.directory / "out.csv").read_bytes() == b"id,text\r\n"
+    assert pq.read_table(command.path("out.parquet")).schema == schema
+    assert command.path("out.csv").read_bytes() == b"id,text\r\n"
     rows = {"id": [1, None, 3], "text": ["a b c", "d e f", None]}
-    pq.write_table(pa.table(rows), command.directory / "in.parquet")
+    pq.write_table(pa.table(rows), command.path("in.parquet"))
     result = command("dedup", "in.parquet", "-o", "out.parquet")
     assert (result.status, result.err.splitlines()) == (
         1,
         ["lshdb: in.parquet:3: field 'text' is null, not a string", "kept 2, dropped 0, failed 1"],
     )
-    assert pq.read_table(command.directory / "out.parquet")["id"].to_pylist() == [1, None]
+    assert pq.read_table(command.path("out.parquet"))["id"].to_pylist() == [1, None]
 
 
 def test_a_failed_run_with_a_database_leaves_a_table_of_what_that_has(command: Command) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
-    pq.write_table(whole_table(), command.directory / "in.parquet")
+    pq.write_table(whole_table(), command.path("in.parquet"))
     result = command(
         "dedup", "in.parquet", "-d", "seen.db", "-o", "out.parquet", "--dropped", "/dev/full"
     )
@@ -424,11 +420,11 @@ def test_a_failed_run_with_a_database_leaves_a_table_of_what_that_has(command: C
 
 
 def test_a_directory_of_texts_prints_the_duplicates_and_deletes_nothing(command: Command) -> None:
-    notes = command.directory / "notes"
+    notes = command.path("notes")
     (notes / "deep").mkdir(parents=True)
     names = [f"notes/{'deep/' if i % 2 else ''}{i:02d} x.txt" for i in range(N)]
     for name, text in zip(names, TEXTS, strict=True):
-        (command.directory / name).write_text(text)
+        command.write(name, text)
     (notes / "picture").write_bytes(b"\0")
     # A table is none of the texts.
     rows = [{"id": name, "text": "one two three four"} for name in names[:2]]
@@ -448,6 +444,6 @@ def test_a_directory_of_texts_prints_the_duplicates_and_deletes_nothing(command:
     listed = command.done("dedup", "-0", "notes", *SURE).out
     assert listed.split("\0") == [*expected, ""]
     assert len(list(notes.rglob("*.txt"))) == N
-    (command.directory / "a.md").write_text(TEXTS[0])
+    command.write("a.md", TEXTS[0])
     one_by_one = command.done("dedup", "--format", "text", "a.md", names[0])
     assert one_by_one.lines == [f"1.000000\tidentical\t{names[0]}\ta.md"]

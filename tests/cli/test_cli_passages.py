@@ -16,9 +16,10 @@ def filled(command: Command) -> Command:
     command.done("init", "--passages", "6")
     lines = [{"id": "siege", "text": SIEGE}, {"id": "harbour", "text": HARBOUR}]
     command.done("add", "-", stdin="".join(json.dumps(line) + "\n" for line in lines))
-    (command.directory / "essay.txt").write_text(
+    command.write(
+        "essay.txt",
         "Towns fall.\nTHE WELLS RAN DRY, and the garrison opened it.\n"
-        "The harbour was the gift of a queen.\n"
+        "The harbour was the gift of a queen.\n",
     )
     return command
 
@@ -41,7 +42,7 @@ def test_rows_of_a_table_are_texts(filled: Command) -> None:
         {"id": 8, "text": "No."},
     ]
     lines.append({"text": "On the last of them the wells"})
-    (filled.directory / "test.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    filled.write("test.jsonl", lines)
     found = filled("passages", "test.jsonl")
     assert [line.split("\t")[::2][:2] for line in found.lines] == [
         ["7", "harbour"],
@@ -65,7 +66,7 @@ def test_all_pairs_and_what_does_not_count(filled: Command) -> None:
         ["8", "siege", "essay.txt", "8"],
         ["8", "harbour", "essay.txt", "8"],
     ]
-    (filled.directory / "task.txt").write_text("Quote: " + HARBOUR)
+    filled.write("task.txt", "Quote: " + HARBOUR)
     assert len(filled.done("passages", "--all", "--base", "task.txt").lines) == 1
     common = filled("passages", "--key", "siege", "--common", "1")
     assert not common.out

@@ -76,7 +76,7 @@ def test_the_answers_are_those_of_one_document_each(fables: Command) -> None:
 
 
 def test_files_and_directories_are_queries_by_their_paths(fables: Command) -> None:
-    notes = fables.directory / "notes"
+    notes = fables.path("notes")
     notes.mkdir()
     (notes / "a.txt").write_text(FOX)
     (notes / "b.txt").write_text(NEW)
@@ -97,14 +97,14 @@ def test_what_has_no_match_and_the_exit_status(fables: Command) -> None:
     assert "no document with similarity 0.8 or more" in done.err
     assert fables("query", "--text", FOX, "--fail-if-found").status == 1
     assert fables("query", "--text", NEW, "--fail-if-found").status == 0
-    (fables.directory / "fox.txt").write_text(FOX)
+    fables.write("fox.txt", FOX)
     done = fables.done("query", "fox.txt", "--unmatched")
     assert (done.lines, done.err.splitlines()[0]) == ([], "every query has a match")
 
 
 def test_rows_that_cannot_be_read_are_reported_and_counted(fables: Command) -> None:
     bad = ["nonsense", json.dumps({"id": "x"}), json.dumps({"text": FOX})]
-    (fables.directory / "bad.jsonl").write_text("\n".join(bad))
+    fables.write("bad.jsonl", "\n".join(bad))
     done = fables("query", "bad.jsonl", "missing.txt", "lsh.db")
     assert done.status == 1
     assert done.lines == [
@@ -121,20 +121,20 @@ def test_rows_that_cannot_be_read_are_reported_and_counted(fables: Command) -> N
 
 
 def test_shards_answer_as_one_file_does(fables: Command) -> None:
-    (fables.directory / "shards").mkdir()
+    fables.path("shards").mkdir()
     for number, document in enumerate([("fox", FOX), ("ant", ANT), ("fox again", FOX)]):
-        with lshdb.open(fables.directory / f"shards/{number}.db") as db:
+        with lshdb.open(fables.path(f"shards/{number}.db")) as db:
             db.add(*document)
     for options in ([], ["--top", "1"], ["--unmatched"]):
         whole = fables.done("query", "rows.jsonl", *options)
         assert fables.done("query", "-d", "shards/*.db", "rows.jsonl", *options) == whole
-    lshdb.open(fables.directory / "shards/3.db", threshold=0.5).close()
+    lshdb.open(fables.path("shards/3.db"), threshold=0.5).close()
     reason = fables.fails("query", "-d", "shards/*.db", "rows.jsonl", status=1)
     assert reason.startswith("shards/3.db has other settings than shards/0.db")
 
 
 def test_a_stored_file_is_not_among_its_own_matches(command: Command) -> None:
-    notes = command.directory / "notes"
+    notes = command.path("notes")
     notes.mkdir()
     text = "The fox looked at the grapes and then he went away again"
     for name, content in {"a.txt": text, "b.txt": f"{text}!", "c.txt": f"{text}.."}.items():
@@ -155,7 +155,7 @@ def test_a_stored_file_is_not_among_its_own_matches(command: Command) -> None:
     assert len(command.done("query", "notes/a.txt").lines) == 2
     # A row of a table is another document, whatever its key.
     row = json.dumps({"id": "notes/a.txt", "text": text})
-    (command.directory / "rows.jsonl").write_text(row)
+    command.write("rows.jsonl", row)
     assert len(command.done("query", "rows.jsonl").lines) == 3
     (notes / "alone.txt").write_text("another text that resembles nothing at all")
     command.done("add", "notes/alone.txt")
@@ -166,7 +166,7 @@ def test_a_stored_file_is_not_among_its_own_matches(command: Command) -> None:
 def test_a_stored_file_is_not_a_source_of_its_own_passages(command: Command) -> None:
     words = "one two three four five six seven eight nine ten eleven"
     for name in ("a.txt", "b.txt", "c.txt"):
-        (command.directory / name).write_text(words)
+        command.write(name, words)
     command.done("init", "--passages", "8")
     command.done("add", "a.txt", "b.txt", "c.txt")
     found = command.done("passages", "./a.txt", "--json").records
@@ -178,7 +178,7 @@ def test_a_stored_file_is_not_a_source_of_its_own_passages(command: Command) -> 
 def test_fields_may_be_the_text_and_absent_ones_are_noted(command: Command) -> None:
     text = "The fox looked at the grapes and then he went away again"
     rows = [{"id": "a", "text": text, "lang": "en"}, {"id": "b", "text": f"{text}!"}]
-    (command.directory / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    command.write("rows.jsonl", rows)
     command.done("add", "rows.jsonl")
     (pair,) = command.done("pairs", "--fields", "text,lang", "--json", says="").records
     assert (pair["a.text"], pair["b.text"]) == (text, f"{text}!")
@@ -209,4 +209,4 @@ def test_fields_may_be_the_text_and_absent_ones_are_noted(command: Command) -> N
         status=2,
     )
     assert refused.startswith("--fields text: it is the key or the document")
-    assert not (command.directory / "gone.csv").exists()
+    assert not command.path("gone.csv").exists()

@@ -27,7 +27,7 @@ def command(tmp_path: Path) -> Command:
 
 
 def keys(command: Command) -> list[str]:
-    with lshdb.open(command.directory / "lsh.db", mode="read") as db:
+    with lshdb.open(command.path("lsh.db"), mode="read") as db:
         assert db.check(deep=True).problems == ()
         return db.keys()
 
@@ -45,7 +45,7 @@ def test_by_a_condition(command: Command) -> None:
 
 
 def test_by_a_list(command: Command) -> None:
-    (command.directory / "list").write_bytes(b"b\n\n-\n*.txt\n\xc3\xa9t\xc3\xa9\nb")
+    command.write("list", b"b\n\n-\n*.txt\n\xc3\xa9t\xc3\xa9\nb")
     dry = command.done("remove", "--from", "list", "--dry-run", says="would remove 4\n")
     assert dry.lines == ["b", "-", "*.txt", "été"]
     command.done("remove", "--from", "list", says="removed 4\n")

@@ -82,12 +82,12 @@ def test_steps_are_taken_back_one_by_one(command: Command) -> None:
 
 
 def test_all_that_are_similar_go_at_once_but_not_those_below(command: Command) -> None:
-    with lshdb.open(command.directory / "chain.db", shingle="set", threshold=0.5) as db:
+    with lshdb.open(command.path("chain.db"), shingle="set", threshold=0.5) as db:
         numbers = list(range(10))
         db.add_many([("a", numbers), ("b", numbers[2:]), ("c", numbers[1:]), ("d", [*range(5, 9)])])
     command.done("review", "-d", "chain.db", stdin="all\n")
     assert command("decisions", "-d", "chain.db", "--json").records[-1]["verdict"] == "drop"
-    with lshdb.open(command.directory / "chain.db") as db:
+    with lshdb.open(command.path("chain.db")) as db:
         made = {one.keys: one.verdict for one in db.decisions()}
     assert made == {("a",): "keep", ("b",): "drop", ("c",): "drop"}
 
@@ -96,14 +96,14 @@ def test_a_document_that_changes_meanwhile_is_asked_about_again(command: Command
     with session(command, "review") as one:
         one.wait()
         database_of(
-            command.directory / "lsh.db", {"essays/ben": TEXT.replace("brown fox", "grey hen", 1)}
+            command.path("lsh.db"), {"essays/ben": TEXT.replace("brown fox", "grey hen", 1)}
         ).close()
         one.type("d")
         assert "has changed since it was shown" in one.shown
         assert "grey hen" in one.shown.rpartition("has changed")[2]
         one.type("d")
         one.type("q")
-    with lshdb.open(command.directory / "lsh.db") as db:
+    with lshdb.open(command.path("lsh.db")) as db:
         states = [one.state for one in db.decisions() if "essays/ben" in one.keys]
     assert states == ["changed", "holds"]
 

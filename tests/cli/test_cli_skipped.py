@@ -49,7 +49,7 @@ LEFT_OUT = [".hidden", ".lshdbignore", "link", "pipe", "out/", ".dir/", "skip.me
 @pytest.fixture
 def folder(command: Command) -> Path:
     """A folder with every kind of file."""
-    root = command.directory / "d"
+    root = command.path("d")
     for name in ("sub", "out", ".dir"):
         (root / name).mkdir(parents=True)
     for name, data in (BINARY | TEXTS | TABLES | NO_TABLES | BROKEN).items():
@@ -140,8 +140,7 @@ def test_texts_of_all_suffixes_are_compared_if_told(command: Command, folder: Pa
 
 def test_skipped_files_of_a_reference_are_counted_apart(command: Command, folder: Path) -> None:
     (folder / "broken.txt.gz").unlink()
-    (command.directory / "more").mkdir()
-    (command.directory / "more/a.txt").write_text("a text")
+    command.write("more/a.txt", "a text")
     done = command.done("dedup", "more", "--against", "d")
     assert "\nd: passed over: 3 hidden, 10 binary, 1 links, 1 special, 2 ignored, 5 tables\n" in (
         done.err

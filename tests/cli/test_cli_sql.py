@@ -21,8 +21,9 @@ def command(tmp_path: Path) -> Command:
 
 
 def test_a_statement_from_a_file_or_standard_input(command: Command) -> None:
-    (command.directory / "keys.sql").write_bytes(
-        b"\xef\xbb\xbf-- which: 'all of them, ?\nselect key\nfrom documents\norder by key desc;\n"
+    command.write(
+        "keys.sql",
+        b"\xef\xbb\xbf-- which: 'all of them, ?\nselect key\nfrom documents\norder by key desc;\n",
     )
     for arguments, stdin in [
         (("--file", "keys.sql"), ""),

@@ -28,18 +28,18 @@ def test_sync_prints_what_would_happen_does_it_and_counts(command: Command) -> N
     would = "would have added 3, updated 0, moved 0, removed 0, unchanged 0, failed 0\n"
     planned = command.done("sync", "d", "--dry-run", says=would)
     assert planned.lines == ["add\td/a.txt\t", "add\td/b.txt\t", "add\td/c.txt\t"]
-    assert not (command.directory / "lsh.db").exists()
+    assert not command.path("lsh.db").exists()
     assert command.done("sync", "./d/", says=would.removeprefix("would have ")).out == ""
-    (command.directory / "d/a.txt").rename(command.directory / "d/new.txt")
-    (command.directory / "d/b.txt").write_text("other")
-    (command.directory / "d/c.txt").unlink()
+    command.path("d/a.txt").rename(command.path("d/new.txt"))
+    command.write("d/b.txt", "other")
+    command.path("d/c.txt").unlink()
     assert command.done("sync", "d", "-n", "--json").records == [
         {"action": "update", "key": "d/b.txt", "moved_from": None},
         {"action": "remove", "key": "d/c.txt", "moved_from": None},
         {"action": "move", "key": "d/new.txt", "moved_from": "d/a.txt"},
     ]
     assert command.keys() == ["d/a.txt", "d/b.txt", "d/c.txt"]
-    record = command.done("sync", command.directory / "d", "--json").record
+    record = command.done("sync", command.path("d"), "--json").record
     counts = {"added": 0, "updated": 1, "moved": 1, "removed": 1, "unchanged": 0, "failed": 0}
     assert not any(record.pop("passed_over").values())
     assert record == {**counts, "empty": 0, "replaced": 0, "left": 0}
@@ -82,21 +82,21 @@ def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> N
     keys = command.keys()
     # Half may go, and most of a few.
     for number in range(50):
-        (command.directory / f"d/{number}.txt").unlink()
-    (command.directory / "e/a.txt").unlink()
-    (command.directory / "e/b.txt").rename(command.directory / "e/c.txt")
+        command.path(f"d/{number}.txt").unlink()
+    command.path("e/a.txt").unlink()
+    command.path("e/b.txt").rename(command.path("e/c.txt"))
     assert command.done("sync", "d", "e", "-n", "--json").records
-    (command.directory / "d/50.txt").rename(command.directory / "d/moved.txt")
+    command.path("d/50.txt").rename(command.path("d/moved.txt"))
     command.done("sync", "d", "e")
     assert len(command.keys()) == 51
     for number in range(50):
         write(command.directory, **{f"d__{number}_txt": f"some words of text {number}"})
-    (command.directory / "d/moved.txt").rename(command.directory / "d/50.txt")
+    command.path("d/moved.txt").rename(command.path("d/50.txt"))
     command.done("sync", "d")
     before = command.keys()
     assert set(before) == {*keys, "e/c.txt"} - {"e/a.txt", "e/b.txt"}
-    (command.directory / "d").rename(command.directory / "elsewhere")
-    (command.directory / "d").mkdir()
+    command.path("d").rename(command.path("elsewhere"))
+    command.path("d").mkdir()
     write(command.directory, e__new_txt="text new")
     for options in (["--quiet"], []):
         assert command.fails("sync", *options, "d", "e") == (
@@ -104,8 +104,8 @@ def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> N
             "it mounted and complete? lshdb sync --yes (remove_most=True) removes them"
         )
         assert command.keys() == before
-    with lshdb.open(command.directory / "lsh.db") as db:
-        directory = str(command.directory / "d")
+    with lshdb.open(command.path("lsh.db")) as db:
+        directory = str(command.path("d"))
         reader = Reader(of_sets=False, root=str(command.directory))
         with pytest.raises(lshdb.InputError, match="100 documents"):
             db.sync([directory], reader)
@@ -119,19 +119,19 @@ def test_files_that_became_binary_are_removed_only_if_told_when_many(command: Co
         write(command.directory, **{f"d__{number}_txt": f"some words of text {number}"})
     command.done("sync", "d")
     for number in range(51):
-        (command.directory / f"d/{number}.txt").write_bytes(b"\0" * 90)
+        command.write(f"d/{number}.txt", b"\0" * 90)
     assert "100 documents below it 51 have no text file" in command.fails("sync", "d")
     assert len(command.keys()) == 100
     assert " removed 51, " in command.done("sync", "--yes", "d").err
 
 
 def test_an_interrupted_sync_goes_on_when_run_again(command: Command) -> None:
-    (command.directory / "d").mkdir()
+    command.path("d").mkdir()
     for number in range(2_000):
         write(command.directory, **{f"d__{number}": f"some words of text {number} " * 20})
     process = command.start("sync", "d", stderr=subprocess.PIPE)
     # It has begun to read when the file is there.
-    while not (command.directory / "lsh.db").exists():
+    while not command.path("lsh.db").exists():
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)

@@ -89,7 +89,7 @@ def uncoloured(shown: str) -> str:
 
 
 def test_a_progress_bar_on_a_terminal_only(command: Command) -> None:
-    (command.directory / "doc.txt").write_text(TEXT)
+    command.write("doc.txt", TEXT)
     shown, status = command.on_terminal("add", "doc.txt")
     assert status == 0
     assert "adding" in shown

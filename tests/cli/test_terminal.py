@@ -42,7 +42,7 @@ def test_a_misspelt_command_gets_the_right_one_suggested(command: Command) -> No
 
 
 def test_quiet_leaves_results_and_errors(command: Command) -> None:
-    (command.directory / "doc.txt").write_text(TEXT)
+    command.write("doc.txt", TEXT)
     assert command.done("add", "doc.txt").err
     assert command.done("add", "--quiet", "doc.txt", says="").err == ""
     assert command.done("--quiet", "add", "doc.txt", says="").err == ""
@@ -73,7 +73,7 @@ def test_a_table_fits_the_screen_and_has_long_keys_whole(command: Command, colum
 
 
 def test_no_color_is_respected(command: Command) -> None:
-    (command.directory / "doc.txt").write_text(TEXT)
+    command.write("doc.txt", TEXT)
     colour = re.compile(r"\x1b\[(?:\d+;)*(?:3|4|9|10)\d")
     assert colour.search(command.on_terminal("add", "doc.txt")[0])
     command.variables["NO_COLOR"] = "1"
@@ -99,16 +99,15 @@ def test_commands_flags_and_keys_are_completed(command: Command) -> None:
     assert completed(command, "show", "-d", "lsh.db", "arch") == keys
     assert completed(command, "show", "with") == [], "a shell would print the escape as it is"
     assert completed(command, "show", "-d", "missing.db", "arch") == []
-    assert not (command.directory / "missing.db").exists()
+    assert not command.path("missing.db").exists()
 
 
 def test_results_in_a_file_are_whole_beside_a_progress_bar(command: Command) -> None:
-    (command.directory / "notes").mkdir()
-    for name in "ab":
-        (command.directory / "notes" / name).write_text(TEXT)
+    for name in ("notes/a", "notes/b"):
+        command.write(name, TEXT)
     rows = "".join(f'{{"id": "{n}", "text": "{TEXT}"}}\n' for n in range(600))
-    (command.directory / "in.jsonl").write_text(rows)
-    output = command.directory / "out.txt"
+    command.write("in.jsonl", rows)
+    output = command.path("out.txt")
     for arguments, expected in [
         (("dedup", "notes"), 1),
         (("query", "in.jsonl", "--top", "1"), 600),

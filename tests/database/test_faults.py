@@ -149,9 +149,9 @@ def test_reads_and_writes_that_fail_are_reported_and_lose_nothing(
     command: Command, call: str
 ) -> None:
     """From the n-th call on; the last ones copy the log into the file."""
-    path, pristine = command.directory / "lsh.db", (command.directory / "lsh.db").read_bytes()
+    path, pristine = command.path("lsh.db"), command.path("lsh.db").read_bytes()
     reindex = [sys.executable, "-m", "lshdb", "reindex", "--threshold", "0.5", "-d", str(path)]
-    trace = command.directory / "trace"
+    trace = command.path("trace")
 
     def run(*inject: str) -> subprocess.CompletedProcess[str]:
         for suffix in ("-wal", "-shm"):
@@ -194,7 +194,7 @@ needs_modes = pytest.mark.skipif(
 
 @needs_modes
 def test_a_file_in_a_directory_that_may_not_be_written_is_read(command: Command) -> None:
-    root, file = command.directory, command.directory / "lsh.db"
+    root, file = command.directory, command.path("lsh.db")
     with read_only(root):
         before = inspection.files(root)
         for arguments in (

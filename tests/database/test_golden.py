@@ -17,7 +17,7 @@ import pytest
 
 from lshdb.model import Content, Shingles, Shingling, SketchName
 from lshdb.shingling.folding import fold
-from lshdb.shingling.hashing import PADDING, constants, span_hash
+from lshdb.shingling.hashing import PADDING, span_hash
 from lshdb.shingling.shingles import shingle
 from lshdb.sketching.minhash import make_sketch
 
@@ -45,29 +45,6 @@ def test_the_folding_of_every_character() -> None:
     """Python's Unicode version must not show."""
     folded = "".join(fold(chr(code_point)) for code_point in range(0x110000))
     assert digest(folded.encode("utf-8", "surrogatepass")) == "c6a4890c80f7d14be342377d95c5dd1a"
-
-
-@pytest.mark.parametrize(
-    ("seed", "label", "expected"),
-    [
-        (0, "span char", [8012283910781090889, 6523187571858582259]),
-        (1, "span char", [4774045780985176355, 13970505732632951457]),
-        (1, "span word", [10867381894777977195, 17135403436774061587]),
-        (1, "span string", [12686365090056342605, 13794967165235377147]),
-        (1, "span integer", [89801497783524553, 4823955003262972945]),
-        (1, "span big integer", [7698062372511791927, 3203087767423256997]),
-        (1, "word places", [18281589022067717125, 2656335550797715429]),
-        (1, "fast first round", [2741496372867333995, 15086005327786243475]),
-        (1, "fast rounds", [3689200832033181951, 9389753899930493229]),
-        (1, "fast multipliers", [9680929504813488417, 6330342732937573419]),
-        (1, "minhash multipliers", [13843673957186749203, 17488509476354315611]),
-        (1, "minhash factors", [6098115523505488575, 8512330467084624673]),
-        (1, "minhash terms", [11471354528054578141, 15286136462402053407]),
-        ((1 << 63) - 1, "minhash terms", [6571785870459551957, 12608156588100423589]),
-    ],
-)
-def test_constants(seed: int, label: str, expected: list[int]) -> None:
-    assert constants(seed, label, 2).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -137,9 +114,3 @@ def test_signatures(
     signatures = make_sketch(name, lanes, seed).signatures(shingles)
     assert signatures[2, :2].tolist() == first_lanes
     assert array_digest(signatures) == all_of_them
-
-
-def test_from_text_to_signature() -> None:
-    shingles = shingle([ENGLISH, MIXED], Shingling.parse("char:5"), 1)
-    signatures = make_sketch("fast", 128, 1).signatures(shingles)
-    assert array_digest(signatures) == "9a4d5918434b7333f44e3c26f4f2d335"

@@ -145,9 +145,9 @@ def test_show_and_the_options_of_add(command: Command) -> None:
     record = command.done("show", "a", "--json").record
     assert record["metadata"] == {"lang": "en", "n": 1, "more": [1]}
     command.done("add", "--metadata-fields", "n,nosuch,lang", "-", stdin=line)
-    assert stored(command.directory / "lsh.db") == {"a": '{"n":1,"lang":"en"}'}
+    assert stored(command.path("lsh.db")) == {"a": '{"n":1,"lang":"en"}'}
     command.done("add", "--no-metadata", "-", stdin=line)
-    assert stored(command.directory / "lsh.db") == {"a": None}
+    assert stored(command.path("lsh.db")) == {"a": None}
 
 
 def test_damaged_metadata_is_reported(path: Path) -> None:

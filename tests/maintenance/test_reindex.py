@@ -342,8 +342,8 @@ def test_the_command_says_what_it_did(command: Command) -> None:
 
 
 def test_interrupted_it_leaves_the_index_as_it_was(command: Command) -> None:
-    fill(command.directory / "lsh.db")
-    before = inspection.contents(command.directory / "lsh.db")
+    fill(command.path("lsh.db"))
+    before = inspection.contents(command.path("lsh.db"))
     code = (
         "import contextlib, os, signal\n"
         "from lshdb.cli import app, checking\n"
@@ -358,4 +358,4 @@ def test_interrupted_it_leaves_the_index_as_it_was(command: Command) -> None:
         stderr=subprocess.PIPE,
     )
     assert finish(child) == (130, "lshdb: interrupted; the index is as before\n")
-    assert inspection.contents(command.directory / "lsh.db") == before
+    assert inspection.contents(command.path("lsh.db")) == before

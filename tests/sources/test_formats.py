@@ -239,15 +239,15 @@ def test_a_heading_without_a_comma_says_what_delimits_fields(
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "x.jsonl"])
 def test_damaged_files_are_reported_and_the_rest_goes_on(command: Command, name: str) -> None:
     whole = FORMATS[name](ROWS)
-    (command.directory / f"cut.{name}").write_bytes(whole[: len(whole) * 2 // 3])
-    (command.directory / "last.jsonl").write_bytes(b'{"id": "last", "text": "t"}')
+    command.write(f"cut.{name}", whole[: len(whole) * 2 // 3])
+    command.write("last.jsonl", b'{"id": "last", "text": "t"}')
     result = command("add", f"cut.{name}", "last.jsonl")
     assert result.status == 1
     message, counts, *_ = result.err.splitlines()
     assert message.startswith(f"lshdb: cut.{name}:")
     assert counts.endswith("failed 1")
     assert command.rows("SELECT key FROM documents WHERE key = 'last'")
-    inspection.check(command.directory / "lsh.db")
+    inspection.check(command.path("lsh.db"))
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.arrow", "x.arrows", "x.csv", "x.jsonl.zst"])
@@ -285,9 +285,8 @@ def test_pyarrow_and_zstd_are_asked_for_where_they_are_needed(
 
 def test_patterns_and_lists(command: Command) -> None:
     names = ["a1.txt", "b[1].txt", "b1.txt", "-", "new\nline.txt", "sub/c1.txt", ".hidden.txt"]
-    (command.directory / "sub").mkdir()
     for name in names:
-        (command.directory / name).write_text(name)
+        command.write(name, name)
     command.done("add", "-d", "globs.db", "*1.txt", "**/c?.txt", "b[1].txt")
     keys = ["a1.txt", "b1.txt", "b[1].txt", "sub/c1.txt"]
     assert command.keys("globs.db") == keys
@@ -298,7 +297,7 @@ def test_patterns_and_lists(command: Command) -> None:
     command.done("add", "--files-from", "-", "-0", stdin=listing)
     assert len(command.keys()) == len(names)
     assert {"-", "b[1].txt", ".hidden.txt"} <= set(command.keys())
-    (command.directory / "list").write_text("b1.txt\n\nb[1].txt\n")
+    command.write("list", "b1.txt\n\nb[1].txt\n")
     command.done("add", "-d", "list.db", "a1.txt", "--files-from", "list")
     assert command.keys("list.db") == keys[:3]
 

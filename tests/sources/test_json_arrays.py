@@ -118,8 +118,8 @@ def test_an_array_without_end_is_read_piece_by_piece_up_to_its_mistake() -> None
 
 
 def test_arrays_are_rows_for_add_and_other_json_is_reported(command: Command) -> None:
-    (command.directory / "rows.json").write_text(f"[{ROW}]")
-    (command.directory / "other.json").write_text('{"name": "package"}')
+    command.write("rows.json", f"[{ROW}]")
+    command.write("other.json", '{"name": "package"}')
     result = command("add", "rows.json", "other.json")
     assert result.err.splitlines()[0] == f"lshdb: other.json: {OTHER}"
     assert result.status == 1

@@ -247,15 +247,15 @@ def test_tune_draws_its_curve_on_a_terminal(command: Command) -> None:
 
 def test_tune_plots(command: Command) -> None:
     pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
-    variables = {"MPLCONFIGDIR": str(command.directory / "fonts")}
+    variables = {"MPLCONFIGDIR": str(command.path("fonts"))}
     command = Command(command.directory, variables)
     assert command.done("tune", "--top", "1", "--plot", "curve.png").status == 0
-    assert (command.directory / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert command.path("curve.png").read_bytes().startswith(b"\x89PNG")
     assert command.fails("tune", "--plot", "curve.doc", status=2).startswith("curve.doc")
 
 
 def test_tune_without_matplotlib_says_what_is_missing(command: Command) -> None:
-    missing = command.directory / "matplotlib"
+    missing = command.path("matplotlib")
     missing.mkdir()
     (missing / "__init__.py").write_text("raise ModuleNotFoundError(name='matplotlib')")
     command = Command(command.directory, {"PYTHONPATH": str(command.directory)})

@@ -38,7 +38,7 @@ def command(tmp_path: Path) -> Command:
 def written(command: Command, *options: str) -> tuple[Parsed, str]:
     """A report: what a parser sees in it, and its text."""
     command.done("report", "-o", "out.html", *options, says="wrote out.html\n")
-    text = (command.directory / "out.html").read_bytes().decode()
+    text = command.path("out.html").read_bytes().decode()
     page = Parsed()
     page.feed(text)
     page.close()
@@ -124,7 +124,7 @@ def test_which_documents_it_is_about(command: Command) -> None:
 
 
 def test_it_has_its_name_when_it_is_whole(command: Command) -> None:
-    old = command.directory / "out.html"
+    old = command.path("out.html")
     old.write_text("old")
     assert "no such column" in command.fails("report", "-o", "out.html", "--where", "none = 1")
     assert old.read_text() == "old"

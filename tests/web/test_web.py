@@ -107,8 +107,8 @@ def all_of_them(directory: Path) -> Iterator[Site]:
         yield site
 
 
-def check(answer: Answer, *, review: bool = False) -> None:
-    """Assert what holds of every page of ours; those of a review have one script, our own."""
+def check(answer: Answer, *, review: bool = False) -> Answer:
+    """A page, of which holds what does of all of ours; those of a review have our own script."""
     policy = dict(
         part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";")
     )
@@ -151,6 +151,7 @@ def check(answer: Answer, *, review: bool = False) -> None:
     }
     assert labelled == set(page.values("for"))
     assert "8641969" not in page.texts("main")[0]  # had a key or a text been a template
+    return answer
 
 
 def facts(answer: Answer) -> dict[str, str]:
@@ -160,8 +161,7 @@ def facts(answer: Answer) -> dict[str, str]:
 
 
 def test_the_overview_shows_what_commands_print(directory: Path, site: Site) -> None:
-    answer = eventually(site, "")
-    check(answer)
+    answer = check(eventually(site, ""))
     context = facts(answer)
     with lshdb.open(directory / "texts.db", mode="read") as db:
         clusters, pairs = list(db.clusters()), list(db.pairs())
@@ -183,12 +183,11 @@ def test_the_overview_shows_what_commands_print(directory: Path, site: Site) -> 
 
 @pytest.mark.parametrize("key", HOSTILE, ids=ascii)
 def test_a_document_of_any_key_is_found_by_its_links(site: Site, key: str) -> None:
-    of_fox = site.get("document", key="fox")
-    check(of_fox)
+    of_fox = check(site.get("document", key="fox"))
     (link, *_) = [
         link for link in of_fox.page.values("href", HOSTILE[key]) if "compare" not in link
     ]
-    answer = site.ask("GET", link)
+    answer = site.ask(link)
     assert answer.status == 200
     check(answer)
     assert answer.page.texts("h1") == [HOSTILE[key]]
@@ -214,7 +213,7 @@ def test_near_duplicates_are_those_of_a_query(directory: Path, site: Site) -> No
     none = site.get("document", key="ant", threshold="0.3")
     assert "The index brings up no other document" in none.text
     (link,) = {href for href in none.page.values("href") if "exhaustive" in href}
-    assert "No other document has similarity 0.3 or more." in site.ask("GET", link).text
+    assert "No other document has similarity 0.3 or more." in site.ask(link).text
     assert len(everything) >= len(expected)
 
 
@@ -223,8 +222,7 @@ def test_matches_are_paged(tmp_path: Path) -> None:
     with served(tmp_path) as site:
         numbers = []
         for page in (1, 2, 3):
-            answer = site.get("document", key="000", page=page)
-            check(answer)
+            answer = check(site.get("document", key="000", page=page))
             numbers += answer.page.texts("td", class_="number quiet")
             assert bool(answer.page.values("rel").count("next")) == (page < 3)
         assert numbers == [str(number) for number in range(1, 120)]
@@ -237,8 +235,7 @@ def test_what_is_known_of_a_document_is_on_its_page(tmp_path: Path) -> None:
         db.add("ant", "An ant that nobody copied in this place, ever")
         db.decide("keep", ["fox"])
     with served(tmp_path) as site:
-        answer = site.get("document", key="fox")
-        check(answer)
+        answer = check(site.get("document", key="fox"))
         context = facts(answer)
         assert (context["lang"], context["<b>"], context["nothing"]) == ("en", '{"n": [1]}', "null")
         assert answer.page.texts("span", class_="verdict keep") == ["keep"]
@@ -253,20 +250,16 @@ def test_documents_are_found_by_parts_of_keys_and_by_words(site: Site, all_of_th
     exact = site.get("find", q="fox 2")
     assert exact.status == 303
     assert exact.headers["location"].endswith("/document?key=fox+2")
-    part = site.get("find", q="FOX")
-    check(part)
+    part = check(site.get("find", q="FOX"))
     assert part.page.texts("ul", class_="plain")[0].split("\n")[1:3] == ["fox", "fox 2"]
-    words = site.get("find", q="SQUARE quick <b>")
-    check(words)
+    words = check(site.get("find", q="SQUARE quick <b>"))
     assert "No key and no content has that." in words.text
-    words = site.get("find", q="alert(1) quick")
-    check(words)
+    words = check(site.get("find", q="alert(1) quick"))
     assert words.page.texts("h2") == ["In contents"]
     assert {text.casefold() for text in words.page.texts("mark")} == {"quick", "alert(1)"}
     for nothing in ({}, {"q": " "}, {"q": "\0 \u202e", "after": "5"}):
         check(site.get("find", **nothing))
-    bare = all_of_them.get("bare/find", q="quick")
-    check(bare)
+    bare = check(all_of_them.get("bare/find", q="quick"))
     assert "only keys are looked through" in bare.text
 
 
@@ -286,8 +279,7 @@ def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
         threshold=0.3,
     ).close()
     with served(tmp_path) as site:
-        answer = eventually(site, "compare", a="a", b="b")
-        check(answer)
+        answer = check(eventually(site, "compare", a="a", b="b"))
         page = answer.page
         assert page.texts("del") == ["of", lines[20]]
         assert page.texts("ins") == ["in", "\\x1b[31m new"]
@@ -297,19 +289,16 @@ def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
         # From each difference to the next one.
         assert page.values("href", **{"aria-label": "Next difference"}) == ["#d2", "#d3"]
         assert page.values("href", **{"aria-label": "Previous difference"}) == ["#d1", "#d2"]
-        only = site.get("compare", a="a", b="b", only="differences")
-        check(only)
+        only = check(site.get("compare", a="a", b="b", only="differences"))
         assert only.page.texts("del") == ["of", lines[20]]
         assert only.page.texts("td", class_="a")[:5] == lines[1:6]
         left_out = only.page.texts("tr", class_="left-out")
         assert left_out == ["1 equal line", "12 equal lines", "15 equal lines"]
         (opened,) = only.page.values("href", "12 equal lines")
-        wider = site.ask("GET", opened.partition("#")[0])
-        check(wider)
+        wider = check(site.ask(opened.partition("#")[0]))
         assert wider.page.texts("tr", class_="left-out") == ["1 equal line", "15 equal lines"]
         assert wider.page.texts("td", class_="a")[:22] == lines[1:23]
-        code = eventually(site, "compare", a="m.py", b="n.py", blanks="ignored")
-        check(code)
+        code = check(eventually(site, "compare", a="m.py", b="n.py", blanks="ignored"))
         assert code.page.texts("span", class_="comment")[0] == "# <b>hostile</b>"
         assert [line for line in code.page.texts("ins") if line.strip()] == ["x = 1"]
         assert "Similarity" in facts(answer)
@@ -326,8 +315,7 @@ def test_what_moved_leads_to_its_place_in_the_other_text(tmp_path: Path) -> None
         threshold=0.3,
     ).close()
     with served(tmp_path) as site:
-        answer = eventually(site, "compare", a="a", b="b")
-        check(answer)
+        answer = check(eventually(site, "compare", a="a", b="b"))
         assert answer.page.texts("span", class_="moved") == 2 * moved.split("\n")
         assert answer.page.values("href", "also at line 10") == ["#r11"]
         assert answer.page.values("href", "also at line 1") == ["#r0"]
@@ -335,16 +323,14 @@ def test_what_moved_leads_to_its_place_in_the_other_text(tmp_path: Path) -> None
 
 
 def test_what_is_invisible_in_a_text_is_shown(site: Site) -> None:
-    answer = site.get("document", key="controls")
-    check(answer)
+    answer = check(site.get("document", key="controls"))
     assert answer.page.texts("div", class_="text") == [
         "a\\x00b \\x1b[31m \\u202e c\r\nd\n\n<b>bold</b> {{ 7 * 1234567 }}"
     ]
 
 
 def test_long_documents_are_cut_and_the_page_says_so(directory: Path, site: Site) -> None:
-    answer = site.get("document", key="long")
-    check(answer)
+    answer = check(site.get("document", key="long"))
     (text,) = answer.page.texts("div", class_="text")
     assert len(text) == 50_000
     assert "the first 50,000 of 108,889 characters" in answer.page.texts("p", class_="note")[-1]
@@ -360,23 +346,21 @@ def test_long_documents_are_cut_and_the_page_says_so(directory: Path, site: Site
         links = compared.page.values("href", rel="next")
         if not links:
             break
-        compared = site.ask("GET", links[0])
+        compared = site.ask(links[0])
     with lshdb.open(directory / "texts.db", mode="read") as db:
         for side, key in (("a", "long"), ("b", "long 2")):
             assert "".join(parts[side]) == db.get(key).content
 
 
 def test_clusters_are_those_of_the_command_page_by_page(directory: Path, site: Site) -> None:
-    answer = eventually(site, "clusters")
-    check(answer)
+    answer = check(eventually(site, "clusters"))
     with lshdb.open(directory / "texts.db", mode="read") as db:
         clusters = sorted(db.clusters(), key=lambda each: -len(each.members))
     assert [" ".join(heading.split()) for heading in answer.page.texts("h2")] == [
         f"{number}: {len(each.members)} documents" for number, each in enumerate(clusters, 1)
     ]
     for key in clusters[0].members[:2]:  # any of them leads to their cluster
-        one = site.get("cluster", key=key)
-        check(one)
+        one = check(site.get("cluster", key=key))
         listed = [text.strip() for text in one.page.texts("a", class_="key")]
         assert set(listed) == {HOSTILE.get(key, key) for key in clusters[0].members}
         assert listed[0] == clusters[0].keep
@@ -410,8 +394,7 @@ DECIDED = {f"long/directory/{place}" for place in ("0/0", "0/1", "4/0", "4/1")}
 
 def listed(site: Site, page: str, **asked: str) -> list[list[Row]]:
     """The rows of a list, cluster by cluster or one by one, without their numbers."""
-    answer = eventually(site, page, **asked)
-    check(answer)
+    answer = check(eventually(site, page, **asked))
     rows = json_lines(site.get(page, format="json", **asked))
     in_csv = list(csv.reader(io.StringIO(site.get(page, format="csv", **asked).text)))[1:]
     assert [cells[1] for cells in in_csv] == [[*row.values()][1] for row in rows]
@@ -526,7 +509,7 @@ def test_an_item_of_a_list_leads_to_its_neighbours(
         check(answer)
         (link,) = answer.page.values("href", rel="next")
         assert dict(parse_qsl(link.partition("?")[2])).items() >= item.items()
-        answer = site.ask("GET", link)
+        answer = site.ask(link)
 
 
 def test_facets_count_values_and_lead_to_them(varied: tuple[Path, Site]) -> None:
@@ -536,7 +519,7 @@ def test_facets_count_values_and_lead_to_them(varied: tuple[Path, Site]) -> None
     assert answer.page.texts("dl", class_="facets")[0].split() == ["lang", "en", "68", "de", "35"]
     links = [href for href in answer.page.values("href") if "field=lang" in href]
     assert len(links) == 2
-    assert "10 of them are like that." in site.ask("GET", links[1]).text
+    assert "10 of them are like that." in site.ask(links[1]).text
 
 
 def json_lines(answer: Answer) -> list[dict[str, object]]:
@@ -552,8 +535,7 @@ def test_clusters_and_counts_follow_the_file_and_are_paged(tmp_path: Path) -> No
         assert "No two documents" in eventually(site, "clusters").text
         db.add_many((f"{i} {side}", f"pair {i} of two copies") for i in range(45) for side in "ab")
         for page, count in ((1, 20), (2, 20), (3, 5)):
-            answer = eventually(site, "clusters", page=page)
-            check(answer)
+            answer = check(eventually(site, "clusters", page=page))
             assert len(answer.page.texts("h2")) == count
             assert answer.page.texts("h2")[0].startswith(f"{20 * page - 19}:")
             assert "Page" in answer.page.texts("nav", class_="paging")[0]
@@ -578,12 +560,10 @@ def test_a_file_that_is_replaced_or_gone_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_pasted_text_finds_what_a_query_finds(directory: Path, site: Site) -> None:
-    form = site.get("query")
-    check(form)
+    form = check(site.get("query"))
     assert form.page.texts("textarea") == ["\n"]
     pasted = f"\n<b>{TEXT}</b>, they say"
-    answer = follow(site, site.post("query", text=pasted, threshold="0.6"))
-    check(answer)
+    answer = check(follow(site, site.post("query", text=pasted, threshold="0.6")))
     with lshdb.open(directory / "texts.db", mode="read") as db:
         expected = [match.key for match in db.query(pasted, threshold=0.6)]
     assert len(expected) > 5
@@ -597,21 +577,20 @@ def test_a_pasted_text_finds_what_a_query_finds(directory: Path, site: Site) -> 
         for _, given, parts in answer.page.elements
         if "compare" in given.get("href", "") and "".join(parts).endswith(f"with {expected[0]}")
     ]
-    compared = site.ask("GET", link)
-    check(compared)
+    compared = check(site.ask(link))
     assert "".join(compared.page.texts("td", class_="a")) == pasted.strip()
-    quotation = follow(site, site.post("query", text=TEXT[:40], containment="on", threshold="0.9"))
-    check(quotation)
+    quotation = check(
+        follow(site, site.post("query", text=TEXT[:40], containment="on", threshold="0.9"))
+    )
     assert "Containment" in quotation.page.texts("tr")[0]
-    gone = site.get("query", pasted="0" * 32)
-    check(gone)
+    gone = check(site.get("query", pasted="0" * 32))
     assert "is not kept any more" in gone.text
 
 
 def follow(site: Site, answer: Answer) -> Answer:
     """The page that a form leads to, which has its own address."""
     assert answer.status == 303
-    return site.ask("GET", answer.headers["location"])
+    return site.ask(answer.headers["location"])
 
 
 def test_only_the_newest_pasted_texts_are_kept() -> None:
@@ -681,7 +660,7 @@ def test_forms_that_make_no_sense_are_refused(
 )
 def test_unknown_addresses_are_not_found(site: Site, path: str, status: int) -> None:
     eventually(site, "clusters")
-    answer = site.ask("GET", site.root + path)
+    answer = site.ask(site.root + path)
     assert answer.status == status
     check(answer)
     reason = answer.page.texts("main")[0].strip().splitlines()[1]
@@ -691,12 +670,12 @@ def test_unknown_addresses_are_not_found(site: Site, path: str, status: int) -> 
 
 def test_only_forms_of_our_own_pages_are_taken(site: Site) -> None:
     for path in ("", "/clusters", "/document?key=fox"):
-        assert site.ask("POST", site.root + path, b"key=fox").status == 405
+        assert site.ask(site.root + path, b"key=fox").status == 405
     for method in ("PUT", "DELETE"):
-        assert site.ask(method, f"{site.root}/query").status == 405
+        assert site.ask(f"{site.root}/query", method=method).status == 405
     for place, status in (("cross-site", 403), ("same-site", 403), ("same-origin", 303)):
         headers = {"Sec-Fetch-Site": place}
-        answer = site.ask("POST", f"{site.root}/query", b"text=a+b+c", headers)
+        answer = site.ask(f"{site.root}/query", b"text=a+b+c", headers)
         assert answer.status == status
 
 
@@ -709,7 +688,7 @@ def test_forms_say_where_they_come_from_by_their_origin_too(site: Site) -> None:
         ("null", 403),
     ):
         headers = {"Origin": origin}
-        answer = site.ask("POST", f"{site.root}/query", b"text=a+b+c", headers)
+        answer = site.ask(f"{site.root}/query", b"text=a+b+c", headers)
         assert answer.status == status, origin
 
 
@@ -723,12 +702,12 @@ def test_a_foreign_name_for_this_machine_is_refused(site: Site) -> None:
         ("127.0.0.1", 200),
     ):
         for path in (site.root, "/", "/texts.json"):
-            assert site.ask("GET", path, headers={"Host": host}).status == status
+            assert site.ask(path, headers={"Host": host}).status == status
 
 
 def test_addresses_that_datasette_has_not_either_are_not_found(site: Site) -> None:
     for path in ("/none", "/texts/none", "/a/b/c/d", "/-/none"):
-        assert site.ask("GET", path).status == 404
+        assert site.ask(path).status == 404
 
 
 def test_it_is_served_to_this_machine_only(site: Site) -> None:
@@ -750,7 +729,7 @@ def test_serving_changes_nothing_and_leaves_nothing_behind(tmp_path: Path) -> No
         for page in PAGES:
             assert eventually(site, page).status == 200
         site.get("compare", a="fox", b="fox 2")
-        assert site.ask("GET", "/lsh/documents").status == 200
+        assert site.ask("/lsh/documents").status == 200
         site.post("query", text=TEXT)
     assert inspection.contents(path) == before
     assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
@@ -763,7 +742,7 @@ def test_serving_changes_nothing_and_leaves_nothing_behind(tmp_path: Path) -> No
 def test_nothing_is_left_behind_whatever_was_shown(tmp_path: Path, end: int, page: str) -> None:
     database_of(tmp_path / "lsh.db", {"fox": TEXT}).close()
     with served(tmp_path, end=end) as site:
-        assert site.ask("GET", page).status == 200
+        assert site.ask(page).status == 200
     assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
 
 
@@ -773,12 +752,12 @@ def test_a_served_file_is_open_for_reading_only_and_others_write_to_it(tmp_path:
     with served(tmp_path) as site:
         for number, page in enumerate((*PAGES, "document?key=fox", "compare?a=fox&b=fox+2")):
             assert eventually(site, page).status == 200
-            assert site.ask("GET", "/lsh/documents").status == 200
+            assert site.ask("/lsh/documents").status == 200
             assert modes_of_open(site.process, path) == {os.O_RDONLY}
             database_of(path, {f"new {number}": f"{TEXT} {number}"}, mode="write").close()
             assert facts(eventually(site, ""))["Documents"] == str(number + 3)
             assert f": {number + 3} documents" in eventually(site, "clusters").page.texts("h2")[0]
-            assert f"new {number}" in site.ask("GET", "/lsh/documents.json").text
+            assert f"new {number}" in site.ask("/lsh/documents.json").text
     assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
 
 
@@ -805,7 +784,7 @@ def test_a_file_in_a_directory_that_may_not_be_written_is_served(tmp_path: Path)
             for page in (*PAGES, "document?key=fox"):
                 assert eventually(site, page).status == 200
             for path in ("/lsh", "/lsh/documents.json", "/lsh.json?sql=select+1"):
-                assert site.ask("GET", path).status == 200
+                assert site.ask(path).status == 200
     finally:
         tmp_path.chmod(0o755)
     assert [file.name for file in tmp_path.iterdir()] == ["lsh.db"]
@@ -836,17 +815,16 @@ def test_without_the_extra_serve_says_what_to_install(path: Path, package: str) 
 
 
 def test_the_index_names_lshdbs_databases_only(all_of_them: Site) -> None:
-    answer = all_of_them.get()
-    check(answer)
+    answer = check(all_of_them.get())
     assert answer.page.texts("a", class_="key") == ["texts", "nothing yet", "bare", "sets"]
     for link in set(answer.page.values("href")) - {"#content"}:
-        assert all_of_them.ask("GET", link).status == 200
+        assert all_of_them.ask(link).status == 200
 
 
 @pytest.mark.parametrize("name", ["foreign", "_memory", "_internal", "none", "%3Cb%3E", "~3Cb~3E"])
 def test_pages_of_other_databases_are_not_there(all_of_them: Site, name: str) -> None:
     for page in ("", "/clusters", "/document?key=fox"):
-        answer = all_of_them.ask("GET", f"/-/lshdb/{name}{page}")
+        answer = all_of_them.ask(f"/-/lshdb/{name}{page}")
         # Datasette shows _internal to its root user alone.
         assert answer.status == (403 if name == "_internal" else 404)
         if name != "_internal":
@@ -863,27 +841,22 @@ def test_an_empty_database_has_all_its_pages(all_of_them: Site) -> None:
 
 
 def test_without_contents_estimates_are_shown(all_of_them: Site) -> None:
-    document = all_of_them.get("bare/document", key="fox")
-    check(document)
+    document = check(all_of_them.get("bare/document", key="fox"))
     assert "Estimate" in document.page.texts("tr")[0]
     assert "does not keep contents" in document.text
-    compared = all_of_them.get("bare/compare", a="fox", b="fox 2")
-    check(compared)
+    compared = check(all_of_them.get("bare/compare", a="fox", b="fox 2"))
     assert "Similarity" not in facts(compared)
     assert "does not keep contents" in compared.text
     check(eventually(all_of_them, "bare/clusters"))
 
 
 def test_sets_are_shown_as_their_elements(all_of_them: Site) -> None:
-    document = all_of_them.get("sets/document", key="friday")
-    check(document)
+    document = check(all_of_them.get("sets/document", key="friday"))
     assert document.page.texts("li")[-3:] == ["<b>", "bread", "milk"]
-    compared = all_of_them.get("sets/compare", a="monday", b="friday")
-    check(compared)
+    compared = check(all_of_them.get("sets/compare", a="monday", b="friday"))
     lists = [text.split() for text in compared.page.texts("ul", class_="elements")]
     assert lists == [["7"], ["<b>"], ["bread", "milk"]]
-    answer = follow(all_of_them, all_of_them.post("sets/query", text='["milk", "bread"]'))
-    check(answer)
+    answer = check(follow(all_of_them, all_of_them.post("sets/query", text='["milk", "bread"]')))
     found = [text.strip() for text in answer.page.texts("a", class_="key")]
     assert found == ["friday", "monday"]
     wrong = all_of_them.post("sets/query", text="milk and bread")
@@ -892,19 +865,19 @@ def test_sets_are_shown_as_their_elements(all_of_them: Site) -> None:
 
 
 def test_datasettes_tables_lead_to_our_pages(all_of_them: Site) -> None:
-    table = all_of_them.ask("GET", "/texts/documents?_shape=array&_size=max").text
+    table = all_of_them.ask("/texts/documents?_shape=array&_size=max").text
     assert "/-/lshdb/texts/document?key=a%2F..%2Fb+c%3Fd%23e%252e%26f%3Dg%2Bh" in table
     assert "<script>alert(1)" not in table
     # Long contents are cut there, and whole on the document's own page.
-    page = all_of_them.ask("GET", "/texts/documents?_size=max").page
+    page = all_of_them.ask("/texts/documents?_size=max").page
     cells = page.texts("td", class_="col-content type-str")
     assert len(cells) == 15
     assert max(map(len, cells)) < 200
-    assert "/-/lshdb" in all_of_them.ask("GET", "/texts").text
-    assert "document?key" not in all_of_them.ask("GET", "/foreign/documents").text
+    assert "/-/lshdb" in all_of_them.ask("/texts").text
+    assert "document?key" not in all_of_them.ask("/foreign/documents").text
     largest = eventually(all_of_them, "texts").page.values("href")
     (link,) = [link for link in largest if "bucket_members" in link][:1]
-    rows = json.loads(all_of_them.ask("GET", link.replace("?", ".json?_shape=array&")).text)
+    rows = json.loads(all_of_them.ask(link.replace("?", ".json?_shape=array&")).text)
     assert {"fox", "fox 2", *HOSTILE} >= {row["key"] for row in rows}
     assert len({(row["band_no"], row["bucket_key"]) for row in rows}) == 1
     assert len(rows) > 5
@@ -912,7 +885,7 @@ def test_datasettes_tables_lead_to_our_pages(all_of_them: Site) -> None:
 
 def test_sql_functions_are_there_for_lshdbs_databases_only(all_of_them: Site) -> None:
     def ask(database: str, sql: str) -> Answer:
-        return all_of_them.ask("GET", f"/{database}.json?_shape=arrays&sql={quote(sql)}")
+        return all_of_them.ask(f"/{database}.json?_shape=arrays&sql={quote(sql)}")
 
     shingles = "select lsh_shingles(content) from documents where key = 'friday'"
     assert json.loads(ask("sets", shingles).text)["rows"] == [['["<b>","bread","milk"]']]
@@ -928,7 +901,7 @@ def test_pages_follow_datasettes_permissions(directory: Path) -> None:
     with datasette(directory, "texts.db", "sets.db", "--metadata", "metadata.json") as site:
         assert site.get().page.texts("a", class_="key") == ["texts"]
         for page in ("sets", "sets/clusters", "sets/document?key=monday", "sets/query"):
-            assert site.ask("GET", f"/-/lshdb/{page}").status == 403
+            assert site.ask(f"/-/lshdb/{page}").status == 403
         assert site.post("sets/query", text='["milk"]').status == 403
         assert site.get("texts").status == 200
 
@@ -936,14 +909,13 @@ def test_pages_follow_datasettes_permissions(directory: Path) -> None:
 def test_pages_know_the_base_url(directory: Path) -> None:
     prefix = ["--setting", "base_url", "/under/"]
     with datasette(directory, "texts.db", *prefix) as site:
-        answer = site.ask("GET", "/under/-/lshdb/texts")
-        check(answer)
+        answer = check(site.ask("/under/-/lshdb/texts"))
         links = [link for link in answer.page.values("href") if not link.startswith("#")]
         assert all(link.startswith("/under/") for link in links)
         for link in set(links):
-            assert site.ask("GET", link).status == 200
+            assert site.ask(link).status == 200
         form = answer.page.values("action")[0].replace("find", "query")
-        answer = site.ask("POST", form, b"text=the+quick+brown+fox")
+        answer = site.ask(form, b"text=the+quick+brown+fox")
         assert answer.headers["location"].startswith("/under/-/lshdb/texts/query?")
         assert follow(site, answer).status == 200
 
@@ -964,30 +936,30 @@ def test_datasette_shows_lshdbs_files_under_names_of_this_machine_only(
         "/nothing~20yet/documents",
         "/bare/signatures",
     ):
-        assert all_of_them.ask("GET", path, headers=foreign).status == 403, path
+        assert all_of_them.ask(path, headers=foreign).status == 403, path
         for own in ("127.0.0.1", "LOCALHOST:80", "[::1]", "[::1]:80"):
-            assert all_of_them.ask("GET", path, headers={"Host": own}).status != 403, path
+            assert all_of_them.ask(path, headers={"Host": own}).status != 403, path
     # Other files are Datasette's own affair.
-    assert all_of_them.ask("GET", "/foreign/documents.json", headers=foreign).status == 200
+    assert all_of_them.ask("/foreign/documents.json", headers=foreign).status == 200
     for path in (
         "/texts.db",
         "/%74exts/documents.json",
         "/~74exts/documents.json",
         "//texts/documents.json",
     ):
-        assert "brown fox" not in all_of_them.ask("GET", path, headers=foreign).text
+        assert "brown fox" not in all_of_them.ask(path, headers=foreign).text
 
 
 def test_what_datasette_shows_of_lshdbs_files_has_rules_for_browsers(all_of_them: Site) -> None:
     for path in ("/texts", "/texts/documents", "/texts/documents.json", "/texts?sql=select+1"):
-        headers = all_of_them.ask("GET", path).headers
+        headers = all_of_them.ask(path).headers
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] in ("no-referrer", "same-origin")
         rules = headers["content-security-policy"]
         assert "default-src 'none'" in rules
         scripts = next(rule for rule in rules.split("; ") if rule.startswith("script-src"))
         assert "unsafe" not in scripts
-    assert "content-security-policy" not in all_of_them.ask("GET", "/foreign/documents").headers
+    assert "content-security-policy" not in all_of_them.ask("/foreign/documents").headers
 
 
 def test_sql_in_datasette_only_reads_and_makes_no_large_values(all_of_them: Site) -> None:
@@ -1000,17 +972,17 @@ def test_sql_in_datasette_only_reads_and_makes_no_large_values(all_of_them: Site
         ("sql=select+count(*)+from+pragma_table_info('documents')", False),
         ("sql=select+key+from+documents+order+by+key+limit+1", False),
     ):
-        status = all_of_them.ask("GET", f"/texts.json?_shape=array&{sql}").status
+        status = all_of_them.ask(f"/texts.json?_shape=array&{sql}").status
         assert status == (400 if refused else 200), sql
     where = urlencode({"_where": "exists (select * from pragma_secure_delete)"})
-    answer = all_of_them.ask("GET", f"/texts/documents.json?{where}")
+    answer = all_of_them.ask(f"/texts/documents.json?{where}")
     assert (answer.status, "only reading is allowed" in answer.text) == (400, True)
     # Pages with all that Datasette itself looks up.
     for path in ("/", "/texts", "/texts/documents?_facet=key", "/texts/settings", "/-/versions"):
-        assert all_of_them.ask("GET", path).status == 200
+        assert all_of_them.ask(path).status == 200
     # Other files are Datasette's own affair.
     sql = "select+length(zeroblob(20000000))"
-    assert all_of_them.ask("GET", f"/foreign.json?sql={sql}").status == 200
+    assert all_of_them.ask(f"/foreign.json?sql={sql}").status == 200
 
 
 def test_sql_of_several_files_at_once_only_reads(directory: Path) -> None:
@@ -1022,7 +994,7 @@ def test_sql_of_several_files_at_once_only_reads(directory: Path) -> None:
             ("select length(zeroblob(20000000))", 400),
         ):
             address = f"/_memory.json?{urlencode({'sql': sql, 'p': 'x'})}"
-            assert site.ask("GET", address).status == status, sql
+            assert site.ask(address).status == status, sql
 
 
 def test_a_row_too_large_for_datasettes_tables_is_on_our_pages(tmp_path: Path) -> None:
@@ -1030,7 +1002,7 @@ def test_a_row_too_large_for_datasettes_tables_is_on_our_pages(tmp_path: Path) -
         db.add("large", TEXT, metadata={"field": "x" * (17 << 20)})
     with datasette(tmp_path, "lsh.db") as site:
         for kind in ("", ".json"):
-            answer = site.ask("GET", f"/lsh/documents{kind}")
+            answer = site.ask(f"/lsh/documents{kind}")
             assert answer.status == 400
             assert "values of up to 16 MiB; lshdb" in answer.text
         answer = site.get("lsh/document", key="large")
@@ -1052,18 +1024,18 @@ def test_other_sites_may_only_link_to_pages(site: Site, all_of_them: Site, place
         pages = [own, f"{own}/document?key=fox", "/texts", "/texts/documents"]
         for path in pages:
             for headers, status in ((clicked, 200), (image, 403), (frame, 403), (script, 403)):
-                assert server.ask("GET", path, headers=headers).status == status, (path, headers)
-            assert server.ask("POST", path, b"", clicked).status == 403
+                assert server.ask(path, headers=headers).status == status, (path, headers)
+            assert server.ask(path, b"", clicked).status == 403
         for path in (
             "/texts?sql=select+1",
             "/texts/documents?_where=1",
             "/texts.json?%73ql=select+1",
         ):
-            assert server.ask("GET", path, headers=clicked).status == 403, path
+            assert server.ask(path, headers=clicked).status == 403, path
             for same in ("same-origin", "none"):
                 headers = clicked | {"Sec-Fetch-Site": same}
-                assert server.ask("GET", path, headers=headers).status == 200
-    assert all_of_them.ask("GET", "/foreign?sql=select+1", headers=image).status == 200
+                assert server.ask(path, headers=headers).status == 200
+    assert all_of_them.ask("/foreign?sql=select+1", headers=image).status == 200
 
 
 def test_endless_sql_of_others_delays_no_page(tmp_path: Path) -> None:
@@ -1118,10 +1090,10 @@ def test_the_owner_allows_other_host_names(directory: Path) -> None:
                 ("evil.example", 403),
                 ("other.data.example", 403),
             ):
-                assert site.ask("GET", path, headers={"Host": host}).status == status
+                assert site.ask(path, headers={"Host": host}).status == status
         headers = {"Host": "data.example", "Origin": "https://data.example"}
         form = "/-/lshdb/texts/query"
-        assert site.ask("POST", form, b"text=a+b+c", headers).status == 303
+        assert site.ask(form, b"text=a+b+c", headers).status == 303
 
 
 # deciding
@@ -1134,9 +1106,7 @@ class Reviewer:
         self.site = site
 
     def go(self, page: str, /, **query: object) -> Answer:
-        answer = eventually(self.site, page, **query)
-        check(answer, review=True)
-        return answer
+        return check(eventually(self.site, page, **query), review=True)
 
     def press(self, answer: Answer, button: str, note: str = "", **changed: str) -> Answer:
         """Send the form of a page by the button of this value; the page that follows."""
@@ -1152,7 +1122,7 @@ class Reviewer:
         done = self.site.post("decide", **posted)
         if done.status != 303:
             return done
-        return self.site.ask("GET", done.headers["location"])
+        return self.site.ask(done.headers["location"])
 
 
 @pytest.fixture
@@ -1178,16 +1148,16 @@ def test_a_review_of_all_clusters(reviewed: tuple[Path, Reviewer]) -> None:
     clusters = reviewer.go("clusters", decided="no")
     assert "0 of 3 decided." in clusters.text
     answer = reviewer.go("cluster", key="a1", sort="key")
-    answer = reviewer.press(answer, "only 1", "the newer one")
-    check(answer, review=True)
+    answer = check(reviewer.press(answer, "only 1", "the newer one"), review=True)
     assert answer.page.texts("tr", class_="kept")[0].split()[1] == "b0"
     assert "1 of 3 clusters decided" in answer.text
     answer = reviewer.press(answer, "different")
     assert "2 of 3 clusters decided" in answer.text
     for place in range(len(HOSTILE)):
         assert place == 0 or "2 of 3 clusters decided." in answer.text
-        answer = reviewer.press(answer, f"{'drop' if place % 2 else 'keep'} {place}")
-        check(answer, review=True)
+        answer = check(
+            reviewer.press(answer, f"{'drop' if place % 2 else 'keep'} {place}"), review=True
+        )
     assert "That was the last undecided cluster" in answer.text
     made = decided(path)
     assert made[:4] == [
@@ -1375,9 +1345,9 @@ def test_forms_without_the_token_or_from_elsewhere_write_nothing(
     )
     place = f"{reviewer.site.root}/decide"
     for headers in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
-        assert reviewer.site.ask("POST", place, body.encode(), headers).status == 403
-    assert reviewer.site.ask("POST", place, body.encode(), {"Host": "evil.example"}).status == 403
-    assert reviewer.site.ask("GET", f"{place}?{body}").status == 404
+        assert reviewer.site.ask(place, body.encode(), headers).status == 403
+    assert reviewer.site.ask(place, body.encode(), {"Host": "evil.example"}).status == 403
+    assert reviewer.site.ask(f"{place}?{body}").status == 404
     for action in (
         "keep 99",
         "keep -1",
@@ -1397,8 +1367,7 @@ def test_forms_without_the_token_or_from_elsewhere_write_nothing(
 
 def test_without_review_nothing_is_written(site: Site) -> None:
     for page in ("", "clusters", "pairs", "document?key=fox", "compare?a=fox&b=fox+2", "decisions"):
-        answer = eventually(site, page)
-        check(answer)
+        answer = check(eventually(site, page))
         assert not [g for t, g, _ in answer.page.elements if t == "button" and "value" in g]
     assert site.post("decide", token="", documents="[]", action="keep 0").status == 405
     assert site.get("decide").status == 404
