@@ -157,7 +157,9 @@ def windows_around(text: str, values: Offsets, settings: Settings, seed: int) ->
 
 def agreed(samples: Sequence[Hashes]) -> Hashes:
     """The windows that are common, sorted: those that enough of the samples have."""
-    windows, counts = np.unique(np.concatenate(samples), return_counts=True)
+    # A damaged index may lead to no document.
+    none = np.empty(0, dtype=np.uint64)
+    windows, counts = np.unique(np.concatenate([none, *samples]), return_counts=True)
     return windows[counts >= _COMMON_AGREEING]
 
 
