@@ -149,15 +149,3 @@ def test_a_terminal_is_not_flooded(command: Command) -> None:
     lines = command.done("compare", "a.txt", "b.txt").lines
     assert len([line for line in lines if line.startswith("passage\t")]) == 25
     assert max(map(len, lines)) < 250
-
-
-def test_what_a_limit_cuts_is_reported_on_standard_error(command: Command) -> None:
-    """4,000,000 characters of each are looked at."""
-    command.write("a.txt", "to be " * 700_000)
-    result = command.done("compare", "a.txt", "a.txt", "--json")
-    assert result.err == (
-        "lshdb: only the first 4,000,000 characters of each text are searched for passages\n"
-    )
-    assert result.record["similarity"] == 1
-    ((_, end),) = (passage["a"] for passage in result.record["passages"])
-    assert 3_999_900 < end <= 4_000_000

@@ -169,22 +169,3 @@ def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None
     assert status == -signal.SIGINT
     assert said == ""
     assert command.done("info", "--json").record["documents"] == 3000
-
-
-def test_what_a_limit_cuts_is_reported(tmp_path: Path) -> None:
-    """Documents that share two thirds of their elements, compared by signatures only."""
-    database_of(
-        tmp_path / "lsh.db",
-        ((f"{i}", [*range(60), *range(100 * i, 100 * i + 15)]) for i in range(1, 2900)),
-        threshold=0.9,
-        shingle="set",
-        bands=1,
-        rows=1,
-    ).close()
-    done = Command(tmp_path).done("clusters", "--json", "--estimate")
-    assert done.out == ""
-    assert re.fullmatch(
-        r"lshdb: buckets with more than 2,000 documents, not all similar: 1; not all of their "
-        r"candidate pairs were compared, .*; lshdb pairs compares all\n",
-        done.err,
-    )

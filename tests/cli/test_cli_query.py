@@ -120,19 +120,6 @@ def test_rows_that_cannot_be_read_are_reported_and_counted(fables: Command) -> N
     assert said[4:] == ["queries 1, with a match 1, failed 4"]
 
 
-def test_shards_answer_as_one_file_does(fables: Command) -> None:
-    fables.path("shards").mkdir()
-    for number, document in enumerate([("fox", FOX), ("ant", ANT), ("fox again", FOX)]):
-        with lshdb.open(fables.path(f"shards/{number}.db")) as db:
-            db.add(*document)
-    for options in ([], ["--top", "1"], ["--unmatched"]):
-        whole = fables.done("query", "rows.jsonl", *options)
-        assert fables.done("query", "-d", "shards/*.db", "rows.jsonl", *options) == whole
-    lshdb.open(fables.path("shards/3.db"), threshold=0.5).close()
-    reason = fables.fails("query", "-d", "shards/*.db", "rows.jsonl", status=1)
-    assert reason.startswith("shards/3.db has other settings than shards/0.db")
-
-
 def test_a_stored_file_is_not_among_its_own_matches(command: Command) -> None:
     notes = command.path("notes")
     notes.mkdir()

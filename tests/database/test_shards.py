@@ -53,9 +53,18 @@ def _rank(match: lshdb.Match) -> tuple[float, ...]:
 def test_the_command_takes_a_pattern(tmp_path: Path) -> None:
     run = Command(tmp_path)
     key = next(iter(TEXTS))
-    for form in ([], ["--json"], ["--top", "2"]):
-        whole = run.done("query", "-d", "whole.db", "--key", key, *form, says="")
-        assert run.done("query", "-d", "shards/*.db", "--key", key, *form, says="") == whole
+    run.write("rows.jsonl", ({"id": key, "text": TEXTS[key]} for key in [*TEXTS][::30]))
+    of_key = ["--key", key]
+    rows = ["rows.jsonl"]
+    for asked in (
+        of_key,
+        [*of_key, "--json"],
+        [*of_key, "--top", "2"],
+        rows,
+        [*rows, "--top", "1"],
+    ):
+        whole = run.done("query", "-d", "whole.db", *asked)
+        assert run.done("query", "-d", "shards/*.db", *asked) == whole
         assert whole.lines
     assert run.fails("query", "-d", "shards/*.sqlite", "--text", "x") == (
         "no file matches shards/*.sqlite"

@@ -79,28 +79,11 @@ REPAIRABLE: dict[str, tuple[str, Sequence[str], bool, dict[str, int]]] = {
         "words", [f"DELETE FROM bands WHERE {SECOND}"], False, {"band-wrong": 19}
     ),
     "all bands": ("sets", ["DELETE FROM bands"], False, {"band-wrong": 32}),
-    "a bucket key": (
-        "signatures",
-        [f"UPDATE bands SET bucket_key = bucket_key - 1 WHERE band_no = 3 AND {SECOND}"],
-        False,
-        {"band-wrong": 1},
-    ),
-    "one row too much": (
-        "words", ["INSERT INTO bands VALUES (0, 77, 2)"], False, {"band-wrong": 1}
-    ),
     "a document in another's buckets": (
         "words",
         [f"INSERT OR IGNORE INTO bands SELECT band_no, bucket_key, 3 FROM bands WHERE {SECOND}"],
         False,
         {"band-wrong": 19},
-    ),
-    "bands that are not there": (
-        "words", ["INSERT INTO bands VALUES (-1, 5, 1), (19, 5, 1), (999, 5, 1)"], False,
-        {"band-wrong": 3},
-    ),
-    "band rows of no document": (
-        "words", ["INSERT INTO bands VALUES (0, 7, 999), (1, 8, -999), (50, 8, 12)"], False,
-        {"band-wrong": 3},
     ),
     "a document's fingerprints": (
         "words", [f"DELETE FROM fingerprints WHERE {SECOND}"], False, {"fingerprint-wrong": 1}
@@ -429,7 +412,7 @@ def test_bands_that_differ_are_those_of_a_comparison_of_sets(path: Path, changes
     wanted = set(inspection.rows(path, "SELECT * FROM bands"))
     removed = rng.sample(sorted(wanted), changes)
     added = [(band, key + 1, doc_id) for band, key, doc_id in removed[::2]]
-    added += [(rng.randrange(-1, 18), rng.randrange(9), rng.randrange(5000)) for _ in removed]
+    added += [(rng.randrange(-1, 18), rng.randrange(9), rng.randrange(-9, 5000)) for _ in removed]
     with inspection.sqlite(path) as connection:
         where = "band_no = ? AND bucket_key = ? AND doc_id = ?"
         connection.executemany(f"DELETE FROM bands WHERE {where}", removed)

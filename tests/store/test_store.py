@@ -23,7 +23,6 @@ import lshdb
 from lshdb.errors import Busy, DamagedFile, StoreError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.settings import SettingsRequest
-from lshdb.sources.readers import Reader
 from lshdb.store import statements
 from lshdb.store.connection import connect, transaction
 from lshdb.store.guard import Connection
@@ -227,25 +226,6 @@ def test_a_failure_in_the_middle_of_adding_leaves_nothing(
         assert inspection.contents(path) == before
         action(db)
         assert inspection.contents(path) != before
-    inspection.check(path)
-
-
-def test_an_interrupt_in_the_middle_of_adding_leaves_nothing(path: Path) -> None:
-    fill(path)
-    before = inspection.contents(path)
-    lines = [f'{{"id": "new{i}", "set": [{i}]}}\n' for i in range(50)]
-    file = path.with_suffix(".jsonl")
-    file.write_text("".join([*lines, "not JSON\n"]))
-
-    def interrupt(_: object) -> None:
-        raise KeyboardInterrupt
-
-    with open_sets(path) as db:
-        reader = Reader(True, limits=Limits(block_bytes=100))
-        with pytest.raises(KeyboardInterrupt):
-            db.add_files([str(file)], reader, on_failure=interrupt, workers=0)
-        assert inspection.contents(path) == before
-        assert db.add_files([str(file)], workers=0).added == 50
     inspection.check(path)
 
 

@@ -1225,7 +1225,7 @@ def test_pairs_follow_each_other(reviewed: tuple[Path, Reviewer]) -> None:
 
 def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(tmp_path: Path) -> None:
     """By one button with its key; all others go by a button without any. Both say how many."""
-    path = tmp_path / "lsh.db"
+    path, a_key = tmp_path / "lsh.db", {"data-key": "a"}
     with database_of(
         path, {"first": range(1, 9), "between": range(1, 12)}, shingle="set", threshold=0.5
     ) as db:
@@ -1235,12 +1235,12 @@ def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(tmp_pat
     with served(tmp_path, "--review", "--who", "ann") as site:
         reviewer = Reviewer(site)
         answer = reviewer.go("cluster", key="first")
-        (button,) = [given for _, given, _ in answer.page.elements if given.get("data-key") == "a"]
+        (button,) = answer.page.values("value", **a_key)
         labels = answer.page.texts("button")
         assert "Keep the first, drop 99 a" in labels
         assert "Keep the first, drop all 103" in labels
         assert "Keep only this of 104" in labels
-        reviewer.press(answer, button["value"])
+        reviewer.press(answer, button)
         dropped = {key for verdict, (key,), _, _ in decided(path) if verdict == "drop"}
         assert len(dropped) == 99
         assert dropped < {f"copy {i}" for i in range(101)}
@@ -1248,21 +1248,18 @@ def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(tmp_pat
         # The next page has two more copies, and `between` and `far`.
         answer = reviewer.go("cluster", key="first", page="2")
         assert "Keep the first, drop 3 a" in answer.page.texts("button")
-        (button,) = [given for _, given, _ in answer.page.elements if given.get("data-key") == "a"]
-        answer = reviewer.press(answer, button["value"])
+        (button,) = answer.page.values("value", **a_key)
+        answer = reviewer.press(answer, button)
         assert "far" in answer.page.texts("tr")[-1]  # still on this page
         assert "Keep the first, drop all 103" in answer.page.texts("button")
-        assert not [given for _, given, _ in answer.page.elements if given.get("data-key") == "a"]
-        (keep,) = [
-            given["value"]
-            for _, given, _ in answer.page.elements
-            if given.get("data-key") == "k" and given["value"].endswith(" 103")
-        ]
+        assert not answer.page.values("value", **a_key)
+        keeps = answer.page.values("value", **{"data-key": "k"})
+        (keep,) = (value for value in keeps if value.endswith(" 103"))
         # The next cluster has no second page.
         answer = reviewer.press(answer, keep, "  two\r\nlines ")
         assert (answer.status, "b0" in answer.text) == (200, True)
         assert decided(path)[-1] == ("keep", ("far",), "two lines", "ann")
-        (undo,) = [g["value"] for _, g, _ in answer.page.elements if g.get("name") == "undo"]
+        (undo,) = answer.page.values("value", name="undo")
         assert reviewer.press(answer, undo).status == 200
         answer = reviewer.go("cluster", key="first", page="2")
         reviewer.press(answer, "only 0")
@@ -1295,7 +1292,7 @@ def test_the_next_pair_begins_on_its_first_page(tmp_path: Path) -> None:
         answer = reviewer.go("compare", a="a", b="b", number=1, page=2, more="3-9")
         answer = reviewer.press(answer, "different")
         assert answer.page.texts("bdi", class_="key")[:2] == ["c", "d"]
-        assert [g["value"] for _, g, _ in answer.page.elements if g.get("name") == "undo"]
+        assert answer.page.values("value", name="undo")
 
 
 def test_pages_and_the_terminal_have_the_same_keys(reviewed: tuple[Path, Reviewer]) -> None:
