@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -364,31 +363,16 @@ def test_what_may_not_be_read_or_written(command: Command, database: Path) -> No
 
 
 def test_database_paths_that_are_none(command: Command, database: Path) -> None:
-    root = command.directory
-    (root / "text.db").write_text("this is no database, but long enough for a header" * 100)
-    (root / "empty.db").touch()
-    with closing(sqlite3.connect(root / "other.db")) as other:
-        other.execute("CREATE TABLE t (a)")
-    shutil.copy(database, root / "newer.db")
-    with closing(sqlite3.connect(root / "newer.db")) as newer:
+    with closing(sqlite3.connect(database)) as newer:
         newer.execute("PRAGMA user_version = 99")
-    before = {path.name: path.read_bytes() for path in root.iterdir()}
-    reasons = {
-        ".": "directory",
-        "text.db": "not an SQLite database",
-        "empty.db": "empty",
-        "other.db": "another program's",
-        "newer.db": "format 99",
-        "x" * 300: "name too long",
-    }
+    before = database.read_bytes()
+    reasons = {".": "directory", "lsh.db": "format 99", "x" * 300: "name too long"}
     for name, reason in reasons.items():
-        message = command.fails("info", "-d", name)
-        assert message.removeprefix("no database at ").startswith(name)
-        assert reason in message
-    # Nor are they written to.
-    for name in (".", "text.db", "other.db", "newer.db"):
-        assert reasons[name] in command.fails("add", "-d", name, "-", stdin='{"id": 1, "text": ""}')
-    assert {path.name: path.read_bytes() for path in root.iterdir()} == before
+        for arguments in (["info"], ["add", "-"]):
+            message = command.fails(*arguments, "-d", name, stdin='{"id": 1, "text": ""}')
+            assert message.removeprefix("no database at ").startswith(name)
+            assert reason in message
+    assert database.read_bytes() == before
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

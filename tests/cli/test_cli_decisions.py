@@ -54,17 +54,6 @@ def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
     assert roles(command) == {"b": "keep", "c": "drop"}
 
 
-def test_what_is_found_to_be_different_is_no_longer_dropped(command: Command) -> None:
-    command.done("decide", "drop", "a", "c")
-    command.done("decide", "different", "a", "b")
-    assert command.done("remove", "--decided", "--dry-run").lines == ["c"]
-    states = [line.split("\t")[3] for line in command("decisions").lines]
-    assert states == ["overruled", "holds", "holds"]
-    assert roles(command) == {"a": "keep", "b": "different", "c": "drop"}
-    command.done("decide", "drop", "a")
-    assert command.done("remove", "--decided").err.startswith("removed 2\n")
-
-
 @pytest.mark.parametrize("form", ["--json", "--csv", ".jsonl", ".csv", ".csv.gz", ".parquet"])
 def test_what_decisions_writes_decide_takes(command: Command, form: str) -> None:
     directory = command.directory
@@ -99,42 +88,42 @@ def test_a_file_made_by_hand(command: Command) -> None:
     ]
 
 
-def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(command: Command) -> None:
-    notes = command.path("notes")
-    notes.mkdir()
+def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Path) -> None:
+    command = Command(tmp_path)
     for name in ("a b.txt", "new\nline.txt", "changed.txt", "kept.txt", "gone.txt"):
-        (notes / name).write_text(f"a text of its own: {name}")
-    command.done("sync", "-d", "n.db", "notes")
+        command.write(f"notes/{name}", f"a text of its own: {name}")
+    command.done("sync", "notes")
     dropped = [f"notes/{name}" for name in ("a b.txt", "new\nline.txt", "changed.txt", "gone.txt")]
-    command.done("decide", "-d", "n.db", "drop", *dropped, "notes/kept.txt")
-    (notes / "other.txt").write_text("a text of its own, which is different")
-    command.done("sync", "-d", "n.db", "notes")
-    command.done("decide", "-d", "n.db", "keep", "notes/kept.txt")
-    command.done("decide", "-d", "n.db", "drop", "notes/other.txt")
-    command.done("decide", "-d", "n.db", "different", "notes/other.txt", "notes/kept.txt")
-    listing = ["decisions", "-d", "n.db", "--drop", "--files", "-0"]
+    command.done("decide", "drop", *dropped, "notes/kept.txt")
+    command.write("notes/other.txt", "a text of its own, which is different")
+    command.done("sync", "notes")
+    command.done("decide", "keep", "notes/kept.txt")
+    command.done("decide", "drop", "notes/other.txt")
+    command.done("decide", "different", "notes/other.txt", "notes/kept.txt")
+    listing = ["decisions", "--drop", "--files", "-0"]
     assert set(command.done(*listing).out.split("\0")) == {*dropped, ""}
-    (notes / "changed.txt").write_text("something else")
-    (notes / "gone.txt").unlink()
+    command.write("notes/changed.txt", "something else")
+    command.path("notes/gone.txt").unlink()
     left = {"notes/a b.txt", "notes/new\nline.txt"}
     assert set(command.done(*listing).out.split("\0")) == {*left, ""}
-    removed = command.done("remove", "-d", "n.db", "--decided").err.splitlines()
+    removed = command.done("remove", "--decided").err.splitlines()
     assert removed[0] == "removed 4"
-    assert removed[1].endswith("lshdb decisions -d n.db --drop --files -0 | xargs -0 rm --")
+    assert removed[1].endswith("lshdb decisions --drop --files -0 | xargs -0 rm --")
     assert set(command.done(*listing).out.split("\0")) == {*left, ""}
     for options in (["-n"], [], []):
-        synced = command.done("sync", "-d", "n.db", "notes", *options)
+        synced = command.done("sync", "notes", *options)
         assert synced.err.endswith("passed over: 2 dropped\n")
-    assert command.keys("n.db") == ["notes/changed.txt", "notes/kept.txt", "notes/other.txt"]
+    assert command.keys() == ["notes/changed.txt", "notes/kept.txt", "notes/other.txt"]
     command.path("beside").mkdir()
     elsewhere = Command(command.path("beside"))
-    path = str(command.path("n.db"))
-    found = elsewhere.done("decisions", "-d", path, *listing[3:], "--root", command.directory)
+    found = elsewhere.done(
+        "decisions", "-d", command.path("lsh.db"), *listing[1:], "--root", command.directory
+    )
     assert set(found.out.split("\0")) == {str(command.path(name)) for name in left} | {""}
-    (notes / "a b.txt").write_text("Another text")
-    counts = command.done("sync", "-d", "n.db", "notes", "--json").record
+    command.write("notes/a b.txt", "Another text")
+    counts = command.done("sync", "notes", "--json").record
     assert (counts["added"], counts["passed_over"]["dropped"]) == (1, 1)
-    assert len(command.done("decisions", "-d", "n.db", "--drop", "--json").records) == 6
+    assert len(command.done("decisions", "--drop", "--json").records) == 6
     assert command.fails("decisions", "--files", status=2).startswith("--files goes with --drop")
     assert command.fails("decisions", "-0", status=2).startswith("--null and --root are for")
 

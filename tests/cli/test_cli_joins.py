@@ -32,8 +32,6 @@ def command(tmp_path: Path) -> Command:
 def test_pairs_for_programs(command: Command) -> None:
     c = "c [red]\x1b[31m"
     found = command.done("pairs", "--json", says="").records
-    names = ["a", "b", "similarity", "exact", "estimate", "identical"]
-    assert [list(record) for record in found] == [names] * 4
     assert [record["identical"] for record in found] == [False, False, False, True]
     assert [(r["a"], r["b"], r["similarity"], r["exact"]) for r in found] == [
         ("a", "b", NEXT, True),
@@ -43,11 +41,8 @@ def test_pairs_for_programs(command: Command) -> None:
     ]
     lines = command.done("pairs", says="").lines
     assert lines[1] == "0.818182\texact\tb\tc [red]\\x1b[31m"
-    estimates = command.done("pairs", "--estimate", "--json", "--threshold", "0.99", says="")
-    assert estimates.records == [dict(zip(names, ("e", "f", 1.0, False, 1.0, True), strict=True))]
-    assert (
-        command.done("pairs", "--estimate", "--threshold", "1").out == "1.000000\tidentical\te\tf\n"
-    )
+    estimates = command.done("pairs", "--estimate", "--threshold", "1").out
+    assert estimates == "1.000000\tidentical\te\tf\n"
 
 
 def test_clusters_for_programs(command: Command) -> None:
@@ -64,14 +59,6 @@ def test_clusters_for_programs(command: Command) -> None:
             (2, "e", "e", "keep", 1.0),
             (2, "f", "e", "member", 1.0),
         )
-    ]
-    assert command.done("clusters", says="").lines == [
-        "1\t1.000000\tidentical\tkeep\ta",
-        "1\t0.818182\texact\tmember\tb",
-        "1\t0.666667\texact\tbelow\tc [red]\\x1b[31m",
-        "1\t0.538462\texact\tbelow\td",
-        "2\t1.000000\tidentical\tkeep\te",
-        "2\t1.000000\tidentical\tmember\tf",
     ]
 
 
@@ -144,8 +131,6 @@ def test_nothing_similar_is_reported(command: Command, name: str) -> None:
     done = command.done(name)
     assert done.out == ""
     assert re.fullmatch(r"no (pair|two documents) with similarity 0\.8 or more\n", done.err)
-    assert command.done(name, "--json", says="").out == ""
-    assert len(command.done(name, "--csv", says="").lines) == 1
 
 
 def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
 from helpers import Command, finish
@@ -15,16 +14,15 @@ import lshdb
 from lshdb.sources.readers import Reader
 
 
-def write(directory: Path, **files: str) -> None:
+def write(command: Command, **files: str) -> None:
     for name, text in files.items():
-        path = directory / name.replace("__", "/").replace("_", ".")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        os.utime(path, (1_000_000_000, 1_000_000_000))
+        path = name.replace("__", "/").replace("_", ".")
+        command.write(path, text)
+        os.utime(command.path(path), (1_000_000_000, 1_000_000_000))
 
 
 def test_sync_prints_what_would_happen_does_it_and_counts(command: Command) -> None:
-    write(command.directory, d__a_txt="text a", d__b_txt="text b", d__c_txt="text c")
+    write(command, d__a_txt="text a", d__b_txt="text b", d__c_txt="text c")
     would = "would have added 3, updated 0, moved 0, removed 0, unchanged 0, failed 0\n"
     planned = command.done("sync", "d", "--dry-run", says=would)
     assert planned.lines == ["add\td/a.txt\t", "add\td/b.txt\t", "add\td/c.txt\t"]
@@ -49,7 +47,7 @@ def test_sync_prints_what_would_happen_does_it_and_counts(command: Command) -> N
 
 def test_patterns_sizes_and_roots_are_those_of_add(command: Command) -> None:
     write(
-        command.directory,
+        command,
         d__a_py="text a",
         d__b_txt="text b",
         d__large_py="word " * 300,
@@ -76,8 +74,8 @@ def test_patterns_sizes_and_roots_are_those_of_add(command: Command) -> None:
 
 def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> None:
     for number in range(100):
-        write(command.directory, **{f"d__{number}_txt": f"some words of text {number}"})
-    write(command.directory, e__a_txt="text a", e__b_txt="text b")
+        write(command, **{f"d__{number}_txt": f"some words of text {number}"})
+    write(command, e__a_txt="text a", e__b_txt="text b")
     command.done("sync", "d", "e")
     keys = command.keys()
     # Half may go, and most of a few.
@@ -90,14 +88,14 @@ def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> N
     command.done("sync", "d", "e")
     assert len(command.keys()) == 51
     for number in range(50):
-        write(command.directory, **{f"d__{number}_txt": f"some words of text {number}"})
+        write(command, **{f"d__{number}_txt": f"some words of text {number}"})
     command.path("d/moved.txt").rename(command.path("d/50.txt"))
     command.done("sync", "d")
     before = command.keys()
     assert set(before) == {*keys, "e/c.txt"} - {"e/a.txt", "e/b.txt"}
     command.path("d").rename(command.path("elsewhere"))
     command.path("d").mkdir()
-    write(command.directory, e__new_txt="text new")
+    write(command, e__new_txt="text new")
     for options in (["--quiet"], []):
         assert command.fails("sync", *options, "d", "e") == (
             "d: of 100 documents below it 100 have no text file there any more, and are kept: is "
@@ -116,7 +114,7 @@ def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> N
 
 def test_files_that_became_binary_are_removed_only_if_told_when_many(command: Command) -> None:
     for number in range(100):
-        write(command.directory, **{f"d__{number}_txt": f"some words of text {number}"})
+        write(command, **{f"d__{number}_txt": f"some words of text {number}"})
     command.done("sync", "d")
     for number in range(51):
         command.write(f"d/{number}.txt", b"\0" * 90)
@@ -128,7 +126,7 @@ def test_files_that_became_binary_are_removed_only_if_told_when_many(command: Co
 def test_an_interrupted_sync_goes_on_when_run_again(command: Command) -> None:
     command.path("d").mkdir()
     for number in range(2_000):
-        write(command.directory, **{f"d__{number}": f"some words of text {number} " * 20})
+        write(command, **{f"d__{number}": f"some words of text {number} " * 20})
     process = command.start("sync", "d", stderr=subprocess.PIPE)
     # It has begun to read when the file is there.
     while not command.path("lsh.db").exists():

@@ -267,13 +267,6 @@ def test_no_expression_gets_out_of_its_parentheses(text: str) -> None:
         assert found == []
 
 
-def test_conditions_on_the_command_line(command: Command) -> None:
-    lines = [{"id": x, "text": FOX, "lang": x} for x in ("en", "de")]
-    command.done("add", "-", stdin="".join(json.dumps(line) + "\n" for line in lines))
-    query = ("query", "--text", FOX)
-    asked = (*query, "--where", "metadata ->> 'lang' = ?", "-p", "de")
-    assert command.done(*asked).lines == ["1.000000\tidentical\tde"]
-    assert command.fails(*query, "--where", "lang = 'de'").startswith(
-        "where: no such column: lang; the columns are doc_id, key"
-    )
-    assert command(*query, "-p", "x").status == 2
+def test_an_unknown_column_is_answered_with_those_there_are(many: Path) -> None:
+    with pytest.raises(QueryError, match="no such column: lang; the columns are doc_id, key"):
+        keys(many, "lang = 'de'")

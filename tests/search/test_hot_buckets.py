@@ -30,9 +30,7 @@ def under_one_header(count: int, seed: int = 1) -> Sets:
 
 
 def filled(path: Path, sets: Sets, threshold: float = 0.5) -> lshdb.Database:
-    db = lshdb.open(path, threshold=threshold, shingle="set", limits=SMALL)
-    db.add_many(sets.items())
-    return db
+    return database_of(path, sets, threshold=threshold, shingle="set", limits=SMALL)
 
 
 def queried(db: lshdb.Database, *arguments: Any, **options: Any) -> tuple[list[Match], list[str]]:

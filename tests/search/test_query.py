@@ -40,11 +40,9 @@ def filled(
     path = tmp_path_factory.mktemp("query")
     made: Any = {"threshold": 0.5, "shingle": "set"}
     with (
-        lshdb.open(path / "a.db", content=request.param, **made) as db,
-        lshdb.open(path / "b.db", **made) as other,
+        database_of(path / "a.db", SETS, content=request.param, **made) as db,
+        database_of(path / "b.db", ASKED, **made) as other,
     ):
-        db.add_many(SETS.items())
-        other.add_many(ASKED.items())
         yield db, {key: other.get(key) for key in ASKED}
 
 
