@@ -108,7 +108,7 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Pa
     assert set(command.done(*listing).out.split("\0")) == {*left, ""}
     removed = command.done("remove", "--decided").err.splitlines()
     assert removed[0] == "removed 4"
-    assert removed[1].endswith("lshdb decisions --drop --files -0 | xargs -0 rm --")
+    assert removed[1].endswith("lshdb decisions -d lsh.db --drop --files -0 | xargs -0 rm --")
     assert set(command.done(*listing).out.split("\0")) == {*left, ""}
     for options in (["-n"], [], []):
         synced = command.done("sync", "notes", *options)

@@ -184,16 +184,3 @@ def test_fields_may_be_the_text_and_absent_ones_are_noted(command: Command) -> N
     command.done("add", "-", stdin='{"id":"d","text":"x y z"}')
     found = command.done("query", "--key", "d", "--fields", "text", "--json").records
     assert [one["text"] for one in found] == ["own"]
-    refused = command.fails(
-        "dedup",
-        "rows.jsonl",
-        "-o",
-        "out.jsonl",
-        "--dropped",
-        "gone.csv",
-        "--fields",
-        "text",
-        status=2,
-    )
-    assert refused.startswith("--fields text: it is the key or the document")
-    assert not command.path("gone.csv").exists()

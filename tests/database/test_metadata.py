@@ -265,8 +265,3 @@ def test_no_expression_gets_out_of_its_parentheses(text: str) -> None:
         except (sqlite3.Error, sqlite3.Warning):
             return
         assert found == []
-
-
-def test_an_unknown_column_is_answered_with_those_there_are(many: Path) -> None:
-    with pytest.raises(QueryError, match="no such column: lang; the columns are doc_id, key"):
-        keys(many, "lang = 'de'")

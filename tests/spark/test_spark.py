@@ -365,6 +365,7 @@ def test_the_command_drops_near_duplicates(
     assert {one.get("id") for one in written} == {*texts, None} - gone
     assert all(one.get("text") == texts.get(one.get("id", ""), "no key") for one in written)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["gone", "in", "out", "own.db"]
+    assert spark.range(3).count() == 3  # the session goes on
 
 
 def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
@@ -449,6 +450,7 @@ def test_a_reference_of_the_command_may_name_its_columns_otherwise(
     names = ["--against-key-field", "uid", "--against-text-field", "body"]
     assert ran(*arguments, *names) == 0
     assert pq.read_table(out).to_pylist() == [{"id": "b", "text": "other"}]
+    assert spark.range(3).count() == 3  # the session goes on
 
 
 @pytest.mark.parametrize(

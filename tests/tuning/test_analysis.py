@@ -226,6 +226,7 @@ def test_tune_without_a_database(command: Command) -> None:
     assert {name: records[0][name] for name in expected} == expected
     lines = command.done("tune", "--timeout", "5").lines
     assert lines[0].split("\t")[:2] == ["and 6, or 16", "0.992281"]
+    assert "needs a database" in command.fails("tune", "--documents", "5", status=2)
     assert list(command.directory.iterdir()) == []
 
 
@@ -258,16 +259,3 @@ def test_tune_without_matplotlib_says_what_is_missing(command: Command) -> None:
     assert result.status == 1
     assert result.err == "lshdb: --plot needs matplotlib: pip install 'lshdb[plot]'\n"
     assert "probability that a pair is a candidate" in result.out, "in characters all the same"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status"),
-    [
-        (["--documents", "5"], 2),
-        (["--threshold", "0"], 2),
-        (["--threshold", "0.01"], 2),
-        (["-d", "missing.db"], 1),
-    ],
-)
-def test_tune_refuses(arguments: list[str], status: int, command: Command) -> None:
-    assert command.fails("tune", *arguments, status=status)

@@ -176,16 +176,3 @@ def test_tune_measure(tmp_path: Path) -> None:
     assert precision["measured"] == measured.precision
     few = command.done("tune", "--measure", "--sample", "1").err
     assert "--sample with more than 1 measures recall better" in few
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status"),
-    [
-        (["--measure"], 1),
-        (["--measure", "--construction", "and 4, or 4"], 2),
-        (["--measure", "--recall", "0.9"], 2),
-        (["--sample", "5"], 2),
-    ],
-)
-def test_tune_measure_refuses(arguments: list[str], status: int, tmp_path: Path) -> None:
-    assert Command(tmp_path).fails("tune", *arguments, status=status)
