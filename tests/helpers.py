@@ -469,10 +469,9 @@ class Site:
         path = f"{self.root}/{page}".rstrip("/")
         return self.ask(f"{path}?{urlencode(query)}" if query else path)
 
-    def post(self, page: str, query: Mapping[str, str] | None = None, /, **form: str) -> Answer:
+    def post(self, page: str, /, **form: str) -> Answer:
         """Send a form."""
-        path = f"{self.root}/{page}" + (f"?{urlencode(query)}" if query else "")
-        return self.ask(path, urlencode(form).encode())
+        return self.ask(f"{self.root}/{page}", urlencode(form).encode())
 
     def ask(
         self,

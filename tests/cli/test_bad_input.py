@@ -228,7 +228,7 @@ def test_texts_and_rows_in_any_encoding(command: Command, encoding: str) -> None
         "x.tsv": f"id\ttext\nt\t{text}\n",
     }
     for name, content in files.items():
-        (root / name).write_bytes(content.encode(encoding))
+        command.write(name, content.encode(encoding))
     assert failures(command, *given, *files) == []
     assert contents(command) == {"x.txt": text, "l": text, "j": text, "t": text}
     stdin = files["x.jsonl"].replace('"l"', '"s"').encode(encoding)
@@ -282,8 +282,8 @@ def test_a_database_does_not_add_its_own_files(command: Command) -> None:
 
 def test_files_that_cannot_be_read_cost_only_themselves(command: Command) -> None:
     root = command.directory
-    (root / "good.txt").write_text(TEXT)
-    (root / "binary").write_bytes(b"a\0b")
+    command.write("good.txt", TEXT)
+    command.write("binary", b"a\0b")
     (root / "empty.jsonl").touch()
     (root / "dangling").symlink_to("nowhere")
     names = ["nosuch", "dangling", "", "binary", "/dev/zero", "empty.jsonl"]
@@ -330,9 +330,9 @@ def test_what_may_not_be_read_or_written(command: Command, database: Path) -> No
     root = command.directory
     for name in ("directory", "sealed"):
         (root / name).mkdir()
-    (root / "closed.txt").write_text(TEXT)
+    command.write("closed.txt", TEXT)
     (root / "closed.txt").chmod(0)
-    (root / "directory" / "in.txt").write_text(TEXT)
+    command.write("directory/in.txt", TEXT)
     (root / "directory").chmod(0)
     (root / "sealed").chmod(0o500)
     try:

@@ -199,16 +199,6 @@ def test_init_for_a_purpose(command: Command) -> None:
     assert "shingle set, threshold 0.2," in made.err
 
 
-def test_init_takes_a_shape_in_either_form(command: Command) -> None:
-    command.done("init", "-d", "a.db", "--bands", "20", "--rows", "5")
-    command.done("init", "-d", "b.db", "--construction", "and 5, or 20")
-    for name in ("a.db", "b.db"):
-        with lshdb.open(command.path(name)) as database:
-            settings = database.settings
-        assert str(settings.construction) == "and 5, or 20"
-        assert settings.recall == pytest.approx(1 - (1 - 0.8**5) ** 20, abs=1e-6)
-
-
 def test_an_index_that_finds_too_little_is_warned_of(command: Command) -> None:
     few = ["--bands", "50", "--rows", "50"]
     warning = "lshdb: this index finds 0.07% of the pairs at similarity 0.8: take more bands or"

@@ -84,8 +84,8 @@ def test_directories_patterns_and_texts(command: Command) -> None:
 
 def test_nothing_is_written_if_a_part_of_the_reference_cannot_be_read(command: Command) -> None:
     directory = command.directory
-    (directory / "bad.jsonl").write_text('nonsense\n{"id": 1}\n' + json.dumps({"text": ANT}))
-    (directory / "named.csv").write_text(f"uid,body\nx,{FOX}\n")
+    command.write("bad.jsonl", 'nonsense\n{"id": 1}\n' + json.dumps({"text": ANT}))
+    command.write("named.csv", f"uid,body\nx,{FOX}\n")
     (directory / "broken.parquet").write_bytes(
         (directory / "train.parquet").read_bytes()[:-9] + b"123456789"
     )

@@ -65,7 +65,7 @@ def test_what_decisions_writes_decide_takes(command: Command, form: str) -> None
         written = command("decisions", form).out
         if form == "--csv":
             name = "in.csv"
-            (directory / name).write_text(written)
+            command.write(name, written)
     else:
         written = ""
         command.done("decisions", "-o", name)

@@ -47,7 +47,7 @@ def test_each_row_of_a_table_is_a_query(fables: Command) -> None:
     pq.write_table(table, directory / "rows.parquet")
     with (directory / "rows.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", "text"], *[[r["id"], r["text"]] for r in ROWS]])
-    (directory / "rows.json").write_text(json.dumps(ROWS))
+    fables.write("rows.json", json.dumps(ROWS))
     for name in ("rows.jsonl", "rows.parquet", "rows.csv", "rows.json"):
         assert found(fables, name) == EXPECTED
     done = fables.done("query", "rows.jsonl", says="queries 4, with a match 2\n")

@@ -107,10 +107,6 @@ def test_the_command_ranks_by_containment_and_says_what_it_may_miss(command: Com
     assert re.findall(r"[0-9.]+%", result.err) == [f"{one:.1%}" for one in found]
     nothing = command.done(*asked, "--exhaustive", stdin='["z"]')
     assert nothing.err == "no document with containment 0.6 or more\n"
-    shown, _ = command.on_terminal("query", "--containment", "--exhaustive", "--key", "most")
-    plain_text = re.sub(r"\x1b\[\d+m", "", shown)
-    heading, _, row = [line.split() for line in plain_text.splitlines() if line.strip()]
-    assert (heading, row) == (["containment", "similarity", "key"], ["0.8889", "0.1951", "whole"])
 
 
 def test_the_command_says_what_an_index_of_passages_finds(command: Command) -> None:

@@ -49,15 +49,11 @@ CASCADES = [
     ("text", "rows", "bands", "least", "shown"),
     [
         ("and 6, or 16", 6, 16, 1, "and 6, or 16"),
-        ("and 1, or 16", 1, 16, 1, "and 1, or 16"),
-        ("and 6, or 1", 6, 1, 1, "and 6, or 1"),
         ("or 16", 1, 16, 1, "and 1, or 16"),
         ("and 16", 16, 1, 1, "and 16, or 1"),
         ("and 4, or 4, or 2", 4, 8, 1, "and 4, or 8"),
         ("or 4, and 4", 1, 16, 4, "or 4, and 4"),
-        ("and 4, or 4, and 4, or 4", 4, 64, 4, "and 4, or 4, and 4, or 4"),
         (" and  4,or 4 ,and 1, and 2, and 3", 4, 24, 6, "and 4, or 4, and 6"),
-        ("and 64, or 64", 64, 64, 1, "and 64, or 64"),
     ],
 )
 def test_what_a_text_means(text: str, rows: int, bands: int, least: int, shown: str) -> None:
