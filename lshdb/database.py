@@ -6,7 +6,7 @@ Methods import what only they need, which halves the time to start a query.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -35,6 +35,7 @@ from lshdb.model import (
     StoredDocument,
     Verdict,
 )
+from lshdb.progress import Progress, shown
 from lshdb.search.buckets import buckets_of
 from lshdb.search.query import Query, row_of_key, search
 from lshdb.settings import SettingsRequest, check_given, check_needed
@@ -50,10 +51,8 @@ from lshdb.tuning.resolve import resolve
 if TYPE_CHECKING:
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
     from lshdb.ingest.add import Outcome
-    from lshdb.ingest.ordering import OnStep
-    from lshdb.ingest.progress import Progress
     from lshdb.ingest.reference import Reference
-    from lshdb.maintenance.findings import CheckReport, OnProgress
+    from lshdb.maintenance.findings import CheckReport
     from lshdb.model import Line, OnSimilar, Reindexed, Skipped, SyncReport
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.sources.readers import Reader
@@ -143,7 +142,7 @@ class Database:
         workers: int | None = None,
         on_similar: OnSimilar = "keep",
         on_skip: Callable[[Skipped], None] | None = None,
-        progress: Progress = False,
+        progress: bool | Progress = False,
     ) -> AddReport:
         """Add documents in batches, each written in one transaction, whole or not at all.
 
@@ -163,8 +162,8 @@ class Database:
                 the old one stays.
             on_skip: called with each document left out, when its batch is in the file.
             progress: show a bar, in a terminal or a notebook; or a function, called after each
-                batch with the number of documents done, and the number of all (None if
-                `documents` has no length).
+                batch with the number of documents done, the number of all (None if `documents`
+                has no length), and the unit, here `documents`.
 
         Returns:
             How many were added, updated, unchanged and skipped, and how many of the first two
@@ -182,10 +181,8 @@ class Database:
         check_needed(documents=documents, progress=progress)
         check_given(on_batch=on_batch, workers=workers, on_skip=on_skip)
         from lshdb.ingest.add import add_documents
-        from lshdb.ingest.progress import counted
 
-        total = len(documents) if isinstance(documents, Sized) else None
-        with counted(progress, "adding", total, on_batch) as on_batch:
+        with shown(progress, "adding") as report:
             return add_documents(
                 self._store,
                 documents,
@@ -193,6 +190,7 @@ class Database:
                 on_similar=on_similar,
                 on_batch=on_batch,
                 on_skip=on_skip,
+                progress=report,
             )
 
     def add_files(
@@ -205,7 +203,7 @@ class Database:
         workers: int | None = None,
         on_similar: OnSimilar = "keep",
         on_skip: Callable[[Skipped], None] | None = None,
-        progress: Progress = False,
+        progress: bool | Progress = False,
     ) -> AddReport:
         """Add the documents of files and directories, as `lshdb add` does.
 
@@ -220,8 +218,8 @@ class Database:
             workers: as for `add_many`.
             on_similar: as for `add_many`.
             on_skip: as for `add_many`.
-            progress: as for `add_many`, with bytes read instead of documents; the total is known
-                if all paths are uncompressed files.
+            progress: as for `add_many`, and before each call one with the bytes read; their total
+                is known if all paths are uncompressed files, that of documents never.
 
         Raises:
             StoreError: writing failed; earlier batches stay.
@@ -237,20 +235,14 @@ class Database:
         check_given(reader=reader, workers=workers)
         check_given(on_batch=on_batch, on_failure=on_failure, on_skip=on_skip)
         from lshdb.ingest.add import add_documents, never_wait
-        from lshdb.ingest.progress import counted
-        from lshdb.sources.paths import input_bytes
         from lshdb.sources.readers import Reader
 
         if reader is None:
             of_sets = self._store.settings.shingling.of_sets
             reader = Reader(of_sets=of_sets, limits=self._store.limits)
-        before, replaced, total = reader.bytes_read, reader.replaced, None
-        if progress and isinstance(paths, Collection):
-            total = input_bytes(paths)
-        with counted(
-            progress, "adding", total, on_batch, lambda: reader.bytes_read - before
-        ) as on_batch:
-            report = add_documents(
+        replaced = reader.replaced
+        with reader.shown(progress, "adding", paths) as report:
+            added = add_documents(
                 self._store,
                 reader.items(paths),
                 parser=reader.parser,
@@ -259,10 +251,11 @@ class Database:
                 on_batch=on_batch,
                 on_failure=on_failure,
                 on_skip=on_skip,
+                progress=report,
                 prompt=never_wait(paths),
             )
         # Text files are decoded by the reader itself.
-        return report + AddReport(replaced=reader.replaced - replaced)
+        return added + AddReport(replaced=reader.replaced - replaced)
 
     def sync(
         self,
@@ -274,7 +267,7 @@ class Database:
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
-        progress: Progress = False,
+        progress: bool | Progress = False,
     ) -> SyncReport:
         """Bring the database in line with directories, as `lshdb sync` does.
 
@@ -315,14 +308,13 @@ class Database:
         >>> first.added, second.added, second.moved
         (1, 0, 1)
         """
-        from lshdb.ingest.progress import counted
         from lshdb.ingest.sync import sync
 
         self._store.check_open()
         check_needed(directories=directories, dry_run=dry_run, remove_most=remove_most)
         check_needed(progress=progress)
         check_given(reader=reader, on_batch=on_batch, on_failure=on_failure, workers=workers)
-        with counted(progress, "in step", None, on_batch) as on_batch:
+        with shown(progress, "reading files") as report:
             return sync(
                 self._store,
                 directories,
@@ -332,6 +324,7 @@ class Database:
                 on_batch=on_batch,
                 on_failure=on_failure,
                 workers=workers,
+                progress=report,
             )
 
     def add_table(
@@ -467,7 +460,7 @@ class Database:
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
-        progress: Progress = False,
+        progress: bool | Progress = False,
     ) -> Iterator[Line]:
         r"""Go through rows of files, and add the documents that are not similar to earlier ones.
 
@@ -491,7 +484,7 @@ class Database:
             on_batch: as for `add_many`; called when the rows of the batch were taken.
             on_failure: as for `add_files`.
             workers: as for `add_many`.
-            progress: as for `add_many`, with no total.
+            progress: as for `add_files`.
 
         Yields:
             Each row that is a document, in order; a kept one when it is safely in the file.
@@ -516,12 +509,8 @@ class Database:
         ...     [line.key for line in db.dedup(["news.jsonl"]) if line.skipped is None]
         ['1']
         """
-        check_needed(progress=progress)
-        check_given(on_batch=on_batch)
         from lshdb.exchange.row_files import numbered_lines
-        from lshdb.ingest.progress import counted_while_taken
 
-        with_progress, on_batch = counted_while_taken(progress, "dedup", on_batch)
         outcomes = self.dedup_blocks(
             paths,
             reader,
@@ -533,8 +522,9 @@ class Database:
             on_batch=on_batch,
             on_failure=on_failure,
             workers=workers,
+            progress=progress,
         )
-        return with_progress(numbered_lines(outcomes))
+        return numbered_lines(outcomes)
 
     def dedup_blocks(
         self,
@@ -550,8 +540,8 @@ class Database:
         fields: Sequence[str] = (),
         on_batch: Callable[[AddReport], None] | None = None,
         on_failure: Callable[[Failure], None] | None = None,
-        on_progress: OnStep | None = None,
         workers: int | None = None,
+        progress: bool | Progress = False,
     ) -> Iterator[Outcome]:
         """Like `dedup`, but yields rows and text files in the blocks in which they were read.
 
@@ -559,10 +549,10 @@ class Database:
         that order: the input is read twice. Stored documents come before all of them. What is
         dropped comes with the `fields` of metadata, its own and the kept document's.
         """
-        check_needed(paths=paths, fields=fields)
+        check_needed(paths=paths, fields=fields, progress=progress)
         check_given(reader=reader, threshold=threshold, against=against, workers=workers)
         check_given(against_reader=against_reader)
-        check_given(on_batch=on_batch, on_failure=on_failure, on_progress=on_progress)
+        check_given(on_batch=on_batch, on_failure=on_failure)
         from lshdb.ingest.dedup import Selection
         from lshdb.ingest.ordering import check_order, deduplicated, read_again
         from lshdb.ingest.reference import Reference, reference
@@ -604,7 +594,7 @@ class Database:
             workers=workers,
             on_batch=on_batch,
             on_failure=on_failure,
-            on_step=on_progress,
+            progress=reader.shown(progress, "dedup", paths),
         )
 
     def remove(self, key: str) -> None:
@@ -847,7 +837,7 @@ class Database:
         where: str | None = None,
         parameters: Parameters = (),
         fields: Sequence[str] = (),
-        progress: Progress = False,
+        progress: bool | Progress = False,
         workers: int | None = None,
     ) -> Iterator[tuple[str, Matches]]:
         """The stored documents similar to each of many: the results of `query`, many times as fast.
@@ -866,7 +856,7 @@ class Database:
             where: an SQL expression of the columns of `documents`.
             parameters: the values of its parameters.
             fields: of the metadata, for `Match.metadata`.
-            progress: as for `add_many`, with queries; shown while the answers are taken.
+            progress: as for `add_many`, with `queries`; shown while the answers are taken.
             workers: as for `add_many`.
 
         Yields:
@@ -1514,7 +1504,7 @@ class Database:
         threshold: float | None = None,
         sample: int | None = None,
         seed: int = 1,
-        on_progress: Callable[[int, int], None] | None = None,
+        progress: bool | Progress = False,
     ) -> Measured:
         """Measure what the index finds and costs, by brute force for a sample of the documents.
 
@@ -1522,7 +1512,7 @@ class Database:
             threshold: the similarity of a similar pair; None for the database's own.
             sample: how many documents to compare with all; None for a run of some seconds.
             seed: of the sample; the same file and seed give the same result.
-            on_progress: called now and then with the comparisons done and all comparisons.
+            progress: as for `add_many`, with `comparisons`.
 
         Raises:
             UsageError: numbers out of range.
@@ -1535,12 +1525,13 @@ class Database:
         >>> measured.recall.pairs, measured.recall.recall, measured.candidates
         (1, 1.0, 1.0)
         """
-        check_needed(seed=seed)
-        check_given(threshold=threshold, sample=sample, on_progress=on_progress)
+        check_needed(seed=seed, progress=progress)
+        check_given(threshold=threshold, sample=sample)
         from lshdb.tuning.measuring import measure
 
         least = self.settings.threshold if threshold is None else threshold
-        return measure(self._store, least, sample, seed, on_progress)
+        with shown(progress, "comparing") as report:
+            return measure(self._store, least, sample, seed, report)
 
     def reindex(
         self,
@@ -1551,7 +1542,7 @@ class Database:
         rows: int | None = None,
         construction: str | None = None,
         passages: int | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        progress: bool | Progress = False,
     ) -> Reindexed:
         """Rebuild the index from the stored signatures, for another threshold or shape.
 
@@ -1569,8 +1560,8 @@ class Database:
             rows: of a band.
             construction: the shape as text, "and ROWS, or BANDS" or a cascade.
             passages: words of the shortest run that the index of passages finds; 0 deletes it.
-            on_progress: called now and then with the steps done and all steps; a step is a
-                signature read or a band row written. It must not use this object.
+            progress: as for `add_many`, with `rows`: signatures read and band rows written; for
+                passages with `fingerprints`. The function must not use this object.
 
         Raises:
             SettingsError: nothing is given, or the stored signatures cannot give it.
@@ -1585,7 +1576,7 @@ class Database:
         from lshdb.maintenance.reindex import reindex
         from lshdb.settings import SettingsRequest
 
-        check_given(on_progress=on_progress)
+        check_needed(progress=progress)
         request = SettingsRequest(
             threshold=threshold,
             recall=recall,
@@ -1594,7 +1585,8 @@ class Database:
             construction=construction,
             passages=passages,
         )
-        return reindex(self._store, request, on_progress)
+        with shown(progress, "reindexing") as report:
+            return reindex(self._store, request, report)
 
     # keeping the file
 
@@ -1603,7 +1595,7 @@ class Database:
         *,
         deep: bool = False,
         repair: bool = False,
-        on_progress: OnProgress | None = None,
+        progress: bool | Progress = False,
     ) -> CheckReport:
         """Check whether the file is whole, and with `repair` repair what can be derived.
 
@@ -1619,7 +1611,6 @@ class Database:
         ()
         """
         self._store.check_open()
-        check_given(on_progress=on_progress)
         from lshdb.maintenance.check import check
 
         if repair:
@@ -1629,7 +1620,7 @@ class Database:
             self.path,
             deep=deep,
             repair=repair,
-            on_progress=on_progress,
+            progress=progress,
             timeout=self._store.timeout,
         )
 
@@ -1638,7 +1629,7 @@ class Database:
         path: str | os.PathLike[str],
         *,
         replace: bool = False,
-        on_progress: Callable[[int, int], None] | None = None,
+        progress: bool | Progress = False,
     ) -> None:
         """Copy the database, as it is at this moment, to a file; others may write meanwhile.
 
@@ -1647,7 +1638,7 @@ class Database:
         Args:
             path: the file to create.
             replace: whether to replace an existing file.
-            on_progress: called with the pages copied and all pages.
+            progress: as for `add_many`, with `pages`.
 
         Raises:
             UsageError: it is the database itself.
@@ -1661,17 +1652,11 @@ class Database:
         True
         """
         self._store.check_open()
-        check_needed(path=path)
-        check_given(on_progress=on_progress)
+        check_needed(path=path, progress=progress)
         from lshdb.store.backup import back_up
 
-        back_up(
-            self.path,
-            Path(path),
-            self._store.timeout,
-            replace=replace,
-            on_progress=on_progress or (lambda _done, _total: None),
-        )
+        with shown(progress, "copying") as report:
+            back_up(self.path, Path(path), self._store.timeout, replace=replace, progress=report)
 
 
 def open_database(

@@ -77,7 +77,7 @@ _KINDS: Final[dict[str, tuple[str, Callable[[object], bool]]]] = {
         "true or false",
         lambda value: isinstance(value, bool),
     ),
-    "on_batch on_failure on_skip on_progress": ("a function", callable),
+    "on_batch on_failure on_skip": ("a function", callable),
     "path": ("the name of a file", _is_file_name),
     "against": ("a file's name", lambda value: _is_file_name(value) or hasattr(value, "similar")),
     "progress": (

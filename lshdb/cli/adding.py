@@ -16,7 +16,7 @@ import typer
 
 from lshdb.cli.documents import Failures, reader_for, report_passed_over, report_skip
 from lshdb.cli.files import stdin
-from lshdb.cli.messages import hint, message, progress_bar, shape, warn, warn_of_low_recall
+from lshdb.cli.messages import hint, message, shape, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
     DATABASE,
     FIELDS,
@@ -154,7 +154,6 @@ def add(
     is_new = not at.db.exists()
     with _listed(files_from, null) as also, at.open() as database:
         from lshdb.model import AddReport
-        from lshdb.sources.paths import input_bytes
 
         reader = reader_for(
             database,
@@ -174,23 +173,21 @@ def add(
         if walking.list_skipped:
             reader.passed_over.on_skip = report_skip
         interrupted = False
+
+        def written(report: AddReport) -> None:
+            nonlocal total
+            total += report
+
         try:
-            size = input_bytes(paths) if files_from is None else None
-            with progress_bar("adding", size, of_bytes=True) as progress:
-
-                def written(report: AddReport) -> None:
-                    nonlocal total
-                    total += report
-                    progress(reader.bytes_read, documents=total.documents)
-
-                database.add_files(
-                    paths if files_from is None else chain(paths, also),
-                    reader,
-                    on_batch=written,
-                    on_failure=failures.report,
-                    on_similar=on_similar,  # type: ignore[arg-type]  # checked there
-                    on_skip=partial(_print_skipped, as_json=as_json),
-                )
+            database.add_files(
+                paths if files_from is None else chain(paths, also),
+                reader,
+                on_batch=written,
+                on_failure=failures.report,
+                on_similar=on_similar,  # type: ignore[arg-type]  # checked there
+                on_skip=partial(_print_skipped, as_json=as_json),
+                progress=shows_progress(),
+            )
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -275,7 +272,7 @@ def sync(
     Example: lshdb sync -d /var/lib/notes.db --root /home /home/ann/notes
     """
     from lshdb.ingest.sync import check_directories
-    from lshdb.model import AddReport, SyncChange
+    from lshdb.model import SyncChange
 
     form.check(at.db)
     check_directories(directories)
@@ -295,23 +292,15 @@ def sync(
         )
         if walking.list_skipped:
             reader.passed_over.on_skip = report_skip
-        total = AddReport()
         try:
-            with progress_bar("reading files") as progress:
-
-                def written(report: AddReport) -> None:
-                    nonlocal total
-                    total += report
-                    progress(total.documents)
-
-                report = database.sync(
-                    directories,
-                    reader,
-                    dry_run=dry_run,
-                    remove_most=yes,
-                    on_batch=written,
-                    on_failure=failures.report,
-                )
+            report = database.sync(
+                directories,
+                reader,
+                dry_run=dry_run,
+                remove_most=yes,
+                on_failure=failures.report,
+                progress=shows_progress(),
+            )
         except KeyboardInterrupt:
             raise failed("interrupted; run it again to go on", INTERRUPTED) from None
     if dry_run:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.messages import message, progress_bar, shape, warn, warn_of_low_recall
+from lshdb.cli.messages import message, shape, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
     DATABASE,
     TEXT,
@@ -65,14 +65,9 @@ def check(
 
     form.check(at.db)
     end_on_interrupt()  # SQLite takes back what is half done
-    with progress_bar() as progress:
-        report = lshdb.check(
-            at.db,
-            timeout=at.timeout,
-            deep=deep,
-            repair=repair,
-            on_progress=lambda what, done, total: progress(done, total, label=what),
-        )
+    report = lshdb.check(
+        at.db, timeout=at.timeout, deep=deep, repair=repair, progress=shows_progress()
+    )
     if report.problems or not form.is_text:
         shown = ("kind", "count", "what", "examples")
         write_results(_FINDING, _findings(report), form, shown=shown)
@@ -139,8 +134,8 @@ def backup(
 
     for left in left_over(os.path.realpath(target)):
         message(f"lshdb: {left} was left by a killed run; delete it")
-    with at.reading() as database, progress_bar("copying") as progress:
-        database.backup(target, replace=force, on_progress=progress)
+    with at.reading() as database:
+        database.backup(target, replace=force, progress=shows_progress())
     message(f"{target} made: {target.stat().st_size:,} bytes")
 
 
@@ -175,16 +170,15 @@ def reindex(
     with at.open("write") as database:
         before = database.settings
         try:
-            with progress_bar("reindexing") as progress:
-                done = database.reindex(
-                    threshold=threshold,
-                    recall=recall,
-                    bands=bands,
-                    rows=rows,
-                    construction=construction,
-                    passages=passages,  # type: ignore[arg-type]  # parsed
-                    on_progress=progress,
-                )
+            done = database.reindex(
+                threshold=threshold,
+                recall=recall,
+                bands=bands,
+                rows=rows,
+                construction=construction,
+                passages=passages,  # type: ignore[arg-type]  # parsed
+                progress=shows_progress(),
+            )
         except KeyboardInterrupt:
             is_old = database.settings == before
             now = "the index is as before" if is_old else "the new index is in place"

@@ -15,7 +15,7 @@ import typer
 
 from lshdb.cli.documents import Failures, report_passed_over, report_skip
 from lshdb.cli.files import STDOUT, check_distinct, directory_beside, stdin
-from lshdb.cli.messages import hint, message, note_recall, progress_bar, warn, warn_of_low_recall
+from lshdb.cli.messages import hint, message, note_recall, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
     DEFAULT_TIMEOUT,
     FIELDS,
@@ -147,7 +147,7 @@ def dedup(
     from lshdb.ingest.ordering import check_order
     from lshdb.ingest.reference import check_there, outermost, reference
     from lshdb.settings import SettingsRequest
-    from lshdb.sources.paths import expanded, input_bytes, is_database
+    from lshdb.sources.paths import expanded, is_database
     from lshdb.sources.readers import Reader
     from lshdb.sources.walking import PassedOver
     from lshdb.tuning.resolve import resolve
@@ -248,19 +248,18 @@ def dedup(
                 message(f"{against} is not a database: lshdb indexes it in a temporary one")
             its = replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(fields))
             its.passed_over.on_skip = passed_over.on_skip
-            with progress_bar("indexing", input_bytes([against]), of_bytes=True) as indexing:
-                known = stack.enter_context(
-                    reference(
-                        against,
-                        its,
-                        made,
-                        timeout,
-                        beside=beside,
-                        fields=shown,
-                        on_failure=failures.report,
-                        on_progress=lambda done, count: indexing(done, documents=count),
-                    )
+            known = stack.enter_context(
+                reference(
+                    against,
+                    its,
+                    made,
+                    timeout,
+                    beside=beside,
+                    fields=shown,
+                    on_failure=failures.report,
+                    progress=shows_progress(),
                 )
+            )
             report_passed_over(its.passed_over.counts(), of=f"{against}: ")
             least = made.threshold if threshold is None else threshold
             if least < known.store.settings.threshold:
@@ -277,14 +276,10 @@ def dedup(
         warn_of_low_recall(database.settings, settings.bands, settings.construction)
         if threshold is not None and threshold < database.settings.threshold:
             note_recall(database.settings, threshold)
-        bar = progress_bar("dedup", input_bytes(paths), of_bytes=True)
-        progress = stack.enter_context(bar)
 
         def written(report: lshdb.AddReport) -> None:
             counts.empty += report.empty
             counts.replaced += report.replaced
-            if keep == "first":
-                progress(reader.bytes_read, documents=counts.kept + counts.dropped)
             for file in (kept, removed):
                 if file is not None:
                     file.flush()
@@ -300,9 +295,7 @@ def dedup(
             fields=shown,
             on_batch=written,
             on_failure=failures.report,
-            on_progress=lambda what, count: progress(
-                reader.bytes_read, documents=count, label=what
-            ),
+            progress=shows_progress(),
         )
         stack.enter_context(closing(outcomes))  # type: ignore[type-var]
 

@@ -14,7 +14,7 @@ import typer
 
 from lshdb.cli.conditions import ANY, Condition, NamedValues, with_named_values
 from lshdb.cli.files import STDOUT, Output, check_distinct, stdin
-from lshdb.cli.messages import message, progress_bar
+from lshdb.cli.messages import message, shows_progress
 from lshdb.cli.options import (
     DATABASE,
     TEXT,
@@ -30,6 +30,7 @@ from lshdb.cli.options import (
 from lshdb.cli.results import columns_of, write_record, write_results
 from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
 from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.progress import shown
 from lshdb.sources.paths import escaped, printable_path
 
 if TYPE_CHECKING:
@@ -287,7 +288,7 @@ def report(
     at.reading().close()  # first reports problems with the file
     with _web_installed("lshdb report needs jinja2"):
         from lshdb.web import report as web
-    with Output(report_file) as output, progress_bar("report") as progress:
+    with Output(report_file) as output, shown(shows_progress(), "report") as progress:
         output.write(
             web.report(
                 at.db,
@@ -298,7 +299,7 @@ def report(
                 star=star,
                 condition=condition.given(),
                 timeout=at.timeout,
-                on_step=lambda done, total, label: progress(done, total, label=label),
+                progress=progress,
             )
         )
     if report_file != STDOUT:

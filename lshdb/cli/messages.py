@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TextIO
 
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
-    from lshdb.ingest.progress import Update
     from lshdb.model import Settings
 
 _LOW_RECALL: Final = 0.9
@@ -86,21 +84,6 @@ def shape(settings: Settings) -> str:
     )
 
 
-@contextmanager
-def progress_bar(
-    label: str = "", total: int | None = None, *, of_bytes: bool = False
-) -> Iterator[Update]:
-    """A bar on standard error if that is a terminal.
-
-    Args:
-        label: what is being done.
-        total: the number of steps or bytes, None if unknown.
-        of_bytes: count bytes of input and documents, instead of steps.
-    """
-    if _quiet or not sys.stderr.isatty():
-        yield lambda _done, _total=None, **_: None
-        return
-    from lshdb.ingest.progress import bar
-
-    with bar(label, total, of_bytes=of_bytes, counting=of_bytes) as update:
-        yield update
+def shows_progress() -> bool:
+    """Whether jobs show a bar: only on a terminal."""
+    return not _quiet and sys.stderr.isatty()

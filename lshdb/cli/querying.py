@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
@@ -22,7 +22,7 @@ from lshdb.cli.documents import (
     report_passed_over,
 )
 from lshdb.cli.files import STDOUT
-from lshdb.cli.messages import message, note_recall, progress_bar
+from lshdb.cli.messages import message, note_recall, shows_progress
 from lshdb.cli.options import (
     DATABASE,
     FIELDS,
@@ -45,6 +45,7 @@ from lshdb.cli.options import (
 from lshdb.cli.results import fields_of, noting_absent, on_terminal, write_results
 from lshdb.cli.running import FAILED, failed
 from lshdb.errors import InputError, UsageError
+from lshdb.progress import Progress, silent
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def query(
     from lshdb.exchange.results import match_columns, match_row, with_fields
     from lshdb.search.query import Query
     from lshdb.shards import matching, query_files, query_many
-    from lshdb.sources.paths import input_bytes, key_of
+    from lshdb.sources.paths import key_of
 
     files = files or []
     if sum(bool(given) for given in (files, text is not None, key is not None)) != 1:
@@ -142,7 +143,7 @@ def query(
         file_keys: set[str] = set()
         if several:
             reader = queries_reader(database, fields, format, encoding)
-            update = stack.enter_context(progress_bar("query", input_bytes(files), of_bytes=True))
+            progress = stack.enter_context(reader.shown(shows_progress(), "query", files))
             answers = query_many(
                 paths,
                 _noting_files(reader.items(files), file_keys),
@@ -151,10 +152,7 @@ def query(
                 on_failure=failures.report,
                 timeout=at.timeout,
             )
-            answers = counts.counted(
-                _without_own(answers, file_keys, top),
-                lambda: update(reader.bytes_read, documents=counts.queries),
-            )
+            answers = counts.counted(_without_own(answers, file_keys, top), progress)
         else:
             content = None if key is not None else _content(database, files, text, encoding)
             if len(paths) > 1:
@@ -227,15 +225,13 @@ class _Counts:
     def __init__(self) -> None:
         self.queries = self.matched = 0
 
-    def counted(
-        self, answers: Iterable[_Answer], on_progress: Callable[[], None] = lambda: None
-    ) -> Iterator[_Answer]:
+    def counted(self, answers: Iterable[_Answer], progress: Progress = silent) -> Iterator[_Answer]:
         """The answers, counted as they come."""
         for answer in answers:
             self.queries += 1
             self.matched += bool(answer[1])
             if not self.queries % _COUNTED:
-                on_progress()
+                progress(self.queries, None, "queries")
             yield answer
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.messages import message, progress_bar
+from lshdb.cli.messages import message, shows_progress
 from lshdb.cli.options import DATABASE, TEXT, DatabaseFile, Form
 from lshdb.cli.results import Columns, on_terminal, write_results
 from lshdb.errors import LshdbError, UsageError
@@ -156,9 +156,9 @@ def _measure(
 ) -> None:
     """Measure the index, and print the result beside the formulas'."""
     form.check(at.db)
-    with at.reading() as database, progress_bar("comparing") as progress:
+    with at.reading() as database:
         measured = database.measure(
-            threshold=threshold, sample=sample, seed=seed, on_progress=progress
+            threshold=threshold, sample=sample, seed=seed, progress=shows_progress()
         )
     kind = "exact similarities" if measured.exact else "estimates: recall looks better than it is"
     message(

@@ -22,6 +22,7 @@ from lshdb.ingest.dedup import Selection
 from lshdb.ingest.ordering import check_order, deduplicated
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Settings
+from lshdb.progress import shown
 from lshdb.settings import SettingsRequest, check_given, check_needed
 from lshdb.sources.compression import compression_of, packed
 from lshdb.sources.paths import expanded, is_database, printable_path
@@ -316,6 +317,7 @@ def _decided(
             numbered=True,
             workers=workers,
             on_failure=fail,
+            progress=shown(False, "dedup"),
         )
         for outcome in outcomes:
             block = outcome.block

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from lshdb.errors import LshdbError, UsageError
 from lshdb.model import Cluster, CommonPassage, Match, Pair, PassagePair, html_table
+from lshdb.progress import Progress, shown
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from lshdb.ingest.progress import Progress
     from lshdb.search.pairs import PairBlock
     from lshdb.search.passage_pairs import FoundPair
     from lshdb.store.rows import SqlValue
@@ -165,21 +165,19 @@ def answers_of(
     answers: Iterator[tuple[str, list[Match]]],
     containment: bool,
     fields: Sequence[str],
-    progress: Progress,
+    progress: bool | Progress,
     total: int | None,
 ) -> Generator[tuple[str, Matches]]:
     """The keys of many queries and their matches; shows progress while they are taken."""
-    from lshdb.ingest.progress import counting
-
     columns = with_fields(match_columns(containment=containment), fields)
     count = 0
-    with counting(progress, "queries", total) as show, closing(answers):  # type: ignore[type-var]
+    with shown(progress, "query") as show, closing(answers):  # type: ignore[type-var]
         for key, found in answers:
             count += 1
             if not count % _COUNTED:
-                show(count)
+                show(count, total, "queries")
             yield key, Matches(found, columns)
-        show(count)
+        show(count, total, "queries")
 
 
 def match_columns(*, containment: bool) -> dict[str, type]:

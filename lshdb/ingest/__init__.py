@@ -9,9 +9,8 @@ In: documents and blocks of rows (lshdb.sources). Out: the file with them, a rep
     reference   a collection whose near duplicates are dropped from the input
     queries     a stream of documents that are queries only
     deciding    what reviewers decide of documents; removes what they decided to drop
-    progress    how far a job has come, for a function or as a bar
     ordering    deduplicating rows, also in another order than the input's
     dedup       decides which documents are similar to none that is kept, and writes those
 
-Doors: add, batches, deciding, dedup, ordering, parts, progress, queries, reference, sync, writing.
+Doors: add, batches, deciding, dedup, ordering, parts, queries, reference, sync, writing.
 """

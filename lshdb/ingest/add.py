@@ -13,7 +13,7 @@ the log into the file 7%, passing documents between processes 6%, parsing 5%, si
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
 from itertools import compress
 
@@ -23,6 +23,7 @@ from lshdb.ingest.dedup import Selection, selection_for, write_selected
 from lshdb.ingest.parts import Signing
 from lshdb.ingest.writing import Writer, delete, numbered_keys
 from lshdb.model import AddReport, OnSimilar, Skipped
+from lshdb.progress import Progress, silent
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import cleaned
@@ -147,11 +148,13 @@ def add_documents(
     on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
     on_skip: Callable[[Skipped], None] | None = None,
+    progress: Progress = silent,
     prompt: bool = False,
 ) -> AddReport:
     """Add documents in batches; see Database.add_many and `write_documents`."""
     selection = selection_for(on_similar)
     total = AddReport()
+    count = len(items) if isinstance(items, Sized) else None
     for report, outcomes in write_documents(
         store, items, workers, parser, on_failure, selection, prompt=prompt
     ):
@@ -160,6 +163,7 @@ def add_documents(
             for skipped in outcome.skipped:
                 if skipped is not None and skipped.kept != skipped.key and on_skip is not None:
                     on_skip(skipped)
+        progress(total.documents + total.failed, count, "documents")
         if on_batch is not None:
             on_batch(report)
     return total

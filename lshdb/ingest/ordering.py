@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
 from itertools import chain
-from typing import Final, TypeAlias, get_args
+from typing import Final, get_args
 
 from lshdb.errors import ContentError, InputError, UsageError
 from lshdb.ingest.add import Outcome, write_documents
@@ -21,6 +21,7 @@ from lshdb.ingest.dedup import Selection, with_fields
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.reference import Reference, Without
 from lshdb.model import AddReport, Document, Settings, Skipped
+from lshdb.progress import Progress
 from lshdb.shingling.content import cleaned, encoded, from_stored
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import STDIN
@@ -32,9 +33,6 @@ from lshdb.store.store import Store
 from lshdb.store.waiting import Order, Waiting
 
 _CHANGED: Final = "the input has changed while it was read"
-
-OnStep: TypeAlias = Callable[[str, int], None]
-"""Called with the name of a step, and the number of lines, rows and files done."""
 
 
 def check_order(keep: str) -> None:
@@ -56,7 +54,7 @@ def deduplicated(
     workers: int | None = None,
     on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
-    on_step: OnStep | None = None,
+    progress: AbstractContextManager[Progress],
 ) -> Iterator[Outcome]:
     """The decisions about documents, in the order of the input; see Database.dedup_blocks.
 
@@ -73,24 +71,27 @@ def deduplicated(
         workers: as for `write_documents`.
         on_batch: called with the results of each batch, when it is decided on or in the file.
         on_failure: as for `write_documents`.
-        on_step: called now and then, if decisions have another order than the input.
+        progress: shown from the first item to the last; its units name the step.
     """
     on_batch = on_batch or (lambda _: None)
-    on_step = on_step or (lambda _what, _count: None)
     with ExitStack() as stack:
         reference = None if against is None else stack.enter_context(against)
+        show = stack.enter_context(progress)
+        done = 0
         if order == "first":
             selection = replace(selection, against=reference)
             for report, outcomes in write_documents(
                 store, items, workers, parser, on_failure, selection, numbered=numbered
             ):
                 yield from outcomes
+                done += report.documents + report.failed
+                show(done, None, "documents")
                 on_batch(report)
             return
         beside = None if os.environ.get("TMPDIR") else store.path.absolute().parent
         directory = stack.enter_context(temporary_directory(beside))
         waiting = stack.enter_context(closing(Waiting(directory / "waiting.db", store.limits)))
-        count = _take_in(waiting, items, parser, store, on_failure or (lambda _: None), on_step)
+        count = _take_in(waiting, items, parser, store, on_failure or (lambda _: None), show)
         known = _References([reference] if reference else [])
         deciding = store
         if not numbered:
@@ -119,17 +120,16 @@ def deduplicated(
             if numbered:
                 on_batch(report)
             decided += report.documents
-            on_step("deciding", decided)
+            show(decided, None, "documents decided")
         if numbered:
-            yield from _outcomes(waiting, again, count, selection.fields, on_step)
+            yield from _outcomes(waiting, again, count, selection.fields, show)
             return
         decisions = _decisions(waiting, 0, count, selection.fields)
         chosen = replace(selection, against=_Decisions(decisions))
-        done = 0
         for report, outcomes in write_documents(store, again, workers, parser, None, chosen):
             yield from outcomes
             done += report.documents
-            on_step("writing", done)
+            show(done, None, "documents written")
             on_batch(report)
         if next(decisions, None) is not None:
             raise InputError(_CHANGED)
@@ -218,7 +218,7 @@ def _take_in(
     parser: RecordParser,
     store: Store,
     on_failure: Callable[[Failure], None],
-    on_step: OnStep,
+    progress: Progress,
 ) -> int:
     """Write all documents to the temporary file; return the number of lines, rows and files."""
     shingling, limits = store.settings.shingling, store.limits
@@ -253,7 +253,7 @@ def _take_in(
         if len(rows) >= limits.order_documents or isinstance(item, Lines | Rows):
             waiting.add(rows)
             rows.clear()
-            on_step("reading", count)
+            progress(count, None, "rows read")
     waiting.add(rows)
     return count
 
@@ -269,7 +269,7 @@ def read_again(reader: Reader, paths: Iterable[str]) -> Iterator[Item]:
 
 
 def _outcomes(
-    waiting: Waiting, again: Iterable[Item], count: int, fields: Sequence[str], on_step: OnStep
+    waiting: Waiting, again: Iterable[Item], count: int, fields: Sequence[str], progress: Progress
 ) -> Iterator[Outcome]:
     """The lines, rows and files again, each with its decision."""
     first = 0
@@ -280,7 +280,7 @@ def _outcomes(
         end = first + (1 if block is None else block.count)
         found = list(_decisions(waiting, first, end, fields))
         places = [] if block is None else [number - first for number, _, _ in found]
-        on_step("writing", first)
+        progress(first, count, "rows written")
         yield Outcome(block, [key for _, key, _ in found], places, [one for _, _, one in found])
         first = end
     if first != count:

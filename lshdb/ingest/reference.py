@@ -18,6 +18,7 @@ from lshdb.ingest.queries import asked_about
 from lshdb.ingest.writing import without_number
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Match, Settings, Skipped
+from lshdb.progress import Progress
 from lshdb.search.many import answers
 from lshdb.search.query import Query, moment
 from lshdb.sources.metadata import picked
@@ -133,7 +134,7 @@ def reference(
     beside: Path | None = None,
     fields: Sequence[str] = (),
     on_failure: Callable[[Failure], None] | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    progress: bool | Progress = False,
 ) -> Iterator[Reference]:
     """A database, or a temporary one with the documents of a file, a directory or a pattern.
 
@@ -147,7 +148,7 @@ def reference(
         beside: directory of a temporary one; None for the system's.
         fields: of metadata that a temporary one keeps.
         on_failure: called with each line, row or file that gives no document.
-        on_progress: called with the bytes that were read, and the documents that were indexed.
+        progress: of indexing, as for Database.add_files.
 
     Raises:
         InputError: the file does not exist, or a part of it gives no document: what resembles that
@@ -188,12 +189,12 @@ def reference(
                     on_failure(failure)
 
             items = reader.items([name])
-            for report, _ in write_documents(
-                store, items, None, reader.parser, fail, None, numbered=True
-            ):
-                count += report.documents
-                if on_progress is not None:
-                    on_progress(reader.bytes_read, count)
+            with reader.shown(progress, "indexing", [name]) as show:
+                for report, _ in write_documents(
+                    store, items, None, reader.parser, fail, None, numbered=True
+                ):
+                    count += report.documents
+                    show(count, None, "documents")
             if failed:
                 raise InputError(
                     f"{name} cannot be read whole ({failed:,} failed), and rows similar to what is "

@@ -22,6 +22,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.writing import delete
 from lshdb.model import AddReport, FileState, SyncChange, SyncReport
+from lshdb.progress import Progress, silent
 from lshdb.search.decisions import dropped_contents
 from lshdb.shingling.content import cleaned, digest
 from lshdb.sources.paths import format_of, key_of, printable_path
@@ -80,6 +81,7 @@ def sync(
     on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
     workers: int | None = None,
+    progress: Progress = silent,
 ) -> SyncReport:
     """Bring the database in line with directories; see Database.sync."""
     shingling = store.settings.shingling
@@ -118,6 +120,7 @@ def sync(
             workers=workers,
             on_batch=on_batch,
             on_failure=failed,
+            progress=progress,
             prompt=True,
         )
     gone = [plan.known[key] for key in stale]

@@ -21,10 +21,11 @@ from lshdb.maintenance.examining import (
     readable_contents,
     whole_signatures,
 )
-from lshdb.maintenance.findings import CheckReport, OnProgress, Problem, Repair
+from lshdb.maintenance.findings import CheckReport, Problem, Repair
 from lshdb.maintenance.reindex import rebuild_bands, rebuild_fingerprints
 from lshdb.model import Settings
-from lshdb.settings import check_given, check_needed
+from lshdb.progress import Progress, shown
+from lshdb.settings import check_needed
 from lshdb.shingling.content import encoded
 from lshdb.sketching.signing import sign
 from lshdb.store.auditing import Auditor, audited
@@ -40,7 +41,7 @@ def check(
     *,
     deep: bool = False,
     repair: bool = False,
-    on_progress: OnProgress | None = None,
+    progress: bool | Progress = False,
     timeout: float = TIMEOUT,
 ) -> CheckReport:
     """Check whether a file is whole, also one that `open` refuses.
@@ -58,8 +59,8 @@ def check(
             all fingerprints from contents; missing tables, indexes and views. Signatures without a
             document are removed. Other problems stay, and are in `CheckReport.remaining`. A file
             that SQLite finds damaged, or whose triggers and the like would run, is not changed.
-        on_progress: called with the name of a step, the amount done, and the total (0 if
-            unknown).
+        progress: show a bar; or a function, called with the amount done, the total (or None), and
+            the unit: `pages`, `documents`, `band rows`, then what is repaired.
         timeout: seconds to wait while another process writes.
 
     Raises:
@@ -72,10 +73,9 @@ def check(
     >>> lshdb.check("fables.db", deep=True).ok
     True
     """
-    check_needed(path=path, timeout=timeout)
-    check_given(on_progress=on_progress)
-    report = on_progress or (lambda _what, _done, _total: None)
+    check_needed(path=path, timeout=timeout, progress=progress)
     with ExitStack() as stack:
+        report = stack.enter_context(shown(progress, "checking"))
         try:
             audit = stack.enter_context(audited(Path(path), timeout, write=repair))
         except DamagedFile as error:
@@ -93,7 +93,7 @@ def check(
 
 
 def _repair_derived(
-    audit: Auditor, settings: Settings, deep: bool, on_progress: OnProgress
+    audit: Auditor, settings: Settings, deep: bool, progress: Progress
 ) -> tuple[Repair, ...]:
     """Repair what can be derived, within the auditor's transaction; no user data is removed.
 
@@ -103,7 +103,7 @@ def _repair_derived(
         audit: of the file, for writing.
         settings: the file's.
         deep: whether to shingle and sign all contents again, and compare.
-        on_progress: called with the name of a step, the amount done, and the total.
+        progress: called now and then.
 
     Returns:
         The repairs.
@@ -113,28 +113,29 @@ def _repair_derived(
     orphans = list(audit.orphan_signatures())
     audit.delete_signatures(orphans)
     done["signatures-removed"] = len(orphans)
-    done["documents-derived"] = _derive_documents(audit, settings, deep, on_progress)
+    done["documents-derived"] = _derive_documents(audit, settings, deep, progress)
     # Examine again: signatures may have changed, and the table of bands may be new.
-    found = Examination(audit, False, on_progress).findings
+    found = Examination(audit, False, progress).findings
     if "band-wrong" in found:
         batches = audit.documents(contents=False)
         rebuild_bands(
             audit.index,
             settings,
             (whole_signatures(batch, settings.permutations) for batch in batches),
-            lambda rows: on_progress("rebuilding bands", rows, 0),
+            audit.counts()[0],
+            progress,
         )
         done["bands-rebuilt"] = settings.construction.bands
     if "fingerprint-wrong" in found:
         batches = audit.documents(contents=bool(settings.passages))
         rows = (fingerprints_of(batch, settings) for batch in batches)
-        done["fingerprints-rebuilt"] = rebuild_fingerprints(audit.index, settings, rows) or 1
+        done["fingerprints-rebuilt"] = (
+            rebuild_fingerprints(audit.index, settings, rows, progress) or 1
+        )
     return tuple(Repair(kind, count) for kind, count in done.items() if count)
 
 
-def _derive_documents(
-    audit: Auditor, settings: Settings, deep: bool, on_progress: OnProgress
-) -> int:
+def _derive_documents(audit: Auditor, settings: Settings, deep: bool, progress: Progress) -> int:
     """Derive wrong values of documents again from contents that have the digests of documents.
 
     Where they differ one of the two was changed, and both stay. Returns how many were derived.
@@ -155,5 +156,5 @@ def _derive_documents(
             audit.derive(batch.doc_ids[list(contents)], stored, signed)
         derived += len(contents)
         seen += len(batch.keys)
-        on_progress("repairing documents", seen, total)
+        progress(seen, total, "documents repaired")
     return derived

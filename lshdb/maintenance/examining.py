@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import ContentError, DamagedFile, QueryError
-from lshdb.maintenance.findings import PROBLEMS, OnProgress, Problem
+from lshdb.maintenance.findings import PROBLEMS, Problem
 from lshdb.model import Content, Settings
+from lshdb.progress import Progress
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
 from lshdb.shingling.winnowing import Fingerprints, fingerprints
 from lshdb.sketching.banding import bucket_keys
@@ -121,14 +122,14 @@ class Examination:
         counts: how many documents and band rows were examined.
     """
 
-    def __init__(self, audit: Auditor, deep: bool, on_progress: OnProgress) -> None:
+    def __init__(self, audit: Auditor, deep: bool, progress: Progress) -> None:
         self.findings = Findings()
         self.repairable = True
         self.settings: Settings | None = None
         self.counts = (0, 0)
         self._audit = audit
         self._deep = deep
-        self._on_progress = on_progress
+        self._progress = progress
         self._stages()
 
     def _stages(self) -> None:
@@ -169,7 +170,7 @@ class Examination:
         self.findings.add("not-checked", 1, [what])
 
     def _structure(self) -> None:
-        self._on_progress("structure", 0, 0)
+        self._progress(0, None, "pages")
         problems = self._audit.problems()
         self.findings.add("damaged", len(problems), problems)
         self.repairable &= not problems
@@ -213,7 +214,7 @@ class Examination:
                 found = fingerprints_of(batch, settings)
                 prints.expect(found.documents, prints.positioned(found)[:, np.newaxis])
             done += len(batch.keys)
-            self._on_progress("documents", done, self.counts[0])
+            self._progress(done, self.counts[0], "documents")
 
     def _orphan_signatures(self) -> None:
         for doc_id in self._audit.orphan_signatures():
@@ -227,7 +228,7 @@ class Examination:
             for keys, doc_ids in self._audit.band(band_no):
                 sums.find(band_no, keys, doc_ids)
                 done += len(keys)
-                self._on_progress("bands", done, self.counts[1])
+                self._progress(done, self.counts[1], "band rows")
         for band_no, rows in self._audit.foreign_bands(bands):
             self.findings.add("band-wrong", 1, [f"band {band_no} has {rows} rows, not 0"])
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
-OnProgress: TypeAlias = Callable[[str, int, int], None]
-"""Called with the name of a step, the amount done, and the total (0 if unknown)."""
 PROBLEMS: Final = MappingProxyType[str, str](
     {
         "damaged": "SQLite finds the file damaged",

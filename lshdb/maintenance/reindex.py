@@ -12,7 +12,7 @@ go to the write-ahead log, and the table itself stays as it is.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
 from typing import Final, TypeAlias
 
@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from lshdb.errors import temporary_file_errors
 from lshdb.model import Reindexed, Settings
+from lshdb.progress import Progress
 from lshdb.search.similarity import batches_of_text
 from lshdb.settings import SettingsRequest
 from lshdb.shingling.arrays import chunks
@@ -38,9 +39,7 @@ _FINGERPRINTS: Final = 4_000_000
 """Fingerprints held before they are sorted and written: 24 bytes each, and 24 more to sort them."""
 
 
-def reindex(
-    store: Store, request: SettingsRequest, on_progress: Callable[[int, int], None] | None
-) -> Reindexed:
+def reindex(store: Store, request: SettingsRequest, progress: Progress) -> Reindexed:
     """Rebuild the index; see Database.reindex."""
     with store.reading():
         reindexed(request, store.settings)  # refuses invalid settings without waiting for writers
@@ -55,20 +54,20 @@ def reindex(
         # The band rows of a cascade are those of its lowest level.
         shape, old = after.construction, before.construction
         if (shape.bands, shape.rows) != (old.bands, old.rows):
-            total = documents * (1 + shape.bands)
             at_once = max(1, min(store.limits.documents_read, _LANES // after.permutations))
             rows = rebuild_bands(
                 store.index,
                 after,
                 store.all_signatures(at_once),
-                lambda steps: on_progress(steps, total) if on_progress is not None else None,
+                documents,
+                progress,
             )
         if after.passages != before.passages:
             found = (
                 fingerprints(texts, after.shingling, after.passages, after.seed).of(doc_ids)
                 for doc_ids, texts in _contents(store)
             )
-            rows += rebuild_fingerprints(store.index, after, found)
+            rows += rebuild_fingerprints(store.index, after, found, progress)
     if rows:
         store.shrink_log()
     return Reindexed(before, after, documents, rows, store.free_bytes())
@@ -83,13 +82,16 @@ def _contents(store: Store) -> Iterator[tuple[npt.NDArray[np.int64], list[str]]]
             first += len(texts)
 
 
-def rebuild_fingerprints(index: Index, settings: Settings, found: Iterable[Fingerprints]) -> int:
+def rebuild_fingerprints(
+    index: Index, settings: Settings, found: Iterable[Fingerprints], progress: Progress
+) -> int:
     """Replace all fingerprints, within the caller's transaction.
 
     Args:
         index: of the file.
         settings: of the new index.
         found: those of all documents, by their ids, some documents at a time.
+        progress: called with the number that were written.
 
     Returns:
         The number of rows.
@@ -106,6 +108,7 @@ def rebuild_fingerprints(index: Index, settings: Settings, found: Iterable[Finge
         if waiting and (some is None or held > _FINGERPRINTS):
             index.append_fingerprints(joined(waiting))
             rows, held, waiting = rows + held, 0, []
+            progress(rows, None, "fingerprints")
     return rows
 
 
@@ -113,7 +116,8 @@ def rebuild_bands(
     index: Index,
     settings: Settings,
     signatures: Iterable[tuple[Numbers, npt.NDArray[np.uint32]]],
-    on_step: Callable[[int], object],
+    expected: int,
+    progress: Progress,
 ) -> int:
     """Replace all band rows, within the caller's transaction.
 
@@ -122,12 +126,14 @@ def rebuild_bands(
         settings: of the new index.
         signatures: of all documents that have one, some at a time and in the order of their ids:
             int64[n], uint32[n, k].
-        on_step: called with the number of documents that were read and rows that were written.
+        expected: how many documents these are; about, where the file is damaged.
+        progress: called with the number of signatures that were read and rows that were written.
 
     Returns:
         The number of band rows.
     """
     bands = settings.construction.bands
+    total = expected * (1 + bands)
     documents = rows = 0
     blocks: list[Numbers] = []
     with tempfile.SpooledTemporaryFile(index.limits.reindex_bytes, prefix="lshdb-") as file:
@@ -136,7 +142,7 @@ def rebuild_bands(
             with temporary_file_errors():  # the keys of a block: int64[b, m]
                 file.write(bucket_keys(some, settings.construction, settings.seed).T.tobytes())
             documents += len(block)
-            on_step(documents)
+            progress(documents, total, "rows")
         index.clear_bands()
         ends = np.cumsum([0, *map(len, blocks)]).tolist()
         doc_ids = np.concatenate([_NONE, *blocks])
@@ -153,5 +159,5 @@ def rebuild_bands(
                 part = order[chunk]
                 index.append_bands(band, keys[part], doc_ids[part])
                 rows += len(part)
-                on_step(documents + rows)
+                progress(documents + rows, total, "rows")
     return rows

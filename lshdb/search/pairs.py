@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, Final, TypeAlias, get_args
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.limits import Limit
 from lshdb.model import Cluster, Keep, Pair
+from lshdb.progress import Progress, silent
 from lshdb.search.buckets import buckets_of
 from lshdb.search.candidates import SharedBuckets, thinned
 from lshdb.search.decisions import Decided
@@ -28,7 +29,6 @@ from lshdb.store.store import Store
 
 Scored: TypeAlias = tuple[Numbers, Numbers, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
-OnProgress: TypeAlias = Callable[[str, int, int], object]
 """Called with the name of a step, the amount done, and the total."""
 _COMPARED: Final = "documents compared"
 _STAR: Final = Limit(whole=0, first=1, others=0)
@@ -94,11 +94,11 @@ class _Join:
         request: Request,
         condition: Condition | None,
         own: DocumentRow | None = None,
-        on_progress: OnProgress | None = None,
+        progress: Progress = silent,
     ) -> None:
         """Read the buckets, with `own` only those of this document."""
         self._reader = reader
-        self._on_progress = on_progress
+        self.progress = progress
         self._fields = request.fields
         self.settings, self.limits = reader.settings, reader.limits
         least = self.settings.threshold
@@ -141,13 +141,8 @@ class _Join:
         """The rows of all buckets of two or more documents, as StoreReader.shared_buckets."""
         bands = self.settings.construction.bands
         for band in range(bands):
-            self.report("bands of the index read", band, bands)
+            self.progress(band, bands, "bands of the index read")
             yield from self._reader.shared_buckets(band)
-
-    def report(self, what: str, done: int, total: int) -> None:
-        """Report the progress of the join, if the caller wants it."""
-        if self._on_progress is not None:
-            self._on_progress(what, done, total)
 
     def thin(self, buckets: SharedBuckets, labels: Numbers, threshold: float) -> SharedBuckets:
         """Fewer candidates instead of those of hot buckets, if similarities are exact."""
@@ -242,21 +237,19 @@ class PairBlock:
         return zip(self.a, self.b, scores, repeat(self.exact), estimates, identical, strict=False)
 
 
-def all_pairs(store: Store, request: Request) -> Iterator[Pair]:
+def all_pairs(store: Store, request: Request, progress: Progress = silent) -> Iterator[Pair]:
     """All similar pairs of candidates, in the order of addition, or the best first."""
-    for block in pair_blocks(store, request):
+    for block in pair_blocks(store, request, progress):
         a_metadata, b_metadata = block.a_metadata or repeat(None), block.b_metadata or repeat(None)
         for row, one, other in zip(block.rows(), a_metadata, b_metadata, strict=False):
             yield Pair(*row, one, other)
 
 
-def pair_blocks(
-    store: Store, request: Request, on_progress: OnProgress | None = None
-) -> Iterator[PairBlock]:
+def pair_blocks(store: Store, request: Request, progress: Progress = silent) -> Iterator[PairBlock]:
     """The same pairs, some thousands at a time."""
     with moment(store, request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else row_of_key(reader, request.key)
-        join = _Join(reader, request, condition, own, on_progress)
+        join = _Join(reader, request, condition, own, progress)
         candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
         if request.top is None:
             found: Iterable[Scored] = (join.similar(a, b, join.threshold) for a, b in candidates)
@@ -286,7 +279,7 @@ def _candidates(join: _Join) -> Iterator[tuple[Numbers, Numbers]]:
     # Thinned buckets are not all that a pair shares.
     shared = 1 if join.thinned else join.settings.construction.least_bands
     for one, other in buckets.pairs(len(join), shared=shared, chunk=join.limits.pairs_chunk):
-        join.report(_COMPARED, int(one[0]), len(join))
+        join.progress(int(one[0]), len(join), _COMPARED)
         yield one, other
 
 
@@ -337,16 +330,14 @@ def _block(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64])
     )
 
 
-def all_clusters(
-    store: Store, request: Request, on_progress: OnProgress | None = None
-) -> Iterator[Cluster]:
+def all_clusters(store: Store, request: Request, progress: Progress = silent) -> Iterator[Cluster]:
     """The clusters of two or more documents, in the order of their first ones, or the best first.
 
     Their numbers are those among all clusters, whichever are chosen.
     """
     with moment(store, request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else row_of_key(reader, request.key).doc_id
-        join = _Join(reader, request, condition, on_progress=on_progress)
+        join = _Join(reader, request, condition, progress=progress)
         order = join.order(request.keep)
         find = _stars if request.star else _components
         keeper, scores = find(join, order, join.threshold)
@@ -427,7 +418,7 @@ def _components(
     limits = join.limits
     for limit, what in ((_STAR, _COMPARED), (limits.clusters, "documents compared again")):
         for a, b in buckets.pairs(len(join), limit, chunk=limits.pairs_chunk):
-            join.report(what, int(a[0]), len(join))
+            join.progress(int(a[0]), len(join), what)
             apart = components.apart(a, b)
             one, other, _ = join.similar(a[apart], b[apart], threshold)
             components.join(one, other)
@@ -444,7 +435,7 @@ def _components(
     other = np.flatnonzero(keeper != np.arange(len(join)))
     other = other[np.argsort(keeper[other], kind="stable")]
     for part in chunks(len(other), join.limits.pairs_rows):
-        join.report("documents compared with the kept ones", part.start, len(other))
+        join.progress(part.start, len(other), "documents compared with the kept ones")
         some = other[part]
         scores[some] = scorer.scores(keeper[some], some, 0)
     return keeper, scores
@@ -469,7 +460,7 @@ def _stars(
     scores = np.ones(count)
     free, limit = np.ones(count, dtype=np.bool_), join.limits.clusters
     for a, b in buckets.pairs(count, limit, free, chunk=join.limits.pairs_chunk):
-        join.report(_COMPARED, int(a[0]), count)
+        join.progress(int(a[0]), count, _COMPARED)
         one, other, found = join.similar(order[a], order[b], threshold)
         take_greedily(number[one], number[other], found, taken, scores)
         np.less(taken, 0, out=free)

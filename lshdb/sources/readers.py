@@ -10,14 +10,15 @@ import codecs
 import os
 import stat
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import BinaryIO, Final, TypeAlias
 
 from lshdb.errors import InputError, UsageError
 from lshdb.model import Content, Document, FileState
+from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.sources.compression import compression_of
 from lshdb.sources.paths import (
     STDIN,
@@ -25,6 +26,7 @@ from lshdb.sources.paths import (
     binary_kind,
     expanded,
     format_of,
+    input_bytes,
     key_of,
     opened,
     printable_path,
@@ -119,6 +121,21 @@ class Reader(RecordOptions):
     def replaced(self) -> int:
         """Documents with bytes or code units that are not Unicode, replaced by U+FFFD."""
         return self.parser.replaced
+
+    @contextmanager
+    def shown(
+        self, progress: bool | Progress, label: str, paths: Iterable[str]
+    ) -> Iterator[Progress]:
+        """As lshdb.progress.shown; the function first reports the bytes read of these files."""
+        with shown(progress, label) as show:
+            known = show is not silent and isinstance(paths, Collection)
+            total, before = input_bytes(paths) if known else None, self.bytes_read
+
+            def report(done: int, of: int | None, unit: str) -> None:
+                show(self.bytes_read - before, total, BYTES)
+                show(done, of, unit)
+
+            yield report
 
     def content_of(self, text: str) -> Content:
         """The text itself; for sets the array in it. InputError if there is none."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from lshdb.errors import StoreError, UsageError
+from lshdb.progress import Progress
 from lshdb.store.connection import connect, translated_errors
 from lshdb.store.partial_files import PartialFile
 
@@ -26,7 +27,7 @@ def back_up(
     timeout: float,
     *,
     replace: bool,
-    on_progress: Callable[[int, int], None],
+    progress: Progress,
 ) -> None:
     """Copy a database file, as it is at this moment; others may write meanwhile.
 
@@ -53,7 +54,7 @@ def back_up(
         if os.name != "posix":  # what is open cannot be renamed there
             partial.file.close()
         try:
-            _copy(connection, partial.path, shown, on_progress)
+            _copy(connection, partial.path, shown, progress)
             with _named(shown):
                 if not os.path.exists(target):
                     shutil.copymode(path, partial.path)
@@ -85,12 +86,7 @@ def _check_target(path: Path, target: Path, shown: Path, replace: bool) -> None:
             raise StoreError(f"{shown} is in use ({beside.name} exists): name another file")
 
 
-def _copy(
-    connection: sqlite3.Connection,
-    partial: str,
-    shown: Path,
-    on_progress: Callable[[int, int], None],
-) -> None:
+def _copy(connection: sqlite3.Connection, partial: str, shown: Path, progress: Progress) -> None:
     with translated_errors(shown):
         copy = sqlite3.connect(partial, isolation_level=None)
         try:
@@ -99,7 +95,7 @@ def _copy(
             connection.backup(
                 copy,
                 pages=_PAGES_AT_ONCE,
-                progress=lambda _, left, total: on_progress(total - left, total),
+                progress=lambda _, left, total: progress(total - left, total, "pages"),
             )
         finally:
             copy.close()

@@ -12,7 +12,7 @@ The index's candidates are read from the file: the band rows, and in a cascade i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from lshdb.errors import UsageError
 from lshdb.model import Construction
+from lshdb.progress import Progress, silent
 from lshdb.search.buckets import candidate_ids
 from lshdb.search.similarity import Exact, first_of_equal, least_estimate
 from lshdb.shingling.arrays import bounded
@@ -104,7 +105,7 @@ def measure(
     threshold: float,
     sample: int | None = None,
     seed: int = 1,
-    on_progress: Callable[[int, int], None] | None = None,
+    progress: Progress = silent,
 ) -> Measured:
     """Measure an index; see Database.measure."""
     if not 0 < threshold <= 1:
@@ -129,8 +130,7 @@ def measure(
             for some_ids, some in store.all_signatures(at_once):
                 counts.compare(part, signatures[part], found, some_ids, some)
                 done += len(some_ids) * len(found)
-                if on_progress is not None:
-                    on_progress(done, documents * len(doc_ids))
+                progress(done, documents * len(doc_ids), "comparisons")
         return counts.result(documents)
 
 

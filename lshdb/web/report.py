@@ -10,7 +10,7 @@ import base64
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -21,9 +21,10 @@ from markupsafe import Markup
 from lshdb.database import Database
 from lshdb.errors import limits_noted
 from lshdb.model import Keep, Pair
+from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import near_differences
-from lshdb.search.pairs import Request
+from lshdb.search.pairs import Request, all_pairs
 from lshdb.store.store import Store
 from lshdb.web.beside import lines_of, sets_beside, texts_beside
 from lshdb.web.drawing import columns, s_curve
@@ -72,7 +73,7 @@ def report(
     star: bool,
     condition: Mapping[str, Any],
     timeout: float,
-    on_step: Callable[[int, int, str], None],
+    progress: Progress,
 ) -> str:
     """The report as HTML, of up to MAX_BYTES in UTF-8.
 
@@ -85,24 +86,22 @@ def report(
         star: the same.
         condition: `where` and `parameters` of it, or nothing.
         timeout: seconds to wait for a file that is locked.
-        on_step: called with the steps done, all steps, and the name of the next one.
+        progress: called now and then.
     """
     store = Store.open(path, "read", timeout)
     with Database(store) as database, limits_noted() as notes:
         settings, info = database.settings, database.info()
         least = settings.threshold if threshold is None else threshold
-        on_step(0, pairs + 2, "finding pairs")
-        found = _pairs(database.pairs(threshold=threshold, **condition))
-        on_step(1, pairs + 2, "finding clusters")
         request = Request(least, False, keep, star, **condition)
-        survey = survey_clusters(store, request, lambda *_: None)
+        found = _pairs(all_pairs(store, request, progress))
+        survey = survey_clusters(store, request, progress)
         keys = {key for pair in found["best"] for key in (pair.a, pair.b)}
         shown = _chosen(found["best"], survey.places_of(keys), pairs)
         largest = chosen_clusters(survey, Filters(), Verdicts([]))[:_CLUSTERS]
         parts: list[Markup] = []
         size = 0
         for number, pair in enumerate(shown, 1):
-            on_step(number + 1, pairs + 2, "comparing")
+            progress(number, len(shown), "pairs shown side by side")
             part = rendered("report_pair", number=number, pair=pair, **_beside(database, pair))
             size += len(part.encode())
             if size > _PAIRS_BYTES:

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 from typing import Any, Final, Generic, TypeVar
 
 from lshdb.errors import Cut, limits_noted
-from lshdb.search.pairs import OnProgress
+from lshdb.progress import Progress
 
 KEPT: Final = 5
 """Results kept: those of the overview and two more. A million near duplicates take 100 MB."""
@@ -64,20 +64,20 @@ def state_of(path: Path) -> Hashable:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class Stage:
     """The progress of a result that is being computed.
 
     Attributes:
         begun: when, by time.monotonic.
-        what: what is counted now, such as `documents compared`; empty if nothing is yet.
-        done: how many of them are done.
-        total: how many there are.
+        done: how many are done of what is counted now.
+        total: how many there are; None if unknown, or if nothing is counted yet.
+        unit: what is counted, such as `documents compared`.
     """
 
     begun: float
-    what: str = ""
     done: int = 0
-    total: int = 0
+    total: int | None = None
+    unit: str = ""
 
     @property
     def seconds(self) -> float:
@@ -87,7 +87,7 @@ class Progress:
     @property
     def percent(self) -> int:
         """The share that is done."""
-        return 100 * self.done // max(self.total, 1)
+        return 100 * self.done // (self.total or 1)
 
 
 class Results:
@@ -103,11 +103,11 @@ class Results:
         self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._being_made: dict[Hashable, Future[Result[Any]]] = {}
-        self._progress: dict[Hashable, Progress] = {}
+        self._progress: dict[Hashable, Stage] = {}
         self._made: dict[Hashable, Result[Any]] = {}
 
     def get(
-        self, name: Hashable, state: Hashable, make: Callable[[OnProgress], _T], timeout: float
+        self, name: Hashable, state: Hashable, make: Callable[[Progress], _T], timeout: float
     ) -> Result[_T] | None:
         """The result of this name and state.
 
@@ -127,7 +127,7 @@ class Results:
             future = self._being_made.get(name)
             if future is None:
                 future = self._being_made[name] = Future()
-                self._progress[name] = Progress(time.monotonic())
+                self._progress[name] = Stage(time.monotonic())
                 self._waiting.put(partial(self._make, future, name, state, make))
             if self._thread is None:
                 # A thread of an executor would prevent the process from ending.
@@ -136,7 +136,7 @@ class Results:
         wait([future], timeout)
         return future.result() if future.done() else made
 
-    def progress(self, name: Hashable) -> Progress | None:
+    def progress(self, name: Hashable) -> Stage | None:
         """The progress of the result of this name; None if none is being computed."""
         with self._lock:
             return self._progress.get(name)
@@ -150,13 +150,13 @@ class Results:
         future: Future[Result[_T]],
         name: Hashable,
         state: Hashable,
-        make: Callable[[OnProgress], _T],
+        make: Callable[[Progress], _T],
     ) -> None:
         begun = self._progress[name].begun
 
-        def report(what: str, done: int, total: int) -> None:
+        def report(done: int, total: int | None, unit: str) -> None:
             with self._lock:
-                self._progress[name] = Progress(begun, what, done, total)
+                self._progress[name] = Stage(begun, done, total, unit)
 
         try:
             with limits_noted() as notes:

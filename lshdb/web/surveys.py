@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Cluster, Verdict
-from lshdb.search.pairs import OnProgress, Request, all_clusters, pair_blocks
+from lshdb.progress import Progress
+from lshdb.search.pairs import Request, all_clusters, pair_blocks
 from lshdb.store.store import Store
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -172,14 +173,14 @@ class PairSurvey:
     histogram: tuple[int, ...]
 
 
-def survey_clusters(store: Store, request: Request, on_progress: OnProgress) -> ClusterSurvey:
+def survey_clusters(store: Store, request: Request, progress: Progress) -> ClusterSurvey:
     """Find all clusters."""
     keys: list[str] = []
     scores, lowest = array("d"), array("d")
     identical, decided = bytearray(), bytearray()
     begins, kept = array("q"), array("q")
     exact = False
-    for one in all_clusters(store, request, on_progress):
+    for one in all_clusters(store, request, progress):
         begins.append(len(keys))
         kept.append(len(keys) + one.members.index(one.keep))
         keys += one.members
@@ -188,7 +189,7 @@ def survey_clusters(store: Store, request: Request, on_progress: OnProgress) -> 
         decided += bytes(map(VERDICTS.index, one.decided))
         lowest.append(one.lowest)
         exact = one.exact
-    doc_ids, facets = _metadata(store, keys, on_progress)
+    doc_ids, facets = _metadata(store, keys, progress)
     lengths = np.zeros(len(keys), dtype=np.int64)
     present = np.flatnonzero(doc_ids > 0)
     lengths[present] = store.byte_lengths(doc_ids[present])
@@ -207,7 +208,7 @@ def survey_clusters(store: Store, request: Request, on_progress: OnProgress) -> 
     )
 
 
-def survey_pairs(store: Store, threshold: float | None, on_progress: OnProgress) -> PairSurvey:
+def survey_pairs(store: Store, threshold: float | None, progress: Progress) -> PairSurvey:
     """Find the most similar of all pairs."""
     request = Request(threshold, False, ignore_decisions=True)
     a: list[str] = []
@@ -216,7 +217,7 @@ def survey_pairs(store: Store, threshold: float | None, on_progress: OnProgress)
     counts = np.zeros(_BINS, dtype=np.int64)
     found = 0
     exact = cut = False
-    for block in pair_blocks(store, request, on_progress):
+    for block in pair_blocks(store, request, progress):
         exact = block.exact
         found += len(block.a)
         places = np.minimum((block.similarities * _BINS).astype(np.int64), _BINS - 1)
@@ -230,7 +231,7 @@ def survey_pairs(store: Store, threshold: float | None, on_progress: OnProgress)
         if len(a) > 2 * BEST_PAIRS:
             a, b, scores, identical = _best(a, b, scores, identical)
     a, b, scores, identical = _best(a, b, scores, identical)
-    _, facets = _metadata(store, a + b, on_progress)
+    _, facets = _metadata(store, a + b, progress)
     return PairSurvey(a, b, scores, identical, exact, facets, found, cut, tuple(counts.tolist()))
 
 
@@ -243,14 +244,14 @@ def _best(
 
 
 def _metadata(
-    store: Store, keys: Sequence[str], on_progress: OnProgress
+    store: Store, keys: Sequence[str], progress: Progress
 ) -> tuple[Numbers, dict[str, Facet]]:
     """The doc_ids of documents, int64[n], -1 for one that is gone, and their facets."""
     doc_ids = np.full(len(keys), -1, dtype=np.int64)
     facets: dict[str, Facet] = {}
     seen: set[str] = set()
     for start in range(0, len(keys), _AT_ONCE):
-        on_progress("documents' metadata read", start, len(keys))
+        progress(start, len(keys), "documents' metadata read")
         some = keys[start : start + _AT_ONCE]
         known = store.known(some)
         for place, key in enumerate(some, start):

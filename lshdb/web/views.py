@@ -21,9 +21,10 @@ from lshdb.database import Database
 from lshdb.errors import limits_noted, warn_of_limit
 from lshdb.limits import DEFAULTS
 from lshdb.model import Bucket, Cluster, Comparison, Content, Decision, Document, Passage
+from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.limits import text_cut
-from lshdb.search.pairs import OnProgress, Request
+from lshdb.search.pairs import Request
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.store.store import Store
 from lshdb.web import beside, listing, pasted, surveys
@@ -121,7 +122,7 @@ def opened(path: Path) -> Iterator[tuple[Database, Store]]:
 def _wait_for(
     visit: Visit,
     what: tuple[Any, ...],
-    make: Callable[[Database, Store, OnProgress], _T],
+    make: Callable[[Database, Store, Progress], _T],
     context: dict[str, Any],
     results: Results | None = None,
 ) -> _T | None:
@@ -132,9 +133,9 @@ def _wait_for(
     """
     path = visit.database.path
 
-    def run(on_progress: OnProgress) -> _T:
+    def run(progress: Progress) -> _T:
         with opened(path) as (database, store):
-            return make(database, store, on_progress)
+            return make(database, store, progress)
 
     state = state_of(path) if visit.review is None else visit.review.state()
     results = results or _results
@@ -451,8 +452,8 @@ def _cluster_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> Cl
     # Decisions are left out, so that clusters keep their places during a review.
     request = Request(threshold, False, keep, star, ignore_decisions=True)
 
-    def make(_: Database, store: Store, on_progress: OnProgress) -> ClusterSurvey:
-        return surveys.survey_clusters(store, request, on_progress)
+    def make(_: Database, store: Store, progress: Progress) -> ClusterSurvey:
+        return surveys.survey_clusters(store, request, progress)
 
     return _wait_for(visit, ("clusters", threshold, keep, star), make, context)
 
@@ -510,8 +511,8 @@ def _left(one: Cluster, verdicts: Verdicts, threshold: float, shown: Sequence[in
 def _pair_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> PairSurvey | None:
     threshold = asked.number("threshold")
 
-    def make(_: Database, store: Store, on_progress: OnProgress) -> PairSurvey:
-        return surveys.survey_pairs(store, threshold, on_progress)
+    def make(_: Database, store: Store, progress: Progress) -> PairSurvey:
+        return surveys.survey_pairs(store, threshold, progress)
 
     return _wait_for(visit, ("pairs", threshold), make, context)
 

@@ -116,5 +116,5 @@ def test_results_in_a_file_are_whole_beside_a_progress_bar(command: Command) -> 
         shown, status = command.on_terminal(*arguments, output=output)
         assert status == 0
         assert f"{arguments[0]} " in lines(shown)[0]
-        assert "documents" in shown
+        assert ("queries" if "query" in arguments else "documents") in shown
         assert len(output.read_text().splitlines()) == expected

@@ -131,12 +131,12 @@ def test_what_was_marked_different_is_no_reason(tmp_path: Path) -> None:
 
 
 def test_rows_that_change_between_the_two_passes(rows: Path) -> None:
-    def change(step: str, _count: int) -> None:
-        if step == "deciding":
+    def change(_done: int, _total: int | None, unit: str) -> None:
+        if unit == "documents decided":
             rows.write_text(rows.read_text().replace("row 7", "row seven"))
 
     with lshdb.open(rows.parent / "own.db", **SETTINGS) as db:
-        outcomes = db.dedup_blocks([str(rows)], keep="last", on_progress=change)
+        outcomes = db.dedup_blocks([str(rows)], keep="last", progress=change)
         with pytest.raises(lshdb.InputError, match="has changed while it was read"):
             list(outcomes)
         assert len(db) == 0
@@ -148,14 +148,14 @@ def test_an_interrupt_while_it_decides_leaves_nothing_but_the_database(
     """Also no complaint of a cursor that is still open when its file is closed."""
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: print(unraisable.exc_value))
 
-    def interrupted(what: str, _count: int) -> None:
-        if what == "deciding":
+    def interrupted(_done: int, _total: int | None, unit: str) -> None:
+        if unit == "documents decided":
             raise KeyboardInterrupt
 
     small = Limits(batch_documents=20)
     with lshdb.open(rows.parent / "own.db", **SETTINGS, limits=small) as db:
         with pytest.raises(KeyboardInterrupt):
-            list(db.dedup_blocks([str(rows)], keep="last", workers=0, on_progress=interrupted))
+            list(db.dedup_blocks([str(rows)], keep="last", workers=0, progress=interrupted))
         assert len(db) == 0
     gc.collect()
     assert capfd.readouterr().out == ""

@@ -15,6 +15,7 @@ import lshdb
 from lshdb import Limits
 from lshdb.model import AddReport
 
+Call = tuple[int, int | None, str]
 DOCUMENTS = [(f"key {n}", f"the text of number {n}") for n in range(25)]
 
 
@@ -32,9 +33,9 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterable[lshdb.Databa
 
 def test_each_job_says_how_far_it_is(db: lshdb.Database) -> None:
     """Documents of all, if their number is known; bytes of all, if the size is known."""
-    calls: list[tuple[int, int | None]] = []
+    calls: list[Call] = []
 
-    def of(job: Callable[..., object], *given: Any, **options: Any) -> list[tuple[int, int | None]]:
+    def of(job: Callable[..., object], *given: Any, **options: Any) -> list[Call]:
         calls.clear()
         done = job(*given, progress=lambda *now: calls.append(now), **options)
         if isinstance(done, Iterator):
@@ -44,15 +45,25 @@ def test_each_job_says_how_far_it_is(db: lshdb.Database) -> None:
 
     reports: list[AddReport] = []
     batch: dict[str, Any] = {"on_batch": reports.append, "workers": 0}
-    assert of(db.add_many, DOCUMENTS, **batch) == [(10, 25), (20, 25), (25, 25)]
+    steps = (10, 20, 25)
+    assert of(db.add_many, DOCUMENTS, **batch) == [(done, 25, "documents") for done in steps]
     assert [report.added for report in reports] == [10, 10, 5]
-    assert of(db.add_many, iter(DOCUMENTS), **batch) == [(10, None), (20, None), (25, None)]
+    assert of(db.add_many, iter(DOCUMENTS), **batch)[1:] == [
+        (20, None, "documents"),
+        (25, None, "documents"),
+    ]
     size = Path("in.jsonl").stat().st_size
-    assert of(db.add_files, ["in.jsonl"])[-1] == (size, size)
-    assert calls == sorted(calls)
-    assert of(db.add_files, ["notes"])[-1] == (sum(len(text) for _, text in DOCUMENTS), None)
-    assert of(db.sync, ["notes"])[-1] == (25, None)
-    assert of(db.dedup, ["in.jsonl"], threshold=1.0)[-1] == (26, None)
+    of_all = [(size, size, "bytes"), (26, None, "documents")]
+    assert of(db.add_files, ["in.jsonl"])[-2:] == of_all
+    assert calls[::2] == sorted(calls[::2])
+    texts = sum(len(text) for _, text in DOCUMENTS)
+    assert of(db.add_files, ["notes"])[-2:] == [(texts, None, "bytes"), (25, None, "documents")]
+    assert of(db.sync, ["notes"])[-1] == (25, None, "documents")
+    assert of(db.dedup, ["in.jsonl"], threshold=1.0)[-2:] == of_all
+    last = {"keep": "last", "workers": 0}
+    units = dict.fromkeys(unit for *_, unit in of(db.dedup_blocks, ["in.jsonl"], **last))
+    assert [*units] == ["bytes", "rows read", "documents decided", "documents written"]
+    assert {unit for *_, unit in of(db.check)} == {"pages", "documents", "band rows"}
 
 
 @pytest.mark.parametrize("job", ["add_many", "add_files", "sync", "dedup"])
@@ -97,9 +108,9 @@ def test_without_a_terminal_there_is_no_bar(
 
 def test_queries_are_counted(db: lshdb.Database) -> None:
     db.add_many(DOCUMENTS)
-    calls: list[tuple[int, int | None]] = []
+    calls: list[Call] = []
     answers = dict(db.query_many(DOCUMENTS * 50, top=3, progress=lambda *now: calls.append(now)))
-    assert calls == [(500, 1250), (1000, 1250), (1250, 1250)]
+    assert calls == [(done, 1250, "queries") for done in (500, 1000, 1250)]
     for key, text in DOCUMENTS:
         assert answers[key].to_arrow().equals(db.query(text, top=3).to_arrow())
     calls.clear()

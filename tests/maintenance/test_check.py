@@ -431,22 +431,22 @@ def test_a_repair_that_is_interrupted_has_changed_nothing(damaged: Callable[...,
     before = inspection.contents(path)
     calls: list[str] = []
 
-    def interrupt(what: str, _done: int, _total: int) -> None:
-        calls.append(what)
-        if what == "bands" and "repairing documents" in calls:
+    def interrupt(_done: int, _total: int | None, unit: str) -> None:
+        calls.append(unit)
+        if unit == "band rows" and "documents repaired" in calls:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        lshdb.check(path, repair=True, on_progress=interrupt)
+        lshdb.check(path, repair=True, progress=interrupt)
     assert inspection.contents(path) == before
     assert lshdb.check(path, repair=True).ok
 
 
 def test_progress_reaches_its_end(originals: dict[str, Path]) -> None:
-    last: dict[str, tuple[int, int]] = {}
-    lshdb.check(originals["words"], on_progress=lambda what, *done: last.update({what: done}))
+    last: dict[str, tuple[int, int | None]] = {}
+    lshdb.check(originals["words"], progress=lambda *now: last.update({now[2]: now[:2]}))
     assert last["documents"] == (9, 9)
-    assert last["bands"] == (8 * 19, 8 * 19)
+    assert last["band rows"] == (8 * 19, 8 * 19)
 
 
 def test_a_database_that_is_open_is_checked_and_repaired(path: Path) -> None:

@@ -123,7 +123,9 @@ def test_the_old_index_answers_until_the_new_one_is_in_place(path: Path) -> None
         begun = reader.pairs()
         first = next(begun)
 
-        def ask(done: int, total: int) -> None:
+        def ask(done: int, total: int | None, unit: str) -> None:
+            assert unit == "rows"
+            assert total is not None
             phases.append(done / total)
             assert reader.query(key="d10") == before
             assert reader.settings == old
@@ -131,7 +133,7 @@ def test_the_old_index_answers_until_the_new_one_is_in_place(path: Path) -> None
             with pytest.raises(Busy):
                 reader.add("new", [1])
 
-        new = writer.reindex(threshold=0.3, on_progress=ask).after
+        new = writer.reindex(threshold=0.3, progress=ask).after
         assert phases == sorted(phases)
         assert phases[0] < 0.1
         assert phases[-1] == 1
@@ -145,7 +147,7 @@ def test_the_object_that_reindexes_refuses_to_answer_meanwhile(path: Path) -> No
     before = inspection.contents(path)
     with lshdb.open(path) as db:
         with pytest.raises(UsageError, match="reindexed"):
-            db.reindex(threshold=0.5, on_progress=lambda *_: print(db.query(key="d10")))
+            db.reindex(threshold=0.5, progress=lambda *_: print(db.query(key="d10")))
         assert inspection.contents(path) == before
         assert db.query(key="d10")
         db.reindex(threshold=0.5)
@@ -158,9 +160,9 @@ def test_killed_in_the_middle_the_file_is_as_before(path: Path, share: float) ->
     before = inspection.contents(path)
     code = (
         "import lshdb, os, signal, sys\n"
-        "def report(done, total):\n"
+        "def report(done, total, unit):\n"
         "    if done >= float(sys.argv[2]) * total: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "lshdb.open(sys.argv[1]).reindex(threshold=0.5, on_progress=report)\n"
+        "lshdb.open(sys.argv[1]).reindex(threshold=0.5, progress=report)\n"
     )
     child = subprocess.run([sys.executable, "-c", code, path, str(share)], check=False)
     assert child.returncode == -signal.SIGKILL
@@ -345,11 +347,13 @@ def test_interrupted_it_leaves_the_index_as_it_was(command: Command) -> None:
     fill(command.path("lsh.db"))
     before = inspection.contents(command.path("lsh.db"))
     code = (
-        "import contextlib, os, signal\n"
-        "from lshdb.cli import app, checking\n"
-        "def report(done, total):\n"
+        "import os, signal\n"
+        "from lshdb import Database\n"
+        "from lshdb.cli import app\n"
+        "def report(done, total, unit):\n"
         "    if 2 * done > total: os.kill(os.getpid(), signal.SIGINT)\n"
-        "checking.progress_bar = lambda label: contextlib.nullcontext(report)\n"
+        "reindex = Database.reindex\n"
+        "Database.reindex = lambda db, **given: reindex(db, **given | {'progress': report})\n"
         "app.main()\n"
     )
     child = subprocess.Popen(

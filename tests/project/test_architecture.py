@@ -20,7 +20,7 @@ import lshdb
 
 PACKAGE = Path(lshdb.__file__).parent
 ROOMS = (
-    ("errors", "limits", "model", "settings", "workers"),
+    ("errors", "limits", "model", "progress", "settings", "workers"),
     ("shingling",),
     ("sketching",),
     ("store",),
@@ -182,7 +182,7 @@ def test_only_the_command_line_knows_the_terminal() -> None:
     assert {room_of(name) for name in users} == {"cli"}
     users = {name for name in PATHS if "rich" in foreign_imports(name)}
     # A bar is shown in notebooks as well, and only if somebody asks for it.
-    assert {room_of(name) for name in users - {"ingest.progress"}} == {"cli"}
+    assert {room_of(name) for name in users - {"progress"}} == {"cli"}
 
 
 def test_nothing_is_called_by_address() -> None:
@@ -196,7 +196,7 @@ def test_nothing_is_called_by_address() -> None:
 def test_dependencies_are_those_imported() -> None:
     pyproject = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
     required = {line.split(">")[0] for line in pyproject["project"]["dependencies"]}
-    assert required == {"numpy", "pathspec", "xxhash", "typer"}
+    assert required == {"numpy", "pathspec", "rich", "xxhash", "typer"}
     # What extras bring, by the room or module that loads it.
     extras = {
         "sources": {"pyarrow"},
@@ -212,7 +212,7 @@ def test_dependencies_are_those_imported() -> None:
         own = extras.get(module, set()) | extras.get(room_of(module).partition(".")[0], set())
         everywhere |= foreign_imports(module) - own
     everywhere -= sys.stdlib_module_names
-    assert everywhere == required | {"rich"}, "typer brings rich; the rest must be declared"
+    assert everywhere == required
 
 
 def test_importing_lshdb_imports_nothing_else(tmp_path: Path) -> None:

@@ -221,14 +221,14 @@ def test_how_documents_came_does_not_matter(path: Path) -> None:
     ("find", "star"), [(pair_blocks, False), (all_clusters, False), (all_clusters, True)]
 )
 def test_how_far_a_join_is_is_reported(path: Path, find: Any, star: bool) -> None:
-    steps: list[tuple[str, int, int]] = []
+    steps: list[tuple[int, int, str]] = []
     with lshdb.open(made(path, TEXTS, shingle="word:3")) as db:
         request = Request(None, False, star=star)
         assert list(find(db._store, request, lambda *step: steps.append(step)))
-    counted = [what for what, _ in groupby(what for what, _, _ in steps)]
+    counted = [what for what, _ in groupby(what for _, _, what in steps)]
     assert counted[:2] == ["bands of the index read", "documents compared"]
     assert len(set(counted)) == len(counted), "one after the other"
     for what in counted:
-        done = [(one, total) for name, one, total in steps if name == what]
+        done = [(one, total) for one, total, name in steps if name == what]
         assert done == sorted(done)
         assert all(0 <= one < total <= len(TEXTS) for one, total in done)

@@ -31,10 +31,10 @@ def copies(directory: Path) -> list[str]:
 def test_the_copy_is_one_file_with_all_that_is_in_the_log(db: lshdb.Database, path: Path) -> None:
     assert path.with_name("lsh.db-wal").stat().st_size > 0
     copy = path.with_name("copy.db")
-    calls: list[tuple[int, int]] = []
-    db.backup(copy, on_progress=lambda *done: calls.append(done))
+    calls: list[tuple[int, int | None, str]] = []
+    db.backup(copy, progress=lambda *done: calls.append(done))
     assert copies(path.parent) == ["copy.db"]
-    assert calls[-1] == (pages := calls[-1][1], pages)
+    assert calls[-1] == (pages := calls[-1][0], pages, "pages")
     assert copy.stat().st_size == 16384 * pages
     assert inspection.contents(copy) == inspection.contents(path)
     assert lshdb.check(copy, deep=True).ok
@@ -99,12 +99,12 @@ def test_what_is_there_is_replaced_only_if_that_is_said(db: lshdb.Database, path
     # Nobody else may read what is not complete.
     modes: list[int] = []
 
-    def look(_done: int, _total: int) -> None:
+    def look(*_: object) -> None:
         (partial,) = path.parent.glob("new.db.*.partial")
         modes.append(stat.S_IMODE(partial.stat().st_mode))
 
     path.chmod(0o600)
-    db.backup(path.with_name("new.db"), on_progress=look)
+    db.backup(path.with_name("new.db"), progress=look)
     assert set(modes) == {0o600}
     assert stat.S_IMODE(path.with_name("new.db").stat().st_mode) == 0o600
 
@@ -131,16 +131,16 @@ def test_a_file_in_use_is_not_replaced(db: lshdb.Database, path: Path) -> None:
 
 
 def test_an_interrupted_copy_leaves_nothing(db: lshdb.Database, path: Path) -> None:
-    def interrupt(_done: int, _total: int) -> None:
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
     copy = path.with_name("copy.db")
     with pytest.raises(KeyboardInterrupt):
-        db.backup(copy, on_progress=interrupt)
+        db.backup(copy, progress=interrupt)
     assert copies(path.parent) == []
     copy.write_text("mine")
     with pytest.raises(KeyboardInterrupt):
-        db.backup(copy, replace=True, on_progress=interrupt)
+        db.backup(copy, replace=True, progress=interrupt)
     assert copies(path.parent) == ["copy.db"]
     assert copy.read_text() == "mine"
 
@@ -148,7 +148,7 @@ def test_an_interrupted_copy_leaves_nothing(db: lshdb.Database, path: Path) -> N
 STOPPED = """
 import os, sys, lshdb
 with lshdb.open("lsh.db") as db:
-    db.backup("copy.db", on_progress=lambda _done, _total: print("half", flush=True) or input())
+    db.backup("copy.db", progress=lambda *_: print("half", flush=True) or input())
 """
 
 
@@ -178,7 +178,7 @@ def test_what_a_killed_copy_left_is_reported(db: lshdb.Database, path: Path) -> 
 def test_a_name_that_is_taken_meanwhile_is_not_taken_over(db: lshdb.Database, path: Path) -> None:
     copy = path.with_name("copy.db")
     with pytest.raises(StoreError, match="made meanwhile"):
-        db.backup(copy, on_progress=lambda _done, _total: copy.touch())
+        db.backup(copy, progress=lambda *_: copy.touch())
     assert copies(path.parent) == ["copy.db"]
     assert copy.read_bytes() == b""
 

@@ -88,12 +88,12 @@ def test_blocks_change_nothing(path: Path) -> None:
     with collection(path, "and 6, or 8") as db:
         whole = db.measure(sample=90)
     assert whole.sample == 90
-    steps: list[tuple[int, int]] = []
+    steps: list[tuple[int, int | None, str]] = []
     with lshdb.open(path, limits=Limits(measure_cells=40, measure_held=40)) as db:
-        parts = db.measure(sample=90, on_progress=lambda *step: steps.append(step))
+        parts = db.measure(sample=90, progress=lambda *step: steps.append(step))
         assert numbers(parts) == pytest.approx(numbers(whole), rel=1e-12)
         assert len(steps) > 3
-        assert steps[-1] == (90 * len(SETS),) * 2
+        assert steps[-1] == (90 * len(SETS), 90 * len(SETS), "comparisons")
         assert db.measure(sample=90, seed=2) != whole
 
 

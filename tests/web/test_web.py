@@ -32,7 +32,7 @@ pytest.importorskip("datasette", reason="the extra `web` is not installed")
 import lshdb
 from lshdb.cli import review_terminal
 from lshdb.model import Construction
-from lshdb.search.pairs import OnProgress
+from lshdb.progress import Progress
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.web import pasted as pasted_texts
 from lshdb.web import views
@@ -1367,7 +1367,7 @@ def test_without_review_nothing_is_written(site: Site) -> None:
 # what is kept between requests
 
 
-def _wait(go: Event, _: OnProgress) -> bool:
+def _wait(go: Event, _: Progress) -> bool:
     return go.wait(10)
 
 

@@ -1,0 +1,76 @@
+"""Progress of a long job: the function that is called with it, and a bar made from its calls.
+
+rich, which shows the bar, is imported only when needed.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeAlias
+
+Progress: TypeAlias = Callable[[int, int | None, str], object]
+"""Called with the amount done, the total (None if unknown), and the unit, such as `documents`."""
+BYTES: Final = "bytes"
+"""The unit of input. Where its total is known a bar goes by it, and other units stand beside."""
+
+
+def silent(_done: int, _total: int | None, _unit: str, /) -> None:
+    """Show nothing."""
+
+
+@contextmanager
+def shown(progress: bool | Progress, label: str) -> Iterator[Progress]:
+    """The function to call with progress: the caller's own, or one that shows a bar or nothing.
+
+    Args:
+        progress: the caller's argument; True for a bar in a notebook or on standard error.
+        label: what is being done.
+    """
+    if callable(progress):
+        yield progress
+        return
+    if not progress:
+        yield silent
+        return
+    import rich
+    from rich import progress as columns
+    from rich.console import Console
+    from rich.filesize import decimal
+
+    console = rich.get_console()
+    if not console.is_jupyter:
+        console = Console(stderr=True)
+    with columns.Progress(
+        columns.TextColumn("{task.description}"),
+        columns.BarColumn(),
+        columns.TextColumn("{task.fields[read]}{task.fields[count]}"),
+        columns.TimeElapsedColumn(),
+        columns.TimeRemainingColumn(),
+        console=console,
+        transient=not console.is_jupyter,
+        # What is printed meanwhile goes above the bar, but not what goes to a pipe or a file.
+        redirect_stdout=console.is_jupyter or sys.stdout.isatty(),
+    ) as bar:
+        task = bar.add_task(label, total=None, read="", count="")
+        last, begun, now = "", 0.0, time.monotonic()
+
+        def update(done: int, total: int | None, unit: str) -> None:
+            nonlocal last, begun, now
+            if unit == BYTES:
+                of = "?" if total is None else decimal(total)
+                read = f"{decimal(done)} of {of}, "
+                bar.update(task, completed=done, total=total, read=read)
+                return
+            if unit != last:  # a step begins where the one before it was last heard of
+                last, begun = unit, now
+            now = time.monotonic()
+            of = "" if total is None else f" of {total:,}"
+            count = f"{done:,}{of} {unit}, {done / (now - begun or 1.0):,.0f}/s"
+            bar.update(task, count=count)
+            if not bar.tasks[0].fields["read"]:
+                bar.update(task, completed=done, total=total)
+
+        yield update
