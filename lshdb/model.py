@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import SettingsError
+from lshdb.formatting import listed, share, worded
 
 MAX_LANES: Final = 4096
 LONGEST: Final = 1000
@@ -535,15 +536,16 @@ class Comparison:
             ("similarity", self.similarity),
             ("A in B", self.a_in_b),
             ("B in A", self.b_in_a),
-            ("estimate", f"{self.estimate:.4f} \N{PLUS-MINUS SIGN} {self.standard_error:.4f}"),
+            (
+                "estimate",
+                f"{share(self.estimate)} ± {share(self.standard_error)}",
+            ),
             ("shared shingles", self.shared),
             ("shared buckets", f"{len(self.shared_buckets)} of {self.bands}"),
             ("candidates", self.candidates),
         ]
         if self.shared_elements is not None:
-            listed = ", ".join(map(str, self.shared_elements[:_ELEMENTS_SHOWN]))
-            more = len(self.shared_elements) - _ELEMENTS_SHOWN
-            rows.append(("shared elements", listed + (f" and {more:,} more" if more > 0 else "")))
+            rows.append(("shared elements", listed(self.shared_elements, _ELEMENTS_SHOWN)))
         known = [row for row in rows if row[1] is not None]
         found = html_table(["", f"A: {self.a}, B: {self.b}"], known, len(known))
         if isinstance(self.a_content, str) and isinstance(self.b_content, str):
@@ -844,18 +846,13 @@ def html_table(names: Sequence[str], rows: Iterable[Sequence[object]], count: in
         f"<tr>{''.join(f'<td>{_html(_plain(cell))}</td>' for cell in row)}</tr>" for row in rows
     ]
     head = "".join(f"<th>{_html(name)}</th>" for name in names)
-    note = f"<p>the first {len(body)}</p>" if count is None else ""
-    if count is not None and count > len(body):
-        note = f"<p>the first {len(body)} of {count:,}</p>"
+    of = "" if count is None else f" of {count:,}"
+    note = f"<p>the first {len(body)}{of}</p>" if count is None or count > len(body) else ""
     return f"<table><tr>{head}</tr>{''.join(body)}</table>{note}"
 
 
 def _plain(cell: object) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
+    return share(cell) if isinstance(cell, float) else worded(cell)
 
 
 def _html(text: str) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
+from lshdb.formatting import size
+
 Progress: TypeAlias = Callable[[int, int | None, str], object]
 """Called with the amount done, the total (None if unknown), and the unit, such as `documents`."""
 BYTES: Final = "bytes"
@@ -38,7 +40,6 @@ def shown(progress: bool | Progress, label: str) -> Iterator[Progress]:
     import rich
     from rich import progress as columns
     from rich.console import Console
-    from rich.filesize import decimal
 
     console = rich.get_console()
     if not console.is_jupyter:
@@ -60,8 +61,8 @@ def shown(progress: bool | Progress, label: str) -> Iterator[Progress]:
         def update(done: int, total: int | None, unit: str) -> None:
             nonlocal last, begun, now
             if unit == BYTES:
-                of = "?" if total is None else decimal(total)
-                read = f"{decimal(done)} of {of}, "
+                of = "?" if total is None else size(total)
+                read = f"{size(done)} of {of}, "
                 bar.update(task, completed=done, total=total, read=read)
                 return
             if unit != last:  # a step begins where the one before it was last heard of

@@ -38,6 +38,7 @@ from lshdb.cli.options import (
 from lshdb.cli.results import columns_of, exactness, json_line, write_record, write_results
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
 from lshdb.errors import UsageError
+from lshdb.formatting import number
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ def _print_skipped(skipped: Skipped, *, as_json: bool) -> None:
         json_line({name: getattr(skipped, name) for name in columns})
     else:
         kind = exactness(skipped.exact, skipped.identical)
-        cells = (f"{skipped.similarity:.6f}", kind, skipped.key, skipped.kept)
+        cells = (str(number(skipped.similarity)), kind, skipped.key, skipped.kept)
         print("\t".join(map(escaped, cells)))
 
 
@@ -306,7 +307,7 @@ def sync(
     if dry_run:
         columns = columns_of(SyncChange)
         rows = map(attrgetter(*columns), report.changes)
-        write_results(columns, rows, form, counted=("change", "changes"), none="nothing to do")
+        write_results(columns, rows, form, noun=("change",), none="nothing to do")
     elif not form.is_text:
         record = asdict(report)
         del record["changes"]

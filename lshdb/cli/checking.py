@@ -23,6 +23,7 @@ from lshdb.cli.options import (
 )
 from lshdb.cli.results import Columns, write_results
 from lshdb.cli.running import FAILED, INTERRUPTED, end_on_interrupt, failed
+from lshdb.formatting import size
 
 if TYPE_CHECKING:
     from lshdb.maintenance.findings import CheckReport
@@ -188,5 +189,5 @@ def reindex(
         message(f"{at.db} has {shape(done.after)} already: nothing to do")
         return
     written = f"{done.documents:,} documents" if done.rows else "band rows as before"
-    free = f", {done.free / 1e6:,.0f} MB of the file are free" if done.free >= 500_000 else ""
+    free = f", {size(done.free)} of the file are free" if done.free >= 500_000 else ""
     message(f"{at.db} reindexed: {shape(done.after)}; {written}{free}")

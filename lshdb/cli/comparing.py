@@ -32,6 +32,7 @@ from lshdb.cli.options import (
 from lshdb.cli.results import columns_of, on_terminal, write_record, write_results
 from lshdb.cli.running import FAILED
 from lshdb.errors import InputError, KeyNotFound, UsageError
+from lshdb.formatting import counted, listed, number
 from lshdb.sources.paths import escaped, key_of
 
 if TYPE_CHECKING:
@@ -168,26 +169,22 @@ def _facts(compared: Comparison) -> dict[str, object]:
     unknown = "not known: contents are not kept"
     lost = "no: a query for one does not find the other"
     return {
-        "similarity": unknown if compared.similarity is None else _share(compared.similarity),
-        "identical": "yes" if compared.identical else None,
+        "similarity": number(compared.similarity) or unknown,
+        "identical": compared.identical or None,
         "a": compared.a,
         "b": compared.b,
-        "a_in_b": _share(compared.a_in_b),
-        "b_in_a": _share(compared.b_in_a),
+        "a_in_b": number(compared.a_in_b),
+        "b_in_a": number(compared.b_in_a),
         "a_shingles": compared.a_shingles,
         "b_shingles": compared.b_shingles,
         "shared": compared.shared,
         "union": compared.union,
-        "estimate": f"{_share(compared.estimate)} +- {_share(compared.standard_error)}",
+        "estimate": f"{number(compared.estimate)} +- {number(compared.standard_error)}",
         "agreeing_lanes": f"{compared.agreeing_lanes} of {compared.lanes}",
         "agreeing_bands": f"{len(compared.shared_buckets)} of {compared.bands}",
-        "candidates": "yes" if compared.candidates else lost,
-        "candidate_probability": _share(compared.candidate_probability),
+        "candidates": compared.candidates or lost,
+        "candidate_probability": number(compared.candidate_probability),
     }
-
-
-def _share(value: float | None) -> str | None:
-    return None if value is None else f"{value:.6f}"
 
 
 def _print(what: str, names: Sequence[str], rows: Sequence[Sequence[Any]], form: Form) -> None:
@@ -207,12 +204,12 @@ def _show_passages(compared: Comparison, passages: Sequence[Passage]) -> None:
     longest = sorted(passages, key=lambda p: -p.shingles)[:_PASSAGES_SHOWN]
     for passage in sorted(longest, key=lambda p: p.a_start):
         console.print()
-        for name, content, start, end, number in (
+        for name, content, start, end, line_no in (
             ("a", compared.a_content, passage.a_start, passage.a_end, passage.a_line),
             ("b", compared.b_content, passage.b_start, passage.b_end, passage.b_line),
         ):
             text = _text(content)
-            line = Text(f"{name} line {number:,}, {start:,}-{end:,}: ", style="bold")
+            line = Text(f"{name} line {line_no:,}, {start:,}-{end:,}: ", style="bold")
             line.append(_on_one_line(text[max(start - _CONTEXT, 0) : start]), style="not bold dim")
             line.append(_on_one_line(_cut(text[start:end])), style="not bold black on green")
             line.append(_on_one_line(text[end : end + _CONTEXT]), style="not bold dim")
@@ -336,9 +333,8 @@ def passages(
             rows = _rows(database, queries, asked, own, noted)
             shown = (*(["query"] if several else []), "coverage", "key", *shown)
             none = "no passage of a stored document"
-        counted = ("passage", "passages")
         count = write_results(
-            columns, rows, form, shown=shown, counted=counted, none=none, lines=lines
+            columns, rows, form, shown=shown, noun=("passage",), none=none, lines=lines
         )
         if noted:
             from lshdb.search.passages import unit_of
@@ -395,14 +391,11 @@ def _note_common(noted: Sequence[tuple[str, CommonPassage]], unit: str, common: 
     """Note in one line the longest of the runs that do not count."""
     from lshdb.limits import DEFAULTS
 
-    most = common or DEFAULTS.common
     places = []
-    for key, one in sorted(noted, key=lambda each: -each[1].words)[:_COMMON_SHOWN]:
+    for key, one in sorted(noted, key=lambda each: -each[1].words):
         several = f"s {one.line} to {one.end_line}" if one.end_line > one.line else f" {one.line}"
         places.append(f"{key} line{several} ({one.words:,} {unit}s)")
-    more = len(noted) - len(places)
     message(
-        f"runs in more than {most:,} document{'' if most == 1 else 's'} do not count: "
-        + ", ".join(places)
-        + (f", and {more:,} more" if more else "")
+        f"runs in more than {counted(common or DEFAULTS.common, 'document')} do not count: "
+        f"{listed(places, _COMMON_SHOWN)}"
     )

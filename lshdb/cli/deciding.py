@@ -30,6 +30,7 @@ from lshdb.cli.options import (
 from lshdb.cli.results import columns_of, write_results
 from lshdb.cli.running import failed
 from lshdb.errors import InputError, KeyNotFound, UsageError
+from lshdb.formatting import counted
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -105,9 +106,8 @@ def decide(
         verdict, *keys = words
         with at.open("write") as database:
             made = database.decide(verdict, keys, note=note, who=who)  # type: ignore[arg-type]
-        count = len(set(keys))
         numbers = f"{made[0].decision}" + (f" to {made[-1].decision}" if len(made) > 1 else "")
-        message(f"{verdict}: {count:,} document{'s' * (count > 1)}, decision {numbers}")
+        message(f"{verdict}: {counted(len(set(keys)), 'document')}, decision {numbers}")
 
 
 def _undo(at: DatabaseFile, numbers: list[str]) -> None:
@@ -249,7 +249,7 @@ def decisions(
             map(astuple, (one for one in made if one.verdict == "drop" or not drop)),
             form,
             shown=_SHOWN,
-            counted=("decision", "decisions"),
+            noun=("decision",),
             none="nothing is decided yet: see lshdb decide --help",
         )
 
@@ -302,7 +302,7 @@ def remove(
     with at.open("read" if dry_run else "write") as database:
         if dry_run:
             found = _found(database, keys, condition, decided)
-            write_results({"key": str}, ((key,) for key in found), form, counted=("key", "keys"))
+            write_results({"key": str}, ((key,) for key in found), form, noun=("key",))
             message(f"would remove {len(found):,}")
             return
         if not yes and sys.stdin.isatty() and sys.stderr.isatty():

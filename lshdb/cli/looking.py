@@ -89,7 +89,7 @@ def _write_buckets(buckets: Iterable[Bucket], form: Form) -> None:
 
     columns = columns_of(Bucket)
     rows = map(attrgetter(*columns), buckets)
-    write_results(columns, rows, form, counted=("bucket", "buckets"))
+    write_results(columns, rows, form, noun=("bucket",))
 
 
 def buckets(

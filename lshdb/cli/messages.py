@@ -10,6 +10,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TextIO
 
+from lshdb.formatting import percent
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def note_recall(settings: Settings, threshold: float, advice: str = "") -> None:
     recall = candidate_probability(threshold, settings.construction)
     message(
         f"the index is made for similarity {settings.threshold:g}: of the documents at "
-        f"{threshold:g} it finds about {recall:.1%}{advice}"
+        f"{threshold:g} it finds about {percent(recall)}{advice}"
     )
 
 

@@ -45,6 +45,7 @@ from lshdb.cli.options import (
 from lshdb.cli.results import fields_of, noting_absent, on_terminal, write_results
 from lshdb.cli.running import FAILED, failed
 from lshdb.errors import InputError, UsageError
+from lshdb.formatting import percent
 from lshdb.progress import Progress, silent
 from lshdb.sources.paths import escaped
 
@@ -172,7 +173,7 @@ def query(
                 {"query": str},
                 ((one,) for one, matches in answers if not matches),
                 form,
-                counted=("query", "queries"),
+                noun=("query", "queries"),
                 none="every query has a match",
             )
         else:
@@ -190,7 +191,7 @@ def query(
                 noting_absent(columns, rows, asked["fields"]),
                 form,
                 shown=(*before, *by, "exact", "key", *fields_of(columns)),
-                counted=("match", "matches"),
+                noun=("match", "matches"),
                 none=f"no document with {by[0]} {least:g} or more",
             )
     if several or unmatched:
@@ -277,13 +278,13 @@ def _note_containment_recall(database: Database, containment: float) -> None:
         return
     construction = database.settings.construction
     found = [
-        candidate_probability(containment / (1 + times - containment), construction)
+        percent(candidate_probability(containment / (1 + times - containment), construction))
         for times in (1, 2, 5, 10)
     ]
     message(
         f"a document that holds {containment:g} of the query's shingles is found with probability "
-        f"{found[0]:.1%} if it is as long as the query, {found[1]:.1%} if 2 times, {found[2]:.1%} "
-        f"if 5 times, {found[3]:.1%} if 10 times as long; --exhaustive finds all"
+        f"{found[0]} if it is as long as the query, {found[1]} if 2 times, {found[2]} "
+        f"if 5 times, {found[3]} if 10 times as long; --exhaustive finds all"
     )
 
 
@@ -330,7 +331,7 @@ def pairs(
             noting_absent(found.columns, found.rows(), fields or ()),
             form,
             shown=("similarity", "exact", "a", "b", *fields_of(found.columns)),
-            counted=("pair", "pairs"),
+            noun=("pair",),
             none=f"no pair with similarity {least:g} or more",
             batches=found.batches,
         )
@@ -395,7 +396,7 @@ def clusters(
             noting_absent(found.columns, found.rows(), fields or ()),
             form,
             shown=("cluster", "similarity", "exact", "role", "key", *fields_of(found.columns)),
-            counted=("document in clusters", "documents in clusters"),
+            noun=("document in clusters", "documents in clusters"),
             none=f"no two documents with similarity {least:g} or more",
         )
 
@@ -423,7 +424,7 @@ def _write_dropped(
         for (one,) in dropped():
             sys.stdout.write((escaped(one) if on_terminal() else one) + "\0")
     else:
-        write_results({"key": str}, dropped(), form, counted=("key", "keys"), none="none to drop")
+        write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
     if below:
         message(f'"below", so not listed: {below:,}; with --star there are none')
     if unprintable:

@@ -39,6 +39,7 @@ from lshdb.cli.files import Output
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import Form
 from lshdb.errors import UsageError
+from lshdb.formatting import counted, number, shortened, worded
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def write_results(
     *,
     shown: Sequence[str] = (),
     separator: str = "\t",
-    counted: tuple[str, str] = ("row", "rows"),
+    noun: Sequence[str] = ("row",),
     none: str | None = None,
     batches: Callable[[], Iterator[pa.RecordBatch]] | None = None,
     lines: Callable[[], Iterator[str]] | None = None,
@@ -124,7 +125,7 @@ def write_results(
         form: the format.
         shown: the columns of the text, in order; all if none are named.
         separator: between the cells of a line of text.
-        counted: the name of a row and of several, for the count of a file.
+        noun: the name of a row, and of several if it does not end in s, for the count of a file.
         none: the note in place of an empty table.
         batches: the same rows for Parquet, if they exist as columns (a quarter of the CPU for
             millions of pairs).
@@ -164,7 +165,7 @@ def write_results(
                 _write_csv(columns, taken(), output, headed)
             else:
                 count = _write_json(columns, rows, output, lines)
-        message(f"{form.output}: {count:,} {counted[count != 1]}")
+        message(f"{form.output}: {counted(count, *noun)}")
     return count
 
 
@@ -353,7 +354,6 @@ def _write_text(
         del headings["exact"]
         if first is not None and not first[names.index("exact")]:
             headings["similarity"] = "estimate"
-    digits = 4 if drawn else 6
 
     def cell_of(name: str) -> Callable[[Sequence[Any]], Any]:
         place = names.index(name)
@@ -362,9 +362,9 @@ def _write_text(
             if name == "exact":
                 return lambda row: exactness(row[place], row[same])
             if "exact" not in headings:
-                return lambda row: "identical" if row[same] else _number(row[place], digits)
-        if columns[name] in (bool, float):
-            return lambda row: _number(row[place], digits)
+                return lambda row: "identical" if row[same] else number(row[place], drawn)
+        if columns[name] is float:
+            return lambda row: number(row[place], drawn)
         return itemgetter(place)
 
     cells_of = [cell_of(name) for name in headings]
@@ -381,13 +381,6 @@ def _write_text(
 def exactness(exact: bool, identical: bool) -> str:
     """The kind of a similarity: of identical documents, exact, or an estimate."""
     return "identical" if identical else "exact" if exact else "estimate"
-
-
-def _number(value: float | None, digits: int) -> Cell:
-    """A share of 1 with these digits, a count with one."""
-    if value is None or isinstance(value, bool):
-        return value
-    return f"{value:.{digits}f}" if abs(value) <= 1 else f"{value:.1f}"
 
 
 def _print_tables(names: Sequence[str], rows: Iterable[Sequence[Cell]], headed: bool) -> None:
@@ -423,18 +416,11 @@ def _cell(cell: object) -> Text:
     text = escaped(plain(cell))
     if not isinstance(cell, str | tuple):
         return Text(text, justify="right", no_wrap=True)
-    if len(text) > _LONGEST_CELL:
-        half = _LONGEST_CELL // 2
-        text = f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
-    return Text(text, overflow="fold")
+    return Text(shortened(text, _LONGEST_CELL), overflow="fold")
 
 
 def plain(cell: Any) -> str:
     """A value as the sqlite3 shell prints it in its list mode; a BLOB in hexadecimal."""
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
     if isinstance(cell, bytes):
         return f"x'{cell.hex()}'"
     if isinstance(cell, tuple):
@@ -449,4 +435,4 @@ def plain(cell: Any) -> str:
         if mantissa.lstrip("-").isdigit():
             mantissa += ".0"
         return mantissa + e + exponent
-    return str(cell)
+    return worded(cell)

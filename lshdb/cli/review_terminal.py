@@ -18,6 +18,7 @@ from lshdb.cli.messages import message
 from lshdb.cli.options import DATABASE, DatabaseFile
 from lshdb.database import Database
 from lshdb.errors import KeyNotFound, warn_of_limit
+from lshdb.formatting import share
 from lshdb.ingest.deciding import now
 from lshdb.limits import DEFAULTS
 from lshdb.model import Cluster, Content, Decision
@@ -303,7 +304,7 @@ class Review:
         listed = [key for key in ordered if key in {*first, *room}]
         for key in listed:
             mark = {kept: "-", other: "+"}.get(key, " ")
-            score = "kept" if key == one.keep else _share(scores[key])
+            score = "kept" if key == one.keep else share(scores[key])
             decided = self._verdicts.of_key.get(key, "")
             line = Text(f"{mark} {score:<7}{decided:<6}", style="bold" if mark != " " else "")
             line.append(_line(key.removeprefix(prefix)))
@@ -447,11 +448,6 @@ def _keys(console: Console) -> Iterator[str]:
             yield pressed if len(pressed) == 1 else repr(pressed)
         else:
             console.print()
-
-
-def _share(value: float) -> str:
-    """A similarity, never rounded up to 1."""
-    return f"{min(value, 0.9999) if value < 1 else value:.4f}"
 
 
 def _line(text: str) -> str:

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from lshdb.errors import LshdbError, UsageError
+from lshdb.formatting import listed
 from lshdb.model import Cluster, CommonPassage, Match, Pair, PassagePair, html_table
 from lshdb.progress import Progress, shown
 
@@ -323,11 +324,8 @@ def cluster_results(
 
     def shown(one: Cluster) -> Sequence[Any]:
         others = [key for key in one.members if key != one.keep]
-        listed = ", ".join(others[:_MEMBERS_SHOWN])
-        more = len(others) - _MEMBERS_SHOWN
-        listed += f" and {more:,} more" if more > 0 else ""
-        size = len(one.members)
-        return one.cluster, size, one.keep, listed, one.lowest, one.mean, one.below
+        some = listed(others, _MEMBERS_SHOWN)
+        return one.cluster, len(one.members), one.keep, some, one.lowest, one.mean, one.below
 
     return Results("clusters", with_fields(MEMBER, fields), find, rows, (names, shown))
 

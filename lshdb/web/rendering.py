@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 import jinja2
 from markupsafe import Markup
 
+from lshdb.formatting import counted, percent, share, shortened
 from lshdb.sources.paths import escaped
 from lshdb.web.listing import common_path
 
@@ -144,7 +145,7 @@ def _environment() -> jinja2.Environment:
         "short": _short,
         "quoted": quote,
         "visible": visible,
-        "number": lambda value: f"{value:,}",
+        "number": "{:,}".format,
         "share": share,
         "script": Markup,  # our own file
         "sentence": sentence,
@@ -153,7 +154,8 @@ def _environment() -> jinja2.Environment:
         "excerpt": lambda text: shortened(text, _EXCERPT),
         "bar": lambda value: round(100 * value, 1),
         "pieces": pieces_html,
-        "percent": lambda value: f"{min(value, 0.999) if value < 1 else value:.1%}",
+        "percent": percent,
+        "counted": counted,
     }
     return environment
 
@@ -189,15 +191,6 @@ def pieces_html(pieces: Shown, tag: str) -> Markup:
     return Markup("".join(found))  # its parts are escaped
 
 
-def share(value: float) -> str:
-    """A similarity to four digits, never rounded up to 1.
-
-    >>> share(1.0), share(0.99999), share(0.5)
-    ('1.0000', '0.9999', '0.5000')
-    """
-    return f"{min(value, 0.9999) if value < 1 else value:.4f}"
-
-
 def sentence(text: str) -> str:
     """A message as a sentence.
 
@@ -229,16 +222,6 @@ def snippet(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
     # Each second piece is a word.
     cut = [(piece, at % 2 == 1) for at, piece in enumerate(found.split(text[start:end]))]
     return [piece for piece in [(before, False), *cut, (behind, False)] if piece[0]]
-
-
-def shortened(text: str, most: int) -> str:
-    """A text of at most `most` characters, without its middle if it is longer.
-
-    >>> shortened("a long text", 7)
-    'a l…ext'
-    """
-    half = (most - 1) // 2
-    return text if len(text) <= most else f"{text[:half]}{_DOTS}{text[-half:]}"
 
 
 def _short(key: str) -> str:

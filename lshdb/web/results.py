@@ -84,11 +84,6 @@ class Stage:
         """The time since it was begun."""
         return time.monotonic() - self.begun
 
-    @property
-    def percent(self) -> int:
-        """The share that is done."""
-        return 100 * self.done // (self.total or 1)
-
 
 class Results:
     """Keeps the last results by name, and computes a new one when the state changes.

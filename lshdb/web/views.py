@@ -19,6 +19,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted, warn_of_limit
+from lshdb.formatting import shortened
 from lshdb.limits import DEFAULTS
 from lshdb.model import Bucket, Cluster, Comparison, Content, Decision, Document, Passage
 from lshdb.progress import Progress
@@ -31,7 +32,7 @@ from lshdb.web import beside, listing, pasted, surveys
 from lshdb.web.beside import Beside
 from lshdb.web.drawing import Bar, bars, columns, s_curve
 from lshdb.web.listing import Filters
-from lshdb.web.rendering import Page, shortened, snippet
+from lshdb.web.rendering import Page, snippet
 from lshdb.web.results import Results, state_of
 from lshdb.web.reviewing import MAX_MEMBERS, Review
 from lshdb.web.surveys import ClusterSurvey, PairSurvey

@@ -1,0 +1,90 @@
+"""Numbers as people and scripts read them: in text, in pages, in notebooks and in messages.
+
+A count alone is `f"{count:,}"`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def share(value: float) -> str:
+    """A share of 1, such as a similarity, to four digits for people; never rounded up to 1.
+
+    >>> share(1.0), share(0.99999), share(0.5)
+    ('1.0000', '0.9999', '0.5000')
+    """
+    return f"{min(value, 0.9999) if value < 1 else value:.4f}"
+
+
+def number(value: float | None, drawn: bool = False) -> str | None:
+    """A number of a column: a share as above where it is drawn, and to six digits for scripts.
+
+    What is larger is a mean of counts, and has one digit.
+
+    >>> number(2 / 3), number(2 / 3, drawn=True), number(9.0)
+    ('0.666667', '0.6667', '9.0')
+    """
+    if value is None:
+        return None
+    if abs(value) > 1:
+        return f"{value:.1f}"
+    return share(value) if drawn else f"{value:.6f}"
+
+
+def worded(cell: object) -> str:
+    """A value that is no share as text: nothing for None, yes or no for what is true or not.
+
+    >>> worded(None), worded(True), worded(12)
+    ('', 'yes', '12')
+    """
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return "" if cell is None else str(cell)
+
+
+def percent(value: float) -> str:
+    """A share of 1 in percent, never rounded up to all.
+
+    >>> percent(1.0), percent(0.99999), percent(0.5)
+    ('100.0%', '99.9%', '50.0%')
+    """
+    return f"{min(value, 0.999) if value < 1 else value:.1%}"
+
+
+def counted(count: int, one: str, several: str = "") -> str:
+    """A count and what it counts.
+
+    >>> counted(1, "pair"), counted(1_000, "pair"), counted(2, "match", "matches")
+    ('1 pair', '1,000 pairs', '2 matches')
+    """
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def size(count: int) -> str:
+    """A number of bytes.
+
+    >>> size(27), size(43_100_000)
+    ('27 bytes', '43 MB')
+    """
+    return f"{count:,} bytes" if count < 500_000 else f"{count / 1e6:,.0f} MB"
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of at most `most` characters, without its middle if it is longer.
+
+    >>> shortened("a long text", 7)
+    'a l…ext'
+    """
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
+
+
+def listed(things: Sequence[object], shown: int) -> str:
+    """The first of some things, and how many more there are.
+
+    >>> listed(["a", "b", "c"], 3), listed(["a", "b", "c"], 2)
+    ('a, b, c', 'a, b and 1 more')
+    """
+    more = len(things) - shown
+    return ", ".join(map(str, things[:shown])) + (f" and {more:,} more" if more > 0 else "")
