@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
@@ -102,18 +101,6 @@ def pytest_report_teststatus(
     if report.when != "call" or not report.passed or config.get_verbosity() >= 0:
         return None
     return "passed", "" if next(_passed) % 25 else ".", "PASSED"
-
-
-@pytest.fixture(scope="module", params=["json", "orjson"])
-def both_parsers(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Run each test of a module with Python's own JSON parser and with that of the extra."""
-    if request.param == "orjson":
-        pytest.importorskip("orjson", reason="the extra `speed` is not installed")
-        yield
-        return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LSHDB_SPEED", "0")
-        yield
 
 
 @pytest.fixture

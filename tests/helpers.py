@@ -217,6 +217,11 @@ class Result:
         return record
 
 
+def in_any_version(reason: str) -> str:
+    """A message without the words of orjson, which differ from version to version."""
+    return re.sub(r"(not JSON[: (]+).* at character", r"\1... at character", reason)
+
+
 class Command:
     """Runs `lshdb` in a directory.
 

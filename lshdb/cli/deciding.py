@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +30,7 @@ from lshdb.cli.results import columns_of, write_results
 from lshdb.cli.running import failed
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.formatting import counted
+from lshdb.json_text import loads
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -188,8 +188,8 @@ def _texts(value: object, name: str) -> tuple[Any, ...]:
     """A list, or the JSON text of one, which CSV and Parquet have."""
     if isinstance(value, str) and value:
         try:
-            value = json.loads(value)
-        except ValueError:
+            value = loads(value.encode())
+        except (RecursionError, ValueError):
             raise InputError(f"{name} {value!r:.100} is not a JSON array") from None
     if not value:
         return ()

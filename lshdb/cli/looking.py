@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -30,6 +29,7 @@ from lshdb.cli.options import (
 from lshdb.cli.results import columns_of, write_record, write_results
 from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
 from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.json_text import dumps
 from lshdb.progress import shown
 from lshdb.sources.paths import escaped, printable_path
 
@@ -75,7 +75,7 @@ def show(
     }
     text = {**found, "buckets": len(buckets)}
     if document.metadata is not None:
-        text["metadata"] = json.dumps(document.metadata, ensure_ascii=False)
+        text["metadata"] = dumps(document.metadata)
     first = " ".join(f"{lane:08x}" for lane in lanes[:_LANES_SHOWN])
     more = f" ... ({len(lanes)} lanes)" if lanes else "none: no shingle, similar to nothing"
     text["signature"] = first + more

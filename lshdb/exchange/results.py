@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from lshdb.errors import LshdbError, UsageError
 from lshdb.formatting import listed
+from lshdb.json_text import dumps
 from lshdb.model import Cluster, CommonPassage, Match, Pair, PassagePair, html_table
 from lshdb.progress import Progress, shown
 
@@ -489,4 +490,4 @@ def table_of(columns: Columns | list[str], rows: Iterable[Sequence[Any]]) -> pa.
 def _as_text(value: object) -> str | None:
     if isinstance(value, bytes):
         return value.hex()
-    return value if value is None or isinstance(value, str) else json.dumps(value)
+    return value if value is None or isinstance(value, str) else dumps(value)

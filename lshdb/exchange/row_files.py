@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -21,13 +20,12 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeAlias
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.tables import arrow
 from lshdb.ingest.add import Outcome
+from lshdb.json_text import dumps, without_surrogates
 from lshdb.model import Line
-from lshdb.shingling.content import without_surrogates
 from lshdb.sources.compression import compression_of
-from lshdb.sources.metadata import json_text
 from lshdb.sources.paths import escaped, format_of, is_database, printable_path
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import BOM, Block, CsvText, Head, Lines, Rows
+from lshdb.sources.records import BOM, Block, CsvText, Head, Lines, RecordParser, Rows
 from lshdb.sources.text_rows import DELIMITERS, line_blocks
 
 if TYPE_CHECKING:
@@ -201,9 +199,7 @@ def lines_of(block: Block, places: Sequence[int]) -> list[bytes]:
         data = block.data.split(b"\n")
         last = len(data) - 1
         return [data[place] + b"\n" if place < last else data[place] for place in places]
-    return [
-        f"{without_surrogates(json_text(record))}\n".encode() for record in records(block, places)
-    ]
+    return [f"{_json(record)}\n".encode() for record in records(block, places)]
 
 
 def numbered_lines(outcomes: Iterable[Outcome]) -> Iterator[Line]:
@@ -221,8 +217,9 @@ def numbered_lines(outcomes: Iterable[Outcome]) -> Iterator[Line]:
 def records(block: Block, places: Sequence[int]) -> Iterator[Record]:
     """Lines or rows of a block by the names of their fields."""
     if isinstance(block, Lines):
+        parser = RecordParser(of_sets=False)
         for line in lines_of(block, places):
-            yield json.loads(line.removeprefix(BOM).decode("utf-8", "replace"))
+            yield parser.record_of(line)[0]
     elif isinstance(block.source, CsvText | None):
         for place in places:
             yield dict(zip(block.columns, block.rows[place][1], strict=True))
@@ -248,25 +245,22 @@ def _taken(batch: pa.RecordBatch, places: Sequence[int]) -> list[pa.RecordBatch]
         return [batch.slice(places[low], high - low) for low, high in runs]
 
 
-def _clean(value: Any) -> Any:
-    """A JSON value without lone surrogates, which tables refuse."""
-    if isinstance(value, str):
-        return without_surrogates(value)
-    if isinstance(value, list):
-        return [_clean(one) for one in value]
-    if isinstance(value, dict):
-        return {_clean(name): _clean(one) for name, one in value.items()}
-    return value
-
-
 def _cell(value: object) -> str:
     """A value as CSV has it."""
     if value is None:
         return ""
     if not isinstance(value, str):
-        text = json_text(value)
-        value = json.loads(text) if text.startswith('"') else text  # as of a time
+        text = _json(value)
+        return text.strip('"')  # of a time, which has no others
     return without_surrogates(value)
+
+
+def _json(value: object) -> str:
+    """A value as JSON; InputError if there is none."""
+    try:
+        return dumps(value)
+    except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"a value that JSON does not support: {error}") from error
 
 
 # formats
@@ -340,7 +334,7 @@ class _Csv:
             if head.heading.endswith(b"\r\n"):
                 self._newline = b"\r\n"
         elif head.columns:
-            self._put(self._row(map(without_surrogates, head.columns)))
+            self._put(self._row(head.columns))
 
     def _row(self, cells: Iterable[str]) -> bytes:
         text = io.StringIO()
@@ -375,7 +369,7 @@ class _Arrow:
         pa = self._pa
         schema = head.schema
         if schema is None:
-            schema = pa.schema([(name, pa.string()) for name in map(_clean, head.columns)])
+            schema = pa.schema([(name, pa.string()) for name in head.columns])
         import pyarrow.ipc
         import pyarrow.parquet
 
@@ -461,7 +455,7 @@ class _Spooled:
     def finish(self) -> None:
         schema = None
         if self._typed:
-            schema = arrow().schema([(_clean(name), kind) for name, kind in self._types.items()])
+            schema = arrow().schema(list(self._types.items()))
         table = self._make(Head(tuple(self._types), schema))
         self._spool.seek(0)
         for block in line_blocks(iter(lambda: self._spool.read(_BLOCK), b""), "lines"):
@@ -499,11 +493,7 @@ def _check_columns(block: Block, columns: Sequence[str]) -> None:
 
 def _from_records(rows: list[Record], schema: pa.Schema) -> pa.RecordBatch:
     pa = arrow()
-    names = {_clean(name): name for row in rows for name in row}
-    arrays = []
-    for field in schema:
-        name = names.get(field.name, field.name)
-        arrays.append(_array([row.get(name) for row in rows], field.type))
+    arrays = [_array([row.get(field.name) for row in rows], field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -516,7 +506,7 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
             return pa.array([None if one is None else _cell(one) for one in values], kind)
         if pa.types.is_floating(kind):  # integers that floats cannot hold
             return pa.array([None if one is None else float(one) for one in values], kind)
-        return pa.array(_clean(values), kind)
+        raise
 
 
 def _type_of(values: list[Any]) -> pa.DataType:
@@ -524,8 +514,6 @@ def _type_of(values: list[Any]) -> pa.DataType:
     pa = arrow()
     try:
         return pa.array(values).type
-    except UnicodeError:
-        return _type_of(_clean(values))
     except (pa.ArrowException, TypeError, OverflowError):
         return pa.string()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import Final, cast
 
+import orjson
+
 from lshdb.errors import ContentError, DamagedFile
+from lshdb.json_text import dumps, loads, without_surrogates
 from lshdb.limits import DEFAULTS
 from lshdb.model import Content, Element, Shingling
 
@@ -15,7 +17,6 @@ LARGEST: Final = DEFAULTS.largest_document
 """Maximum bytes of UTF-8 of a stored document."""
 
 DIGEST_BYTES: Final = 16
-_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 def cleaned(
@@ -53,12 +54,7 @@ def cleaned(
 
 def encoded(content: Content) -> str:
     """The stored form of a cleaned document: the text, or a JSON array."""
-    if isinstance(content, str):
-        return content
-    return _encode(content)
-
-
-_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    return content if isinstance(content, str) else dumps(content)
 
 
 def _check_size(stored: str, largest: int) -> None:
@@ -82,7 +78,7 @@ def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:
     if not shingling.of_sets:
         return stored
     try:
-        elements = json.loads(stored)
+        elements = loads(stored.encode())
     except (ValueError, RecursionError) as error:
         raise DamagedFile(f"a stored set is not a JSON array: {error}") from error
     if not isinstance(elements, list) or not set(map(type, elements)) <= {str, int}:
@@ -95,8 +91,8 @@ def many_from_stored(stored: Sequence[str], shingling: Shingling) -> Sequence[Co
     if not shingling.of_sets:
         return stored
     try:
-        arrays = json.loads("[" + "\n,\n".join(stored) + "]")
-    except (ValueError, RecursionError):
+        arrays = orjson.loads("[" + "\n,\n".join(stored) + "]")
+    except ValueError:
         arrays = []
     # Invalid forms do not become valid when joined: no JSON string contains a newline, and each
     # stored form must begin and end as an array.
@@ -105,17 +101,6 @@ def many_from_stored(stored: Sequence[str], shingling: Shingling) -> Sequence[Co
     if whole and set(map(type, chain.from_iterable(arrays))) <= {str, int}:
         return cast(list[list[Element]], arrays)
     return [from_stored(one, shingling) for one in stored]
-
-
-def without_surrogates(text: str) -> str:
-    """The text with lone surrogates, which UTF-8 cannot hold, replaced by U+FFFD."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return "".join(_REPLACEMENT if "\ud800" <= c <= "\udfff" else c for c in text)
-    return text
 
 
 def _check_set(content: object) -> None:
@@ -137,7 +122,7 @@ def _ordered(elements: Collection[Element]) -> tuple[Element, ...]:
     integers = sorted({e for e in elements if isinstance(e, int)})
     strings = {without_surrogates(e) for e in elements if isinstance(e, str)}
     try:
-        str(integers[0]), str(integers[-1])
-    except ValueError as error:
+        float(integers[0]), float(integers[-1])
+    except OverflowError as error:
         raise ContentError("a set has an integer of too many digits") from error
     return (*integers, *sorted(strings))

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from lshdb.errors import InputError
+from lshdb.json_text import MAX_DEPTH, loads, repaired, without_surrogates
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Content, Document, FileState
-from lshdb.shingling.content import without_surrogates
-from lshdb.sources.metadata import MAX_DEPTH, is_too_deep
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 
 BOM: Final = b"\xef\xbb\xbf"
 
-JSON: Final = json.JSONDecoder()
-
-_JSON_BLANKS: Final = " \t\n\r"
 _TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
 _NAMES_SHOWN: Final = 10
 _NAME_SHOWN: Final = 40
@@ -255,26 +251,35 @@ class RecordParser(RecordOptions):
 
     def of_json(self, line: bytes, where: str) -> Document:
         """The document of a record in JSON."""
-        replaced = self.replaced
+        record, is_torn = self.record_of(line)
+        document = self.of_record(record, where)
+        if is_torn and "\N{REPLACEMENT CHARACTER}" in document.key:
+            raise self._torn_key()
+        self.replaced += is_torn
+        return document
+
+    def record_of(self, line: bytes) -> tuple[dict[str, object], bool]:
+        """The record of a line of JSON, and whether U+FFFD replaces what is not Unicode in it.
+
+        Raises:
+            InputError: it is not a JSON object; or, if strict, not Unicode.
+        """
+        clean, replaced = line, self.replaced
         try:
-            # Like json.loads, without its check of the type and its two regular expressions.
-            text = self.decoded(line.rstrip()).lstrip(_JSON_BLANKS)
-            torn = self.replaced > replaced
-            record, end = JSON.raw_decode(text)
-            if end < len(text):
-                raise json.JSONDecodeError("Extra data", text, end)
+            try:
+                record = loads(line)
+            except ValueError:
+                clean = repaired(self.decoded(line))
+                self.replaced = replaced  # counted for a document only
+                record = loads(clean)
         except (ValueError, RecursionError) as error:
             raise InputError(f"not JSON: {json_reason(error)}") from error
         if not isinstance(record, dict):
             raise InputError(f"not a JSON object but {_kind(record)}")
-        if text.count("[") + text.count("{") > MAX_DEPTH and is_too_deep(record):
-            raise InputError(f"not JSON: {_TOO_DEEP}")
-        document = self.of_record(record, where)
-        if torn and "\N{REPLACEMENT CHARACTER}" in document.key:
-            self.replaced = replaced
-            raise self._torn_key()
-        self.replaced = min(self.replaced, replaced + 1)
-        return document
+        is_torn = clean != line and clean != line.removeprefix(BOM)
+        if is_torn and self.strict:
+            raise InputError("a lone surrogate, which is not Unicode text")
+        return record, is_torn
 
     def of_rows(self, block: Rows) -> Iterator[tuple[int, Document | Failure]]:
         """The documents or failures of a block's rows, each with its place in the block, from 0."""
@@ -306,7 +311,7 @@ class RecordParser(RecordOptions):
         name = self.set_field
         wanted = f"a set is a JSON array, or an object with the array as {name!r}"
         try:
-            value = json.loads(text)
+            value = loads(repaired(text))
         except (ValueError, RecursionError) as error:
             raise InputError(f"not JSON ({json_reason(error)}): {wanted}") from error
         if isinstance(value, dict) and name in value:
@@ -348,7 +353,8 @@ class RecordParser(RecordOptions):
 
     def _torn_key(self) -> InputError:
         # With its bad bytes replaced it may be another document's key.
-        return InputError(f"not UTF-8 in field {self.key_field!r}, the key")
+        name = self.key_field
+        return InputError(f"field {name!r} has a lone surrogate or bytes that are not UTF-8")
 
     def _named_key(self) -> str:
         key, auto_key = self.naming.format("key"), self.option("--auto-key", "auto_key=True")
@@ -364,6 +370,8 @@ class RecordParser(RecordOptions):
             raise InputError(f"no {self._named_key()}")
         if isinstance(key, bool) or not isinstance(key, str | int):
             raise InputError(f"field {name!r} is {_kind(key)}, not a string or integer")
+        if isinstance(key, int) and not -(1 << 63) <= key < 1 << 64:
+            raise InputError(f"field {name!r} is an integer beyond 64 bits: write it as a string")
         key = str(key)
         if fault := key_fault(key):
             raise InputError(f"field {name!r} {fault}")
@@ -394,7 +402,7 @@ class RecordParser(RecordOptions):
             return set_of(content, f"field {wanted!r}")
         if not isinstance(content, str):
             raise InputError(f"field {wanted!r} is {_kind(content)}, not a string")
-        return self._clean(content)
+        return content
 
     def _joined(self, record: dict[str, object]) -> object:
         """The content if no field has its name: of a nested field, or of several."""
@@ -429,14 +437,6 @@ class RecordParser(RecordOptions):
                     record = _without(record, path)
         kept = [n for n in self.metadata_fields or record if n in record and n not in own]
         return {name: record[name] for name in kept} if kept else None
-
-    def _clean(self, text: str) -> str:
-        clean = without_surrogates(text)
-        if clean is not text:
-            if self.strict:
-                raise InputError("a lone surrogate, which is not Unicode text")
-            self.replaced += 1
-        return clean
 
     def _repaired(self, value: object, name: str) -> object:
         """A value without lone surrogates for bytes; InputError if strict."""
@@ -504,7 +504,7 @@ def set_of(content: object, name: str) -> Content:
     """
     if isinstance(content, str):
         try:
-            content = json.loads(content)
+            content = loads(repaired(content))
         except (ValueError, RecursionError) as error:
             raise InputError(f"{name} is a string that is not a JSON array") from error
     if not isinstance(content, list):
@@ -518,7 +518,8 @@ def set_of(content: object, name: str) -> Content:
 def json_reason(error: ValueError | RecursionError, start: int = 0) -> str:
     """Why a text that begins at `start` is not JSON."""
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg.lower().removesuffix(' at')} at character {error.pos - start + 1}"
+        reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        return f"{reason} at character {error.pos - start + 1}"
     if isinstance(error, RecursionError):
         return _TOO_DEEP
     return "a number with too many digits"

@@ -11,23 +11,20 @@ import codecs
 import csv
 import io
 import json
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
 import numpy as np
 
 from lshdb.errors import InputError
+from lshdb.json_text import has_large_float, rounded
 from lshdb.model import Document
 from lshdb.shingling.content import LARGEST
-from lshdb.sources.metadata import MAX_DEPTH, has_large_float, is_too_deep
 from lshdb.sources.paths import escaped
 from lshdb.sources.records import (
     BOM,
-    JSON,
     CsvText,
     Failure,
     Lines,
@@ -45,6 +42,8 @@ _QUOTED: Final = re.compile(r'"[^"]*"?')
 _LONGEST_FIELD: Final = (1 << 31) - 1
 """Disables the limit of the module csv."""
 _NEWLINE: Final = 10
+_ELEMENT: Final = json.JSONDecoder()
+"""orjson cannot read an element of an array whose end is not read yet."""
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 _LONGEST_TOKEN: Final = 12
 """Longest token, besides strings, that JSON's parser reports by its start: a pair of escapes."""
@@ -127,7 +126,7 @@ def json_array_blocks(chunks: Iterable[bytes], name: str, largest: int) -> Itera
                 at, expected = at + 1, _FOLLOWING[expected, found]
             elif expected.startswith("value"):
                 try:
-                    _, end = JSON.raw_decode(text, at)
+                    _, end = _ELEMENT.raw_decode(text, at)
                 except (ValueError, RecursionError) as error:
                     if chunk and _may_be_cut(error, text):
                         break
@@ -178,7 +177,7 @@ def _may_be_cut(error: ValueError | RecursionError, text: str) -> bool:
 
 def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Parsed]]:
     """The documents or failures of a block's non-blank lines, each with its place, from 0."""
-    loads, largest = _fast_json(), parser.limits.largest_document
+    largest = parser.limits.largest_document
     key_field, text_field = parser.key_field, parser.text_field
     may_be_pair = not parser.of_sets and key_field != text_field
     # A single line, which may have hundreds of megabytes, is not copied.
@@ -186,57 +185,38 @@ def json_documents(lines: Lines, parser: RecordParser) -> Iterator[tuple[int, Pa
     for place, line in enumerate(data):
         if not line or line.isspace():
             continue
+        if len(line) > largest and len(line) - line.endswith(b"\n") > largest:
+            yield place, _too_long(lines.where(place), largest)
+            continue
         try:
-            record = loads(line) if loads is not None and len(line) <= largest + 1 else None
-        except (ValueError, RecursionError):
-            record = None  # it is parsed again, for the reason
-        if line.count(b"[") + line.count(b"{") > MAX_DEPTH and is_too_deep(record):
+            record = rounded(line)
+        except (RecursionError, ValueError):
             record = None
         if type(record) is dict and may_be_pair and (len(record) == 2 or not parser.metadata):
-            # Most lines are like this; orjson refuses lone surrogates, so they are clean.
+            # Most lines are like this.
             key, text = record.get(key_field), record.get(text_field)
             if type(key) is str and type(text) is str and key and "\0" not in key:
                 yield place, (key, text)
                 continue
-        where = lines.where(place)
-        if len(line) - line.endswith(b"\n") > largest:
-            yield place, _too_long(where, largest)
+        if (document := _quickly(record, lines.where(place), parser)) is not None:
+            yield place, document
             continue
         try:
-            document = _quickly(record, where, parser) if type(record) is dict else None
-            if document is None and not is_blank(line):
-                document = parser.of_json(line, where)
+            yield place, parser.of_json(line, lines.where(place))
         except InputError as error:
-            yield place, Failure(where, str(error))
-            continue
-        if document is not None:
-            yield place, document
+            if not is_blank(line):
+                yield place, Failure(lines.where(place), str(error))
 
 
-def _quickly(record: dict[str, object], where: str, parser: RecordParser) -> Document | None:
-    """The document of what orjson read; None if json must report an error or read it again."""
+def _quickly(record: object, where: str, parser: RecordParser) -> Document | None:
+    """The document of a record; None if it has an error, or may have lost digits."""
+    if not isinstance(record, dict):
+        return None
     try:
         document = parser.of_record(record, where)
     except InputError:
         return None
-    if document.metadata is not None and has_large_float(document.metadata):
-        return None
-    return document
-
-
-def _fast_json() -> Callable[[bytes], object] | None:
-    """orjson.loads if the extra `speed` is installed, else None.
-
-    It refuses some input that json.loads takes, and reads integers beyond 64 bits as floats.
-    LSHDB_SPEED=0 uses json only.
-    """
-    if os.environ.get("LSHDB_SPEED") == "0":
-        return None
-    try:
-        loads: Callable[[bytes], object] = import_module("orjson").loads
-    except ImportError:
-        return None
-    return loads
+    return None if has_large_float(document.metadata) else document
 
 
 def is_blank(line: bytes) -> bool:

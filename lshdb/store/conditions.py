@@ -8,7 +8,6 @@ the query that it belongs to.
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import QueryError
+from lshdb.json_text import dumps
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import WRONG, explained
 from lshdb.store.rows import Parameters
@@ -68,7 +68,7 @@ class Condition:
         true = [np.empty(0, dtype=np.int64)]
         # At least once: that shows errors in it.
         for start in range(0, max(1, len(doc_ids)), _AT_ONCE):
-            self._candidates = json.dumps(doc_ids[start : start + _AT_ONCE].tolist())
+            self._candidates = dumps(doc_ids[start : start + _AT_ONCE].tolist())
             rows = self._rows()
             true.append(np.array([doc_id for (doc_id,) in rows], dtype=np.int64))
         found: npt.NDArray[np.bool_] = np.isin(doc_ids, np.concatenate(true))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from pathlib import Path
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from lshdb.errors import DamagedFile, LshdbError, NewerFormat, NotADatabase
+from lshdb.json_text import loads
 from lshdb.model import Content, Shingling
 from lshdb.shingling.content import encoded
 from lshdb.store import statements as sql
@@ -105,7 +105,7 @@ def _shingles(content: object, shingling: Shingling) -> str | None:
     document: Content = content
     try:
         if shingling.of_sets:
-            document = json.loads(content)
+            document = loads(content.encode())
             if not isinstance(document, list):
                 return None
         return encoded(shingle_texts(document, shingling))

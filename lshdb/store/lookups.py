@@ -6,7 +6,6 @@ A join is read as a stream, for minutes if there are many pairs. It has its own 
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 import time
@@ -21,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import DamagedFile, KeyNotFound, QueryError
+from lshdb.json_text import dumps
 from lshdb.model import Bucket, FileState, Settings
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
@@ -174,7 +174,7 @@ class StoreReader:
             bucket.
         """
         limit = -1 if most is None else most
-        keys = json.dumps(bucket_keys.tolist())
+        keys = dumps(bucket_keys.tolist())
         table = self._integers(sql.CANDIDATES, keys, limit).reshape(-1, 2)
         return table[:, 0], table[:, 1]
 
@@ -222,7 +222,7 @@ class StoreReader:
         """The rows of values int64[n], looked up some thousands at a time: places and doc_ids."""
         parts = [np.empty((0, 2), dtype=np.int64)]
         for part in chunks(len(values), self.limits.documents_read):
-            some = json.dumps(values[part].tolist())
+            some = dumps(values[part].tolist())
             found = self._integers(statement, some, *parameters).reshape(-1, 2)
             found[:, 0] += part.start
             parts.append(found)
@@ -268,7 +268,7 @@ class StoreReader:
 
     def files_of(self, doc_ids: Sequence[int]) -> list[StoredFile]:
         """Those of these documents that exist."""
-        return list(map(_stored_file, self._rows(sql.FILES_OF, json.dumps(list(doc_ids)))))
+        return list(map(_stored_file, self._rows(sql.FILES_OF, dumps(list(doc_ids)))))
 
     def lengths(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The lengths of these documents, in characters; in shingles without content: int64[n]."""
@@ -299,7 +299,7 @@ class StoreReader:
         """One row for each of these documents, in this order, read lazily."""
         found = 0
         for part in chunks(len(doc_ids), self.limits.documents_read):
-            wanted = json.dumps(doc_ids[part].tolist())
+            wanted = dumps(doc_ids[part].tolist())
             with translated_errors(self.path):
                 for row in self._connection.execute(statement, (wanted,)):
                     found += 1
@@ -318,7 +318,7 @@ class StoreReader:
         self, doc_ids: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
         """The ids of those documents that have a signature, and the signatures uint32[n, k]."""
-        rows = self._rows(sql.SIGNATURES, json.dumps(doc_ids.tolist()))
+        rows = self._rows(sql.SIGNATURES, dumps(doc_ids.tolist()))
         return self._signature_matrix(rows)
 
     def signatures_of(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
@@ -378,7 +378,7 @@ class StoreReader:
 
     def bucket_sizes(self, bucket_keys: npt.NDArray[np.int64]) -> list[Bucket]:
         """The buckets int64[b], one per band, with their numbers of documents."""
-        rows = self._rows(sql.BUCKETS_OF_DOCUMENT, json.dumps(bucket_keys.tolist()))
+        rows = self._rows(sql.BUCKETS_OF_DOCUMENT, dumps(bucket_keys.tolist()))
         return [Bucket(*map(integer, row)) for row in rows]
 
     def largest_buckets(self, top: int) -> list[Bucket]:
@@ -481,7 +481,7 @@ class StoreReader:
         return [
             ((text(key), blob(digest)), (text(its_key), blob(its_digest)), integer(doc_id))
             for key, digest, its_key, its_digest, doc_id in self._rows(
-                sql.DIFFERENT_FROM, json.dumps(list(keys))
+                sql.DIFFERENT_FROM, dumps(list(keys))
             )
         ]
 

@@ -182,6 +182,7 @@ class Store(StoreReader):
 
     def known(self, keys: Sequence[str]) -> dict[str, KnownDocument]:
         """Those of the keys that the database has."""
+        # A lone surrogate, which only Python's json writes, is in no document's key.
         rows = self._rows(sql.KNOWN_DOCUMENTS, json.dumps(keys))
         return {
             text(key): KnownDocument(

@@ -5,13 +5,13 @@ In a file, not in memory: there may be any number of them.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Container, Generator, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from lshdb.json_text import dumps
 from lshdb.limits import Limits
 from lshdb.model import Skipped
 from lshdb.store.connection import CACHE_KIB, translated_errors
@@ -74,7 +74,7 @@ class Waiting:
     def keys(self, numbers: Iterable[int]) -> list[str]:
         """The keys of documents, by their numbers."""
         with self._errors():
-            rows = self._connection.execute(_KEYS, (json.dumps(list(numbers)),)).fetchall()
+            rows = self._connection.execute(_KEYS, (dumps(list(numbers)),)).fetchall()
         return [key for (key,) in rows]
 
     def drop(self, dropped: Iterable[Skipped], for_others: Container[str]) -> None:
@@ -87,7 +87,7 @@ class Waiting:
         for one in dropped:
             how = int(one.key), one.similarity, one.exact, one.identical
             if one.key in for_others:
-                metadata = None if one.kept_metadata is None else json.dumps(one.kept_metadata)
+                metadata = None if one.kept_metadata is None else dumps(one.kept_metadata)
                 rows.append((*how, None, one.kept, metadata))
             else:
                 rows.append((*how, int(one.kept), None, None))

@@ -8,12 +8,13 @@ once per comparison.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
+
+from lshdb.json_text import dumps, loads
 
 Words: TypeAlias = list[tuple[int, int, str]]
 """Start, end and class of each word that has a colour, ascending."""
@@ -41,13 +42,13 @@ def words_of(texts: Sequence[tuple[str, str]], seconds: float = _SECONDS) -> lis
         # Without the directory of the program among those of modules: ours have common names.
         done = subprocess.run(
             [sys.executable, "-P", str(_LEXING)],
-            input=json.dumps(asked).encode(),
+            input=dumps(asked).encode(),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=seconds,
             check=True,
         )
-        lexed = json.loads(done.stdout)
+        lexed = loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
         return [None] * len(texts)
     return [None if words is None else list(map(tuple, words)) for words in lexed]

@@ -6,10 +6,10 @@ each text a list of start, end and class, or null.
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import cache
 
+import orjson
 from pygments.lexers import find_lexer_class_for_filename
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 
@@ -50,5 +50,6 @@ def colour(kind: _TokenType) -> str | None:
 
 
 if __name__ == "__main__":
-    given = json.load(sys.stdin)
-    json.dump([None if each is None else words(*each) for each in given], sys.stdout)
+    given = orjson.loads(sys.stdin.buffer.read())
+    found = [None if each is None else words(*each) for each in given]
+    sys.stdout.buffer.write(orjson.dumps(found))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import json
 import secrets
 import threading
 from collections.abc import Hashable, Iterator, Mapping
@@ -21,6 +20,7 @@ from typing import Final
 from lshdb.database import Database, open_database
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.ingest.deciding import now
+from lshdb.json_text import loads
 from lshdb.model import Decision, Verdict
 from lshdb.web.results import stat_of, state_of
 
@@ -122,8 +122,8 @@ class Review:
 
 def _documents(field: str) -> list[tuple[str, str]]:
     try:
-        found = [(key, digest) for key, digest in json.loads(field)]
-    except (ValueError, TypeError):
+        found = [(key, digest) for key, digest in loads(field.encode())]
+    except (RecursionError, TypeError, ValueError):
         raise InputError("the form lacks its documents: load the page again") from None
     if not 1 <= len(found) <= MAX_MEMBERS:
         raise UsageError(f"a form decides about 1 to {MAX_MEMBERS:,} documents")

@@ -6,7 +6,6 @@ filtering and sorting them takes milliseconds.
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
@@ -15,9 +14,11 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.json_text import dumps
 from lshdb.model import Cluster, Verdict
 from lshdb.progress import Progress
 from lshdb.search.pairs import Request, all_clusters, pair_blocks
+from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -258,7 +259,7 @@ def _metadata(
             if (one := known.get(key)) is None:
                 continue
             doc_ids[place] = one.doc_id
-            for name, value in json.loads(one.metadata or "{}").items():
+            for name, value in (from_json(one.metadata) or {}).items():
                 if name not in seen and len(seen) < _FACETS:
                     seen.add(name)
                     facets[name] = Facet(np.full(len(keys), -1, dtype=np.int16))
@@ -276,5 +277,5 @@ def _value(value: Any) -> str | None:
     """A value of metadata as text, None if it cannot be a facet."""
     if value is None or isinstance(value, list | dict):
         return None
-    text = value if isinstance(value, str) else json.dumps(value)
+    text = value if isinstance(value, str) else dumps(value)
     return text if len(text) <= _LONGEST_VALUE else None

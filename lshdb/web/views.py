@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import shlex
 from bisect import bisect_right
@@ -20,6 +19,7 @@ import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted, warn_of_limit
 from lshdb.formatting import shortened
+from lshdb.json_text import dumps
 from lshdb.limits import DEFAULTS
 from lshdb.model import Bucket, Cluster, Comparison, Content, Decision, Document, Passage
 from lshdb.progress import Progress
@@ -218,7 +218,7 @@ def document(visit: Visit) -> Page:
 
 def _field(value: object) -> str:
     """A value of metadata, as text."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else dumps(value)
     return shortened(text, _LONGEST_FIELD)
 
 
@@ -576,7 +576,7 @@ def _download(
     if form == "json":
         kind = "application/x-ndjson"
         objects = (dict(zip(names, row, strict=True)) for row in rows)
-        lines: Iterator[str] = (f"{json.dumps(each)}\n" for each in objects)
+        lines: Iterator[str] = (f"{dumps(each)}\n" for each in objects)
     elif form == "csv":
         kind = "text/csv"
         writer = csv.writer(_Returned(), lineterminator="\n")
@@ -629,7 +629,7 @@ def _form(visit: Visit, key: str, keys: Sequence[str]) -> dict[str, Any]:
     known = visit.store.known(keys)
     documents = [(each, known[each].digest.hex()) for each in keys if each in known]
     return {
-        "documents": json.dumps(documents),
+        "documents": dumps(documents),
         "places": {each: place for place, (each, _) in enumerate(documents)},
         "key": key,
         "back": urlencode(

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from helpers import Command, Result, database_of, unprivileged
+from helpers import Command, Result, database_of, in_any_version, unprivileged
 
 import lshdb
 
@@ -38,7 +38,7 @@ def failures(command: Command, *arguments: str | bytes, stdin: bytes | int = b""
     assert result.status == (1 if message else 0)
     assert result.out == ""
     assert all(line.startswith("lshdb: ") for line in message)
-    return [line.removeprefix("lshdb: ") for line in message]
+    return [in_any_version(line.removeprefix("lshdb: ")) for line in message]
 
 
 # lines
@@ -48,13 +48,12 @@ def test_each_bad_line_is_reported_by_its_number_and_the_good_ones_go_in(command
     deep = "[" * 100_000 + "]" * 100_000
     lines = {
         '{"id": 1, "text": "first"}': None,
-        '{"id": 2, "text":': "not JSON: expecting value at character 18",
+        '{"id": 2, "text":': "not JSON: ... at character 19",
         "": None,
         "[1, 2]": "not a JSON object but an array",
         "null": "not a JSON object but null",
-        "NaN": "not a JSON object but a decimal number",
+        "NaN": "not JSON: ... at character 1",
         '"text"': "not a JSON object but a string",
-        '{"id": NaN, "text": "a"}': "field 'id' is a decimal number, not a string or integer",
         '{"id": 1.0, "text": "a"}': "field 'id' is a decimal number, not a string or integer",
         '{"id": true, "text": "a"}': "field 'id' is a boolean, not a string or integer",
         '{"id": ["a"], "text": "a"}': "field 'id' is an array, not a string or integer",
@@ -67,11 +66,13 @@ def test_each_bad_line_is_reported_by_its_number_and_the_good_ones_go_in(command
         '{"id": 3, "text": 5}': "field 'text' is a number, not a string",
         '{"id": 3, "set": ["a"]}': "a set (field 'set'), and this database holds texts: make one "
         "for sets (shingle set)",
-        deep: "not JSON: nested deeper than 200 levels",
+        deep: "not JSON: ... at character 1026",
         f'{{"id": 3, "text": "a", "more": {deep[99_510:100_490]}}}': "not JSON: nested deeper than "
         "200 levels",
         f'{{"id": 5, "text": "deep", "more": {deep[99_801:100_199]}}}': None,
-        f'{{"id": {"9" * 10_000}, "text": "a"}}': "not JSON: a number with too many digits",
+        f'{{"id": {1 << 64}, "text": "a"}}': "field 'id' is an integer beyond 64 bits: write it as "
+        "a string",
+        f'{{"id": {"9" * 10_000}, "text": "a"}}': "not JSON: ... at character 8",
         '{"id": 4, "text": "last"}': None,
     }
     # A byte order mark at the start, CRLF at the ends, and no end of the last line.
@@ -116,12 +117,14 @@ def test_bad_elements_and_texts_in_a_database_of_sets(command: Command) -> None:
     assert failures(command, "-", "file.txt", stdin="\n".join(lines).encode()) == expected
     assert contents(command) == {"1": '[1,"a"]', "3": "[]"}
     wanted = "a set is a JSON array, or an object with the array as 'set'"
-    assert command.fails("query", "--text", "a b") == (
-        f"--text: not JSON (expecting value at character 1): {wanted}"
-    )
+    reason = in_any_version(command.fails("query", "--text", "a b"))
+    assert reason == f"--text: not JSON (... at character 1): {wanted}"
     assert command.fails("query", "-", stdin='{"a": 1}') == f"-: an object: {wanted}"
-    reason = command.fails("query", "-", stdin="[" * 100_000)
+    deep = "[" * 201 + "]" * 201
+    reason = command.fails("query", "-", stdin=deep)
     assert reason == f"-: not JSON (nested deeper than 200 levels): {wanted}"
+    reason = in_any_version(command.fails("query", "-", stdin="[" * 100_000))
+    assert reason == f"-: not JSON (... at character 1026): {wanted}"
 
 
 # bytes
@@ -133,50 +136,50 @@ def test_keys_that_would_become_one_are_failures_of_their_lines(command: Command
         b'{"id": "a\\ud800", "text": "one text of some words"}\n'
         b'{"id": "a\\udfff", "text": "and quite another one"}\n'
         b'{"id": "a\xff", "text": "a third that differs"}\n'
-        b'{"id": "names", "text": "unlike all of these", "x": {"a\\ud800": 1, "a\\udc00": 2}}\n'
-        b'{"id": "good", "text": "t", "a\\ud800": 1}\n'
+        b'{"id": "good", "text": "t"}\n'
     )
     command.write("in.jsonl", lines)
-    surrogate = "field 'id' has a lone surrogate, which is not Unicode text"
-    expected = [
-        f"in.jsonl:1: {surrogate}",
-        f"in.jsonl:2: {surrogate}",
-        "in.jsonl:3: not UTF-8 in field 'id', the key",
-    ]
-    names = "in.jsonl:4: metadata has fields whose names differ in lone surrogates only"
-    assert failures(command, "in.jsonl") == [*expected, names]
+    reason = "field 'id' has a lone surrogate or bytes that are not UTF-8"
+    expected = [f"in.jsonl:{line}: {reason}" for line in (1, 2, 3)]
+    assert failures(command, "in.jsonl") == expected
     assert contents(command) == {"good": "t"}
     for arguments in (("query", "in.jsonl"), ("dedup", "in.jsonl", "-o", "out.jsonl")):
         result = command(*arguments)
         said = [line.removeprefix("lshdb: ") for line in result.err.splitlines()]
         assert (result.status, said[:3]) == (1, expected), arguments
-    assert len(command.path("out.jsonl").read_bytes().splitlines()) == 2
+    assert len(command.path("out.jsonl").read_bytes().splitlines()) == 1
     # A decision about such a key is none either.
     text = (
         '{"verdict": "keep", "keys": ["a\\ud800"], "digests": ["%s"], "who": "x", "decided": "%s"}'
     )
     command.write("own.jsonl", text % ("0" * 32, "2026-01-01T00:00:00Z"))
-    assert "the keys of a decision are not keys" in command.fails("decide", "--from", "own.jsonl")
+    assert "a lone surrogate" in command.fails("decide", "--from", "own.jsonl")
 
 
 def test_what_is_not_utf8_is_replaced_and_counted_or_refused(command: Command) -> None:
     command.write("latin.txt", b"\xef\xbb\xbftexte fran\xe7ais")
-    lines = b'{"id": 1, "text": "\xff"}\n{"id": 2, "text": "\\ud800"}\n{"id": 3, "text": "good"}\n'
+    lines = (
+        b'{"id": 1, "text": "\xff"}\n{"id": 2, "text": "\\ud800"}\n{"id": 3, "text": "good"}\n'
+        b'{"id": 4, "text": "\\ud83d\\ude00\\\\ud800", "x": ["\\ude00\\ud83d"], "a\\ud83d\\n": 1}\n'
+    )
     strict = failures(command, "--strict", "latin.txt", "-", stdin=lines)
     assert strict == [
         "latin.txt: not UTF-8 at byte 11",
         "-:1: not UTF-8 at byte 20",
         "-:2: a lone surrogate, which is not Unicode text",
+        "-:4: a lone surrogate, which is not Unicode text",
     ]
     assert contents(command) == {"3": "good"}
     result = command.done("add", "latin.txt", "-", stdin=lines)
     assert result.err.splitlines() == [
-        "added 3, updated 0, unchanged 1, failed 0",
+        "added 4, updated 0, unchanged 1, failed 0",
         "empty: 2 without a shingle, similar to nothing",
-        "not UTF-8: 3, bad bytes replaced (--strict refuses them)",
+        "not UTF-8: 4, bad bytes replaced (--strict refuses them)",
     ]
     replaced = {"latin.txt": "texte fran\ufffdais", "1": "\ufffd", "2": "\ufffd", "3": "good"}
-    assert contents(command) == replaced
+    assert contents(command) == {**replaced, "4": "😀\\ud800"}
+    kept = command.done("show", "4", "--json").record["metadata"]
+    assert kept == {"x": ["\ufffd\ufffd"], "a\ufffd\n": 1}
     command.path("latin.txt").rename(command.path("moved.txt"))
     queried = command.done("query", "moved.txt")
     assert queried.err == "moved.txt is not UTF-8; bad bytes are replaced\n"

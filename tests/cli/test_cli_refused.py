@@ -98,7 +98,7 @@ COMMANDS = [
     ("decide --undo --note x", 2, "--note goes with a decision"),
     ("decide --from none.csv", 1, "none.csv: no such file or directory"),
     ("decide --from in.txt", 1, "in.txt: decisions are read from .jsonl, .csv or .parquet"),
-    ("decide --from cut.jsonl", 1, "cut.jsonl:2: not JSON: expecting value"),
+    ("decide --from cut.jsonl", 1, "cut.jsonl:2: not JSON: "),
     ("decide --from list.jsonl", 1, "list.jsonl:1: not a JSON object but an array"),
     ("decide --from maybe.csv", 1, "maybe.csv:2: verdict 'maybe' is not keep"),
     ("decide --from none.jsonl", 1, "none.jsonl:1: no field 'verdict'"),

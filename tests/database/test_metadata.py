@@ -6,10 +6,11 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
-from datetime import date
+from datetime import UTC, date, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import inspection
 import numpy as np
@@ -21,8 +22,8 @@ from hypothesis import strategies as st
 import lshdb
 from lshdb import Limits
 from lshdb.errors import ContentError, DamagedFile, QueryError, UsageError
+from lshdb.json_text import MAX_DEPTH
 from lshdb.model import Document
-from lshdb.sources.metadata import MAX_DEPTH
 from lshdb.store.conditions import check_expression
 
 FOX = "the fox and the grapes"
@@ -42,10 +43,10 @@ def test_fields_of_json_lines_are_kept_as_they_are(path: Path) -> None:
         '"b": {"z": [1.50, true]}, "a": "\\u00e9\\u0000", "text": "t"': (
             '{"b":{"z":[1.5,true]},"a":"é\\u0000"}'
         ),
-        '"text": "t", "n": [123456789012345678901234567890, 1e400, -0.0]': (
-            '{"n":[123456789012345678901234567890,null,-0.0]}'
+        '"text": "t", "n": [123456789012345678901234567890, 0.1, -0.0]': (
+            '{"n":[123456789012345678901234567890,0.1,-0.0]}'
         ),
-        '"text": "t", "x": "\\ud800", "y": NaN': '{"x":"\ufffd","y":null}',
+        '"text": "t", "x": "\\ud800"': '{"x":"\ufffd"}',
         '"text": "t", "x": {}, "": 0': '{"x":{},"":0}',
     }
     file = path.with_name("in.jsonl")
@@ -63,8 +64,26 @@ PYTHON: dict[str, object] = {
     "count": np.int64(7),
     "raw": b"\xff",
     "tuple": (1, float("inf")),
+    "time": time(1, 2, tzinfo=UTC),
+    "takes": timedelta(days=1),
+    "id": UUID(int=7),
+    "large": [Decimal(10**30), -(10**30)],
+    "lone\ud800": {2: "\udfff"},
+    "array": np.arange(2.0),
 }
-FORMS = {"day": "2020-02-29", "price": 1.5, "count": 7, "raw": "/w==", "tuple": [1, None]}
+FORMS = {
+    "day": "2020-02-29",
+    "price": 1.5,
+    "count": 7,
+    "raw": "/w==",
+    "tuple": [1, None],
+    "time": "01:02:00+00:00",
+    "takes": 86400.0,
+    "id": "00000000-0000-0000-0000-000000000007",
+    "large": [10**30, -(10**30)],
+    "lone\ufffd": {"2": "\ufffd"},
+    "array": [0.0, 1.0],
+}
 
 
 @given(
@@ -94,11 +113,13 @@ def nested(levels: int) -> dict[str, Any]:
     ("fields", "reason"),
     [
         ({1: 2}, "from strings to values"),
-        ({"x": object()}, "object cannot be written as JSON"),
+        ({"x": object()}, "not JSON serializable: object"),
         (nested(MAX_DEPTH + 1), "nested deeper"),
         (nested(100_000), "nested deeper"),
+        ({"x": 10**400}, "too large"),
+        ({"x": dict.fromkeys(["\ud800", "\udc00"])}, "names differ in lone surrogates only"),
     ],
-    ids=["key", "type", "deep", "deeper"],
+    ids=["key", "type", "deep", "deeper", "large", "names"],
 )
 def test_what_cannot_be_metadata_is_refused(
     path: Path, fields: Mapping[str, object], reason: str
@@ -141,7 +162,7 @@ def test_show_and_the_options_of_add(command: Command) -> None:
     line = json.dumps({"id": "a", "text": FOX, "lang": "en", "n": 1, "more": [1]})
     command.done("add", "-", stdin=line)
     shown = command.done("show", "a").lines
-    assert 'metadata:          {"lang": "en", "n": 1, "more": [1]}' in shown
+    assert 'metadata:          {"lang":"en","n":1,"more":[1]}' in shown
     record = command.done("show", "a", "--json").record
     assert record["metadata"] == {"lang": "en", "n": 1, "more": [1]}
     command.done("add", "--metadata-fields", "n,nosuch,lang", "-", stdin=line)

@@ -20,7 +20,7 @@ import lshdb
 
 PACKAGE = Path(lshdb.__file__).parent
 ROOMS = (
-    ("errors", "formatting", "limits", "model", "progress", "settings", "workers"),
+    ("errors", "formatting", "json_text", "limits", "model", "progress", "settings", "workers"),
     ("shingling",),
     ("sketching",),
     ("store",),
@@ -196,7 +196,7 @@ def test_nothing_is_called_by_address() -> None:
 def test_dependencies_are_those_imported() -> None:
     pyproject = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text("utf-8"))
     required = {line.split(">")[0] for line in pyproject["project"]["dependencies"]}
-    assert required == {"numpy", "pathspec", "rich", "xxhash", "typer"}
+    assert required == {"numpy", "orjson", "pathspec", "rich", "typer", "xxhash"}
     # What extras bring, by the room or module that loads it.
     extras = {
         "sources": {"pyarrow"},
@@ -257,7 +257,6 @@ def test_a_query_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
         "lshdb.search.pairs",
         "lshdb.web",
         "lshdb.spark",
-        "orjson",
         "rich",
     }
 

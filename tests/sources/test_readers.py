@@ -9,12 +9,13 @@ import socket
 import sqlite3
 import subprocess
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
 import pytest
-from helpers import calls_of
+from helpers import calls_of, in_any_version
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -22,16 +23,14 @@ import lshdb
 from lshdb import Limits
 from lshdb.errors import InputError
 from lshdb.model import Content, Document
-from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import Format, escaped
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure
 from lshdb.sources.walking import PassedOver
 
-pytestmark = pytest.mark.usefixtures("both_parsers")
-
 BOM = b"\xef\xbb\xbf"
 LF = b"\n"
+NOT_JSON = "not JSON: ... at character 1"
 
 
 @pytest.fixture
@@ -42,7 +41,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def read(*paths: str, reader: Reader | None = None) -> list[Document | Failure]:
-    return list((reader or Reader(of_sets=False)).read(paths))
+    found = list((reader or Reader(of_sets=False)).read(paths))
+    return [
+        replace(one, reason=in_any_version(one.reason)) if isinstance(one, Failure) else one
+        for one in found
+    ]
 
 
 def from_stdin(data: bytes, reader: Reader) -> list[Document | Failure]:
@@ -168,7 +171,7 @@ def test_standard_input_is_json_lines_if_its_first_character_says_so(start: byte
     blank = start.count(b"\n")
     assert texts(start + b'{"id": 1, "text": "t"}\nx') == [
         Document("1", "t"),
-        Failure(f"-:{blank + 2}", "not JSON: expecting value at character 1"),
+        Failure(f"-:{blank + 2}", NOT_JSON),
     ]
     assert texts(start) == []
     assert texts(start + b"a text") == [
@@ -182,7 +185,7 @@ def test_standard_input_is_json_lines_if_its_first_character_says_so(start: byte
 @pytest.mark.parametrize(
     ("format", "data", "failure"),
     [
-        ("jsonl", b"text", Failure("-:1", "not JSON: expecting value at character 1")),
+        ("jsonl", b"text", Failure("-:1", NOT_JSON)),
         (
             "text",
             b'{"id": 1, "text": "t"}',
@@ -207,23 +210,25 @@ def test_standard_input_in_a_format_that_is_given(
         (BOM + b'{"id": "\\u00e9\\ud83d\\ude00", "text": "\\u0000\\""} ', Document("é😀", '\0"')),
         (b'{"id": -0, "text": "first", "text": "last"}', Document("0", "last")),
         (
-            b'{"id": 1, "text": "t", "x": [Infinity, NaN, 1e400, 18446744073709551616, -0.0]}',
-            Document("1", "t", {"x": [None, None, None, 18446744073709551616, -0.0]}),
+            b'{"id": 1, "text": "t", "x": [1e20, 18446744073709551616, {"y": -1%s}]}' % (b"0" * 20),
+            Document("1", "t", {"x": [1e20, 1 << 64, {"y": -(10**20)}]}),
         ),
-        (b'{"id": 1e400, "text": "t"}', "field 'id' is a decimal number, not a string or integer"),
-        (b'{"id": NaN, "text": "t"}', "field 'id' is a decimal number, not a string or integer"),
-        (b'{"id": -0, "text": "a"}{"id": 2}', "not JSON: extra data at character 24"),
-        (b'{"id": 1, "text": "cut', "not JSON: unterminated string starting at character 19"),
-        (b"[" * 2000, "not JSON: nested deeper than 200 levels"),
+        (b'{"id": 1e20, "text": "t"}', "field 'id' is a decimal number, not a string or integer"),
+        (b'{"id": 1, "text": "a", "x": {"y": 1, "y": 2}}', Document("1", "a", {"x": {"y": 2}})),
+        (b'{"id": 1, "text": "a", "x": NaN}', "not JSON: ... at character 29"),
+        (b'{"id": 1, "text": "a", "x": [Infinity]}', "not JSON: ... at character 30"),
+        (b'{"id": 1, "text": "a", "x": 1e400}', "not JSON: ... at character 29"),
+        (b'{"id": -0, "text": "a"}{"id": 2}', "not JSON: ... at character 24"),
+        (b'{"id": 1, "text": "cut', "not JSON: ... at character 23"),
+        (b'{"id": 1, "text": "\\ud8", "x": "2"}', "not JSON: ... at character 20"),
+        (b"[" * 201 + b"]" * 201, "not JSON: nested deeper than 200 levels"),
         (b"[1]", "not a JSON object but an array"),
     ],
-    ids=range(10),
+    ids=range(14),
 )
 def test_lines_that_other_programs_write(line: bytes, found: Document | str) -> None:
     expected = Failure("-:1", found) if isinstance(found, str) else found
     (item,) = from_stdin(line, Reader(of_sets=False, format="jsonl"))
-    if isinstance(item, Document) and item.metadata is not None:
-        item = Document(item.key, item.content, json.loads(str(to_json(item.metadata))))
     assert repr(item) == repr(expected)
 
 
@@ -284,7 +289,7 @@ def test_a_blank_line_costs_few_calls_and_an_empty_one_none(
         (True, '{"text": "a"}', InputError("an object: a set is a JSON array, or")),
         (True, '{"set": "a"}', InputError("field 'set' is a string that is not a JSON array")),
         (True, "[null]", InputError("element 1 of the set is null, not a string or integer")),
-        (True, "", InputError("not JSON .expecting value at character 1.: a set is")),
+        (True, "", InputError("not JSON .* at character 1.: a set is")),
     ],
 )
 def test_the_one_document_of_a_query(

@@ -237,7 +237,7 @@ def test_what_is_known_of_a_document_is_on_its_page(tmp_path: Path) -> None:
     with served(tmp_path) as site:
         answer = check(site.get("document", key="fox"))
         context = facts(answer)
-        assert (context["lang"], context["<b>"], context["nothing"]) == ("en", '{"n": [1]}', "null")
+        assert (context["lang"], context["<b>"], context["nothing"]) == ("en", '{"n":[1]}', "null")
         assert answer.page.texts("span", class_="verdict keep") == ["keep"]
         copied = answer.page.texts("ul", class_="sources")[0]
         assert "18 words: lines 1–1 here, 2–2 there" in copied

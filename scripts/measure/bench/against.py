@@ -1,8 +1,8 @@
 """against: this checkout beside an earlier version, whole commands in turn. Ten minutes.
 
-Both versions are wheels, compiled to .pyc, in separate environments with the same dependencies:
-one without extras, one with `speed`. They stay in --directory (or the user's cache), so that a
-second comparison with the same revision starts at once. CPU seconds are those of the user and the
+Both versions are wheels, compiled to .pyc, in separate environments with the same dependencies.
+They stay in --directory (or the user's cache), so that a second comparison with the same revision
+starts at once. CPU seconds are those of the user and the
 system, of a process and all its children; memory is that of the largest process. Each version
 queries a file that it wrote itself. Ratios are medians over pairs of neighbouring runs, with their
 range.
@@ -35,11 +35,9 @@ LARGEST: Final = "MB of the largest process"
 RATIOS: Final = {CPU: "CPU ratio", SECONDS: "wall ratio", LARGEST: "memory ratio"}
 MEGABYTES: Final = 500
 _ADD: Final = "add"
-_ADD_FASTER: Final = "add, with speed"
 _START: Final = ("start: query --text", "start: --help")
 AIMS: Final[dict[str, tuple[float, float | None]]] = {
     _ADD: (1.10, None),
-    _ADD_FASTER: (1.25, 1.35),
     "query": (1.10, None),
     "pairs": (1.10, None),
     "dedup": (1.10, None),
@@ -67,12 +65,11 @@ class Version:
 
     Attributes:
         name: "lshdb" for this checkout, else the revision.
-        plain, faster: its environments, without extras and with `speed`.
+        place: its environment.
     """
 
     name: str
-    plain: Path
-    faster: Path
+    place: Path
 
 
 def run(lab: Lab) -> None:
@@ -87,18 +84,17 @@ def run(lab: Lab) -> None:
     for version in versions:
         lab.say(f"against: warming up {version.name}")
         database, few = lab.fresh(".db"), lab.fresh(".db")
-        _lshdb(version.plain, "add", "-q", "-d", database, corpus.path)
-        _lshdb(version.plain, "add", "-q", "-d", few, _first(lab, corpus, 1000))
+        _lshdb(version.place, "add", "-q", "-d", database, corpus.path)
+        _lshdb(version.place, "add", "-q", "-d", few, _first(lab, corpus, 1000))
         text = read_texts(corpus.path, 1)[0]
         runs: dict[str, Callable[[], Measured]] = {
-            _ADD: partial(_add, lab, version.plain, corpus.path),
-            _ADD_FASTER: partial(_add, lab, version.faster, corpus.path),
-            "query": partial(_run, version.plain, "python", _QUERIES, database, queries),
-            "pairs": partial(_lshdb, version.plain, "pairs", "--json", "-d", database),
-            "dedup": partial(_dedup, lab, version.plain, corpus.path),
-            "reindex": partial(_reindex, lab, version.plain, database),
-            _START[0]: partial(_lshdb, version.plain, "query", "--text", text, "-d", few),
-            _START[1]: partial(_lshdb, version.plain, "--help"),
+            _ADD: partial(_add, lab, version.place, corpus.path),
+            "query": partial(_run, version.place, "python", _QUERIES, database, queries),
+            "pairs": partial(_lshdb, version.place, "pairs", "--json", "-d", database),
+            "dedup": partial(_dedup, lab, version.place, corpus.path),
+            "reindex": partial(_reindex, lab, version.place, database),
+            _START[0]: partial(_lshdb, version.place, "query", "--text", text, "-d", few),
+            _START[1]: partial(_lshdb, version.place, "--help"),
         }
         for name, one in runs.items():
             job = Job(name, corpus.documents, partial(_values, one), version.name)
@@ -197,7 +193,7 @@ def _install(lab: Lab) -> list[Version]:
     )
     place = cache.resolve() / f"against-{commit[:12]}"
     constraints, ready = place / "constraints.txt", place / "ready"
-    old = Version(commit[:7], place / "old", place / "old-speed")
+    old = Version(commit[:7], place / "old")
     if not ready.exists():
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
@@ -209,17 +205,16 @@ def _install(lab: Lab) -> list[Version]:
         finally:
             _git("worktree", "remove", "--force", str(tree))
         constraints.touch()
-        _environment(old.faster, f"{wheel}[speed]", constraints)
-        frozen = _pip(old.faster, "freeze", "--exclude", "lshdb").out
+        # With the extra of the versions that did not require orjson.
+        _environment(old.place, f"{wheel}[speed]", constraints)
+        frozen = _pip(old.place, "freeze", "--exclude", "lshdb").out
         constraints.write_text(frozen, "utf-8")
-        _environment(old.plain, str(wheel), constraints)
-        _run(old.faster, "python", "-c", _WARM_UP)
+        _run(old.place, "python", "-c", _WARM_UP)
         ready.touch()
     lab.say("against: installing this checkout")
-    new = Version(OWN, place / "new", place / "new-speed")
+    new = Version(OWN, place / "new")
     wheel = _wheel(lab, _PROJECT)
-    _environment(new.plain, str(wheel), constraints)
-    _environment(new.faster, f"{wheel}[speed]", constraints)
+    _environment(new.place, str(wheel), constraints)
     return [new, old]
 
 

@@ -1,0 +1,153 @@
+"""JSON by orjson, and what it lacks: exact integers beyond 64 bits, lone surrogates, decimals.
+
+orjson rounds such integers in reading and refuses them in writing; Python's json reads them, which
+takes a second parse of a line that has one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from types import NoneType
+from typing import Any, Final
+
+import orjson
+
+MAX_DEPTH: Final = 200
+"""Levels of arrays and objects in all JSON that is read and written: every parser, encoder and
+recursive function takes that many (orjson writes 254, SQLite's JSON functions end at 1,000)."""
+_TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
+_LARGE: Final = 2.0**63
+_EXACT: Final = frozenset((str, int, bool, NoneType))
+_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+_ESCAPES: Final = re.compile(
+    rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)"
+)
+"""An escape in JSON, and as its group that of a lone surrogate."""
+
+
+def loads(data: bytes) -> Any:
+    """The value of JSON in UTF-8; of fields with one name the last counts.
+
+    Raises:
+        ValueError: not JSON, which has no lone surrogates, NaN or infinity.
+        RecursionError: more than MAX_DEPTH levels.
+    """
+    value = rounded(data)
+    return json.loads(data) if has_large_float(value) else value
+
+
+def rounded(data: bytes) -> Any:
+    """Like `loads`, but integers beyond 64 bits are floats, see `has_large_float`."""
+    value = orjson.loads(data)
+    if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
+        _check_depth(value)
+    return value
+
+
+def dumps(value: object) -> str:
+    """A value as JSON on one line, without blanks; fields keep their order.
+
+    Values that JSON does not have become text or a number: dates and times as in ISO 8601, UUIDs as
+    usual, bytes in base64, decimals and durations (in seconds) as numbers; infinity and NaN are
+    null. Lone surrogates are replaced by U+FFFD.
+
+    Raises:
+        TypeError: a value of another type.
+        ValueError: names that differ in lone surrogates only.
+        OverflowError: an integer beyond the floats, of more than 308 digits.
+        RecursionError: more than MAX_DEPTH levels.
+    """
+    try:
+        data = orjson.dumps(value, _default, orjson.OPT_PASSTHROUGH_DATETIME)
+    except TypeError:
+        _check_depth(value)
+        options = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
+        data = orjson.dumps(_plain(value), _default, options)
+    if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
+        _check_depth(value)
+    return data.decode()
+
+
+def repaired(text: str) -> bytes:
+    """JSON in UTF-8 with U+FFFD for lone surrogates, escaped or not; the rest keeps its place."""
+    data = without_surrogates(text).encode()
+    if b"\\u" not in data:
+        return data
+    return _ESCAPES.sub(lambda found: rb"\ufffd" if found[1] else found[0], data)
+
+
+def without_surrogates(text: str) -> str:
+    """The text with lone surrogates, which UTF-8 cannot hold, replaced by U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join(_REPLACEMENT if "\ud800" <= c <= "\udfff" else c for c in text)
+    return text
+
+
+def has_large_float(value: object) -> bool:
+    """Whether it has a number that may have been an integer beyond 64 bits."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list):
+        return isinstance(value, float) and abs(value) >= _LARGE
+    return not _EXACT.issuperset(map(type, value)) and any(map(has_large_float, value))
+
+
+def _check_depth(value: object, levels: int = MAX_DEPTH) -> None:
+    """RecursionError if a value has more levels of arrays and objects."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return
+    if not levels:
+        raise RecursionError(_TOO_DEEP)
+    for one in value:
+        _check_depth(one, levels - 1)
+
+
+def _plain(value: object) -> object:
+    """The value as orjson writes it: without lone surrogates and integers beyond 64 bits."""
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, dict):
+        fields = {_plain(name): _plain(one) for name, one in value.items()}
+        if len(fields) < len(value):
+            raise ValueError("fields whose names differ in lone surrogates only")
+        return fields
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return _number(value) if isinstance(value, int) else value
+
+
+def _number(value: int) -> object:
+    """The integer, as text if it is beyond 64 bits."""
+    float(value)  # otherwise it could not be read again
+    return value if -(1 << 63) <= value < 1 << 64 else orjson.Fragment(str(value))
+
+
+def _default(value: object) -> object:
+    """The JSON value for a value that JSON does not have."""
+    # Rarely needed, and never by a query.
+    import base64
+    from datetime import date, time, timedelta
+    from decimal import Decimal
+
+    import numpy as np
+
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            return None
+        return _number(int(value)) if value == value.to_integral_value() else float(value)
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError
