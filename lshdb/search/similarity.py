@@ -33,7 +33,7 @@ from lshdb.shingling.arrays import (
     runs,
     sums,
 )
-from lshdb.shingling.content import many_from_stored
+from lshdb.shingling.content import from_stored
 from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.constructions import evaluate
@@ -171,7 +171,8 @@ def shared_with_stored(
     shared = [np.empty(0, dtype=np.int64)]
     sizes = [np.empty(0, dtype=np.int64)]
     for stored in batches_of_text(store, doc_ids):
-        others = distinct_shingles(many_from_stored(stored, shingling), shingling, secret_seed())
+        contents = [from_stored(one, shingling) for one in stored]
+        others = distinct_shingles(contents, shingling, secret_seed())
         shared.append(intersections(one, others))
         sizes.append(np.diff(others.offsets))
     both, size = np.concatenate(shared), np.concatenate(sizes)
@@ -449,7 +450,8 @@ class Exact:
 
     def _shingled(self, documents: Numbers, seed: int) -> Shingles:
         shingling = self._settings.shingling
-        contents = many_from_stored([*self._contents(self._doc_ids[documents])], shingling)
+        stored = self._contents(self._doc_ids[documents])
+        contents = [from_stored(one, shingling) for one in stored]
         return distinct_shingles(contents, shingling, seed)
 
 
