@@ -13,7 +13,7 @@ STATIC = Path(lshdb.__file__).parent / "web" / "static"
 CSS = re.sub(r"/\*.*?\*/", "", (STATIC / "lshdb.css").read_text("utf-8"), flags=re.DOTALL)
 GROUNDS = "ground raised kept note a-ground b-ground"
 CONTRASTS = [
-    # Text, and what stands behind it.
+    # A text and its background.
     (4.5, "text link code-comment code-string code-keyword code-number code-name", GROUNDS),
     (4.5, "quiet", "ground raised kept"),
     (4.5, "keep drop different", "ground kept"),
