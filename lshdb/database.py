@@ -282,7 +282,8 @@ class Database:
             directories: each with all files below it.
             reader: which files are read, how, and what their keys are; None for what `lshdb sync`
                 does without options.
-            dry_run: change nothing; `SyncReport.changes` has what would happen.
+            dry_run: change nothing; `SyncReport.changes` has what would happen, and
+                `SyncReport.refused` whether it would be refused.
             remove_most: remove documents even if that is more than half of the 100 or more that
                 came from files below one of the directories.
             on_batch: as for `add_many`.

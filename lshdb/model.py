@@ -720,6 +720,8 @@ class SyncReport:
         left: documents with keys below the directories that did not come from files, as far as
             the database knows: they stay.
         changes: in a dry run, each change, in the order of the keys.
+        refused: in a dry run, why `sync` itself would fail with InputError: most documents below
+            a directory would go. None if it would not.
     """
 
     added: int = 0
@@ -732,6 +734,7 @@ class SyncReport:
     replaced: int = 0
     left: int = 0
     changes: tuple[SyncChange, ...] = ()
+    refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

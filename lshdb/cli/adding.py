@@ -264,7 +264,8 @@ def sync(
     are removed. A moved file keeps its document, with the new key. A file with the same size and
     time as before is not read again. Files that patterns exclude count as gone. Only documents
     that were read from text files below the directories are touched. If most of a directory's
-    files are gone, as if it was not mounted, nothing is removed without --yes.
+    files are gone, as if it was not mounted, nothing is removed without --yes; --dry-run says so,
+    and exits with status 1 as the run itself.
 
     Keys are those of add: run it in the same directory, or with the same --root.
 
@@ -310,7 +311,7 @@ def sync(
         write_results(columns, rows, form, noun=("change",), none="nothing to do")
     elif not form.is_text:
         record = asdict(report)
-        del record["changes"]
+        del record["changes"], record["refused"]
         write_record(record | {"passed_over": reader.passed_over.counts()}, form)
     message(
         f"{'would have ' if dry_run else ''}added {report.added:,}, updated {report.updated:,}, "
@@ -324,5 +325,7 @@ def sync(
         message(
             f"kept {report.left:,} whose keys are in the directories but were not read from files"
         )
-    if report.failed:
+    if report.refused:
+        warn(f"the run itself will be refused: {report.refused}")
+    if report.failed or report.refused:
         raise typer.Exit(FAILED)

@@ -103,11 +103,15 @@ def sync(
     _find_moves(store, plan, reader)
     added = AddReport()
     changes: tuple[SyncChange, ...] = ()
+    refused: str | None = None
     stale: list[str] = []
     items = _items(plan, reader, stale)
     moved, removed = len(plan.moves), len(plan.removed)
     if dry_run:
         added, changes = _forecast(store, plan, items, stale, failed)
+        removed += len(stale)
+        if not remove_most:
+            refused = _refusal(plan, [*plan.removed, *(plan.known[key] for key in stale)])
     else:
         if not remove_most:
             _check_removals(plan, plan.removed)
@@ -123,10 +127,10 @@ def sync(
             progress=progress,
             prompt=True,
         )
-    gone = [plan.known[key] for key in stale]
-    if not remove_most and not dry_run:
-        _check_removals(plan, [*plan.removed, *gone])
-    removed += len(gone) if dry_run else _apply(store, [(one, None) for one in gone])
+        gone = [plan.known[key] for key in stale]
+        if not remove_most:
+            _check_removals(plan, [*plan.removed, *gone])
+        removed += _apply(store, [(one, None) for one in gone])
     return SyncReport(
         added.added,
         added.updated,
@@ -138,6 +142,7 @@ def sync(
         reader.replaced,
         plan.left,
         changes,
+        refused,
     )
 
 
@@ -154,16 +159,24 @@ def check_directories(directories: Sequence[str]) -> None:
 
 
 def _check_removals(plan: _Plan, removed: Sequence[StoredFile]) -> None:
-    """InputError if most documents below a directory would go: it may be empty by accident."""
+    """InputError if most documents below a directory would go."""
+    refusal = _refusal(plan, removed)
+    if refusal is not None:
+        raise InputError(refusal)
+
+
+def _refusal(plan: _Plan, removed: Sequence[StoredFile]) -> str | None:
+    """Why removing these documents is refused: a directory may be empty by accident."""
     gone = {one.doc_id for one in removed}
     for path, stored in plan.stored.items():
         count = sum(one.doc_id in gone for one in stored)
         if len(stored) >= _MANY and 2 * count > len(stored):
-            raise InputError(
+            return (
                 f"{printable_path(path)}: of {len(stored):,} documents below it {count:,} have no "
                 "text file there any more, and are kept: is it mounted and complete? lshdb sync "
                 "--yes (remove_most=True) removes them"
             )
+    return None
 
 
 def _plan(

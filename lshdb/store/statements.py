@@ -187,6 +187,10 @@ DIFFERENT_FROM: Final = """
     CROSS JOIN decisions AS x ON x.key = wanted.value AND x.verdict = 'different'
     CROSS JOIN decisions AS y ON y.decision = x.decision AND y.key <> x.key
     LEFT JOIN documents AS d ON d.key = y.key AND d.digest = y.digest"""
+# A decision that already has a row for the new key keeps the old one.
+MOVE_DECISIONS: Final = """
+    UPDATE OR IGNORE decisions SET key = ?2
+    WHERE (key, digest) = (SELECT key, digest FROM documents WHERE doc_id = ?1)"""
 LAST_DECISION: Final = "SELECT coalesce(max(decision), 0) FROM decisions"
 INSERT_DECISION: Final = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)"
 DELETE_DECISION: Final = "DELETE FROM decisions WHERE decision = ?"

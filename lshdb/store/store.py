@@ -213,7 +213,8 @@ class Store(StoreReader):
         self._run_many(sql.DELETE_FILE, [(doc_id,) for doc_id in doc_ids])
 
     def set_key(self, doc_id: int, key: str) -> None:
-        """Give a stored document another, unused key."""
+        """Give a stored document another, unused key, also in the decisions about it."""
+        self._run_many(sql.MOVE_DECISIONS, [(doc_id, key)])
         self._run_many(sql.SET_KEY, [(doc_id, key)])
 
     def delete(self, doc_ids: Sequence[int]) -> None:

@@ -90,11 +90,12 @@ def test_a_file_made_by_hand(command: Command) -> None:
 
 def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Path) -> None:
     command = Command(tmp_path)
-    for name in ("a b.txt", "new\nline.txt", "changed.txt", "kept.txt", "gone.txt"):
+    for name in ("first.txt", "new\nline.txt", "changed.txt", "kept.txt", "gone.txt"):
         command.write(f"notes/{name}", f"a text of its own: {name}")
     command.done("sync", "notes")
     dropped = [f"notes/{name}" for name in ("a b.txt", "new\nline.txt", "changed.txt", "gone.txt")]
-    command.done("decide", "drop", *dropped, "notes/kept.txt")
+    command.done("decide", "drop", "notes/first.txt", *dropped[1:], "notes/kept.txt")
+    command.path("notes/first.txt").rename(command.path(dropped[0]))
     command.write("notes/other.txt", "a text of its own, which is different")
     command.done("sync", "notes")
     command.done("decide", "keep", "notes/kept.txt")

@@ -94,17 +94,24 @@ def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> N
     command.path("d").rename(command.path("elsewhere"))
     command.path("d").mkdir()
     write(command, e__new_txt="text new")
+    refused = (
+        "d: of 100 documents below it 100 have no text file there any more, and are kept: is "
+        "it mounted and complete? lshdb sync --yes (remove_most=True) removes them"
+    )
     for options in (["--quiet"], []):
-        assert command.fails("sync", *options, "d", "e") == (
-            "d: of 100 documents below it 100 have no text file there any more, and are kept: is "
-            "it mounted and complete? lshdb sync --yes (remove_most=True) removes them"
-        )
+        assert command.fails("sync", *options, "d", "e") == refused
         assert command.keys() == before
+        planned = command("sync", *options, "d", "e", "-n")
+        assert (planned.status, len(planned.lines)) == (1, 101)
+        assert planned.err.splitlines()[-1] == f"the run itself will be refused: {refused}"
+    assert len(command.done("sync", "d", "e", "-n", "--yes").lines) == 101
     with lshdb.open(command.path("lsh.db")) as db:
         directory = str(command.path("d"))
         reader = Reader(of_sets=False, root=str(command.directory))
         with pytest.raises(lshdb.InputError, match="100 documents"):
             db.sync([directory], reader)
+        assert "100 documents" in str(db.sync([directory], reader, dry_run=True).refused)
+        assert db.sync([directory], reader, dry_run=True, remove_most=True).refused is None
         assert len(db) == 101
     assert " removed 100, " in command.done("sync", "--yes", "d", "e").err
     assert command.keys() == ["e/c.txt", "e/new.txt"]
@@ -116,7 +123,10 @@ def test_files_that_became_binary_are_removed_only_if_told_when_many(command: Co
     command.done("sync", "d")
     for number in range(51):
         command.write(f"d/{number}.txt", b"\0" * 90)
-    assert "100 documents below it 51 have no text file" in command.fails("sync", "d")
+    for options in ([], ["-n"]):
+        refused = command("sync", "d", *options)
+        assert refused.status == 1
+        assert "100 documents below it 51 have no text file" in refused.err.splitlines()[-1]
     assert len(command.keys()) == 100
     assert " removed 51, " in command.done("sync", "--yes", "d").err
 
