@@ -102,11 +102,8 @@ class FastSketch:
 
     def _lane(self, g: Hashes) -> Offsets:
         """The lanes of 32-bit hashes in uint64[...], overwritten: g k / 2^32, below k."""
-        if self.lanes & (self.lanes - 1) == 0:
-            g >>= np.uint64(33 - self.lanes.bit_length())  # the same, one operation less
-        else:
-            g *= np.uint64(self.lanes)
-            g >>= _32
+        g *= np.uint64(self.lanes)
+        g >>= _32
         return g.view(np.int64)
 
     def _round(self, y: npt.NDArray[np.uint32], i: npt.NDArray[np.int64]) -> Signatures:
@@ -226,7 +223,7 @@ Sketch: TypeAlias = FastSketch | MinHashSketch
 """Makes signatures of `lanes` lanes; the same for the same seed on every machine."""
 
 
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache
 def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:
     """The sketch of that name, `fast` or `minhash`, with its seeded constants."""
     return FastSketch(lanes, seed) if name == "fast" else MinHashSketch(lanes, seed)
