@@ -379,11 +379,10 @@ def _meaningful(
         else:
             runs.append((i, j, 1))
     done = other_done = 0
-    for place, (i, j, size) in enumerate(runs):
-        following = (*runs[place + 1][:2],) if place + 1 < len(runs) else (len(a), len(b))
+    for (i, j, size), (following, its, _) in pairwise([*runs, (len(a), len(b), 0)]):
         before = min(_signs(a[done:i]), _signs(b[other_done:j]))
-        behind = min(_signs(a[i + size : following[0]]), _signs(b[j + size : following[1]]))
-        inside = (i, j) != (done, other_done) and (i + size, j + size) != following
+        behind = min(_signs(a[i + size : following]), _signs(b[j + size : its]))
+        inside = (i, j) != (done, other_done) and (i + size, j + size) != (following, its)
         if not inside or _signs(a[i : i + size]) > min(before, behind):
             yield i, j, size
             done, other_done = i + size, j + size

@@ -89,7 +89,7 @@ class FastSketch:
 
     def _first_round(self, table: Hashes, hashes: Hashes, counts: Offsets) -> None:
         """Throw n documents' hashes, in order, into table uint64[n, k], in place."""
-        flat = table.reshape(-1)
+        flat = table.ravel()
         row = np.repeat(np.arange(len(counts)) * self.lanes, counts)
         for part in chunks(len(hashes), self._at_once):
             h = hashes[part] ^ self._first_constant
@@ -143,7 +143,7 @@ class FastSketch:
             cells = g | (rounds.astype(np.uint64) << _32)
             place = self._lane(g)
             place += cell_of_row
-            np.minimum.at(later.reshape(-1), place.reshape(-1), cells.reshape(-1))
+            np.minimum.at(later.ravel(), place.ravel(), cells.ravel())
             i += many
             still = (later == _NOTHING).any(axis=1)
             if not still.all():

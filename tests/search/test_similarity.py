@@ -1,14 +1,46 @@
-"""Which similar documents are identical: the same content, and not only similarity 1."""
+"""Sizes of intersections, and which similar documents are identical."""
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers import database_of
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import lshdb
+from lshdb.model import Shingles
+from lshdb.search.similarity import intersections, most_shared, parities, shared_by_pairs
+
+HASHES = st.integers(0, (1 << 64) - 1) | st.integers(0, 20) | st.integers(1, 20).map(lambda n: -n)
+
+
+@given(st.lists(st.sets(HASHES.map(lambda n: n % (1 << 64)), max_size=30), min_size=2, max_size=6))
+@example([set(range(5_000)), set(range(2_000, 9_000)), {7}, {8_000}, {9_000}, set()])
+@example([{i << 48 for i in range(1 << 12)}, *({i << 45 for i in range(n)} for n in (1, 9, 70))])
+def test_intersections_are_those_of_pythons_sets(sets: list[set[int]]) -> None:
+    sizes = np.array([len(each) for each in sets])
+    hashes = np.array([value for each in sets for value in sorted(each)], dtype=np.uint64)
+    shingles = Shingles(hashes, np.array([0, *np.cumsum(sizes)]))
+    a, b = np.array([*combinations(range(len(sets)), 2)]).T
+    shared = [len(sets[one] & sets[other]) for one, other in zip(a, b, strict=True)]
+    assert shared_by_pairs(hashes, shingles.offsets[:-1], sizes, a, b).tolist() == shared
+    whole = intersections(hashes[: sizes[0]], shingles).tolist()
+    assert whole == [len(sets[0] & each) for each in sets]
+    for words in (1, 4):
+        made = parities(shingles, words)
+        odd = np.zeros((len(sets), 64 * words), dtype=np.uint8)
+        for number, each in enumerate(sets):
+            for value in each:
+                odd[number, value * 64 * words >> 64] ^= 1
+        assert np.unpackbits(made.view(np.uint8), axis=1).tolist() == odd.tolist()
+        most = (sizes[a] + sizes[b] - (odd[a] ^ odd[b]).sum(axis=1, dtype=np.int64)) // 2
+        expected = np.minimum(most, np.minimum(sizes[a], sizes[b]))
+        assert most_shared(sizes, made, a, b).tolist() == expected.tolist()
+        assert (expected >= shared).all()
 
 
 @pytest.mark.parametrize("content", [True, False])

@@ -62,8 +62,17 @@ def test_a_large_document_equals_the_oracle(name: SketchName, lacking: tuple[int
         for x in random_set(2_000, random.Random(2))
         if oracles.scaled(oracles.fast_first_hash(x, 1) >> 32, 16) not in lacking
     ]
-    [signature] = make_sketch(name, 16, 1).signatures(shingles_of([document])).tolist()
+    sketch = make_sketch(name, 16, 1)
+    [signature] = sketch.signatures(shingles_of([document])).tolist()
     assert signature == ORACLES[name](document, 16, 1)
+    read: list[int] = []
+
+    def parts() -> Iterable[Hashes]:
+        read.append(len(document))
+        return np.array_split(np.array(document, dtype=np.uint64), 3)
+
+    assert sketch.of_pieces(parts)[0].tolist() == signature
+    assert len(read) == (2 if name == "fast" and lacking else 1), "all of it may not fit in memory"
 
 
 # what a signature does not depend on
