@@ -10,7 +10,7 @@ LshdbError
 `-- StoreError          the database file cannot be used
 |-- NoDatabase      there is no file to read
 |-- NotADatabase    not an lshdb file: another program's, or not SQLite at all
-|-- NewerFormat     written by a newer lshdb
+|-- OtherFormat     of a newer lshdb, or of one before the first release
 |-- DamagedFile     SQLite or lshdb found damage in it
 |-- UnsafeFile      it holds code, such as triggers, that lshdb would run
 |-- Busy            another process kept it locked for longer than the timeout
@@ -81,8 +81,8 @@ class NotADatabase(StoreError):
     """Not an lshdb file: another program's database, or not SQLite at all."""
 
 
-class NewerFormat(StoreError):
-    """The file was written by a newer lshdb."""
+class OtherFormat(StoreError):
+    """The file has a format that this lshdb does not read: that of a newer or a much older one."""
 
 
 class DamagedFile(StoreError):

@@ -55,9 +55,11 @@ def check(path: Path) -> None:
     library's own check says the same.
     """
     assert lshdb.check(path, deep=True).problems == ()
-    ((_, _, _, shingle, lanes, construction, sketch, seed, content, run),) = rows(
+    ((_, _, _, shingle, lanes, construction, sketch, seed, content, run, *later),) = rows(
         path, "SELECT * FROM settings"
     )
+    assert later == [None, None]
+    assert rows(path, "SELECT * FROM base_texts") == []
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
     assert rows(path, "PRAGMA foreign_key_check") == []
     shingling = Shingling.parse(str(shingle))

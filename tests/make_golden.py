@@ -1,4 +1,4 @@
-"""Makes the golden files of the newest format: python tests/make_golden.py
+"""Makes the golden files of the format: python tests/make_golden.py
 
 Run it once for each new format, with the code that is released with it; files of released formats
 are never rebuilt. tests/database/test_golden_files.py checks the answers of later versions.
@@ -10,6 +10,7 @@ import hashlib
 import itertools
 import json
 import lzma
+import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -20,9 +21,9 @@ from helpers import database_of
 
 import lshdb
 from lshdb.model import Document
-from lshdb.store.migrations import newest_format
+from lshdb.store.connection import FORMAT
 
-FORMAT_VERSION = newest_format()
+SCHEMA = Path(lshdb.__file__).with_name("schema.sql")
 DIRECTORY = Path(__file__).parent / "golden"
 PANCAKES = (
     "Whisk the flour with the eggs and the milk, rest the batter for an hour, then fry thin "
@@ -80,30 +81,21 @@ METADATA: tuple[dict[str, Any] | None, ...] = (
 """Of the documents of a file, in turn."""
 
 
-def documents_of(kind: str, format: int = FORMAT_VERSION) -> list[Document]:
-    """The documents of a file; those of the first format have no metadata."""
-    fields = METADATA if format > 1 else (None,)
+def documents_of(kind: str) -> list[Document]:
+    """The documents of a file."""
     contents = FILES[kind][1].items()
     return [
         Document(key, content, one)
-        for (key, content), one in zip(contents, itertools.cycle(fields), strict=False)
+        for (key, content), one in zip(contents, itertools.cycle(METADATA), strict=False)
     ]
 
 
-def _fields(answer: Any) -> dict[str, Any]:
-    """The fields of an answer when the files were made."""
-    later = ("identical", "decided", "metadata", "a_metadata", "b_metadata")
-    return {name: value for name, value in asdict(answer).items() if name not in later}
-
-
-def answers(db: lshdb.Database, kind: str, format: int = FORMAT_VERSION) -> dict[str, Any]:
-    """The answers of a file of a format, as JSON."""
+def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
+    """The answers of a file, as JSON."""
     documents = FILES[kind][1]
     settings = asdict(db.settings)
     settings["construction"] = str(db.settings.construction)
     settings["shingling"] = str(db.settings.shingling)
-    if format < 3:
-        del settings["passages"]
     info = db.info()
     found = {
         "settings": settings,
@@ -114,24 +106,22 @@ def answers(db: lshdb.Database, kind: str, format: int = FORMAT_VERSION) -> dict
         "stored": _hash(db, "SELECT doc_id, key, shingles, digest, content FROM documents"),
         "signatures": _hash(db, "SELECT doc_id, signature FROM signatures"),
         "bands": _hash(db, "SELECT band_no, bucket_key, doc_id FROM bands"),
-        "by key": {key: [_fields(m) for m in db.query(key=key)] for key in documents},
+        "by key": {key: [asdict(m) for m in db.query(key=key)] for key in documents},
         "by content": {
-            key: [_fields(m) for m in db.query(content, threshold=0.3, exhaustive=True)]
+            key: [asdict(m) for m in db.query(content, threshold=0.3, exhaustive=True)]
             for key, content in documents.items()
         },
-        "pairs": [_fields(pair) for pair in db.pairs(threshold=0.3)],
-        "clusters": [_fields(cluster) for cluster in db.clusters()],
+        "pairs": [asdict(pair) for pair in db.pairs(threshold=0.3)],
+        "clusters": [asdict(cluster) for cluster in db.clusters()],
+        "stored metadata": _hash(db, "SELECT doc_id, metadata FROM documents"),
+        "metadata": {key: db.get(key).metadata for key in documents},
+        "english": [m.key for m in db.query(key=next(iter(documents)), where=ENGLISH)],
+        "fingerprints": _hash(db, "SELECT * FROM fingerprints"),
+        "decisions": [asdict(one) for one in db.decisions()],
+        "roles": [cluster.decided for cluster in db.clusters()],
     }
-    if format > 1:
-        found["stored metadata"] = _hash(db, "SELECT doc_id, metadata FROM documents")
-        found["metadata"] = {key: db.get(key).metadata for key in documents}
-        found["english"] = [m.key for m in db.query(key=next(iter(documents)), where=ENGLISH)]
-    if format > 2:
-        found["fingerprints"] = _hash(db, "SELECT * FROM fingerprints")
-        if db.settings.passages:
-            found["passages"] = {key: asdict(db.passages(key=key)) for key in documents}
-        found["decisions"] = [asdict(one) for one in db.decisions()]
-        found["roles"] = [cluster.decided for cluster in db.clusters()]
+    if db.settings.passages:
+        found["passages"] = {key: asdict(db.passages(key=key)) for key in documents}
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]  # tuples become lists
 
 
@@ -153,7 +143,7 @@ def _hash(db: lshdb.Database, statement: str) -> str:
 
 
 def make() -> None:
-    """Make the files of the newest format, which must not be there."""
+    """Make the files of the format, and keep its schema; none must be there."""
     expected = {}
     for name, (settings, _) in FILES.items():
         with tempfile.TemporaryDirectory() as directory:
@@ -162,10 +152,11 @@ def make() -> None:
                 decide(db, name)
                 expected[name] = answers(db, name)
             packed = lzma.compress(path.read_bytes(), preset=9)
-        with open(DIRECTORY / f"format-{FORMAT_VERSION}-{name}.db.xz", "xb") as file:
+        with open(DIRECTORY / f"format-{FORMAT}-{name}.db.xz", "xb") as file:
             file.write(packed)
     text = json.dumps(expected, indent=1)
-    (DIRECTORY / f"format-{FORMAT_VERSION}.json").write_text(text + "\n", "utf-8")
+    (DIRECTORY / f"format-{FORMAT}.json").write_text(text + "\n", "utf-8")
+    shutil.copy(SCHEMA, DIRECTORY / f"format-{FORMAT}.sql")
 
 
 if __name__ == "__main__":

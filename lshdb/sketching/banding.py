@@ -21,8 +21,13 @@ def bucket_keys(
     """The bucket key of each band of each signature.
 
     Band i takes lanes i r to (i+1) r - 1. Its key is the mixed sum of the lanes, each times its own
-    constant: equal bands have equal keys, different ones with probability about 2^-60, and equal
-    lanes in different bands have different keys.
+    constant: equal bands have equal keys, different ones with probability 2^-48, and equal lanes
+    in different bands have different keys.
+
+    48 bits are enough: among 100 million documents a query then finds a false candidate by a
+    collision of keys once in 180,000 times (16 bands x 10^8 / 2^48), and all pairs, 5 x 10^15, meet
+    284 of them, each dropped when it is verified. SQLite stores such a key in six bytes, not eight:
+    32 of 1,236 bytes a document.
 
     Args:
         signatures: uint32[n, k], k at least the construction's lanes; further lanes are not used.
@@ -30,7 +35,7 @@ def bucket_keys(
         seed: the seed of the constants.
 
     Returns:
-        int64[n, b]: as SQLite's integers are signed, keys are read as signed.
+        int64[n, b], from -2^47 to below 2^47, as SQLite's integers are signed.
     """
     rows, bands = construction.rows, construction.bands
     factors = constants(seed, "bands", rows * bands).reshape(bands, rows)
@@ -40,4 +45,7 @@ def bucket_keys(
         keys += lanes[:, :, row] * factors[:, row]
     keys ^= keys >> _32
     keys *= constants(seed, "bucket keys", 1)[0]
-    return keys.view(np.int64)
+    # In place: the array is as large as the signatures.
+    signed = keys.view(np.int64)
+    signed >>= 16
+    return signed

@@ -6,7 +6,6 @@ SQLite's. The tables are in schema.sql, all other SQL in statements.
     connection     opening and closing, pragmas, transactions, waiting, SQLite's errors translated
     guard          refuses a connection after a fork, in another thread, or of a replaced file
     schema         refuses a file whose tables are not those of schema.sql, or that could run code
-    migrations     the steps from each format of the file to the next
     rows           what SQLite gives, as the type that it must have; the row of settings
     store          writes documents, signatures and bands; lookups reads them
     conditions     a user's condition on documents

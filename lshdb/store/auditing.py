@@ -126,7 +126,7 @@ class Auditor:
     def schema_faults(self) -> list[schema.Fault]:
         """How tables, indexes, views and triggers differ from those of the format."""
         with translated_errors(self._path):
-            return list(schema.faults(self._connection, range(self.version, self.version + 1)))
+            return list(schema.faults(self._connection))
 
     def broken_references(self) -> Iterator[tuple[str, int]]:
         """Rows that refer to missing rows: table and rowid."""
@@ -204,7 +204,7 @@ class Auditor:
     def make_missing(self) -> int:
         """Create missing tables, indexes and views; return how many."""
         with translated_errors(self._path):
-            return schema.make_missing(self._connection, self.version)
+            return schema.make_missing(self._connection)
 
     def derive(
         self,

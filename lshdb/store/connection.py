@@ -15,9 +15,9 @@ from typing import Final, Literal, TypeAlias
 from lshdb.errors import (
     Busy,
     DamagedFile,
-    NewerFormat,
     NoDatabase,
     NotADatabase,
+    OtherFormat,
     QueryError,
     ReadOnly,
     StoreError,
@@ -25,7 +25,6 @@ from lshdb.errors import (
 )
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.store.guard import Connection, check_may_open, has_log
-from lshdb.store.migrations import make_readable, migrate, newest_format
 from lshdb.store.schema import check_contents, schema_statements, seal
 
 _PAUSE: Final = 0.005
@@ -68,6 +67,8 @@ Mode: TypeAlias = Literal["create", "write", "read"]
 
 APPLICATION_ID: Final = 0x6C736864
 """The mark of an lshdb file in SQLite's header: the bytes `lshd`."""
+FORMAT: Final = 4
+"""The version of the tables in schema.sql."""
 
 TIMEOUT: Final = 30.0
 """Seconds to wait for another process's write before giving up, by default."""
@@ -99,8 +100,6 @@ def connect(
     limits: Limits = DEFAULTS,
 ) -> Connection:
     """Open the file and check that it is lshdb's, or (mode `create`) new and without tables.
-
-    A file of an older format is migrated, in mode `read` for this connection only.
 
     `sealed` opens it read-only for SQLite itself, which no SQL can change; such a connection needs
     another one that outlives it and removes the -wal and -shm at its end.
@@ -169,15 +168,11 @@ def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, w
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
     # Takes effect only if the file has no page yet.
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
-    version = newest_format()
     if not is_new(connection):
-        version = _check_format(connection, path, whole)
+        _check_format(connection, path, whole)
     elif mode != "create":
         raise NotADatabase(f"{path} is empty: make a database with lshdb init")
-    old = 1 <= version < newest_format()
     if mode == "read":
-        if old:
-            make_readable(connection, version)
         connection.execute("PRAGMA query_only = ON")
     else:
         _use_wal(connection, timeout)
@@ -185,9 +180,6 @@ def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, w
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {connection.limits.checkpoint_pages}")
         connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
-        if old:
-            with transaction(connection, "write"):
-                migrate(connection, _pragma(connection, "user_version"))
         connection.execute("PRAGMA schema_version").fetchone()  # a new file's log is there then
         # Only now: SQLite would count pages by the size that it assumed before it read the file.
         connection.execute(f"PRAGMA cache_size = -{_WRITING_CACHE_KIB}")
@@ -224,25 +216,27 @@ def create_tables(connection: sqlite3.Connection) -> None:
     for statement in schema_statements():
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {newest_format()}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> int:
-    """The format of the file; raises if this lshdb cannot read it."""
+def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> None:
+    """Raise an error if this lshdb cannot read the file; its tables are checked if `whole`."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
     version = _pragma(connection, "user_version")
-    if version > newest_format():
-        raise NewerFormat(
-            f"{path} has format {version}, and this lshdb reads up to {newest_format()}: "
-            "upgrade lshdb"
+    if version > FORMAT:
+        raise OtherFormat(
+            f"{path} has format {version}, and this lshdb reads format {FORMAT}: upgrade lshdb"
         )
-    if not whole:
-        return version
-    if version < 1:
-        raise DamagedFile(f"{path} has the unknown format {version}")
-    check_contents(connection, path, version)
-    return version
+    if 1 <= version < FORMAT:
+        raise OtherFormat(
+            f"{path} has format {version}, which no release of lshdb wrote, and this one reads "
+            f"format {FORMAT}: add the documents to a new file"
+        )
+    if whole:
+        if version != FORMAT:
+            raise DamagedFile(f"{path} has the unknown format {version}")
+        check_contents(connection, path)
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> int:

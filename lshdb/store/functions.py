@@ -8,13 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from lshdb.errors import DamagedFile, LshdbError, NewerFormat, NotADatabase
+from lshdb.errors import DamagedFile, LshdbError, NotADatabase, OtherFormat
 from lshdb.json_text import loads
 from lshdb.model import Content, Shingling
 from lshdb.shingling.content import encoded
 from lshdb.store import statements as sql
-from lshdb.store.connection import APPLICATION_ID, translated_errors
-from lshdb.store.migrations import newest_format
+from lshdb.store.connection import APPLICATION_ID, FORMAT, translated_errors
 
 LONGEST: Final = 4_000_000
 """Maximum characters of a content for lsh_shingles; the result is many times as long."""
@@ -75,8 +74,8 @@ def _settings(connection: sqlite3.Connection, path: Path) -> tuple[Shingling, in
     if not is_lshdb(connection):
         raise NotADatabase(f"{path} is not lshdb's")
     (version,) = _row(connection, sql.MAIN_USER_VERSION)
-    if not isinstance(version, int) or version > newest_format():
-        raise NewerFormat(f"{path} has format {version}: upgrade lshdb")
+    if version != FORMAT:
+        raise OtherFormat(f"{path} has format {version}, and this lshdb reads format {FORMAT}")
     row = _row(connection, sql.FUNCTION_SETTINGS)
     shingle, lanes = row if len(row) == 2 else (None, None)
     if not isinstance(lanes, int):

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import DamagedFile, LshdbError
+from lshdb.errors import DamagedFile, OtherFormat
 from lshdb.model import Construction, Settings, Shingling
 from lshdb.store import statements as sql
 
@@ -63,23 +63,30 @@ def _other(expected: str, value: SqlValue) -> DamagedFile:
 
 
 def settings_of(values: Any, path: Path) -> Settings:
-    """The settings of a row; DamagedFile if it is missing or invalid."""
+    """The settings of a row.
+
+    Raises:
+        DamagedFile: it is missing or invalid.
+        OtherFormat: the file uses what its format reserves for later versions of lshdb.
+    """
     try:
-        threshold, recall, shingle, permutations, construction, sketch, seed, content, passages = (
+        threshold, recall, shingle, lanes, construction, sketch, seed, content, passages, later = (
             values
         )
+        if later:
+            raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
         return Settings(
             threshold,
             recall,
             Shingling.parse(shingle),
-            permutations,
+            lanes,
             Construction.parse(construction),
             sketch,
             seed,
             bool(content),
             passages,
         )
-    except (LshdbError, TypeError) as error:
+    except (TypeError, ValueError) as error:
         raise DamagedFile(f"{path} has invalid settings: {error}") from error
 
 

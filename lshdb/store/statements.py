@@ -7,10 +7,10 @@ number of them.
 from typing import Final
 
 SELECT_SETTINGS: Final = """
-    SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages
+    SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages,
+        tokenizer IS NOT NULL OR indexed_to IS NOT NULL OR EXISTS (SELECT 1 FROM base_texts)
     FROM settings"""
-WHOLE_SETTINGS: Final = "SELECT * FROM main.settings"
-"""Those of any format."""
+WHOLE_SETTINGS: Final = "SELECT * FROM settings"
 WRITE_SETTINGS: Final = """
     INSERT OR REPLACE INTO settings
         (id, threshold, recall, shingle, permutations, construction, sketch, seed, content,
@@ -202,7 +202,23 @@ FREE_PAGES: Final = "PRAGMA freelist_count"
 PAGE_SIZE: Final = "PRAGMA page_size"
 
 
-SCHEMA: Final = "SELECT type, name, sql FROM main.sqlite_schema ORDER BY rowid"
+SCHEMA: Final = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
+# For the rows of SCHEMA in a new file, as JSON: whether each is the same here; NULL if it is not
+# there. As SQLite compares names, and byte for byte.
+OWN_SCHEMA: Final = """
+    SELECT own.key, s.type = 'view',
+        s.type = json_extract(own.value, '$[0]') AND s.sql = json_extract(own.value, '$[2]')
+    FROM json_each(?) AS own
+    LEFT JOIN main.sqlite_schema AS s ON s.name = json_extract(own.value, '$[1]') COLLATE NOCASE
+    ORDER BY own.key"""
+COUNT_DEFINITIONS: Final = "SELECT count(*) FROM main.sqlite_schema WHERE sql IS NOT NULL"
+# The user's indexes on tables of lshdb's that have an expression or a condition.
+INDEXES_WITH_CODE: Final = """
+    SELECT json_extract(own.value, '$[1]'), i.name
+    FROM json_each(?1) AS own CROSS JOIN pragma_index_list(json_extract(own.value, '$[1]')) AS i
+    WHERE json_extract(own.value, '$[0]') = 'table'
+        AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) WHERE cid = -2))
+        AND i.name NOT IN (SELECT json_extract(value, '$[1]') FROM json_each(?1))"""
 COUNT_BANDS: Final = "SELECT count(*) FROM bands"
 DOCUMENTS_FROM: Final = """
     SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL,
@@ -219,3 +235,24 @@ FOREIGN_BANDS: Final = """
     UNION ALL SELECT band_no, count(*) FROM bands WHERE band_no >= ? GROUP BY band_no"""
 UPDATE_DERIVED: Final = """
     UPDATE documents SET shingles = ?2, content = ?3 WHERE doc_id = ?1"""
+
+WRITES: Final = (
+    WRITE_SETTINGS,
+    INSERT_DOCUMENT,
+    UPDATE_DOCUMENT,
+    UPDATE_METADATA,
+    UPDATE_DERIVED,
+    SET_KEY,
+    DELETE_DOCUMENT,
+    SET_FILE,
+    DELETE_FILE,
+    INSERT_SIGNATURE,
+    DELETE_SIGNATURE,
+    INSERT_BAND,
+    DELETE_BAND,
+    INSERT_FINGERPRINT,
+    DELETE_FINGERPRINT,
+    INSERT_DECISION,
+    DELETE_DECISION,
+)
+"""All that change lshdb's tables, except those of many rows or of all rows."""

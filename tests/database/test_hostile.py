@@ -46,11 +46,13 @@ BOMB = "hex(zeroblob(99))"
 UNSAFE = {
     "trigger": ["CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents; END"],
     "trigger on bands": ["CREATE TRIGGER t BEFORE DELETE ON bands BEGIN SELECT 1; END"],
-    "trigger on a view": ["CREATE TRIGGER t INSTEAD OF INSERT ON buckets BEGIN SELECT 1; END"],
+    "trigger that fails": ["CREATE TRIGGER t UPDATE ON documents BEGIN DELETE FROM nowhere; END"],
+    "trigger after REPLACE": ["CREATE TRIGGER t INSERT ON settings BEGIN SELECT f(); END"],
+    "trigger on one column": ["CREATE TRIGGER t UPDATE OF key ON documents BEGIN SELECT 1; END"],
     "index of an expression": [f"CREATE INDEX i ON documents (upper(key) || {BOMB})"],
     "index with a condition": [f"CREATE INDEX i ON documents (key) WHERE key > {BOMB}"],
     "cascade": ["CREATE TABLE x (d REFERENCES documents (doc_id) ON DELETE CASCADE)"],
-    "set null": ["CREATE TABLE x (d, FOREIGN KEY (d) REFERENCES Signatures ON UPDATE SET NULL)"],
+    "set null": ["CREATE TABLE x (d, FOREIGN KEY (d) REFERENCES Signatures ON DELETE SET NULL)"],
 }
 FORGED = {
     "table as a view": ["DROP TABLE bands", "CREATE VIEW bands AS SELECT 1 AS band_no"],
@@ -72,7 +74,19 @@ FORGED = {
     ],
     "huge settings": ["UPDATE settings SET shingle = printf('%.*c', 3000000, 'x')"],
     "long settings": ["UPDATE settings SET construction = printf('and 1,%.*c', 900000, ' ')"],
-    "huge definition": [f"CREATE VIEW x AS SELECT 1 /*{'x' * 1_500_000}*/"],
+    "huge definition": [
+        "DROP VIEW buckets", f"CREATE VIEW buckets AS SELECT 1 /*{'x' * 1_500_000}*/"
+    ],
+    "blanks": [forged("documents", "key      TEXT", "key TEXT")],
+    "quoted by ALTER TABLE": [
+        "PRAGMA legacy_alter_table = ON",
+        "ALTER TABLE bands RENAME TO b",
+        "ALTER TABLE b RENAME TO bands",
+    ],
+    "the same twice": [
+        "CREATE TABLE x (y)",
+        "UPDATE sqlite_schema SET sql = 'CREATE TABLE bands (y)' WHERE name = 'x'",
+    ],
 }  # fmt: skip
 HARMLESS = {
     "index": ["CREATE INDEX i ON documents (digest, key DESC)"],
@@ -86,11 +100,8 @@ HARMLESS = {
         "CREATE TABLE x (y)",
         "CREATE TRIGGER t AFTER INSERT ON x BEGIN DELETE FROM documents; END",
     ],
-    "quoted by ALTER TABLE": [
-        "PRAGMA legacy_alter_table = ON",
-        "ALTER TABLE bands RENAME TO b",
-        "ALTER TABLE b RENAME TO bands",
-    ],
+    "trigger on a view": ["CREATE TRIGGER t INSTEAD OF INSERT ON buckets BEGIN SELECT 1; END"],
+    "a long view": [f"CREATE VIEW x AS SELECT 1 /*{'x' * 1_500_000}*/"],
 }
 
 

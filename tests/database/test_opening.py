@@ -15,9 +15,9 @@ from helpers import database_of
 import lshdb
 from lshdb.errors import (
     DamagedFile,
-    NewerFormat,
     NoDatabase,
     NotADatabase,
+    OtherFormat,
     ReadOnly,
     SettingsError,
     SettingsMismatch,
@@ -48,7 +48,15 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
     "another program's, still empty": (
         ["DROP", "PRAGMA application_id = 7"], NotADatabase, FOREIGN
     ),
-    "newer": (["PRAGMA user_version = 12"], NewerFormat, "format 12, .* reads up to 3: upgrade"),
+    "newer": (["PRAGMA user_version = 12"], OtherFormat, "format 12, .* reads format 4: upgrade"),
+    "older": (
+        ["PRAGMA user_version = 3"], OtherFormat, "format 3, .* 4: add the documents to a new file"
+    ),
+    "tokens": (["UPDATE settings SET tokenizer = 'code 1'"], OtherFormat, "upgrade lshdb"),
+    "an index not complete": (["UPDATE settings SET indexed_to = 0"], OtherFormat, "upgrade lshdb"),
+    "base texts": (
+        ["INSERT INTO base_texts VALUES ('a', x'', 'b')"], OtherFormat, "upgrade lshdb"
+    ),
     "no version": (["PRAGMA user_version = 0"], DamagedFile, "format 0"),
     "settings gone": (["DELETE FROM settings"], DamagedFile, "settings"),
     "column gone": (
@@ -73,7 +81,7 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
             DamagedFile,
             f"lacks {name}: restore",
         )
-        for name in (*inspection.TABLES, "files", *VIEWS)
+        for name in (*inspection.TABLES, "files", "base_texts", *VIEWS)
     },
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ import pytest
 from helpers import Command, database_of
 
 import lshdb
-from lshdb.errors import DamagedFile, NewerFormat, NotADatabase, UsageError
+from lshdb.errors import DamagedFile, NotADatabase, OtherFormat, UsageError
 
 TEXTS = {
     "fox": "The fox and the grapes, the fox and the crow",
@@ -145,7 +145,7 @@ def test_only_connections_to_whole_lshdb_files_take_them(path: Path) -> None:
         with pytest.raises(DamagedFile):
             lshdb.register_functions(connection)
         connection.execute("PRAGMA user_version = 999")
-        with pytest.raises(NewerFormat):
+        with pytest.raises(OtherFormat):
             lshdb.register_functions(connection)
 
 

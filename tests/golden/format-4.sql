@@ -1,0 +1,119 @@
+-- The tables of an lshdb file of format 4. docs: docs/sql.md, "Tables".
+-- A file's definitions must be these, byte for byte: a change to a statement needs a new format.
+-- Comments stand between statements, where SQLite does not keep them. Every statement ends with a
+-- semicolon at the end of a line; lshdb.store runs them one by one.
+
+-- One row. tokenizer and indexed_to are reserved: for the name and version of the tokenizer whose
+-- tokens are shingled in place of words, and for the last document whose band rows are written,
+-- while others follow. They are NULL; an lshdb that does not know them refuses a file that has one.
+CREATE TABLE settings (
+    id           INTEGER PRIMARY KEY CHECK (id = 1),
+    threshold    REAL    NOT NULL CHECK (threshold > 0 AND threshold <= 1),
+    recall       REAL    NOT NULL CHECK (recall > 0 AND recall <= 1),
+    shingle      TEXT    NOT NULL,
+    permutations INTEGER NOT NULL CHECK (permutations BETWEEN 16 AND 4096),
+    construction TEXT    NOT NULL,
+    sketch       TEXT    NOT NULL CHECK (sketch IN ('fast', 'minhash')),
+    seed         INTEGER NOT NULL CHECK (seed >= 0),
+    content      INTEGER NOT NULL CHECK (content IN (0, 1)),
+    passages     INTEGER NOT NULL CHECK (passages = 0 OR passages BETWEEN 3 AND 1000),
+    tokenizer    TEXT,
+    indexed_to   INTEGER CHECK (indexed_to >= 0)
+) STRICT;
+
+-- Reserved for texts, such as a template, that documents may share without being similar.
+CREATE TABLE base_texts (
+    name    TEXT NOT NULL PRIMARY KEY,
+    digest  BLOB NOT NULL,
+    content TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- shingles: how many, repetitions counted; a document with 0 is similar to nothing.
+-- digest: BLAKE2b, 16 bytes, of the content's UTF-8.
+-- metadata: other fields, as a JSON object.
+-- content: a text, or a set as a JSON array. It comes last: the other columns are then read without
+-- the pages that it overflows to.
+CREATE TABLE documents (
+    doc_id   INTEGER PRIMARY KEY,
+    key      TEXT    NOT NULL UNIQUE,
+    shingles INTEGER NOT NULL CHECK (shingles >= 0),
+    digest   BLOB    NOT NULL,
+    metadata TEXT,
+    content  TEXT
+) STRICT;
+
+CREATE INDEX empty_documents ON documents (doc_id) WHERE shingles = 0;
+
+-- The lanes, uint32, little-endian. A document without shingles has no row here and none in bands.
+CREATE TABLE signatures (
+    doc_id    INTEGER PRIMARY KEY REFERENCES documents (doc_id),
+    signature BLOB    NOT NULL
+) STRICT;
+
+-- The table is its own index. A document's rows are found again from its signature, so there is
+-- no index on doc_id, and no foreign key either: deleting a document would scan the whole table.
+-- Bucket keys have 48 bits, which SQLite stores in six bytes.
+CREATE TABLE bands (
+    band_no    INTEGER NOT NULL,
+    bucket_key INTEGER NOT NULL,
+    doc_id     INTEGER NOT NULL,
+    PRIMARY KEY (band_no, bucket_key, doc_id)
+) STRICT, WITHOUT ROWID;
+
+-- Empty unless settings.passages is above 0. Each document's fingerprints, each once, with the
+-- number of the word (or character) at which it first stands. They are found again from the
+-- content, so there is no index on doc_id.
+CREATE TABLE fingerprints (
+    fingerprint INTEGER NOT NULL,
+    doc_id      INTEGER NOT NULL,
+    position    INTEGER NOT NULL,
+    PRIMARY KEY (fingerprint, doc_id, position)
+) STRICT, WITHOUT ROWID;
+
+-- Documents that were read from files, and the state of each file then: sync reads again what
+-- has another one, and removes what has a row here and no file any more. mtime_ns is NULL if the
+-- file was changing when it was read. extracted is reserved: a JSON object that says what took the
+-- text out of a file of another kind, and where its pages begin.
+CREATE TABLE files (
+    doc_id    INTEGER PRIMARY KEY REFERENCES documents (doc_id),
+    size      INTEGER NOT NULL,
+    mtime_ns  INTEGER,
+    extracted TEXT
+) STRICT;
+
+-- What reviewers decided, one after the other: a document is to be kept or dropped, or documents
+-- are not duplicates of each other (a row for each of them). digest is the document's when it was
+-- decided: of a document with another one a decision says nothing, so there is no foreign key, and
+-- it holds again when the document comes back. decided is UTC, as 2026-01-31T23:59:59.123456Z.
+CREATE TABLE decisions (
+    decision INTEGER NOT NULL,
+    verdict  TEXT    NOT NULL CHECK (verdict IN ('keep', 'drop', 'different')),
+    key      TEXT    NOT NULL,
+    digest   BLOB    NOT NULL,
+    note     TEXT,
+    who      TEXT    NOT NULL,
+    decided  TEXT    NOT NULL,
+    PRIMARY KEY (decision, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX decisions_of_key ON decisions (key);
+
+CREATE VIEW buckets AS
+    SELECT band_no, bucket_key, count(*) AS documents
+    FROM bands
+    GROUP BY band_no, bucket_key;
+
+CREATE VIEW bucket_members AS
+    SELECT band_no, bucket_key, doc_id, key
+    FROM bands JOIN documents USING (doc_id);
+
+-- Pairs that share a bucket, and in how many bands. In a cascade (settings.construction with more
+-- than two levels, or OR first) only some of them are candidates: SQL does not evaluate its levels.
+CREATE VIEW candidate_pairs AS
+    SELECT one.doc_id AS doc_id_a, other.doc_id AS doc_id_b, count(*) AS bands
+    FROM bands AS one
+    JOIN bands AS other
+      ON other.band_no = one.band_no
+     AND other.bucket_key = one.bucket_key
+     AND other.doc_id > one.doc_id
+    GROUP BY one.doc_id, other.doc_id;
