@@ -234,8 +234,9 @@ def _distinct(keys: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.int64]:
     new = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=new[1:])
     if least > 1:
-        new[len(keys) - least + 1 :] = False
-        new[: len(keys) - least + 1] &= keys[: len(keys) - least + 1] == keys[least - 1 :]
+        last = max(len(keys) - least + 1, 0)
+        new[last:] = False
+        new[:last] &= keys[:last] == keys[least - 1 :]
     return keys[new]
 
 

@@ -29,7 +29,6 @@ from lshdb.store.store import Store
 
 Scored: TypeAlias = tuple[Numbers, Numbers, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
-"""Called with the name of a step, the amount done, and the total."""
 _COMPARED: Final = "documents compared"
 _STAR: Final = Limit(whole=0, first=1, others=0)
 
