@@ -510,7 +510,7 @@ class Database:
         ...     [line.key for line in db.dedup(["news.jsonl"]) if line.skipped is None]
         ['1']
         """
-        from lshdb.exchange.row_files import numbered_lines
+        from lshdb.exchange.dedup import decided_lines
 
         outcomes = self.dedup_blocks(
             paths,
@@ -525,7 +525,7 @@ class Database:
             workers=workers,
             progress=progress,
         )
-        return numbered_lines(outcomes)
+        return decided_lines(outcomes)
 
     def dedup_blocks(
         self,

@@ -58,6 +58,11 @@ def dumps(value: object) -> str:
         OverflowError: an integer beyond the floats, of more than 308 digits.
         RecursionError: more than MAX_DEPTH levels.
     """
+    return encode(value).decode()
+
+
+def encode(value: object) -> bytes:
+    """The same in UTF-8."""
     try:
         data = orjson.dumps(value, _default, orjson.OPT_PASSTHROUGH_DATETIME)
     except TypeError:
@@ -66,7 +71,7 @@ def dumps(value: object) -> str:
         data = orjson.dumps(_plain(value), _default, options)
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
         _check_depth(value)
-    return data.decode()
+    return data
 
 
 def repaired(text: str) -> bytes:

@@ -34,12 +34,12 @@ _STATUS = struct.Struct("=i")
 _LOADED = (
     "lshdb.database",
     "lshdb.exchange.results",
-    "lshdb.exchange.row_files",
     "lshdb.ingest.add",
     "lshdb.ingest.ordering",
     "lshdb.search.pairs",
     "lshdb.search.query",
     "lshdb.sources.arrow_rows",
+    "lshdb.sources.sinks",
     "pandas",
     "pyarrow.compute",
     "pyarrow.pandas_compat",

@@ -315,11 +315,11 @@ def passages(
         }
         shown: tuple[str, ...] = ("passage_words", "line", "stored_line", "text")
         rows: Iterable[Sequence[Any]]
-        lines = None
+        ready = None
         noted: list[tuple[str, CommonPassage]] = []
         if everything:
             pairs = database.passage_pairs(**asked)
-            columns, rows, lines, noted = pairs.columns, pairs.rows(), pairs.lines, pairs.common
+            columns, rows, ready, noted = pairs.columns, pairs.rows(), pairs, pairs.common
             shown = ("words", "a", "b", *shown)
             none = "no passage that two documents share"
         else:
@@ -334,7 +334,7 @@ def passages(
             shown = (*(["query"] if several else []), "coverage", "key", *shown)
             none = "no passage of a stored document"
         count = write_results(
-            columns, rows, form, shown=shown, noun=("passage",), none=none, lines=lines
+            columns, rows, form, shown=shown, noun=("passage",), none=none, ready=ready
         )
         if noted:
             from lshdb.search.passages import unit_of

@@ -137,10 +137,10 @@ def dedup(
     """
     import lshdb
     from lshdb.cli.tables import (
-        DroppedRows,
         KeptRows,
         check_fields,
         check_readable,
+        dropped_sink,
         find_tables,
         targets,
     )
@@ -265,7 +265,7 @@ def dedup(
             if least < known.store.settings.threshold:
                 note_recall(known.store.settings, least)
         if dropped is not None:
-            removed = stack.enter_context(DroppedRows(dropped, shown))
+            removed = stack.enter_context(dropped_sink(dropped, shown))
         if kept is not None:
             stack.enter_context(kept)
         if database is None:
@@ -308,7 +308,7 @@ def dedup(
                 if kept is not None:
                     kept.write(outcome)
                 if removed is not None:
-                    removed.write(gone)
+                    removed.put(gone)
                 yield from gone
 
         rows = dropped_rows()
@@ -319,9 +319,6 @@ def dedup(
         else:
             for _ in rows:
                 pass
-        for file in (kept, removed):
-            if file is not None:
-                file.finish()
     counts.failed = failures.count
     counts.replaced += reader.replaced
     counts.passed_over = passed_over.counts()

@@ -5,130 +5,20 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO, Final
 
-from lshdb.cli.messages import message, warn
+from lshdb.cli.messages import warn
 from lshdb.errors import UsageError
-from lshdb.sources.compression import check_available, compression_of, packed
-from lshdb.store.partial_files import PartialFile, left_over
+from lshdb.sources.outputs import Output
 
 STDOUT: Final = "-"
 
 
-class Output:
-    """A file to be written, or standard output. Use as a context manager.
-
-    Writes to a file beside it, NAME.N.partial, which takes its name at the end: an interrupted
-    command leaves no file that looks complete. A device or a pipe is written directly.
-
-    Args:
-        path: the file's path, or `-`.
-        keep: whether the other file stays if the command fails and it is `filled`, because a
-            database has the documents, so that another run would drop them. A message names it.
-
-    Attributes:
-        filled: whether there is anything in it worth keeping.
-    """
-
-    def __init__(self, path: str, *, keep: bool = False) -> None:
-        self._path = path
-        self._keep = keep
-        self._partial: PartialFile | None = None
-        self.filled = False
-        suffix = compression_of(path)
-        if suffix is not None:
-            check_available(suffix)  # before the file is written
-        if path == STDOUT:
-            self._file: BinaryIO = sys.stdout.buffer
-        elif os.path.exists(path) and not os.path.isfile(path):
-            self._file = open(path, "wb")  # noqa: SIM115  # closed by __exit__
-        else:
-            if os.path.exists(path) and not os.access(path, os.W_OK):
-                raise PermissionError(13, "permission denied", path)
-            for left in left_over(os.path.realpath(path)):
-                message(
-                    f"lshdb: {left} was left by a killed run; delete it if its lines are not needed"
-                )
-            with self.named():
-                self._partial = PartialFile(path)
-            self._file = self._partial.file
-        self._raw = self._file
-        if suffix is not None:
-            self._file = packed(self._raw, suffix)
-
-    def __enter__(self) -> Output:
-        return self
-
-    def write(self, text: str) -> None:
-        """Write a text."""
-        try:  # without the cost of `named`, for millions of lines
-            self._file.write(text.encode())
-        except OSError as error:
-            self._name(error)
-            raise
-
-    def flush(self) -> None:
-        """Pass buffered output to the system; a compressed file is left as it is."""
-        if self._file is self._raw:
-            with self.named():
-                self._file.flush()
-
-    def close(self) -> None:
-        """Close the file, and release what the system holds for it."""
-        with self.named():
-            if self._file is not self._raw:
-                self._file.close()
-            if self._path != STDOUT:
-                self._raw.close()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        try:
-            self.close()
-            with self.named():
-                if self._partial is not None and kind is None:
-                    self._partial.take_name()
-        except OSError:
-            self._discard()
-            if kind is None:
-                raise
-        else:
-            if kind is not None:
-                self._discard()
-
-    def _discard(self) -> None:
-        if self._partial is None:
-            return
-        if self._keep and self.filled:
-            warn(f"lshdb: the lines kept so far, now in the database: {self._partial.path}")
-        else:
-            self._partial.discard()
-
-    @property
-    def file(self) -> BinaryIO:
-        """The file for output that is not lines, for use within `named`."""
-        return self._file
-
-    @contextmanager
-    def named(self) -> Iterator[None]:
-        """Name the file in errors of the block."""
-        try:
-            yield
-        except OSError as error:
-            self._name(error)
-            raise
-
-    def _name(self, error: OSError) -> None:
-        if self._path != STDOUT:
-            error.filename = self._path
+def output_to(path: str, *, keep: bool = False) -> Output:
+    """A file to be written, see Output; what stays of it is named on standard error."""
+    return Output(path, keep=keep, warn=lambda text: warn(f"lshdb: {text}"))
 
 
 def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from lshdb.cli.conditions import ANY, Condition, NamedValues, with_named_values
-from lshdb.cli.files import STDOUT, Output, check_distinct, stdin
+from lshdb.cli.files import STDOUT, check_distinct, output_to, stdin
 from lshdb.cli.messages import message, shows_progress
 from lshdb.cli.options import (
     DATABASE,
@@ -161,7 +161,7 @@ def sql(
         # Closed before the database: the last handle to close removes the log.
         with closing(rows):
             columns = dict.fromkeys(rows.columns, object)
-            write_results(columns, rows.rows(), form, separator="|")
+            write_results(columns, rows.rows(), form)
 
 
 def _statement_in(file: str) -> str:
@@ -288,20 +288,19 @@ def report(
     at.reading().close()  # first reports problems with the file
     with _web_installed("lshdb report needs jinja2"):
         from lshdb.web import report as web
-    with Output(report_file) as output, shown(shows_progress(), "report") as progress:
-        output.write(
-            web.report(
-                at.db,
-                pairs=pairs,
-                title=title,
-                threshold=threshold,
-                keep=keep,  # type: ignore[arg-type]  # checked there
-                star=star,
-                condition=condition.given(),
-                timeout=at.timeout,
-                progress=progress,
-            )
+    with output_to(report_file) as output, shown(shows_progress(), "report") as progress:
+        page = web.report(
+            at.db,
+            pairs=pairs,
+            title=title,
+            threshold=threshold,
+            keep=keep,  # type: ignore[arg-type]  # checked there
+            star=star,
+            condition=condition.given(),
+            timeout=at.timeout,
+            progress=progress,
         )
+        output.write(page.encode())
     if report_file != STDOUT:
         message(f"wrote {printable_path(report_file)}")
 

@@ -301,7 +301,7 @@ class Form:
         logs = [name + end for name in names if name != STDOUT for end in ("-wal", "-shm")]
         check_distinct([*names, *logs], [self.output])
         if self.is_parquet:
-            from lshdb.exchange.tables import arrow
+            from lshdb.sources.sinks import arrow
 
             arrow()
 

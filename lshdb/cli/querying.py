@@ -333,7 +333,7 @@ def pairs(
             shown=("similarity", "exact", "a", "b", *fields_of(found.columns)),
             noun=("pair",),
             none=f"no pair with similarity {least:g} or more",
-            batches=found.batches,
+            ready=found,
         )
 
 

@@ -3,7 +3,7 @@
 A command names the columns of its rows, takes a `Form` among its parameters, and calls
 `write_results` (or `write_record`, for one row): it then has every format, with the same columns in
 each. Rows are written as they come; a table on a terminal and a batch of Parquet wait for some
-thousands.
+thousands. Files, and all formats but text, are those of lshdb.sources.sinks.
 
 Text is for people: a table on a terminal, plain lines with tabs in a pipe, fewer columns and fewer
 digits. Keys and contents come from anywhere: what goes to standard output has control characters
@@ -12,14 +12,12 @@ as escapes, a file has them as they are.
 
 from __future__ import annotations
 
-import csv
-import json
 import math
 import sys
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from itertools import chain, islice
 from operator import itemgetter
 from types import NoneType, UnionType
@@ -28,18 +26,20 @@ from typing import (
     Any,
     Final,
     Literal,
-    TextIO,
+    Protocol,
     TypeAlias,
     get_args,
     get_origin,
     get_type_hints,
 )
 
-from lshdb.cli.files import Output
+from orjson import Fragment
+
+from lshdb.cli.files import STDOUT, output_to
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import Form
-from lshdb.errors import UsageError
 from lshdb.formatting import counted, number, shortened, worded
+from lshdb.json_text import dumps, encode
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -48,13 +48,9 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = str | int | float | bytes | None
 Columns: TypeAlias = Mapping[str, type]
-"""Names and types: str, int, float, bool; list for JSON arrays and objects, which are JSON text in
-CSV and Parquet; object for any value of SQLite or JSON. Every value may be None."""
+"""As in lshdb.sources.sinks."""
 
 _NESTED: Final = (list, tuple, dict)
-_to_json: Final = json.JSONEncoder(default=asdict).encode
-_ROW_GROUP: Final = 10
-"""Batches of a row group of Parquet, 100,000 rows."""
 _TABLE_ROWS: Final = 1_000
 _TABLE_SECONDS: Final = 1.0
 """Rows per table on a terminal: a long table is printed in parts, without waiting for the last."""
@@ -105,17 +101,27 @@ def _column_type(hint: Any) -> type:
     return hint if hint in (str, int, float, bool) else list
 
 
+class Ready(Protocol):
+    """Rows that exist in larger pieces, too.
+
+    Attributes:
+        batches: starts reading them as record batches, for Parquet; or None.
+        lines: starts reading them as JSON lines; or None.
+    """
+
+    batches: Callable[[], Iterator[pa.RecordBatch]] | None
+    lines: Callable[[], Iterator[bytes]] | None
+
+
 def write_results(
     columns: Columns,
     rows: Iterable[Sequence[Any]],
     form: Form,
     *,
     shown: Sequence[str] = (),
-    separator: str = "\t",
     noun: Sequence[str] = ("row",),
     none: str | None = None,
-    batches: Callable[[], Iterator[pa.RecordBatch]] | None = None,
-    lines: Callable[[], Iterator[str]] | None = None,
+    ready: Ready | None = None,
 ) -> int:
     """Write rows in the requested format, and return how many; a file then gets its name.
 
@@ -124,17 +130,27 @@ def write_results(
         rows: a value for each column, as they come.
         form: the format.
         shown: the columns of the text, in order; all if none are named.
-        separator: between the cells of a line of text.
         noun: the name of a row, and of several if it does not end in s, for the count of a file.
         none: the note in place of an empty table.
-        batches: the same rows for Parquet, if they exist as columns (a quarter of the CPU for
-            millions of pairs).
-        lines: the same as JSON lines, many at a time, if they exist so.
+        ready: the same rows, if they exist in larger pieces (a quarter of the CPU for millions of
+            pairs in Parquet).
 
     Raises:
         UsageError: a column has values of several types, which Parquet cannot hold.
         OSError: the file cannot be written; it names the file.
     """
+    if form.is_text:
+        first = next(rows := iter(rows), None)
+        if first is None and none is not None:
+            message(none)
+            return 0
+        everything = rows if first is None else chain([first], rows)
+        return _write_text(columns, everything, shown or tuple(columns), form.heading, first)
+    # Not needed for text, which most results are.
+    from lshdb.sources import sinks
+
+    path = STDOUT if form.output is None else form.output
+    format = "csv" if form.as_csv else sinks.output_format(path, "jsonl")
     count = 0
 
     def taken() -> Iterator[Sequence[Any]]:
@@ -143,30 +159,51 @@ def write_results(
             count += 1
             yield row
 
-    headed = form.heading is not False
-    if form.as_json:
-        count = _write_json(columns, rows, sys.stdout, lines)
-    elif form.as_csv:
-        printable = ([csv_cell(cell) for cell in row] for row in taken())
-        _write_csv(columns, printable, sys.stdout, headed)
-    elif form.output is None:
-        some = taken()
-        first = next(some, None)
-        if first is None and none is not None:
-            message(none)
-            return 0
-        everything = some if first is None else chain([first], some)
-        _write_text(columns, everything, shown or tuple(columns), separator, form.heading, first)
-    else:
-        with Output(form.output) as output:
-            if form.is_parquet:
-                count = _write_parquet(columns, taken(), output, batches and batches())
-            elif form.output.lower().endswith((".csv", ".csv.gz")):
-                _write_csv(columns, taken(), output, headed)
-            else:
-                count = _write_json(columns, rows, output, lines)
-        message(f"{form.output}: {counted(count, *noun)}")
+    if sinks.KIND[format] == "columns":
+        rows = iter(rows)
+        if object in columns.values():
+            first = list(islice(rows, _TABLE_ROWS))
+            columns, rows = _typed(columns, first), chain(first, rows)
+    elif object in columns.values():
+        value = _as_json if sinks.KIND[format] == "json" else _as_text
+        rows = ([value(one) for one in row] for row in rows)
+    is_screen = form.output is None
+    with output_to(path) as output:
+        if ready is not None and ready.lines is not None and format == "jsonl":
+            for some in ready.lines():
+                output.write(sinks.in_ascii(some) if is_screen else some)
+                count += some.count(b"\n")
+        else:
+            head = sinks.head_of(columns, format, has_heading=form.heading is not False)
+            with sinks.sink(sinks.Target(output, format, is_screen), head) as sink:
+                if ready is not None and ready.batches and isinstance(sink, sinks.ArrowSink):
+                    count = sink.put_batches(ready.batches())
+                else:
+                    sink.put(taken())
+    if not is_screen:
+        message(f"{path}: {counted(count, *noun)}")
     return count
+
+
+def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:
+    """The columns with types for those of any values, by the types in the first rows.
+
+    Raises:
+        UsageError: a column has several.
+    """
+    from lshdb.sources.sinks import several_types
+
+    found = dict(columns)
+    for place, name in enumerate(columns):
+        if columns[name] is object:
+            values = (row[place] for row in rows)
+            kinds = {str if isinstance(one, _NESTED) else type(one) for one in values} - {NoneType}
+            if kinds == {int, float}:
+                kinds = {float}
+            if len(kinds) > 1:
+                raise several_types(name)
+            found[name] = next(iter(kinds), str)
+    return found
 
 
 def write_record(
@@ -196,138 +233,29 @@ def write_record(
         print(f"{name + ':':<{width}} {escaped(plain(value))}")
 
 
-# JSON
-
-
 def json_line(fields: Mapping[str, object]) -> None:
     """Print a JSON object on a line; in ASCII, so that a terminal obeys nothing in it."""
-    _write_json(fields, [tuple(fields.values())], sys.stdout)
+    from lshdb.sources.sinks import in_ascii
+
+    print(in_ascii(encode(fields)).decode())
 
 
-def _write_json(
-    names: Iterable[str],
-    rows: Iterable[Sequence[object]],
-    file: TextIO | Output,
-    lines: Callable[[], Iterator[str]] | None = None,
-) -> int:
-    """Write an object a line, from the rows or as they are; how many."""
-    count = 0
-    if lines is not None:
-        for some in lines():
-            file.write(some)
-            count += some.count("\n")
-        return count
-    fields = ", ".join(_to_json(name).replace("%", "%%") + ": %s" for name in names)
-    line = f"{{{fields}}}\n"
-    # Encoding each row as a dict takes half as long again.
-    for row in rows:
-        file.write(line % tuple([_JSON.get(type(value), _json)(value) for value in row]))
-        count += 1
-    return count
-
-
-def _json(value: object) -> str:
+def _as_json(value: object) -> object:
+    """A value of SQLite in JSON."""
     if isinstance(value, bytes):
         # As sqlite-utils and Datasette write and read it.
-        return _to_json({"$base64": True, "encoded": b64encode(value).decode()})
+        return {"$base64": True, "encoded": b64encode(value).decode()}
     if isinstance(value, float) and math.isinf(value):
         # JSON has no infinity; this number is too large for any float, and is read as one.
-        return "9e999" if value > 0 else "-9e999"
-    return _to_json(value)
+        return Fragment("9e999" if value > 0 else "-9e999")
+    return value
 
 
-_JSON: Final[Mapping[type, Callable[[Any], str]]] = {
-    str: _to_json,
-    int: repr,
-    float: lambda value: repr(value) if math.isfinite(value) else _json(value),
-}
-
-
-# CSV
-
-
-def _write_csv(
-    names: Iterable[str], rows: Iterable[Sequence[object]], file: TextIO | Output, headed: bool
-) -> None:
-    """Write a row a line, but for newlines in quotes."""
-    writer = csv.writer(file, lineterminator="\n")
-    if headed:
-        writer.writerow(names)
-    for row in rows:
-        writer.writerow(map(_csv_value, row))
-
-
-def csv_cell(cell: Any) -> Any:
-    """A value for CSV: text is escaped unless all but its newlines are printable."""
-    return "\n".join(map(escaped, cell.split("\n"))) if isinstance(cell, str) else cell
-
-
-def _csv_value(value: object) -> object:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
+def _as_text(value: object) -> object:
+    """A value of SQLite in CSV."""
     if isinstance(value, bytes) or (isinstance(value, float) and math.isinf(value)):
         return plain(value)
-    return _flat(value)  # a float with all of its digits
-
-
-def _flat(value: object) -> object:
-    """A value of a cell; lists, tuples and dicts as JSON text, which is ASCII."""
-    return _to_json(value) if isinstance(value, _NESTED) else value
-
-
-# Parquet
-
-
-def _write_parquet(
-    columns: Columns,
-    rows: Iterator[Sequence[object]],
-    output: Output,
-    batches: Iterator[pa.RecordBatch] | None,
-) -> int:
-    """Write row groups; how many rows."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from lshdb.exchange.tables import row_batches, schema_of
-
-    kinds = [str if kind is list else kind for kind in columns.values()]
-    if list in columns.values() or object in kinds:
-        rows = (list(map(_flat, row)) for row in rows)
-    if object in kinds:
-        first = list(islice(rows, _TABLE_ROWS))
-        kinds = [_kind({type(row[place]) for row in first}) for place in range(len(kinds))]
-        rows = _of_kinds(list(columns), kinds, chain(first, rows))
-    schema = schema_of(dict(zip(columns, kinds, strict=True)), nullable=True)
-    batches = batches or row_batches(schema, rows)
-    count = 0
-    with output.named(), pq.ParquetWriter(output.file, schema) as writer:
-        while group := list(islice(batches, _ROW_GROUP)):
-            table = pa.Table.from_batches(group).cast(schema)
-            writer.write_table(table)
-            count += table.num_rows
-    return count
-
-
-def _kind(found: set[type]) -> type:
-    """The type of a column of SQL, by the types of its first values."""
-    kinds = found - {NoneType}
-    return float if kinds == {int, float} else next(iter(kinds), str)
-
-
-def _of_kinds(
-    names: Sequence[str], kinds: Sequence[type], rows: Iterable[Sequence[object]]
-) -> Iterator[Sequence[object]]:
-    """The rows; UsageError at a value of another type than its column of Parquet."""
-    for row in rows:
-        for name, kind, value in zip(names, kinds, row, strict=True):
-            if not (value is None or type(value) is kind or (kind, type(value)) == (float, int)):
-                raise UsageError(
-                    f"column {name} has values of several types, which Parquet cannot hold: write "
-                    ".csv or .jsonl, or use CAST in SQL"
-                )
-        yield row
+    return value
 
 
 # text
@@ -342,11 +270,13 @@ def _write_text(
     columns: Columns,
     rows: Iterable[Sequence[Any]],
     shown: Sequence[str],
-    separator: str,
     heading: bool | None,
     first: Sequence[Any] | None,
-) -> None:
+) -> int:
     """Print lines, or on a terminal a table whose heading says whether similarities are exact."""
+    # Values of SQL are printed as the sqlite3 shell does.
+    separator = "|" if {*columns.values()} == {object} else "\t"
+    count = 0
     names = list(columns)
     drawn = on_terminal()
     headings = {name: name for name in shown}
@@ -368,14 +298,21 @@ def _write_text(
         return itemgetter(place)
 
     cells_of = [cell_of(name) for name in headings]
-    cells = ([cell(row) for cell in cells_of] for row in rows)
+
+    def cells() -> Iterator[list[Any]]:
+        nonlocal count
+        for row in rows:
+            count += 1
+            yield [cell(row) for cell in cells_of]
+
     if drawn:
-        _print_tables(list(headings.values()), cells, heading is not False)
-        return
+        _print_tables(list(headings.values()), cells(), heading is not False)
+        return count
     if heading:
         print(separator.join(map(escaped, headings)))
-    for line in cells:
+    for line in cells():
         print(separator.join([escaped(plain(cell)) for cell in line]))
+    return count
 
 
 def exactness(exact: bool, identical: bool) -> str:
@@ -426,7 +363,7 @@ def plain(cell: Any) -> str:
     if isinstance(cell, tuple):
         return ", ".join(map(str, cell))
     if isinstance(cell, list | dict):
-        return _to_json(cell)
+        return dumps(cell)
     if isinstance(cell, float):
         if math.isinf(cell):
             return "Inf" if cell > 0 else "-Inf"

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from lshdb.cli.files import STDOUT, Output
-from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.cli.files import STDOUT, output_to
+from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import with_fields
-from lshdb.exchange.row_files import KIND, common_head, output_format, row_file
-from lshdb.exchange.tables import schema_of
 from lshdb.sources.paths import format_of, is_database, printable_path
-from lshdb.sources.records import Head, Lines, Rows
+from lshdb.sources.sinks import KIND, Target, common_head, head_of, output_format, sink
 from lshdb.sources.walking import PassedOver, Rules, walk
 
 if TYPE_CHECKING:
-    from lshdb.exchange.row_files import RowFile
     from lshdb.ingest.add import Outcome
+    from lshdb.sources.outputs import Output
     from lshdb.sources.readers import Reader
-    from lshdb.sources.records import Block
+    from lshdb.sources.sinks import Sink
 
 DROPPED: Final = {
     "key": str,
@@ -172,11 +168,11 @@ class KeptRows:
         self._reader = reader
         self._beside = beside
         self._keep = keep
-        self._stack = ExitStack()
+        self._files, self._open = ExitStack(), ExitStack()
         self._numbers = {printable_path(table.path): i for i, table in enumerate(tables)}
         self._now = -1  # the output that is open
         self._output: Output
-        self._rows: RowFile
+        self._rows: Sink
         self._formats = [
             checked_format(path, reader.format_of(table.path))
             for path, table in zip(self._outputs, tables, strict=False)
@@ -195,24 +191,18 @@ class KeptRows:
         if block is None:
             return
         self._go_to(0 if self._is_one else self._numbers[block.name])
-        with self._output.named():
-            self._rows.write(block, places := outcome.kept)
+        self._rows.write(block, places := outcome.kept)
         self._output.filled |= bool(places)
 
     def flush(self) -> None:
         """Pass buffered output to the system."""
-        self._output.flush()
-
-    def finish(self) -> None:
-        """Write the ends of the files."""
-        self._go_to(len(self._outputs))
+        self._rows.flush()
 
     def _go_to(self, number: int) -> None:
         """Finish earlier outputs, also those without rows, and open this one."""
         while self._now < number:
             if self._now >= 0:
-                with self._output.named():
-                    self._rows.finish()
+                self._open.close()
                 self._output.close()
             self._now += 1
             if self._now < len(self._outputs):
@@ -225,26 +215,20 @@ class KeptRows:
             if os.path.isfile(table.path):
                 head = self._reader.head(table.path)
             os.makedirs(os.path.dirname(path), exist_ok=True)
-        self._output = self._stack.enter_context(Output(path, keep=self._keep))
-        self._rows = row_file(
-            self._output.file,
-            self._formats[number],
-            head,
-            of_lines=KIND[self._reader.format_of(table.path)] == "json",
-            beside=self._beside,
-        )
+        self._output = self._files.enter_context(output_to(path, keep=self._keep))
+        target = Target(self._output, self._formats[number], beside=self._beside)
+        of_lines = KIND[self._reader.format_of(table.path)] == "json"
+        # What a database already has stays, with its end.
+        rows = sink(target, head, of_lines=of_lines, keep=self._keep)
+        self._rows = self._open.enter_context(rows)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if kind is not None and self._keep and self._now < len(self._outputs):
-            # The table must have all that the database already has.
-            with suppress(LshdbError, OSError):
-                self._rows.finish()
-        self._stack.__exit__(kind, error, traceback)
+    def __exit__(self, *error: Any) -> None:
+        if error[0] is None:
+            with self._files:
+                self._go_to(len(self._outputs))
+        else:
+            self._open.__exit__(*error)
+            self._files.__exit__(*error)
 
 
 def dropped_columns(fields: Sequence[str]) -> dict[str, type]:
@@ -252,48 +236,10 @@ def dropped_columns(fields: Sequence[str]) -> dict[str, type]:
     return with_fields(DROPPED, fields, "", "kept.")
 
 
-class DroppedRows:
-    """A list of the rows that are dropped. Use as a context manager."""
-
-    def __init__(self, path: str, fields: Sequence[str] = ()) -> None:
-        """With columns for fields of metadata, texts in a table; UsageError for another format."""
-        self._path = path
-        self._columns = dropped_columns(fields)
-        self._format = checked_format(path, "jsonl")
-
-    def __enter__(self) -> Self:
-        self._output = Output(self._path).__enter__()
-        schema = None
-        if KIND[self._format] == "columns":
-            kinds = {name: str if kind is object else kind for name, kind in self._columns.items()}
-            schema = schema_of(kinds, nullable=True)
-        head = Head(tuple(self._columns), schema)
-        self._rows = row_file(self._output.file, self._format, head)
-        return self
-
-    def write(self, rows: Sequence[Sequence[object]]) -> None:
-        """Write rows, with a value for each column."""
-        block: Block = Rows("", tuple(self._columns), list(enumerate(rows)), 0)
-        if KIND[self._format] == "json":
-            # In ASCII: a terminal obeys nothing in it.
-            lines = [json.dumps(dict(zip(self._columns, row, strict=True))) for row in rows]
-            block = Lines("", 1, len(rows), "".join(f"{line}\n" for line in lines).encode())
-        with self._output.named():
-            self._rows.write(block, range(len(rows)))
-
-    def flush(self) -> None:
-        """Pass buffered output to the system."""
-        self._output.flush()
-
-    def finish(self) -> None:
-        """Write the end of the file."""
-        with self._output.named():
-            self._rows.finish()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._output.__exit__(kind, error, traceback)
+@contextmanager
+def dropped_sink(path: str, fields: Sequence[str] = ()) -> Iterator[Sink]:
+    """A list of dropped rows, with columns for fields of metadata; UsageError for its format."""
+    format = checked_format(path, "jsonl")
+    head = head_of(dropped_columns(fields), format)
+    with output_to(path) as output, sink(Target(output, format, path == STDOUT), head) as rows:
+        yield rows

@@ -5,8 +5,7 @@ In: Arrow tables, signature matrices. Out: the same, and data frames.
     tables      adds any Arrow table; rows and pairs as record batches
     results     matches, pairs and clusters as they are found, as tables, and in notebooks
     dedup       a program's rows without near duplicates, in the form they came in
-    row_files   writes rows of files to files, of the same format or another
     signatures  adds a matrix of signatures; reads that of a database; queries by one
 
-Doors: dedup, results, row_files, signatures, tables.
+Doors: dedup, results, signatures, tables.
 """

@@ -16,20 +16,29 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import InputError, UsageError
-from lshdb.exchange.row_files import KIND, common_head, output_format, records, row_file
-from lshdb.exchange.tables import arrow
+from lshdb.ingest.add import Outcome
 from lshdb.ingest.dedup import Selection
 from lshdb.ingest.ordering import check_order, deduplicated
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import Settings
+from lshdb.model import Line, Settings
 from lshdb.progress import shown
 from lshdb.settings import SettingsRequest, check_given, check_needed
-from lshdb.sources.compression import compression_of, packed
+from lshdb.sources.outputs import Output
 from lshdb.sources.paths import expanded, is_database, printable_path
 from lshdb.sources.readers import Item, Reader
 from lshdb.sources.records import Failure, Lines, RecordParser, Rows
+from lshdb.sources.sinks import (
+    KIND,
+    Target,
+    arrow,
+    common_head,
+    lines_of,
+    output_format,
+    records,
+    sink,
+)
 from lshdb.store.connection import TIMEOUT
-from lshdb.store.partial_files import PartialFile, temporary_directory
+from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 from lshdb.store.waiting import Order
 from lshdb.tuning.resolve import resolve
@@ -346,6 +355,18 @@ def _decided(
     return Deduplicated(selection.least(settings), whole, failed, dropped, source, again)
 
 
+def decided_lines(outcomes: Iterable[Outcome]) -> Iterator[Line]:
+    """The rows of blocks as JSON lines, and whether they are kept; see Database.dedup."""
+    for outcome in outcomes:
+        block = outcome.block
+        if block is None:
+            continue
+        lines = lines_of(block, outcome.places)
+        of_rows = zip(outcome.keys, outcome.places, lines, outcome.skipped, strict=True)
+        for key, place, line, skipped in of_rows:
+            yield Line(key, block.name, block.number(place), line, skipped)
+
+
 # the forms of rows
 
 
@@ -525,19 +546,7 @@ def _save(path: str, paths: Sequence[str], source: _Source, mask: Mask) -> None:
     own = reader.format_of(paths[0])
     format = output_format(path, own)
     head = common_head(reader, paths, format)
-    suffix = compression_of(path)
-    try:
-        file = PartialFile(path)
-    except OSError as error:
-        error.filename = path
-        raise
-    try:
-        with packed(file.file, suffix) if suffix else file.file as output:
-            rows = row_file(output, format, head, of_lines=KIND[own] == "json")
-            for block, places in _kept_places(source.items(), mask):
-                rows.write(block, places)
-            rows.finish()
-        file.file.close()
-        file.take_name()
-    finally:
-        file.discard()
+    of_lines = KIND[own] == "json"
+    with Output(path) as file, sink(Target(file, format), head, of_lines=of_lines) as rows:
+        for block, places in _kept_places(source.items(), mask):
+            rows.write(block, places)

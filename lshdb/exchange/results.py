@@ -7,9 +7,8 @@ only for a table.
 
 from __future__ import annotations
 
-import json
 from collections import namedtuple
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
@@ -19,6 +18,7 @@ from lshdb.formatting import listed
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, CommonPassage, Match, Pair, PassagePair, html_table
 from lshdb.progress import Progress, shown
+from lshdb.sources.sinks import Columns, json_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,12 +29,9 @@ if TYPE_CHECKING:
     from lshdb.store.rows import SqlValue
 
 T = TypeVar("T")
-Columns = Mapping[str, type]
-"""Names and types, as in lshdb.cli.results; `object` is any value of metadata."""
 _SHOWN: Final = 20
 """Rows that a notebook shows."""
 _MEMBERS_SHOWN: Final = 5
-_to_json: Final = json.encoder.encode_basestring_ascii
 _COUNTED: Final = 500
 """Queries between two updates of their progress."""
 
@@ -212,7 +209,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
         rows: Callable[[], Iterator[Sequence[Any]]],
         shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]],
         batches: Callable[[], Iterator[pa.RecordBatch]] | None = None,
-        lines: Callable[[], Iterator[str]] | None = None,
+        lines: Callable[[], Iterator[bytes]] | None = None,
     ) -> None:
         """Prepare; nothing is read before the first item is requested.
 
@@ -249,7 +246,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
         """An Arrow table of all rows; see `Tabular.to_arrow`."""
         if self.batches is None:
             return super().to_arrow()
-        from lshdb.exchange.tables import arrow, schema_of
+        from lshdb.sources.sinks import arrow, schema_of
 
         return arrow().Table.from_batches(self.batches(), schema_of(self.columns))
 
@@ -305,7 +302,8 @@ def pair_results(
         return *own, *a.values(), *b.values()
 
     def batches() -> Iterator[pa.RecordBatch]:
-        from lshdb.exchange.tables import pair_batches, schema_of
+        from lshdb.exchange.tables import pair_batches
+        from lshdb.sources.sinks import schema_of
 
         return pair_batches(blocks(), schema_of(PAIR))
 
@@ -343,7 +341,7 @@ class PassageResults(Results[PassagePair]):
         self,
         find: Callable[[], Iterator[PassagePair]],
         rows: Callable[[], Iterator[Sequence[Any]]],
-        lines: Callable[[], Iterator[str]],
+        lines: Callable[[], Iterator[bytes]],
         common: list[tuple[str, CommonPassage]],
     ) -> None:
         """Prepare, see `Results`; `common` is filled while they start finding."""
@@ -356,22 +354,14 @@ class PassageResults(Results[PassagePair]):
         self.common = common
 
 
-def passage_lines(found: Iterable[FoundPair]) -> str:
+def passage_lines(found: Iterable[FoundPair]) -> bytes:
     """Pairs that share passages as JSON lines, a line a passage.
 
     Worker processes make them, the calling one only copies: a quarter less time for all pairs of
     `scripts/bench passages --documents 20000`.
     """
-    forms = {int: "%d", float: "%r", str: "%s"}
-    fields = [f"{_to_json(name)}: {forms[kind]}" for name, kind in PASSAGE_PAIR.items()]
-    own = len(fields) - len(PASSAGE)
-    head, tail = "{" + ", ".join(fields[:own]) + ", ", ", ".join(fields[own:]) + "}\n"
-    lines = []
-    for (a, b, *totals), passages in found:
-        pair = head % (_to_json(a), _to_json(b), *totals)
-        for *places, text in passages:
-            lines.append(pair + tail % (*places, _to_json(text)))
-    return "".join(lines)
+    rows = ((*pair, *passage) for pair, passages in found for passage in passages)
+    return b"".join(json_lines(PASSAGE_PAIR, rows))
 
 
 def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Sequence[Any]]:
@@ -458,7 +448,7 @@ def table_of(columns: Columns | list[str], rows: Iterable[Sequence[Any]]) -> pa.
     If they have no common type, or are all null, it is text: strings as they are, other values as
     JSON.
     """
-    from lshdb.exchange.tables import arrow, row_batches, schema_of
+    from lshdb.sources.sinks import arrow, row_batches, schema_of
 
     pa = arrow()
     if isinstance(columns, list):

@@ -5,9 +5,8 @@ Needs the extra `arrow`; pyarrow is imported for the first table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from lshdb.errors import UsageError
 from lshdb.ingest.add import add_documents
@@ -15,24 +14,11 @@ from lshdb.ingest.dedup import selection_for
 from lshdb.model import AddReport, OnSimilar, Skipped
 from lshdb.search.pairs import PairBlock
 from lshdb.sources.records import Failure, RecordParser
+from lshdb.sources.sinks import arrow, record_batch
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_ROWS: Final = 10_000
-"""Rows of a batch."""
-
-
-def arrow() -> Any:
-    """The module pyarrow; UsageError if it is not installed."""
-    try:
-        import pyarrow
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("pyarrow"):
-            raise
-        raise UsageError("tables need pyarrow: pip install 'lshdb[arrow]'") from None
-    return pyarrow
 
 
 def add_table(
@@ -81,39 +67,10 @@ def add_table(
     )
 
 
-def schema_of(columns: Mapping[str, type], *, nullable: bool = False) -> pa.Schema:
-    """Arrow columns for names and Python's types."""
-    pa = arrow()
-    kinds = {
-        str: pa.string(),
-        int: pa.int64(),
-        float: pa.float64(),
-        bool: pa.bool_(),
-        bytes: pa.binary(),
-    }
-    return pa.schema([pa.field(name, kinds[kind], nullable) for name, kind in columns.items()])
-
-
 def pair_batches(blocks: Iterable[PairBlock], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Pairs as record batches of the columns of lshdb.exchange.results.PAIR."""
     pa = arrow()
     for block in blocks:
         exact = pa.repeat(pa.scalar(block.exact), len(block.a))
         columns = [block.a, block.b, block.similarities, exact, block.estimates, block.identical]
-        yield _batch(schema, columns)
-
-
-def row_batches(schema: pa.Schema, rows: Iterable[Sequence[object]]) -> Iterator[pa.RecordBatch]:
-    """Rows, of a value for each column, as record batches."""
-    rows = iter(rows)
-    while some := list(islice(rows, _ROWS)):
-        yield _batch(schema, zip(*some, strict=True))
-
-
-def _batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:
-    pa = arrow()
-    arrays = [
-        column if isinstance(column, pa.Array) else pa.array(column, field.type)
-        for column, field in zip(columns, schema, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        yield record_batch(schema, columns)

@@ -106,6 +106,7 @@ class Head:
         schema: of Parquet and Arrow, with the metadata; None for CSV.
         heading: of CSV, as in CsvText; empty for others.
         delimiter: of CSV.
+        has_heading: whether CSV names the columns.
         compression: of each column of Parquet, by its path.
         replaces_dictionaries: whether batches may have dictionaries of their own, as in Parquet
             and streams of Arrow.
@@ -115,6 +116,7 @@ class Head:
     schema: pa.Schema | None = None
     heading: bytes = b""
     delimiter: str = ""
+    has_heading: bool = True
     compression: Mapping[str, str] = field(default_factory=dict)
     replaces_dictionaries: bool = True
 

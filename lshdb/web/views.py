@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import shlex
 from bisect import bisect_right
@@ -27,6 +26,7 @@ from lshdb.search.decisions import Verdicts
 from lshdb.search.limits import text_cut
 from lshdb.search.pairs import Request
 from lshdb.sketching.constructions import candidate_probability
+from lshdb.sources.sinks import csv_lines, json_lines
 from lshdb.store.store import Store
 from lshdb.web import beside, listing, pasted, surveys
 from lshdb.web.beside import Beside
@@ -574,28 +574,13 @@ def _download(
 ) -> tuple[str, Iterator[str]]:
     """The type of a file of JSON lines or CSV, and its text, some hundred rows at a time."""
     if form == "json":
-        kind = "application/x-ndjson"
-        objects = (dict(zip(names, row, strict=True)) for row in rows)
-        lines: Iterator[str] = (f"{dumps(each)}\n" for each in objects)
+        kind, lines = "application/x-ndjson", json_lines(names, rows)
     elif form == "csv":
-        kind = "text/csv"
-        writer = csv.writer(_Returned(), lineterminator="\n")
-        lines = map(writer.writerow, chain([names], (map(_csv_cell, row) for row in rows)))
+        kind, lines = "text/csv", csv_lines(chain([names], rows))
     else:
         raise lshdb.UsageError(f"format {form!r:.50} is not csv or json")
-    texts = iter(lambda: "".join(islice(lines, _ROWS_AT_ONCE)), "")
+    texts = iter(lambda: b"".join(islice(lines, _ROWS_AT_ONCE)).decode(), "")
     return f"{kind}; charset=utf-8", texts
-
-
-class _Returned:
-    """A file for csv.writer, whose writerow then returns the line."""
-
-    def write(self, text: str) -> str:
-        return text
-
-
-def _csv_cell(value: object) -> object:
-    return str(value).lower() if isinstance(value, bool) else value
 
 
 @dataclass(frozen=True, slots=True)

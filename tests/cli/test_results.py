@@ -18,6 +18,7 @@ from helpers import Command, database_of
 
 import lshdb
 from lshdb.cli.app import COMMANDS as APP_COMMANDS
+from lshdb.json_text import dumps
 
 KEY = 'a,"quoted" one\x1b[31m'
 """A key that each format writes in another way, and a terminal never gets as it is."""
@@ -241,7 +242,7 @@ def as_reported(rows: list[Row]) -> list[Row]:
 def flat(rows: list[Row]) -> list[Row]:
     """Rows as tables have them: lists and objects are JSON text."""
     return [
-        {name: json.dumps(v) if isinstance(v, list | dict) else v for name, v in row.items()}
+        {name: dumps(v) if isinstance(v, list | dict) else v for name, v in row.items()}
         for row in rows
     ]
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
+from lshdb.json_text import dumps
 from lshdb.model import Passages
 from lshdb.workers import default_workers
 
@@ -266,10 +267,10 @@ def test_json_lines_are_the_rows(tmp_path: Path) -> None:
         db.add("%d", f"Something else first. {shared} and so on")
         pairs = db.passage_pairs(gap=3)
         assert pairs.lines is not None
-        lines = "".join(pairs.lines()).splitlines()
+        lines = b"".join(pairs.lines()).splitlines()
         rows = [dict(zip(pairs.columns, row, strict=True)) for row in pairs.rows()]
     assert [json.loads(line) for line in lines] == rows
-    assert lines == [json.dumps(row) for row in rows]
+    assert lines == [dumps(row).encode() for row in rows]
     assert len(rows) == 2
 
 

@@ -1,7 +1,8 @@
-"""Writing rows of files to files: unchanged if the format stays, else with the same values.
+"""Writing rows to files: one class per format, in a table by the names of formats.
 
-JSON lines and CSV keep their bytes, Parquet and Arrow their record batches. Other formats get the
-values: JSON as in metadata (lshdb.sources.metadata), CSV with texts as they are and other values as
+Rows come as a reader gave them, or as values. Those of a reader go out as they were if the format
+stays: JSON lines and CSV byte for byte, Parquet and Arrow as record batches. Otherwise their values
+go out: JSON as in metadata (lshdb.sources.metadata), CSV with texts as they are and other values as
 JSON, null as an empty field. JSON lines have no columns, so for a table they wait in a temporary
 file until all columns are known.
 """
@@ -9,27 +10,37 @@ file until all columns are known.
 from __future__ import annotations
 
 import csv
-import io
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, Protocol, TypeAlias
+from types import NoneType
+from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-from lshdb.errors import InputError, UsageError
-from lshdb.exchange.tables import arrow
-from lshdb.ingest.add import Outcome
-from lshdb.json_text import dumps, without_surrogates
-from lshdb.model import Line
+from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.json_text import encode, without_surrogates
 from lshdb.sources.compression import compression_of
+from lshdb.sources.outputs import Output
 from lshdb.sources.paths import escaped, format_of, is_database, printable_path
-from lshdb.sources.readers import Reader
 from lshdb.sources.records import BOM, Block, CsvText, Head, Lines, RecordParser, Rows
 from lshdb.sources.text_rows import DELIMITERS, line_blocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from lshdb.sources.readers import Reader
+
+Columns: TypeAlias = Mapping[str, type]
+"""Names and types: str, int, float, bool, bytes; list for JSON arrays and objects, which are JSON
+text in CSV and Parquet; object for any value of SQLite or JSON. Every value may be None."""
+Values: TypeAlias = Iterable[Sequence[object]]
+"""Rows, of a value for each column."""
+Record: TypeAlias = dict[str, Any]
 
 KIND: Final[Mapping[str, str]] = {
     "jsonl": "json",
@@ -45,58 +56,104 @@ of one kind nothing is lost."""
 _STREAM: Final = ".arrows"
 _GROUP_BYTES: Final = 32_000_000
 _GROUP_ROWS: Final = 1 << 20
-"""Bytes in memory for a row group of Parquet, or a batch of Arrow, before it is written."""
+"""Bytes and rows that wait for a row group of Parquet or a batch of Arrow."""
+_BATCH: Final = 10_000
+"""Rows of a record batch."""
 _BLOCK: Final = 1 << 20
+_NOT_ASCII: Final = re.compile("[^\\x00-\\x7f]+")
+_PLAIN: Final = frozenset((int, float, NoneType))
+"""Types that the module csv writes well."""
 
-Record: TypeAlias = dict[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where rows are written to, and how.
+
+    Attributes:
+        file: opened for writing.
+        format: one of `KIND`.
+        screen: whether a terminal may show the values of `put`: control characters are escapes.
+        beside: the directory of a temporary file for lines; None for the system's.
+    """
+
+    file: Output | IO[bytes]
+    format: str
+    screen: bool = False
+    beside: Path | None = None
 
 
-class RowFile(Protocol):
-    """A file that rows are written to."""
+class Sink:
+    """Rows that are written to a file in one format."""
+
+    def __init__(self, target: Target) -> None:
+        self._file = target.file
+        self._screen = target.screen
 
     def write(self, block: Block, places: Sequence[int]) -> None:
         """Write the lines or rows of a block at some places, ascending."""
+        raise NotImplementedError
+
+    def put(self, rows: Values) -> None:
+        """Write rows as they come, of a value for each column of the head."""
+        raise NotImplementedError
+
+    def flush(self) -> None:
+        """Pass buffered output to the system."""
+        self._file.flush()
 
     def finish(self) -> None:
         """Write the end of the format; the file stays open."""
 
+    def abandon(self) -> None:
+        """Write no more."""
 
-def row_file(
-    file: BinaryIO,
-    format: str,
-    head: Head | None,
-    *,
-    of_lines: bool = False,
-    beside: Path | None = None,
-) -> RowFile:
-    """The writer of rows to a file.
+
+@contextmanager
+def sink(
+    target: Target, head: Head | None, *, of_lines: bool = False, keep: bool = False
+) -> Iterator[Sink]:
+    """The writer of rows to a file; the end of the format is written where the context ends.
 
     Args:
-        file: opened for writing.
-        format: one of `KIND`.
+        target: the file.
         head: of the tables that the rows are from; None if it is unknown before the rows.
         of_lines: whether the rows are JSON lines.
-        beside: the directory of a temporary file for lines; None for the system's.
+        keep: whether the end is written after an error, too.
 
     Raises:
         UsageError: the format cannot have such columns.
     """
-    if format == "jsonl":
-        return _JsonLines(file)
-    if format == "json":
-        return _JsonArray(file)
-    if of_lines:
-        return _Spooled(beside, lambda head: _table(file, format, head), format)
-    return _table(file, format, head)
+    rows = _sink(target, head, of_lines)
+    try:
+        yield rows
+    except BaseException:
+        with suppress(LshdbError, OSError):
+            (rows.finish if keep else rows.abandon)()
+        raise
+    rows.finish()
 
 
-def _table(file: BinaryIO, format: str, head: Head | None) -> RowFile:
-    if format in DELIMITERS:
-        delimiter = DELIMITERS[format]
-        if format == "csv" and head is not None and head.delimiter == ";":
-            delimiter = head.delimiter
-        return _Csv(file, delimiter, head)
-    return _Arrow(file, format, head)
+def _sink(target: Target, head: Head | None, of_lines: bool = False) -> Sink:
+    if of_lines and KIND[target.format] != "json":
+        return _Spooled(target)
+    return _SINKS[target.format](target, head)
+
+
+def head_of(columns: Columns, format: str, *, has_heading: bool = True) -> Head:
+    """The head of a table of results in a format."""
+    schema = schema_of(columns, nullable=True) if KIND[format] == "columns" else None
+    return Head(tuple(columns), schema, has_heading=has_heading)
+
+
+def arrow() -> Any:
+    """The module pyarrow; UsageError if it is not installed."""
+    try:
+        import pyarrow
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("pyarrow"):
+            raise
+        raise UsageError("tables need pyarrow: pip install 'lshdb[arrow]'") from None
+    return pyarrow
 
 
 def output_format(path: str, default: str) -> str:
@@ -166,7 +223,7 @@ def _combined(heads: Sequence[tuple[str, Head]]) -> Head:
         if schema is not None and other.schema is not None:
             schema = _common_schema(schema, other.schema, name, other_name)
     several = len(heads) > 1 or head.replaces_dictionaries
-    return Head(head.columns, schema, head.heading, head.delimiter, head.compression, several)
+    return replace(head, schema=schema, replaces_dictionaries=several)
 
 
 def _common_schema(schema: pa.Schema, other: pa.Schema, name: str, other_name: str) -> pa.Schema:
@@ -195,23 +252,11 @@ def lines_of(block: Block, places: Sequence[int]) -> list[bytes]:
 
     All have a newline, except perhaps the last.
     """
-    if isinstance(block, Lines):
-        data = block.data.split(b"\n")
-        last = len(data) - 1
-        return [data[place] + b"\n" if place < last else data[place] for place in places]
-    return [f"{_json(record)}\n".encode() for record in records(block, places)]
-
-
-def numbered_lines(outcomes: Iterable[Outcome]) -> Iterator[Line]:
-    """The rows of blocks as JSON lines, and whether they are kept; see Database.dedup."""
-    for outcome in outcomes:
-        block = outcome.block
-        if block is None:
-            continue
-        lines = lines_of(block, outcome.places)
-        of_rows = zip(outcome.keys, outcome.places, lines, outcome.skipped, strict=True)
-        for key, place, line, skipped in of_rows:
-            yield Line(key, block.name, block.number(place), line, skipped)
+    if isinstance(block, Rows):
+        return [_json(record) + b"\n" for record in records(block, places)]
+    data = block.data.split(b"\n")
+    last = len(data) - 1
+    return [data[place] + b"\n" if place < last else data[place] for place in places]
 
 
 def records(block: Block, places: Sequence[int]) -> Iterator[Record]:
@@ -245,20 +290,57 @@ def _taken(batch: pa.RecordBatch, places: Sequence[int]) -> list[pa.RecordBatch]
         return [batch.slice(places[low], high - low) for low, high in runs]
 
 
-def _cell(value: object) -> str:
+def json_lines(columns: Iterable[str], rows: Values) -> Iterator[bytes]:
+    """Rows as JSON objects, each on a line."""
+    names = tuple(columns)
+    return (_json(dict(zip(names, row, strict=True))) + b"\n" for row in rows)
+
+
+def in_ascii(data: bytes) -> bytes:
+    """JSON in ASCII, so that a terminal obeys nothing in it."""
+    if data.isascii():
+        return data
+    escapes = _NOT_ASCII.sub(lambda run: encode_basestring_ascii(run[0])[1:-1], data.decode())
+    return escapes.encode()
+
+
+def csv_lines(
+    rows: Values, delimiter: str = ",", newline: str = "\n", *, screen: bool = False
+) -> Iterator[bytes]:
+    """Rows of CSV; on a screen, text is escaped unless all but its newlines are printable."""
+    cell = _shown if screen else _cell
+    writer = csv.writer(_Returned(), delimiter=delimiter, lineterminator=newline)
+    lines = (cast(str, writer.writerow(map(cell, row))) for row in rows)
+    return map(str.encode, lines)
+
+
+class _Returned:
+    """A file for csv.writer, whose writerow then returns the line."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _cell(value: object) -> object:
     """A value as CSV has it."""
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        text = _json(value)
-        return text.strip('"')  # of a time, which has no others
-    return without_surrogates(value)
+    kind = type(value)
+    if kind is str:
+        return without_surrogates(cast(str, value))
+    if kind in _PLAIN:
+        return value
+    if kind is bool:
+        return "true" if value else "false"
+    return _json(value).decode().strip('"')  # times are in quotes, no others
 
 
-def _json(value: object) -> str:
+def _shown(value: object) -> object:
+    return "\n".join(map(escaped, value.split("\n"))) if isinstance(value, str) else _cell(value)
+
+
+def _json(value: object) -> bytes:
     """A value as JSON; InputError if there is none."""
     try:
-        return dumps(value)
+        return encode(value)
     except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"a value that JSON does not support: {error}") from error
 
@@ -266,31 +348,38 @@ def _json(value: object) -> str:
 # formats
 
 
-class _JsonLines:
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+class _JsonLines(Sink):
+    def __init__(self, target: Target, head: Head | None) -> None:
+        super().__init__(target)
+        self._columns = head.columns if head else ()
         self._is_open_line = False
 
     def write(self, block: Block, places: Sequence[int]) -> None:
-        lines = lines_of(block, places)
-        if not lines:
-            return
-        if self._is_open_line:
-            self._file.write(b"\n")
-        self._file.write(b"".join(lines))
-        self._is_open_line = not lines[-1].endswith(b"\n")
+        if lines := lines_of(block, places):
+            if self._is_open_line:
+                self._file.write(b"\n")
+            self._is_open_line = not lines[-1].endswith(b"\n")
+            self._file.write(b"".join(lines))
 
-    def finish(self) -> None:
-        """Nothing to do: a last line without a newline stays so."""
+    def put(self, rows: Values) -> None:
+        for line in json_lines(self._columns, rows):
+            self._file.write(in_ascii(line) if self._screen else line)
 
 
-class _JsonArray:
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+class _JsonArray(Sink):
+    def __init__(self, target: Target, head: Head | None) -> None:
+        super().__init__(target)
+        self._columns = head.columns if head else ()
         self._before = b"[\n"
 
     def write(self, block: Block, places: Sequence[int]) -> None:
-        for line in lines_of(block, places):
+        self._put(lines_of(block, places))
+
+    def put(self, rows: Values) -> None:
+        self._put(json_lines(self._columns, rows))
+
+    def _put(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
             self._file.write(self._before + line.strip().removeprefix(BOM))
             self._before = b",\n"
 
@@ -298,15 +387,17 @@ class _JsonArray:
         self._file.write(b"\n]\n" if self._before == b",\n" else b"[]\n")
 
 
-class _Csv:
+class _Csv(Sink):
     """Rows of CSV with the same columns are written as they are in their file."""
 
-    def __init__(self, file: BinaryIO, delimiter: str, head: Head | None) -> None:
-        self._file = file
-        self._delimiter = delimiter
+    def __init__(self, target: Target, head: Head | None) -> None:
+        super().__init__(target)
+        self._delimiter = DELIMITERS[target.format]
+        if target.format == "csv" and head is not None and head.delimiter == ";":
+            self._delimiter = head.delimiter
         self._columns: tuple[str, ...] | None = None
         self._ended = True
-        self._newline = b"\n"
+        self._newline = "\n"
         if head is not None:
             self._begin(head)
 
@@ -321,43 +412,35 @@ class _Csv:
             and block.source.delimiter == self._delimiter
             and block.columns == columns
         ):
-            for place in places:
-                self._put(block.source.rows[place])
+            self._put(map(block.source.rows.__getitem__, places))
         else:
-            for record in records(block, places):
-                self._put(self._row(_cell(record.get(name)) for name in columns))
+            self.put([*map(record.get, columns)] for record in records(block, places))
+
+    def put(self, rows: Values) -> None:
+        self._put(csv_lines(rows, self._delimiter, self._newline, screen=self._screen))
 
     def _begin(self, head: Head) -> None:
         self._columns = head.columns
         if head.heading and head.delimiter == self._delimiter:
-            self._put(head.heading)
             if head.heading.endswith(b"\r\n"):
-                self._newline = b"\r\n"
-        elif head.columns:
-            self._put(self._row(head.columns))
+                self._newline = "\r\n"
+            self._put([head.heading])
+        elif head.columns and head.has_heading:
+            self.put([head.columns])
 
-    def _row(self, cells: Iterable[str]) -> bytes:
-        text = io.StringIO()
-        csv.writer(text, delimiter=self._delimiter, lineterminator="").writerow(cells)
-        return text.getvalue().encode() + self._newline
-
-    def _put(self, row: bytes) -> None:
-        if not self._ended:
-            self._file.write(self._newline)
-        self._file.write(row)
-        self._ended = row.endswith(b"\n")
-
-    def finish(self) -> None:
-        """Nothing to do: a last row without a newline stays so."""
+    def _put(self, rows: Iterable[bytes]) -> None:
+        for row in rows:
+            self._file.write(row if self._ended else self._newline.encode() + row)
+            self._ended = row.endswith(b"\n")
 
 
-class _Arrow:
+class ArrowSink(Sink):
     """Parquet with the schema, the metadata and the compression of its rows' file, or Arrow."""
 
-    def __init__(self, file: BinaryIO, format: str, head: Head | None) -> None:
+    def __init__(self, target: Target, head: Head | None) -> None:
+        super().__init__(target)
         self._pa = arrow()
-        self._file = file
-        self._format = format
+        self._format = target.format
         self._schema: pa.Schema | None = None
         self._writer: Any = None
         self._waiting: list[pa.RecordBatch] = []
@@ -391,26 +474,37 @@ class _Arrow:
         self._schema = schema
 
     def write(self, block: Block, places: Sequence[int]) -> None:
-        from lshdb.sources.arrow_rows import bytes_of
-
+        """As Sink.write."""
         if self._schema is None:
             self._begin(_head_of(block))
         assert self._schema is not None
         _check_columns(block, self._schema.names)
-        if not places:
-            return
         source = block.source if isinstance(block, Rows) else None
-        if source is None or isinstance(source, CsvText):
-            batches = [_from_records(list(records(block, places)), self._schema)]
+        if isinstance(source, CsvText | None):
+            names = self._schema.names
+            self.put([*map(record.get, names)] for record in records(block, places))
         else:
-            batches = _taken(source, places)
+            self.put_batches(_taken(source, places))
+
+    def put(self, rows: Values) -> None:
+        """As Sink.put."""
+        assert self._schema is not None, "values have the columns of a head"
+        self.put_batches(row_batches(self._schema, rows))
+
+    def put_batches(self, batches: Iterable[pa.RecordBatch]) -> int:
+        """Write record batches, with the types of the head; how many rows."""
+        from lshdb.sources.arrow_rows import bytes_of
+
+        count = 0
         for batch in batches:
+            count += batch.num_rows
             fitted = _fitted(batch, self._schema)
             self._waiting.append(fitted)
             self._bytes += bytes_of(fitted)
             self._rows += fitted.num_rows
-        if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
-            self._write_group()
+            if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
+                self._write_group()
+        return count
 
     def _write_group(self) -> None:
         table = self._pa.Table.from_batches(self._waiting, self._schema)
@@ -421,21 +515,39 @@ class _Arrow:
             raise InputError(f"rows that cannot be written: {_first_line(error)}") from error
 
     def finish(self) -> None:
+        """As Sink.finish."""
         if self._schema is None:
             self._begin(Head(()))
         if self._waiting:
             self._write_group()
         self._writer.close()
 
+    def abandon(self) -> None:
+        """As Sink.abandon; Parquet's writer would write its end when it is freed."""
+        if self._writer is not None:
+            self._writer.is_open = False
 
-class _Spooled:
+
+_SINKS: Final[Mapping[str, Callable[[Target, Head | None], Sink]]] = {
+    "jsonl": _JsonLines,
+    "json": _JsonArray,
+    "csv": _Csv,
+    "tsv": _Csv,
+    "parquet": ArrowSink,
+    "arrow": ArrowSink,
+    "arrows": ArrowSink,
+}
+
+
+class _Spooled(Sink):
     """JSON lines in a temporary file until their columns are known, then in a table."""
 
-    def __init__(self, beside: Path | None, make: Callable[[Head], RowFile], format: str) -> None:
-        self._spool = TemporaryFile(buffering=_BLOCK, dir=beside)  # noqa: SIM115  # see finish
-        self._lines = _JsonLines(self._spool)
-        self._make = make
-        self._typed = format not in DELIMITERS
+    def __init__(self, target: Target) -> None:
+        super().__init__(target)
+        self._target = target
+        self._spool = TemporaryFile(buffering=_BLOCK, dir=target.beside)  # noqa: SIM115
+        self._lines = _JsonLines(Target(self._spool, "jsonl"), None)
+        self._typed = KIND[target.format] == "columns"
         self._types: dict[str, Any] = {}
 
     def write(self, block: Block, places: Sequence[int]) -> None:
@@ -456,7 +568,7 @@ class _Spooled:
         schema = None
         if self._typed:
             schema = arrow().schema(list(self._types.items()))
-        table = self._make(Head(tuple(self._types), schema))
+        table = _sink(self._target, Head(tuple(self._types), schema))
         self._spool.seek(0)
         for block in line_blocks(iter(lambda: self._spool.read(_BLOCK), b""), "lines"):
             assert isinstance(block, Lines)
@@ -491,22 +603,63 @@ def _check_columns(block: Block, columns: Sequence[str]) -> None:
 # Arrow
 
 
-def _from_records(rows: list[Record], schema: pa.Schema) -> pa.RecordBatch:
+def schema_of(columns: Columns, *, nullable: bool = False) -> pa.Schema:
+    """Arrow columns for names and Python's types; those of any values are text."""
     pa = arrow()
-    arrays = [_array([row.get(field.name) for row in rows], field.type) for field in schema]
+    kinds = {
+        str: pa.string(),
+        int: pa.int64(),
+        float: pa.float64(),
+        bool: pa.bool_(),
+        bytes: pa.binary(),
+        list: pa.string(),
+        object: pa.string(),
+    }
+    return pa.schema([pa.field(name, kinds[kind], nullable) for name, kind in columns.items()])
+
+
+def row_batches(schema: pa.Schema, rows: Values) -> Iterator[pa.RecordBatch]:
+    """Rows, of a value for each column, as record batches."""
+    rows = iter(rows)
+    while some := list(islice(rows, _BATCH)):
+        yield record_batch(schema, zip(*some, strict=True))
+
+
+def record_batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:
+    """Columns of values, or arrays, as a record batch.
+
+    Raises:
+        UsageError: a column has values of several types.
+    """
+    pa = arrow()
+    arrays = [
+        column if isinstance(column, pa.Array) else _array(column, field)
+        for column, field in zip(columns, schema, strict=True)
+    ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
     pa = arrow()
+    kind = field.type
     try:
+        if pa.types.is_integer(kind) and float in map(type, values):
+            raise TypeError("Arrow would cut off the digits")
         return pa.array(values, kind)
-    except (pa.ArrowException, TypeError, OverflowError, UnicodeError):
+    except (pa.ArrowException, TypeError, OverflowError, UnicodeError) as error:
         if pa.types.is_string(kind):
-            return pa.array([None if one is None else _cell(one) for one in values], kind)
+            return pa.array([None if one is None else str(_cell(one)) for one in values], kind)
         if pa.types.is_floating(kind):  # integers that floats cannot hold
             return pa.array([None if one is None else float(one) for one in values], kind)
-        raise
+        raise several_types(field.name) from error
+
+
+def several_types(column: str) -> UsageError:
+    """The error of a column that has values of several types."""
+    return UsageError(
+        f"column {column} has values of several types, which Parquet cannot hold: write .csv or "
+        ".jsonl, or use CAST in SQL"
+    )
 
 
 def _type_of(values: list[Any]) -> pa.DataType:

@@ -1,0 +1,138 @@
+"""Files that are written whole under their names, or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import BinaryIO, Final, Self
+
+from lshdb.sources.compression import check_available, compression_of, packed
+from lshdb.store.partial_files import PartialFile, left_over
+
+STDOUT: Final = "-"
+
+
+class Output:
+    """A file to be written, compressed by its suffix, or standard output. A context manager.
+
+    Writes to a file beside it, NAME.N.partial, which takes its name at the end: an interrupted
+    job leaves no file that looks complete. A device or a pipe is written directly.
+
+    Attributes:
+        filled: whether there is anything in it worth keeping.
+    """
+
+    def __init__(
+        self, path: str, *, keep: bool = False, warn: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Open it.
+
+        Args:
+            path: the file's path, or `-`.
+            keep: whether the other file stays if the job fails and it is `filled`, because a
+                database has the documents, so that another run would drop them.
+            warn: called with a line about each partial file that stays.
+        """
+        self._path = path
+        self._keep = keep
+        self._warn = warn
+        self._partial: PartialFile | None = None
+        self.filled = False
+        suffix = compression_of(path)
+        if suffix is not None:
+            check_available(suffix)  # before the file is written
+        if path == STDOUT:
+            sys.stdout.flush()  # what was printed before comes first
+            self._raw: BinaryIO = sys.stdout.buffer
+            if sys.stdout.isatty():  # a person sees each row as it is found
+                self._raw = open(sys.stdout.fileno(), "wb", 0, closefd=False)  # noqa: SIM115
+        elif os.path.exists(path) and not os.path.isfile(path):
+            self._raw = open(path, "wb")  # noqa: SIM115  # closed by close
+        else:
+            if os.path.exists(path) and not os.access(path, os.W_OK):
+                raise PermissionError(13, "permission denied", path)
+            for left in left_over(os.path.realpath(path)):
+                warn(f"{left} was left by a killed run; delete it if its lines are not needed")
+            with self._named():
+                self._partial = PartialFile(path)
+            self._raw = self._partial.file
+        self._file = self._raw if suffix is None else packed(self._raw, suffix)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, data: bytes) -> int:
+        """Write bytes; an OSError names the file."""
+        try:  # without the cost of `_named`, for millions of lines
+            return self._file.write(data)
+        except OSError as error:
+            self._name(error)
+            raise
+
+    def writable(self) -> bool:
+        """True, as pyarrow asks."""
+        return True
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is closed."""
+        return self._file.closed
+
+    def flush(self) -> None:
+        """Pass buffered output to the system; a compressed file is left as it is."""
+        if self._file is self._raw:
+            with self._named():
+                self._raw.flush()
+
+    def close(self) -> None:
+        """Close the file, and release what the system holds for it."""
+        with self._named():
+            if self._file is not self._raw:
+                self._file.close()
+            if self._path == STDOUT:
+                self._raw.flush()
+            else:
+                self._raw.close()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+            with self._named():
+                if self._partial is not None and kind is None:
+                    self._partial.take_name()
+        except OSError:
+            self._discard()
+            if kind is None:
+                raise
+        else:
+            if kind is not None:
+                self._discard()
+
+    def _discard(self) -> None:
+        if self._partial is None:
+            return
+        if self._keep and self.filled:
+            self._warn(f"the lines kept so far, now in the database: {self._partial.path}")
+        else:
+            self._partial.discard()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Name the file in errors of the block."""
+        try:
+            yield
+        except OSError as error:
+            self._name(error)
+            raise
+
+    def _name(self, error: OSError) -> None:
+        if self._path != STDOUT:
+            error.filename = self._path
