@@ -225,8 +225,9 @@ def serve(
 
     Prints the address of the pages, which only this machine can open. They only read; with
     --review they also store what you decide, but remove no document: lshdb remove --decided
-    does. Ctrl-C ends it. Datasette serves them (pip install 'lshdb[web]'), with its own pages for
-    tables and SQL.
+    does. Ctrl-C ends it. Each page has its values as JSON too, under its address with .json.
+
+    Needs pip install 'lshdb[web]'.
 
     Example: lshdb serve -d code.db --open
 
@@ -241,7 +242,7 @@ def serve(
         check_words(reviewer, None)
     # First reports problems with the file.
     at.open("write" if review else "read").close()
-    with _web_installed("lshdb serve needs Datasette"):
+    with _web_installed("lshdb serve needs Starlette and jinja2"):
         from lshdb.web import serving
 
     def ready(address: str) -> None:

@@ -564,11 +564,14 @@ class StoreReader:
         return integer(pages) * integer(size)
 
     def sql(
-        self, statement: str, parameters: Parameters
+        self, statement: str, parameters: Parameters, seconds: float | None = None
     ) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
-        """Run a user's SQL on a connection that only reads: column names and rows."""
+        """Run a user's SQL on a connection that only reads: column names and rows.
+
+        After `seconds` it is interrupted.
+        """
         self._connection.check_file()
-        return run_readonly(self.path, statement, self._timeout, parameters)
+        return run_readonly(self.path, statement, self._timeout, parameters, seconds)
 
     def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:
         doc_id, key, shingles, metadata, content, signature = row

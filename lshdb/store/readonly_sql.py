@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Final
 
 from lshdb.errors import QueryError
@@ -68,6 +69,8 @@ _LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_VDBE_OP: 1_000_000,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
+_STEPS: Final = 10_000
+"""Steps of SQLite's machine, less than a millisecond, between two looks at the clock."""
 LARGEST_VALUE: Final = 16 << 20
 """Bytes of a value that SQL may make or read; `lshdb sql` reads what a larger file can hold."""
 
@@ -139,14 +142,29 @@ WRONG: Final = (
 
 
 def run_readonly(
-    path: Path, sql: str, timeout: float, parameters: Parameters = ()
+    path: Path,
+    sql: str,
+    timeout: float,
+    parameters: Parameters = (),
+    seconds: float | None = None,
 ) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
     """Run one SELECT (or EXPLAIN, WITH, reading PRAGMA): column names and an iterator of rows.
 
+    Args:
+        path: the file.
+        sql: the statement.
+        timeout: seconds to wait for a file that is locked.
+        parameters: values for each ? or :name.
+        seconds: the time until it is interrupted, but for a single call of a function.
+
     Raises:
-        QueryError: wrong SQL or parameters, several statements, or one that does not only read.
+        QueryError: wrong SQL or parameters, several statements, one that does not only read, or one
+            that takes too long.
     """
     connection = sealed_connection(path, timeout)
+    if seconds is not None:
+        end = monotonic() + seconds
+        connection.set_progress_handler(lambda: monotonic() > end, _STEPS)
     try:
         try:
             cursor = connection.execute(sql, parameters)
@@ -184,6 +202,8 @@ def explained(error: sqlite3.Error, path: Path) -> Exception:
         )
     if code == sqlite3.SQLITE_TOOBIG:
         return QueryError(f"SQL: {error}: it makes a value larger than a file can hold")
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return QueryError("SQL: it takes too long for a page: lshdb sql has no limit of time")
     if code == sqlite3.SQLITE_ERROR:
         return QueryError(f"SQL: {error}")
     try:

@@ -1,14 +1,14 @@
-"""Pages about near duplicates, in Datasette.
+"""Pages about near duplicates, as one ASGI application.
 
-In: requests. Out: pages that only read. Needs the extra `web`, but for listing.
+In: requests. Out: pages that only read, as HTML or JSON. Needs the extra `web`, but for listing.
 
-    plugin     the hooks for Datasette: our addresses, menus, links and SQL functions
-    serving    `lshdb serve`: Datasette for one file, for this machine only
+    app        the application for a file: a request to a response
+    serving    `lshdb serve`: the application for this machine only
+    plugin     the same application in Datasette, by its hooks
     guarding   who may send requests, under which host names; rules for browsers
+    views      the values that each page shows, as plain objects; rendering makes HTML of them
     reviewing  `lshdb serve --review`: the only forms that change a file; they write decisions
-    answering  a request to a response; views what each page shows; rendering its HTML
-    beside     two documents side by side, as rows; colouring finds the words of code, by lexing in
-               a separate process
+    beside     two documents side by side, as rows
     surveys    all clusters and all pairs, as columns; listing filters and sorts them
     results    results that take long, kept for each state of the file
     pasted     the texts that visitors pasted, under names for addresses

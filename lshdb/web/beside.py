@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Final, TypeAlias
+from typing import Final
 
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.limits import DEFAULTS
@@ -22,7 +22,6 @@ from lshdb.search.differences import (
     near_differences,
     same_words,
 )
-from lshdb.web.colouring import Words, words_of
 
 PART_ROWS: Final = 500
 """Rows on a page: some 100 KB of lines or sentences."""
@@ -37,9 +36,6 @@ _LISTED: Final = 20
 _MAX_CODE: Final = 100_000
 """Characters by which a text looks like code."""
 
-Shown: TypeAlias = list[tuple[str, list[tuple[str, str]]]]
-"""One side of a row: the kind of each piece, and its words, each with its class or none."""
-
 
 @dataclass(frozen=True)
 class Side:
@@ -50,13 +46,11 @@ class Side:
         rows: the places of their rows.
         shared: the passages that both texts have, by their ends: start and end in this text, and
             start in the other.
-        words: of code, those that have colours.
     """
 
     segments: list[Segment]
     rows: list[int]
     shared: list[tuple[int, int, int]]
-    words: Words | None
 
     @cached_property
     def moved(self) -> list[Span]:
@@ -112,8 +106,8 @@ class Line:
     number: int = 0
     a_line: int = 0
     b_line: int = 0
-    a: Shown | None = None
-    b: Shown | None = None
+    a: list[Piece] | None = None
+    b: list[Piece] | None = None
     skipped: int = 0
     first: int = 0
     elsewhere: tuple[int, int] | None = None
@@ -124,7 +118,6 @@ def texts_beside(
     b: str,
     *,
     most: int = DEFAULTS.text_characters,
-    keys: tuple[str, str] | None = None,
     passages: Sequence[Passage] = (),
     blanks: bool = True,
 ) -> Beside:
@@ -134,39 +127,25 @@ def texts_beside(
         a: the text on the left.
         b: the text on the right.
         most: how many characters of each are compared.
-        keys: of their documents: the names of files decide how they are coloured. None for texts
-            without colours.
         passages: what both have.
         blanks: whether different blanks count as a difference.
     """
     found = differences(a[:most], b[:most], blanks=blanks)
-    a_words, b_words = (None, None) if keys is None else words_of([(keys[0], a), (keys[1], b)])
     return Beside(
         found,
-        _side(
-            [row.a for row in found.rows],
-            [(each.a_start, each.a_end, each.b_start) for each in passages],
-            a_words,
-        ),
-        _side(
-            [row.b for row in found.rows],
-            [(each.b_start, each.b_end, each.a_start) for each in passages],
-            b_words,
-        ),
+        _side([row.a for row in found.rows], [(p.a_start, p.a_end, p.b_start) for p in passages]),
+        _side([row.b for row in found.rows], [(p.b_start, p.b_end, p.a_start) for p in passages]),
         "The same words; case, punctuation or blanks differ" if same_words(a, b) else "",
-        a_words is not None or b_words is not None or looks_like_code(a) or looks_like_code(b),
+        looks_like_code(a) or looks_like_code(b),
         max(len(a) - most, len(b) - most, 0),
     )
 
 
-def _side(
-    segments: list[Segment | None], shared: list[tuple[int, int, int]], words: Words | None
-) -> Side:
+def _side(segments: list[Segment | None], shared: list[tuple[int, int, int]]) -> Side:
     return Side(
         [each for each in segments if each is not None],
         [place for place, each in enumerate(segments) if each is not None],
         sorted(shared, key=itemgetter(1)),
-        words,
     )
 
 
@@ -268,33 +247,11 @@ def _line(found: Beside, place: int, number: int) -> Line:
         number,
         0 if row.a is None else row.a.line,
         0 if row.b is None else row.b.line,
-        None if row.a is None else worded(a, row.a.start, found.a.words),
-        None if row.b is None else worded(b, row.b.start, found.b.words),
+        None if row.a is None else a,
+        None if row.b is None else b,
         first=place,
         elsewhere=_elsewhere(found, row) if moved else None,
     )
-
-
-def worded(pieces: list[Piece], start: int, words: Words | None) -> Shown:
-    """The pieces of a line that begins at a place of its text, cut at coloured words."""
-    if words is None:
-        return [(piece.kind, [("", piece.text)]) for piece in pieces]
-    found: Shown = []
-    for piece in pieces:
-        begun, end = start, start + len(piece.text)
-        cut: list[tuple[str, str]] = []
-        for at in range(bisect_right(words, start, key=itemgetter(1)), len(words)):
-            low, high, name = words[at]
-            if low >= end:
-                break
-            low, high = max(low, start), min(high, end)
-            cut.append(("", piece.text[start - begun : low - begun]))
-            cut.append((name, piece.text[low - begun : high - begun]))
-            start = high
-        cut.append(("", piece.text[start - begun :]))
-        found.append((piece.kind, [each for each in cut if each[1]]))
-        start = end
-    return found
 
 
 def _elsewhere(found: Beside, row: Row) -> tuple[int, int] | None:

@@ -23,12 +23,12 @@ class Curve:
     """An S-curve.
 
     Attributes:
-        points: similarities and probabilities, as SVG's polyline wants them.
+        points: similarities with the probabilities there.
         probability: that a pair at the threshold becomes a candidate.
         table: similarities 0.1 to 1 with the probabilities there.
     """
 
-    points: str
+    points: list[tuple[float, float]]
     probability: float
     table: tuple[tuple[float, float], ...]
 
@@ -39,7 +39,7 @@ def s_curve(construction: Construction, threshold: float) -> Curve:
     pairs = np.column_stack([similarities, curve(similarities, construction)]).tolist()
     table = zip(levels.tolist(), curve(levels, construction).tolist(), strict=True)
     return Curve(
-        " ".join(f"{similarity:.4f},{probability:.4f}" for similarity, probability in pairs),
+        pairs,
         float(curve(np.array([threshold]), construction)[0]),
         tuple(table),
     )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from heapq import nsmallest
 from os.path import commonprefix
-from typing import Final, TypeAlias, get_args
+from typing import Any, Final, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError
-from lshdb.model import Cluster, Keep
+from lshdb.model import Cluster, Keep, Verdict
 from lshdb.search.decisions import Verdicts
 from lshdb.web.surveys import ClusterSurvey, Facet, PairSurvey
 
@@ -144,8 +144,8 @@ def chosen_pairs(survey: PairSurvey, asked: Filters, verdicts: Verdicts) -> list
     if part := asked.part.casefold():
         places = [i for i in places if part in a[i].casefold() or part in b[i].casefold()]
     if asked.decided:
-        wanted = asked.decided == "yes"
-        places = [i for i in places if verdicts.of_pair(a[i], b[i]) == wanted]
+        done = decided_pairs(survey, verdicts)
+        places = [i for i in places if (i in done) == (asked.decided == "yes")]
     sort = _sort(asked, SORTS_OF_PAIRS)
     if sort == "lowest":
         places.reverse()
@@ -160,11 +160,120 @@ def decided_clusters(survey: ClusterSurvey, verdicts: Verdicts) -> set[int]:
     return {place for place in places if verdicts.of_cluster(survey.cluster(place))}
 
 
-def decided_pairs(survey: PairSurvey, verdicts: Verdicts) -> int:
-    """How many pairs have nothing left to decide."""
+def decided_pairs(survey: PairSurvey, verdicts: Verdicts) -> set[int]:
+    """The places of the pairs with nothing left to decide."""
     done = verdicts.decided()
-    both = ((a, b) for a, b in zip(survey.a, survey.b, strict=True) if a in done or b in done)
-    return sum(verdicts.of_pair(a, b) for a, b in both) if done else 0
+    a, b = survey.a, survey.b
+    some = (i for i in range(len(a)) if a[i] in done or b[i] in done) if done else ()
+    return {i for i in some if verdicts.of_pair(a[i], b[i])}
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Where an item is in its list.
+
+    Attributes:
+        number: its number, from 1; None if it is not in the list.
+        count: how many there are, decided or not.
+        decided: how many of them are decided.
+        skipped: how many undecided ones are before it.
+        previous, following: what names the items before and after it; None for none.
+    """
+
+    number: int | None
+    count: int
+    decided: int
+    skipped: int
+    previous: dict[str, str] | None
+    following: dict[str, str] | None
+
+
+def neighbours(
+    places: Sequence[int],
+    at: int | None,
+    done: set[int],
+    decided: str,
+    name: Callable[[int], dict[str, str]],
+) -> Neighbours:
+    """The neighbours of an item.
+
+    A list of undecided items comes round: those that were passed over follow the last one.
+
+    Args:
+        places: of all items, decided or not, in their order.
+        at: the place of this one, None if it is not among them.
+        done: the places of those that are decided.
+        decided: as in Filters, which of them the list has.
+        name: what names an item in an address.
+    """
+    count = sum(place in done for place in places)
+    if at is None:
+        return Neighbours(None, len(places), count, 0, None, None)
+    own = places.index(at)
+    before, after = list(places[:own]), list(places[own + 1 :])
+    skipped = sum(place not in done for place in before)
+    if decided == "no":
+        before, after = [*after, *before], [*after, *before]
+    if decided:
+        before, after = (
+            [place for place in some if (place in done) == (decided == "yes")]
+            for some in (before, after)
+        )
+    return Neighbours(
+        own + 1,
+        len(places),
+        count,
+        skipped,
+        name(before[-1]) if before else None,
+        name(after[0]) if after else None,
+    )
+
+
+def described(
+    survey: ClusterSurvey, place: int, verdicts: Verdicts, most: int | None = None
+) -> dict[str, Any]:
+    """A cluster as pages show it: its numbers, and the members nearest to the kept one."""
+    one = survey.cluster(place)
+    lengths = survey.lengths[survey.members(place)].tolist()
+    return {
+        "keep": one.keep,
+        "documents": len(one.members),
+        "lowest": one.lowest,
+        "mean": one.mean,
+        "below": one.below,
+        "exact": one.exact,
+        "prefix": common_path(one.members),
+        "decided": verdicts.of_cluster(one),
+        "members": [
+            {
+                "key": (key := one.members[at]),
+                "similarity": one.similarities[at],
+                "identical": one.identical[at],
+                "bytes": lengths[at],
+                "decided": (decided := verdict_on(key, one.keep, verdicts)),
+                # Unless it was decided otherwise, the one that others are compared with.
+                "kept": decided == "keep" or (key == one.keep and decided != "drop"),
+            }
+            for at in nearest(one, len(one.members) if most is None else most)
+        ],
+    }
+
+
+def verdict_on(key: str, keep: str, verdicts: Verdicts) -> Verdict | None:
+    """The decision about a member of a cluster."""
+    return verdicts.of_key.get(key) or ("different" if verdicts.apart(key, keep) else None)
+
+
+def is_left(member: Mapping[str, Any], one: Mapping[str, Any], verdicts: Verdicts) -> bool:
+    """Whether a member goes if the first is kept: it is undecided and similar to that one."""
+    if member["key"] == one["keep"] or verdicts.of_key.get(one["keep"]) == "drop":
+        return False
+    return member["decided"] is None and bool(member["similarity"] >= one["threshold"])
+
+
+def facets(found: Mapping[str, Facet]) -> dict[str, list[tuple[str, int]]]:
+    """The fields of metadata with more than one value: these, and how many documents have each."""
+    return {name: facet.counts() for name, facet in found.items() if len(facet.values) > 1}
 
 
 def common_path(keys: list[str] | tuple[str, ...]) -> str:

@@ -1,53 +1,86 @@
-"""Pages about near duplicates in Datasette, which finds this module by its entry point.
+"""lshdb's pages in Datasette, which finds this module by its entry point.
 
-Other files attached to Datasette are not affected: the SQL functions and limits are for connections
-to lshdb files, and the pages, all below /-/lshdb, and the guard are for these only.
+The pages are below /-/lshdb, those of each file below its name. Other files attached to Datasette
+are not affected: the SQL functions and limits are for connections to lshdb files, and the guard is
+for these and our pages. Only documented hooks are used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from datasette import hookimpl
+from datasette.utils import tilde_decode
+from datasette.utils.asgi import Forbidden, Response
 from markupsafe import Markup
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lshdb.errors import LshdbError
+from lshdb.errors import LshdbError, NotADatabase
 from lshdb.sources.paths import escaped
 from lshdb.store.functions import is_lshdb, register_functions
-from lshdb.store.readonly_sql import restrict
-from lshdb.web import guarding
-from lshdb.web.answering import answer, style_sheet
-from lshdb.web.rendering import Links
+from lshdb.store.readonly_sql import LARGEST_VALUE, restrict
+from lshdb.web.app import STATIC, pages
+from lshdb.web.guarding import RULES, guarded, ruled
+from lshdb.web.rendering import Links, Page, html, rendered
+from lshdb.web.views import opened
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
-    from datasette.utils.asgi import AsgiStream, Request, Response
+    from datasette.database import Database as Attached
+    from datasette.utils.asgi import Request
 
+_OWN_RULES: Final = {
+    # Its pages have scripts within them.
+    "content-security-policy": (
+        "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data:; object-src 'none'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+}
+"""Rules for browsers on Datasette's own pages of lshdb's files: nothing comes from other sites."""
 _KEYED: Final = frozenset(["documents", "bucket_members"])
 """The table and the view with a column `key`."""
 _LONGEST_CELL: Final = 160
 """Characters that Datasette's pages show of a content; the document's own page has all of it."""
+_REFUSED: Final = {
+    23: "of an lshdb file only reading is allowed",
+    18: f"of an lshdb file Datasette shows values of up to {LARGEST_VALUE >> 20} MiB; lshdb's own "
+    "pages have larger documents",
+}
+"""What SQLite's codes SQLITE_AUTH and SQLITE_TOOBIG mean here."""
+_pages: Final = cache(lambda path, name: ruled(pages(path, name), RULES))
 
 
 @hookimpl
 def register_routes() -> list[tuple[str, object]]:
-    """All addresses below /-/lshdb, and the style sheet of their pages."""
-
-    async def lshdb_pages(request: Request, datasette: Datasette) -> Response | AsgiStream:
-        return await answer(request, datasette)
-
-    return [(r"/-/lshdb(?:/(?P<rest>.*))?$", lshdb_pages), (r"/-/lshdb\.css$", style_sheet)]
+    """All addresses below /-/lshdb."""
+    return [(r"/-/lshdb(?:/(?P<route>[^/]*))?(?:/(?P<rest>.*))?$", _show)]
 
 
 @hookimpl
-def asgi_wrapper(datasette: Datasette) -> Callable[[guarding.App], guarding.App]:
-    """The guard of what lshdb files hold, and threads for SQL that do not delay our pages."""
-    if datasette.executor is not None:
-        datasette.executor.shutdown(wait=False)
-        datasette.executor = guarding.Threads(datasette.setting("num_sql_threads"))
-    return lambda app: guarding.guarded(app, datasette)
+def asgi_wrapper(datasette: Datasette) -> Callable[[ASGIApp], ASGIApp]:
+    """The guard of what lshdb files hold: of all addresses if all attached files are lshdb's."""
+    given = (datasette.plugin_config("lshdb") or {}).get("hosts", [])
+    hosts = {name.lower() for name in ([given] if isinstance(given, str) else given)}
+
+    def wrap(app: ASGIApp) -> ASGIApp:
+        ours = guarded(ruled(app, _OWN_RULES), hosts)
+
+        async def choose(scope: Scope, receive: Receive, send: Send) -> None:
+            shown = scope["type"] == "http" and _shows_lshdb_file(
+                _path(scope, datasette), datasette
+            )
+            await (ours if shown else app)(scope, receive, send)
+
+        return choose
+
+    return wrap
 
 
 @hookimpl(trylast=True)  # other plugins may need what is then no longer allowed
@@ -56,36 +89,46 @@ def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
     path = getattr(datasette.databases.get(database), "path", None)
     if path is None:
         several = database == "_memory" and datasette.crossdb
-        if several and any(_is_ours(datasette, name) for name in datasette.databases):
+        if several and any(map(_is_ours, datasette.databases.values())):
             restrict(conn, attaching=True)  # Datasette attaches the files to it next
         return
     # Datasette reports damaged files and those of other programs.
     with suppress(LshdbError, conn.Error):
         if is_lshdb(conn):
-            guarding.ours.add(path)
             restrict(conn)
             register_functions(conn)
 
 
 @hookimpl
+def handle_exception(datasette: Datasette, request: Request, exception: Exception) -> Any:
+    """Say what lshdb's rules for SQL refused; Datasette shows it as an error of its own."""
+    code = getattr(exception, "sqlite_errorcode", 0) & 0xFF
+    if code not in _REFUSED:
+        return None
+    reason = f"{exception}: {_REFUSED[code]}"
+    if request.path.endswith(".json"):
+        return Response.json({"ok": False, "error": reason, "status": 400}, status=400)
+    return _problem(datasette, reason, 400)
+
+
+@hookimpl
 def skip_csrf(datasette: Datasette, scope: Mapping[str, Any]) -> bool:
     """Our forms need no token: they change nothing, and forms of other sites are refused."""
-    path = str(scope.get("path", ""))
-    return scope["type"] == "http" and path.startswith(f"{Links(datasette, None).root}/")
+    return scope["type"] == "http" and f"{scope.get('path')}/".startswith(f"{_root(datasette)}/")
 
 
 @hookimpl
 def menu_links(datasette: Datasette) -> list[dict[str, str]]:
     """Our first page in Datasette's menu."""
-    return [{"href": Links(datasette, None).root, "label": "Near duplicates"}]
+    return [{"href": f"{_root(datasette)}/", "label": "Near duplicates"}]
 
 
 @hookimpl
 def database_actions(datasette: Datasette, database: str) -> list[dict[str, str]]:
     """Our pages in the menu of an lshdb database."""
-    if not _is_ours(datasette, database):
+    if not _is_ours(datasette.databases[database]):
         return []
-    return [{"href": Links(datasette, database).page(), "label": "Near duplicates"}]
+    return [{"href": _links(datasette, database).page(), "label": "Near duplicates"}]
 
 
 @hookimpl
@@ -93,15 +136,116 @@ def render_cell(
     value: object, column: str, table: str | None, database: str, datasette: Datasette
 ) -> Markup | None:
     """Make a document's key in Datasette's tables a link to its page, and show long texts cut."""
-    if table not in _KEYED or not isinstance(value, str) or not _is_ours(datasette, database):
+    if table not in _KEYED or not isinstance(value, str):
         return None
-    if column in ("content", "metadata") and len(value) > _LONGEST_CELL:
-        return Markup("{}\N{HORIZONTAL ELLIPSIS}").format(escaped(value[:_LONGEST_CELL]))
+    if column not in ("key", "content", "metadata") or not _is_ours(datasette.databases[database]):
+        return None
     if column != "key":
-        return None
-    link = Links(datasette, database).document(value)
-    return Markup('<a href="{}"><bdi>{}</bdi></a>').format(link, escaped(value))
+        cut = f"{escaped(value[:_LONGEST_CELL])}\N{HORIZONTAL ELLIPSIS}"
+        return Markup.escape(cut) if len(value) > _LONGEST_CELL else None
+    link = _links(datasette, database).document(value)
+    return Markup(rendered("cell", link=link, text=escaped(value)))
 
 
-def _is_ours(datasette: Datasette, database: str) -> bool:
-    return getattr(datasette.databases.get(database), "path", None) in guarding.ours
+async def _show(
+    datasette: Datasette, request: Request, scope: Scope, receive: Receive, send: Send
+) -> Response | None:
+    """Answer a request for one of our pages."""
+    route, rest = request.url_vars["route"], request.url_vars["rest"]
+    if not route:
+        return await _index(datasette, request)
+    if route == "lshdb.css":
+        text = (STATIC / route).read_text("utf-8")
+        return Response(text, headers=RULES, content_type="text/css; charset=utf-8")
+    try:
+        attached = datasette.get_database(route=tilde_decode(route))
+    except KeyError:
+        return _problem(datasette, f"there is no database {route}")
+    name = attached.name
+    await datasette.ensure_permissions(request.actor, _permissions(name))
+    if attached.path is None:
+        return _problem(datasette, f"{name} is not an lshdb database: these pages are for lshdb's")
+    if (rest or "").partition(".")[0] == "sql" and not await datasette.permission_allowed(
+        request.actor, "execute-sql", name, default=True
+    ):
+        raise Forbidden("SQL is not allowed")
+    links = _links(datasette, name)
+    inner = {**scope, "root_path": "", "path": f"/{rest or ''}", "lshdb.links": links}
+    await _pages(Path(attached.path), name)(inner, receive, send)
+    return None
+
+
+async def _index(datasette: Datasette, request: Request) -> Response:
+    """The databases that are lshdb's."""
+    found = []
+    for name, attached in datasette.databases.items():
+        if _is_ours(attached):
+            needed = _permissions(name)
+            if (await datasette.check_visibility(request.actor, permissions=needed))[0]:
+                found.append({"name": name, "address": _links(datasette, name).page()})
+    return _answer(datasette, Page("index", "Databases of near duplicates", {"databases": found}))
+
+
+def _permissions(name: str) -> list[Any]:
+    """The permissions that a visitor needs for our pages of a database."""
+    return [("view-table", (name, "documents")), ("view-database", name), "view-instance"]
+
+
+def _problem(datasette: Datasette, reason: str, status: int = 404) -> Response:
+    title = "Not found" if status == 404 else "Bad request"
+    return _answer(datasette, Page("problem", title, {"reason": reason}, status=status))
+
+
+def _answer(datasette: Datasette, page: Page) -> Response:
+    """A page of no database."""
+    root = _root(datasette)
+    text = html(page, Links(root, f"{root}/"), database=None, review=None)
+    return Response.html(text, status=page.status, headers=RULES)
+
+
+def _root(datasette: Datasette) -> str:
+    return str(datasette.urls.path("/-/lshdb"))
+
+
+def _links(datasette: Datasette, name: str) -> Links:
+    tables = str(datasette.urls.database(name))
+    return Links(f"{_root(datasette)}/{tables.rpartition('/')[2]}", f"{_root(datasette)}/", tables)
+
+
+def _path(scope: Scope, datasette: Datasette) -> str:
+    """The path of an address as it was sent, below Datasette's own address."""
+    raw: bytes = scope.get("raw_path", scope["path"].encode())
+    path = raw.decode("latin-1").partition("?")[0]
+    return "/" + path.removeprefix(datasette.setting("base_url")).lstrip("/")
+
+
+def _shows_lshdb_file(path: str, datasette: Datasette) -> bool:
+    """Whether a page is ours, or shows contents of an lshdb file."""
+    if f"{path}/".startswith("/-/lshdb/"):
+        return True
+    files = [one for one in datasette.databases.values() if one.path is not None]
+    found = [one for one in files if _is_ours(one)]
+    if len(found) == len(files):
+        return bool(found)
+    name = tilde_decode(path.split("/")[1].partition(".")[0])
+    # With --crossdb SQL for _memory reads all files.
+    return name in [one.route for one in found] or (name == "_memory" and datasette.crossdb)
+
+
+def _is_ours(attached: Attached) -> bool:
+    """Whether a file is lshdb's; one that cannot be read counts as such."""
+    if attached.path is None:
+        return False
+    if attached.path not in _ours:
+        try:
+            with opened(Path(attached.path)):
+                _ours[attached.path] = True
+        except NotADatabase:
+            _ours[attached.path] = False
+        except LshdbError:
+            return True
+    return _ours[attached.path]
+
+
+_ours: Final[dict[str, bool]] = {}
+"""Whether the files at some paths are lshdb's."""

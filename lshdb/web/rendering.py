@@ -1,4 +1,4 @@
-"""From a page's values to HTML: templates, escaping, addresses, headers."""
+"""From a page's values to HTML or JSON: templates, how they show texts, addresses."""
 
 from __future__ import annotations
 
@@ -6,35 +6,14 @@ import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import jinja2
-from markupsafe import Markup
 
 from lshdb.formatting import counted, percent, share, shortened
 from lshdb.sources.paths import escaped
 from lshdb.web.listing import common_path
-
-if TYPE_CHECKING:
-    from datasette.app import Datasette
-
-    from lshdb.web.beside import Shown
-    from lshdb.web.reviewing import Review
-
-HEADERS: Final = {
-    # Only our style sheet and Datasette's icon; no scripts at all.
-    "content-security-policy": (
-        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'none'"
-    ),
-    # Addresses hold keys; our own forms must say where they come from.
-    "referrer-policy": "same-origin",
-    "x-content-type-options": "nosniff",
-    "cross-origin-resource-policy": "same-origin",
-    "cache-control": "no-store",
-}
 
 _LONGEST_KEY: Final = 120
 """Characters shown of a key, except in the heading of its own page."""
@@ -51,12 +30,13 @@ _INVISIBLE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page before it is HTML.
+    """A page before it is HTML or JSON.
 
     Attributes:
         template: its name in pages/, without suffix.
         title: for the window and the heading; user text is not escaped yet.
-        context: values for the template.
+        data: the page's object, as `.json` gives it.
+        view: what only the template needs.
         status: of the response.
         redirect: the name of another page and its query, to show instead.
         download: the type of a file and its text in parts, to send instead.
@@ -64,27 +44,31 @@ class Page:
 
     template: str
     title: str
-    context: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+    view: dict[str, Any] = field(default_factory=dict)
     status: int = 200
     redirect: tuple[str, Mapping[str, str]] | None = None
-    download: tuple[str, Iterator[str]] | None = None
+    download: tuple[str, Iterator[bytes]] | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class Links:
-    """The addresses of the pages of one database; keys are in their queries, escaped."""
+    """The addresses of the pages of one database; keys are in their queries, escaped.
 
-    def __init__(self, datasette: Datasette, name: str | None) -> None:
-        self._urls = datasette.urls
-        self._name = name
-        self.root = str(self._urls.path("/-/lshdb"))
-        self.style = str(self._urls.path("/-/lshdb.css"))
-        self.datasette = str(self._urls.instance())
-        self.tables = self.datasette if name is None else str(self._urls.database(name))
+    Attributes:
+        root: the address of the overview, without a slash at its end.
+        index: in Datasette, the page of all databases.
+        tables: in Datasette, its own page of the database.
+    """
+
+    root: str
+    index: str = ""
+    tables: str = ""
 
     def page(self, page: str = "", /, **query: object) -> str:
-        """The address of one of our pages; arguments that are None are left out."""
-        route = self.tables.rpartition("/")[2]
-        return _with_query("/".join(filter(None, (self.root, route, page))), query)
+        """The address of a page; arguments that are None are left out."""
+        given = {name: str(value) for name, value in query.items() if value is not None}
+        return f"{self.root}/{page}" + (f"?{urlencode(given)}" if given else "")
 
     def document(self, key: str) -> str:
         """The page of a document."""
@@ -94,36 +78,11 @@ class Links:
         """Two documents side by side."""
         return self.page("compare", a=a, b=b, **query)
 
-    def table(self, table: str, **query: object) -> str:
-        """Datasette's own page of a table or view, filtered by values of columns."""
-        exact = {f"{column}__exact": value for column, value in query.items()}
-        return _with_query(str(self._urls.table(self._name, table)), exact)
 
-
-def _with_query(path: str, query: dict[str, object]) -> str:
-    given = {name: str(value) for name, value in query.items() if value is not None}
-    return f"{path}?{urlencode(given)}" if given else path
-
-
-def headers(review: Review | None) -> dict[str, str]:
-    """The rules for browsers: in a review, the script of its pages may run, and no other."""
-    if review is None:
-        return HEADERS
-    name = "content-security-policy"
-    return HEADERS | {name: f"{HEADERS[name]}; script-src '{review.script_hash}'"}
-
-
-def html(page: Page, links: Links, database: str | None, review: Review | None = None) -> str:
-    """The HTML of a page."""
-    common = {
-        "review": review,
-        "title": page.title,
-        "window": _short(page.title),
-        "links": links,
-        "database": database,
-        "page": page.template,
-    }
-    return rendered(page.template, **common | page.context)
+def html(page: Page, links: Links, **common: object) -> str:
+    """The HTML of a page; `common` has the values of all pages."""
+    own = {"title": page.title, "window": _short(page.title), "links": links, "page": page.template}
+    return rendered(page.template, **own | common | page.data | page.view)
 
 
 def rendered(template: str, **context: object) -> str:
@@ -147,15 +106,13 @@ def _environment() -> jinja2.Environment:
         "visible": visible,
         "number": "{:,}".format,
         "share": share,
-        "script": Markup,  # our own file
         "sentence": sentence,
         "behind": behind,
         "common_path": common_path,
         "excerpt": lambda text: shortened(text, _EXCERPT),
-        "bar": lambda value: round(100 * value, 1),
-        "pieces": pieces_html,
         "percent": percent,
         "counted": counted,
+        "cell": cell,
     }
     return environment
 
@@ -169,26 +126,14 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
-def pieces_html(pieces: Shown, tag: str) -> Markup:
-    """One side of a row; changed pieces are in elements of this tag.
+def cell(value: object) -> str:
+    """A value of a table in SQL, cut if it is long.
 
-    Made here, as a page has tens of thousands of words.
-
-    >>> pieces_html([("same", [("keyword", "if"), ("", " 1 < ")]), ("changed", [("", "x")])], "del")
-    Markup('<span class="keyword">if</span> 1 &lt; <del>x</del>')
+    >>> cell(bytes([0, 255])), cell(1.5)
+    ("x'00ff'", '1.5')
     """
-    found = []
-    for kind, words in pieces:
-        inner = ""
-        for name, text in words:
-            safe = escape(visible(text), quote=False)
-            inner += f'<span class="{name}">{safe}</span>' if name else safe
-        if kind == "changed":
-            inner = f"<{tag}>{inner}</{tag}>"
-        elif kind == "moved":
-            inner = f'<span class="moved">{inner}</span>'
-        found.append(inner)
-    return Markup("".join(found))  # its parts are escaped
+    text = f"x'{value.hex()}'" if isinstance(value, bytes) else str(value)
+    return visible(shortened(text, _EXCERPT))
 
 
 def sentence(text: str) -> str:

@@ -28,7 +28,7 @@ from lshdb.search.pairs import Request, all_pairs
 from lshdb.store.store import Store
 from lshdb.web.beside import lines_of, sets_beside, texts_beside
 from lshdb.web.drawing import columns, s_curve
-from lshdb.web.listing import Filters, chosen_clusters, nearest
+from lshdb.web.listing import Filters, chosen_clusters, described
 from lshdb.web.rendering import rendered
 from lshdb.web.surveys import survey_clusters
 
@@ -108,6 +108,7 @@ def report(
                 break
             parts.append(Markup(part))  # rendered with escapes
         decisions = database.decisions()
+        decided = Verdicts(decisions)
         style = "".join((_CSS / name).read_text("utf-8") for name in ("lshdb.css", "report.css"))
         digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
         return rendered(
@@ -123,7 +124,7 @@ def report(
             where=condition.get("where"),
             curve=s_curve(settings.construction, least),
             found=found,
-            clusters=[(one, nearest(one, _MEMBERS)) for one in map(survey.cluster, largest)],
+            clusters=[described(survey, place, decided, _MEMBERS) for place in largest],
             survey=survey,
             redundant=survey.redundant(),
             keep=keep,

@@ -2,20 +2,18 @@
 
 A review is of one file, and only the command begins it: Datasette with the plugin has none. Its
 forms must come from our own pages and carry a token that no other site knows. They write decisions
-only, and no documents.
+only, and no documents. A form is taken once: a key that is pressed twice decides once.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import hmac
 import secrets
 import threading
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from lshdb.database import Database, open_database
 from lshdb.errors import InputError, KeyNotFound, UsageError
@@ -27,7 +25,13 @@ from lshdb.web.results import stat_of, state_of
 MAX_MEMBERS: Final = 5_000
 """Documents that one form decides about."""
 _TIMEOUT: Final = 10.0
-_SCRIPT: Final = (Path(__file__).parent / "static" / "keys.js").read_text("utf-8")
+_REMEMBERED: Final = 1_000
+"""Forms that were taken; an older one is taken again."""
+_KEYS: Final = 3
+"""Keys by which a decision is named on the button that undoes it."""
+
+Next: TypeAlias = tuple[str, dict[str, str]]
+"""The page that follows a form, and its query."""
 
 
 class Forbidden(UsageError):
@@ -40,18 +44,15 @@ class Review:
     Attributes:
         path: the file.
         token: carried by forms.
-        script: lets keys press buttons; pages work without it.
-        script_hash: of the script, for the rules of browsers.
     """
 
     def __init__(self, path: Path, who: str) -> None:
         self.path = path.absolute()
         self.token = secrets.token_urlsafe(24)
-        self.script = _SCRIPT
-        digest = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
-        self.script_hash = f"sha256-{digest}"
         self._who = who
         self._lock = threading.Lock()
+        self._one_form = threading.Lock()
+        self._taken: dict[str, Next] = {}
         self._carried: tuple[Hashable, Hashable] | None = None
 
     def check(self, posted: Mapping[str, str]) -> None:
@@ -70,8 +71,29 @@ class Review:
             return carried[1]
         return state_of(self.path)
 
-    def decide(self, posted: Mapping[str, str]) -> str:
-        """Store the decisions of a form, in one transaction; return their time, which names them.
+    def once(self, form: str, act: Callable[[], Next]) -> Next:
+        """Do what a form asks for, or what is known to follow it if it was taken before."""
+        if not form:
+            raise UsageError("the form lacks its number: load the page again")
+        with self._one_form:
+            if form not in self._taken:
+                self._taken[form] = act()
+                if len(self._taken) > _REMEMBERED:
+                    del self._taken[next(iter(self._taken))]
+            return self._taken[form]
+
+    def form(self, database: Database) -> dict[str, Any]:
+        """What every form of a page has: its number, and the reviewer's last decision to undo."""
+        made = database.decisions()
+        own = [one for one in made if one.who == self._who]
+        last = max((one.decided for one in own), default=None)
+        return {
+            "form": secrets.token_urlsafe(12),
+            "last": None if last is None else _named(last, own, made),
+        }
+
+    def decide(self, posted: Mapping[str, str]) -> None:
+        """Store the decisions of a form, in one transaction.
 
         The form has the keys and digests of the documents that its page showed: one that has
         changed since then is not decided.
@@ -92,15 +114,20 @@ class Review:
         ]
         with self._writing() as database:
             database.add_decisions(made)
-        return decided
 
-    def undo(self, decided: str) -> list[Decision]:
-        """Undo the decisions of this reviewer with this time; KeyNotFound if they are gone."""
+    def undo(self, which: str) -> list[Decision]:
+        """Undo the decisions of this reviewer with a time, or one of anybody by number and time.
+
+        Raises:
+            KeyNotFound: they are gone.
+        """
+        decided, _, number = which.partition(" ")
         with self._writing() as database:
             made = [
                 one
                 for one in database.decisions()
-                if one.decided == decided and one.who == self._who
+                if one.decided == decided
+                and (str(one.decision) == number if number else one.who == self._who)
             ]
             if not made:
                 raise KeyNotFound("that decision no longer exists: it was undone")
@@ -120,12 +147,32 @@ class Review:
             self._carried = (stat_of(self.path), before) if alone else None
 
 
+def _named(decided: str, own: Sequence[Decision], made: Sequence[Decision]) -> dict[str, Any]:
+    """The decisions of one time: which they are, and whether they reverse earlier ones."""
+    last = [one for one in own if one.decided == decided]
+    keys = [(one.verdict, key) for one in last for key in one.keys]
+    before = {
+        key
+        for one in made
+        if one.state == "overruled" and one.decided < decided
+        for key in one.keys
+    }
+    return {
+        "decided": decided,
+        "keys": keys[:_KEYS],
+        "more": len(keys) - _KEYS,
+        "reverses": [key for _, key in keys if key in before][:_KEYS],
+    }
+
+
 def _documents(field: str) -> list[tuple[str, str]]:
     try:
         found = [(key, digest) for key, digest in loads(field.encode())]
     except (RecursionError, TypeError, ValueError):
-        raise InputError("the form lacks its documents: load the page again") from None
-    if not 1 <= len(found) <= MAX_MEMBERS:
+        found = []
+    if not found or not all(isinstance(each, str) for both in found for each in both):
+        raise InputError("the form lacks its documents: load the page again")
+    if len(found) > MAX_MEMBERS:
         raise UsageError(f"a form decides about 1 to {MAX_MEMBERS:,} documents")
     return found
 
@@ -158,16 +205,3 @@ def _asked(
             *(("drop", [documents[each]]) for each in others if each != place),
         ]
     return [("keep" if name == "keep" else "drop", [documents[place]])]
-
-
-_reviews: Final[dict[Path, Review]] = {}
-
-
-def begin(path: Path, who: str) -> None:
-    """Begin the review of a file."""
-    _reviews[path.absolute()] = Review(path, who)
-
-
-def review_of(path: Path) -> Review | None:
-    """The review of a file, if there is one."""
-    return _reviews.get(path.absolute())

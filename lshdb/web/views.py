@@ -1,4 +1,7 @@
-"""The values that each page shows. The database is open for reading, and all work is bounded."""
+"""The values that each page shows, as plain objects: a template makes HTML of them, `.json` JSON.
+
+The database is open for reading, and all work is bounded.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ import math
 import shlex
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -20,7 +23,7 @@ from lshdb.errors import limits_noted, warn_of_limit
 from lshdb.formatting import shortened
 from lshdb.json_text import dumps
 from lshdb.limits import DEFAULTS
-from lshdb.model import Bucket, Cluster, Comparison, Content, Decision, Document, Passage
+from lshdb.model import Content, Decision, Document, Passage, Settings
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.limits import text_cut
@@ -30,10 +33,10 @@ from lshdb.sources.sinks import csv_lines, json_lines
 from lshdb.store.store import Store
 from lshdb.web import beside, listing, pasted, surveys
 from lshdb.web.beside import Beside
-from lshdb.web.drawing import Bar, bars, columns, s_curve
-from lshdb.web.listing import Filters
+from lshdb.web.drawing import bars, columns, s_curve
+from lshdb.web.listing import Filters, Neighbours
 from lshdb.web.rendering import Page, snippet
-from lshdb.web.results import Results, state_of
+from lshdb.web.results import Results, Stage, state_of
 from lshdb.web.reviewing import MAX_MEMBERS, Review
 from lshdb.web.surveys import ClusterSurvey, PairSurvey
 
@@ -81,23 +84,38 @@ _COMPARED: Final = 2
 """Comparisons kept in memory: one of the longest texts takes some 60 MB."""
 _COUNTED: Final = 4_000_000
 """Maximum characters of a text whose distinct shingles are counted for a page."""
+_SQL_SECONDS: Final = 2.0
+"""Seconds for a visitor's statement."""
+_SQL_ROWS: Final = 1_000
+_SQL_CHARACTERS: Final = 2_000_000
+"""Characters of all values that a page of SQL has; the value that goes beyond is the last."""
 
 _T = TypeVar("_T")
-_S = TypeVar("_S", ClusterSurvey, PairSurvey)
 _results: Final = Results()
 _comparisons: Final = Results(_COMPARED)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Visit:
-    """One request: the open database, and the arguments."""
+    """One request: the open database, the arguments, and what all pages say.
+
+    Attributes:
+        notes: warnings about limits.
+        outdated: whether the file has changed since a result was computed.
+        waiting: the progress of results that are being computed, by name.
+        results: where these are kept.
+    """
 
     database: Database
     store: Store
     name: str
     arguments: Mapping[str, str]
-    posted: Mapping[str, str] | None
+    posted: Mapping[str, str] | None = None
     review: Review | None = None
+    notes: list[str] = field(default_factory=list)
+    outdated: bool = False
+    waiting: dict[str, Stage | None] = field(default_factory=dict)
+    results: Results = _results
 
     def required(self, name: str) -> str:
         """A required argument; forms quote keys, as browsers change line ends."""
@@ -105,6 +123,41 @@ class Visit:
         if found is None:
             raise lshdb.UsageError(f"the address lacks {name}=")
         return found
+
+    def wait_for(
+        self,
+        what: tuple[Any, ...],
+        make: Callable[[Database, Store, Progress], _T],
+        results: Results | None = None,
+    ) -> _T | None:
+        """A slow result, computed with its own handle; None while it is computed the first time.
+
+        The first part of its name, `what`, says what is waited for.
+        """
+        path = self.database.path
+
+        def run(progress: Progress) -> _T:
+            with opened(path) as (database, store):
+                return make(database, store, progress)
+
+        state = state_of(path) if self.review is None else self.review.state()
+        results = results or self.results
+        # A page waits once, however many results it needs.
+        seconds = 0.0 if self.waiting else self.store.limits.page_seconds
+        found = results.get((path, what), state, run, seconds)
+        if found is None:
+            self.waiting[what[0]] = results.progress((path, what))
+            return None
+        self.notes += map(str, found.notes)
+        self.outdated |= found.state != state
+        return found.value
+
+    def complete(self, page: Page) -> Page:
+        """The page with what all pages say; in a review, with what was decided last."""
+        if self.review is not None and page.template in _FORMS:
+            page.view.update(self.review.form(self.database), back=_back(self.arguments))
+        own = {"notes": self.notes, "outdated": self.outdated, "waiting": self.waiting}
+        return replace(page, data=page.data | own)
 
 
 def _argument(given: Mapping[str, str], name: str) -> str | None:
@@ -120,67 +173,72 @@ def opened(path: Path) -> Iterator[tuple[Database, Store]]:
         yield database, store
 
 
-def _wait_for(
-    visit: Visit,
-    what: tuple[Any, ...],
-    make: Callable[[Database, Store, Progress], _T],
-    context: dict[str, Any],
-    results: Results | None = None,
-) -> _T | None:
-    """A slow result, computed with its own handle; None while it is computed for the first time.
-
-    Adds to `context` the values of every page with such a result: whether the browser reloads, and
-    the progress, under the first part of its name, `what`.
-    """
-    path = visit.database.path
-
-    def run(progress: Progress) -> _T:
-        with opened(path) as (database, store):
-            return make(database, store, progress)
-
-    state = state_of(path) if visit.review is None else visit.review.state()
-    results = results or _results
-    # A page waits once, however many results it needs.
-    seconds = 0.0 if context.get("refresh") else visit.store.limits.page_seconds
-    found = results.get((path, what), state, run, seconds)
-    context.setdefault("waiting", {})[what[0]] = results.progress((path, what))
-    for name in ("refresh", "outdated", "notes"):
-        context.setdefault(name, ())
-    if found is None:
-        context["refresh"] = True
-        return None
-    context["notes"] = (*context["notes"], *found.notes)
-    context["outdated"] = context["outdated"] or found.state != state
-    return found.value
-
-
 # overview
 
 
 def overview(visit: Visit) -> Page:
     """The near duplicates of a database, and below them its index."""
     info = visit.database.info()
-    context: dict[str, Any] = {
-        "info": info,
-        "settings": info.settings,
-        "curve": s_curve(info.settings.construction, info.settings.threshold),
+    settings = info.settings
+    data: dict[str, Any] = {
+        "name": visit.name,
+        "documents": info.documents,
+        "empty": info.empty,
+        "bytes": info.bytes,
+        "settings": _settings(settings),
+        "curve": s_curve(settings.construction, settings.threshold),
+        "clusters": None,
+        "pairs": None,
+        "buckets": None,
     }
-    survey = context["survey"] = _cluster_survey(visit, Filters(), context)
+    survey = _cluster_survey(visit, Filters())
     if survey is not None:
-        context["redundant"] = survey.redundant()
-        places = listing.chosen_clusters(survey, Filters(), Verdicts([]))[:_LARGEST]
-        context["clusters"] = [survey.cluster(place) for place in places]
         verdicts = Verdicts(visit.database.decisions())
-        context["decided"] = len(listing.decided_clusters(survey, verdicts))
-    pairs = context["pairs"] = _pair_survey(visit, Filters(), context)
-    context["histogram"] = None if pairs is None else columns(pairs.histogram)
+        places = listing.chosen_clusters(survey, Filters(), Verdicts([]))[:_LARGEST]
+        data["clusters"] = _counts(survey, verdicts) | {
+            "largest": [
+                listing.described(survey, place, verdicts, most=_PREVIEW) for place in places
+            ]
+        }
+    pairs = _pair_survey(visit, Filters())
+    if pairs is not None:
+        own = {"found": pairs.found, "cut": pairs.cut}
+        data["pairs"] = own | {"similarities": columns(pairs.histogram)}
 
-    def buckets(database: Database, *_: object) -> tuple[list[Bar], list[Bucket]]:
-        return bars(database.buckets_of_size()), database.buckets(_BUCKETS)
+    def buckets(database: Database, *_: object) -> dict[str, Any]:
+        return {"sizes": bars(database.buckets_of_size()), "largest": database.buckets(_BUCKETS)}
 
-    found = _wait_for(visit, ("buckets",), buckets, context)
-    context["bars"], context["largest"] = found or (None, None)
-    return Page("overview", visit.name, context)
+    data["buckets"] = visit.wait_for(("buckets",), buckets)
+    return Page("overview", visit.name, data)
+
+
+def _settings(settings: Settings) -> dict[str, Any]:
+    """The settings by the names that `lshdb info` has for them."""
+    return {
+        "shingle": str(settings.shingling),
+        "sets": settings.shingling.of_sets,
+        "threshold": settings.threshold,
+        "recall": settings.recall,
+        "permutations": settings.permutations,
+        "sketch": settings.sketch,
+        "bands": settings.construction.bands,
+        "rows": settings.construction.rows,
+        "construction": str(settings.construction),
+        "seed": settings.seed,
+        "content": settings.content,
+    }
+
+
+def _counts(survey: ClusterSurvey, verdicts: Verdicts) -> dict[str, Any]:
+    """How many clusters there are, how many are decided, and how many documents could go."""
+    redundant, saved = survey.redundant()
+    return {
+        "count": len(survey),
+        "members": len(survey.keys),
+        "decided": len(listing.decided_clusters(survey, verdicts)),
+        "redundant": redundant,
+        "redundant_bytes": saved,
+    }
 
 
 # documents
@@ -191,29 +249,37 @@ def document(visit: Visit) -> Page:
     database, key = visit.database, visit.required("key")
     stored = database.get(key)
     content = stored.content
-    distinct = None
+    distinct = passages = None
     if content is not None and len(content) <= _COUNTED:
         distinct = database.count_distinct(stored)
-    context: dict[str, Any] = {
-        "stored": stored,
-        "settings": database.settings,
-        "fields": {name: _field(value) for name, value in (stored.metadata or {}).items()},
-        "distinct": distinct,
-        "buckets": database.buckets_of(key),
-        "verdicts": Verdicts(database.decisions()),
-        "passages": None,
-        "text": content[:_TEXT] if isinstance(content, str) else None,
-        "elements": content[:_ELEMENTS] if isinstance(content, tuple) else None,
-    }
-    if visit.review is not None:
-        context |= _form(visit, key, [key])
     with limits_noted() as notes:
-        context["query"] = _matches(visit, key=key)
+        query = _matches(visit, key=key)
         if database.settings.passages:
-            context["passages"] = database.passages(key=key, top=_SOURCES)
-            context["unit"] = context["passages"].unit
-    context["notes"] = notes
-    return Page("document", key, context)
+            passages = database.passages(key=key, top=_SOURCES)
+    visit.notes += map(str, notes)
+    verdicts = Verdicts(database.decisions())
+    data = {
+        "key": key,
+        "number": stored.doc_id,
+        "metadata": stored.metadata,
+        "decided": verdicts.of_key.get(key),
+        "length": None if content is None else len(content),
+        "content": None if content is None else content[: _limit(content)],
+        "shingles": stored.shingles,
+        "distinct_shingles": distinct,
+        "query": query,
+        "passages": passages,
+        "buckets": database.buckets_of(key),
+    }
+    view: dict[str, Any] = {
+        "fields": {name: _field(value) for name, value in (stored.metadata or {}).items()},
+        "verdicts": verdicts.of_key,
+    }
+    return Page("document", key, data, view | _form(visit, [key]))
+
+
+def _limit(content: str | tuple[Any, ...]) -> int:
+    return _TEXT if isinstance(content, str) else _ELEMENTS
 
 
 def _field(value: object) -> str:
@@ -226,11 +292,11 @@ def _matches(
     visit: Visit, content: Content | None = None, key: str | None = None
 ) -> dict[str, Any]:
     """The documents similar to one, some on each page, and how they were found."""
-    database = visit.database
+    settings = visit.database.settings
     least = _threshold(visit, visit.arguments)
     contained, exhaustive = ("containment" in visit.arguments), ("exhaustive" in visit.arguments)
     page = min(_natural(visit.arguments.get("page", "1"), "page"), _MAX_PAGES)
-    found = database.query(
+    found = visit.database.query(
         content,
         key=key,
         top=page * _MATCHES + 1,
@@ -243,10 +309,11 @@ def _matches(
         "page": page,
         "first": (page - 1) * _MATCHES + 1,
         "more": len(found) > page * _MATCHES and page < _MAX_PAGES,
-        "least": least,
+        "threshold": least,
+        "own_threshold": settings.threshold,
         "exhaustive": exhaustive,
         "containment": contained,
-        "recall": candidate_probability(least, database.settings.construction) or 0.0,
+        "recall": candidate_probability(least, settings.construction) or 0.0,
     }
 
 
@@ -287,10 +354,10 @@ def find(visit: Visit) -> Page:
             last = after if found is None else max(after, found.newest)
             more, further = visit.store.documents_with(words, last, _FOUND - len(hits), _LOOKING)
             hits += more
-    context = {
+    data = {
         "q": asked,
         "keys": keys,
-        "hits": [(key, snippet(content, words)) for key, content in hits],
+        "hits": [{"key": key, "pieces": snippet(content, words)} for key, content in hits],
         "further": further,
         "after": after,
         "index": index,
@@ -298,7 +365,7 @@ def find(visit: Visit) -> Page:
         "contents": contents,
         "most": _FOUND,
     }
-    return Page("find", f"Find in {visit.name}", context)
+    return Page("find", f"Find in {visit.name}", data)
 
 
 # two documents
@@ -307,11 +374,8 @@ def find(visit: Visit) -> Page:
 def compare(visit: Visit) -> Page:
     """Two documents side by side."""
     b = visit.required("b")
-    arguments = {
-        field: visit.arguments[field]
-        for field in ("a", "b", "pasted", "number", "blanks", *Filters.names())
-        if field in visit.arguments
-    } | {"b": b}
+    names = ("a", "b", "pasted", "listed", "blanks", "only", *Filters.names())
+    arguments = {name: visit.arguments.get(name) for name in names} | {"b": b}
     name = visit.arguments.get("pasted")
     if name is None:
         one: str | Document = visit.required("a")
@@ -323,70 +387,98 @@ def compare(visit: Visit) -> Page:
         title = "the text given"
         one = Document(title, _content_of(visit, text))
     visit.database.get(b)
-    context: dict[str, Any] = {"compared": None, "given": name is not None, "a": title, "b": b}
-    context["verdicts"] = Verdicts(visit.database.decisions())
-    context["arguments"] = arguments
-    page = Page("compare", f"{title} and {b}", context)
     blanks = visit.arguments.get("blanks") != "ignored"
 
-    def make(database: Database, *_: object) -> tuple[Comparison, Beside | None, Any]:
+    def make(database: Database, *_: object) -> tuple[dict[str, Any], Beside | None]:
         made = database.compare(one, b)
         left, right = made.a_content, made.b_content
-        texts = only = None
+        contents = ("a_content", "b_content")
+        names = (each.name for each in fields(made) if each.name not in contents)
+        found: dict[str, Any] = {name: getattr(made, name) for name in names}
+        texts = None
         if isinstance(left, str) and isinstance(right, str):
-            passages = made.passages or ()
-            texts = beside.texts_beside(
-                left, right, keys=(title, b), passages=passages, blanks=blanks
-            )
+            texts = beside.texts_beside(left, right, passages=made.passages or (), blanks=blanks)
             if texts.cut:
                 warn_of_limit(text_cut(texts.cut, DEFAULTS.text_characters))
         elif isinstance(left, tuple) and isinstance(right, tuple):
-            only = beside.sets_beside(left, right)
-        return replace(made, a_content=None, b_content=None), texts, only
+            parts = beside.sets_beside(left, right)
+            found |= {
+                name: {"count": len(some), "elements": some[:_ELEMENTS]}
+                for name, some in zip(("only_a", "only_b", "both"), parts, strict=True)
+            }
+        return found, texts
 
+    verdicts = Verdicts(visit.database.decisions())
+    decided = {
+        "a": None if name else verdicts.of_key.get(title),
+        "b": verdicts.of_key.get(b),
+        "different": verdicts.apart(title, b),
+    }
+    data: dict[str, Any] = {"a": title, "b": b, "decided": decided, "comparison": None}
+    view: dict[str, Any] = {
+        "given": name is not None,
+        "arguments": arguments,
+        "whole": arguments | {"only": None},
+        "near": None,
+    }
     what = ("compare", name or title, name is None, b, blanks)
-    found = _wait_for(visit, what, make, context, _comparisons)
-    if found is None:
-        return page
-    context["compared"], texts, context["only"] = found
-    context["most_elements"] = _ELEMENTS
-    if texts is not None:
-        context |= _side_by_side(visit, texts, found[0].passages or ())
-    if "number" in visit.arguments:
-        asked = context["asked"] = Filters.of(visit.arguments)
-        survey = _pair_survey(visit, asked, {})
-        if survey is not None:
-            number = _natural(visit.arguments["number"], "number")
-            places = listing.chosen_pairs(survey, asked, context["verdicts"])
-            context["beside"] = _beside(places, number - 1, partial(_pair_at, survey, places))
-    if visit.review is not None and name is None:
-        context |= _form(visit, title, [title, b])
-    return page
+    if (found := visit.wait_for(what, make, _comparisons)) is not None:
+        data["comparison"], texts = found
+        if texts is not None:
+            own, shown = _side_by_side(visit, texts, found[0]["passages"] or ())
+            data |= own
+            view |= shown
+        if "listed" in visit.arguments:
+            asked = view["asked"] = Filters.of(visit.arguments)
+            near = _pair_neighbours(visit, asked, verdicts, (title, b))
+            if near is not None:
+                data["list"] = view["near"] = near
+        view |= {} if name else _form(visit, [title, b])
+    return Page("compare", f"{title} and {b}", data, view)
 
 
-def _side_by_side(visit: Visit, found: Beside, passages: Sequence[Passage]) -> dict[str, Any]:
+def _side_by_side(
+    visit: Visit, found: Beside, passages: Sequence[Passage]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """The rows of one page of two texts, and where the others are."""
     only = "only" in visit.arguments
-    opened = beside.opened_rows(visit.arguments.get("more", "")) if only else []
+    opened_ = beside.opened_rows(visit.arguments.get("more", "")) if only else []
     page = _natural(visit.arguments.get("page", "1"), "page")
-    lines, begins = beside.part_of(found, page, only=only, opened=opened)
-    more = ",".join(f"{low}-{high}" for low, high in opened)
-    return {
+    rows, begins = beside.part_of(found, page, only=only, opened=opened_)
+    data = {
         "says": found.says,
+        "differences": len(found.starts),
+        "rows": rows,
+        "paging": Paging(page, len(begins), len(found.differences.rows)),
+        "longest_passages": beside.longest_passages(found, passages),
+    }
+    more = ",".join(f"{low}-{high}" for low, high in opened_)
+    return data, {
         "code": found.code,
-        "lines": lines,
-        "count": len(found.starts),
         "starts": found.starts,
         "page_of": lambda place: bisect_right(begins, place),
-        "paging": Paging(page, len(begins), len(found.differences.rows)),
-        "only_differences": only,
         "more": more,
         "step": beside.STEP,
-        "passages": beside.longest_passages(found, passages),
-        # Of all rows, and of those that this page may show.
+        # Of all rows, not only of those that this page may show.
         "row_page": lambda place: place // beside.PART_ROWS + 1,
-        "view": {"only": "differences" if only else None, "more": more or None},
     }
+
+
+def _pair_neighbours(
+    visit: Visit, asked: Filters, verdicts: Verdicts, pair: tuple[str, str]
+) -> Neighbours | None:
+    """The pairs before and after one in a list; None if it is not in it, or not ready."""
+    survey = _pair_survey(visit, asked)
+    if survey is None:
+        return None
+    places = listing.chosen_pairs(survey, replace(asked, decided=""), verdicts)
+    at = next((i for i in places if (survey.a[i], survey.b[i]) == pair), None)
+    done = listing.decided_pairs(survey, verdicts)
+    return listing.neighbours(places, at, done, asked.decided, partial(_pair_at, survey))
+
+
+def _pair_at(survey: PairSurvey, place: int) -> dict[str, str]:
+    return {"a": survey.a[place], "b": survey.b[place], "listed": "yes"}
 
 
 # clusters and pairs
@@ -394,60 +486,70 @@ def _side_by_side(visit: Visit, found: Beside, passages: Sequence[Passage]) -> d
 
 def clusters(visit: Visit) -> Page:
     """The groups of similar documents, filtered and sorted, some on each page."""
-    page, survey, some = _list(
-        visit, "clusters", _cluster_survey, listing.chosen_clusters, _cluster_rows, _CLUSTERS
-    )
-    page.context["sorts"] = listing.SORTS_OF_CLUSTERS
+    asked = Filters.of(visit.arguments)
+    survey = _cluster_survey(visit, asked)
+    verdicts = Verdicts(visit.database.decisions())
+    data: dict[str, Any] = {"clusters": None}
     if survey is not None:
-        shown = [(number, survey.cluster(place)) for number, place in some]
-        page.context["clusters"] = [
-            (number, one, listing.nearest(one, _PREVIEW)) for number, one in shown
+        places = listing.chosen_clusters(survey, asked, verdicts)
+        if visit.arguments.get("format"):
+            return _download(visit, _cluster_rows(survey, places, verdicts))
+        some, data["paging"] = _some(visit, list(enumerate(places, 1)), _CLUSTERS)
+        data |= _counts(survey, verdicts) | {"facets": listing.facets(survey.facets)}
+        data["clusters"] = [
+            {"number": number, **listing.described(survey, place, verdicts, most=_PREVIEW)}
+            for number, place in some
         ]
-        page.context["redundant"] = survey.redundant()
-        page.context["decided"] = len(listing.decided_clusters(survey, page.context["verdicts"]))
-    return page
+    return _list(visit, "clusters", asked, listing.SORTS_OF_CLUSTERS, data)
 
 
 def pairs(visit: Visit) -> Page:
     """The pairs of similar documents, filtered and sorted, some on each page."""
-    page, survey, some = _list(
-        visit, "pairs", _pair_survey, listing.chosen_pairs, _pair_rows, _PAIRS
-    )
-    page.context.update(sorts=listing.SORTS_OF_PAIRS, pairs=some, best=surveys.BEST_PAIRS)
+    asked = Filters.of(visit.arguments)
+    survey = _pair_survey(visit, asked)
+    verdicts = Verdicts(visit.database.decisions())
+    data: dict[str, Any] = {"pairs": None}
     if survey is not None:
-        page.context["decided"] = listing.decided_pairs(survey, page.context["verdicts"])
-    return page
+        places = listing.chosen_pairs(survey, asked, verdicts)
+        if visit.arguments.get("format"):
+            return _download(visit, _pair_rows(survey, places, verdicts))
+        some, data["paging"] = _some(visit, list(enumerate(places, 1)), _PAIRS)
+        data |= {
+            "facets": listing.facets(survey.facets),
+            "found": survey.found,
+            "cut": survey.cut,
+            "kept": len(survey.a),
+            "exact": survey.exact,
+            "decided": len(listing.decided_pairs(survey, verdicts)),
+            "pairs": [
+                {"number": number, **_pair(survey, place, verdicts)} for number, place in some
+            ],
+        }
+    return _list(visit, "pairs", asked, listing.SORTS_OF_PAIRS, data)
 
 
 def _list(
-    visit: Visit,
-    name: str,
-    survey_of: Callable[[Visit, Filters, dict[str, Any]], _S | None],
-    chosen: Callable[[_S, Filters, Verdicts], list[int]],
-    rows: Callable[[_S, Sequence[int], Verdicts], Rows],
-    most: int,
-) -> tuple[Page, _S | None, list[tuple[int, int]]]:
-    """A list as a page or a file; with the survey, and the numbers and places on this page."""
-    asked = Filters.of(visit.arguments)
-    context: dict[str, Any] = {"survey": None, "asked": asked}
-    page = Page(name, f"{name.capitalize()} of {visit.name}", context)
-    survey = survey_of(visit, asked, context)
-    if survey is None:
-        return page, None, []
-    verdicts = context["verdicts"] = Verdicts(visit.database.decisions())
-    places = chosen(survey, asked, verdicts)
-    if (form := visit.arguments.get("format")) is not None:
-        return replace(page, download=_download(form, *rows(survey, places, verdicts))), None, []
-    some, context["paging"] = _some(visit, list(enumerate(places, 1)), most)
-    context["survey"] = survey
-    context["facets"] = {
-        name: facet.counts() for name, facet in survey.facets.items() if len(facet.values) > 1
+    visit: Visit, page: str, asked: Filters, sorts: Mapping[str, str], data: dict[str, Any]
+) -> Page:
+    settings = _settings(visit.database.settings)
+    view = {"asked": asked, "sorts": sorts, "settings": settings}
+    return Page(page, f"{page.capitalize()} of {visit.name}", data, view)
+
+
+def _pair(survey: PairSurvey, place: int, verdicts: Verdicts) -> dict[str, Any]:
+    a, b = survey.a[place], survey.b[place]
+    return {
+        "a": a,
+        "b": b,
+        "similarity": float(survey.similarities[place]),
+        "identical": bool(survey.identical[place]),
+        "a_decided": verdicts.of_key.get(a),
+        "b_decided": verdicts.of_key.get(b),
+        "different": verdicts.apart(a, b),
     }
-    context["settings"] = visit.database.settings
-    return page, survey, some
 
 
-def _cluster_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> ClusterSurvey | None:
+def _cluster_survey(visit: Visit, asked: Filters) -> ClusterSurvey | None:
     threshold, star = asked.number("threshold"), bool(asked.star)
     keep: Any = asked.keep or "first"
     # Decisions are left out, so that clusters keep their places during a review.
@@ -456,86 +558,64 @@ def _cluster_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> Cl
     def make(_: Database, store: Store, progress: Progress) -> ClusterSurvey:
         return surveys.survey_clusters(store, request, progress)
 
-    return _wait_for(visit, ("clusters", threshold, keep, star), make, context)
+    return visit.wait_for(("clusters", threshold, keep, star), make)
+
+
+def _pair_survey(visit: Visit, asked: Filters) -> PairSurvey | None:
+    threshold = asked.number("threshold")
+
+    def make(_: Database, store: Store, progress: Progress) -> PairSurvey:
+        return surveys.survey_pairs(store, threshold, progress)
+
+    return visit.wait_for(("pairs", threshold), make)
 
 
 def cluster(visit: Visit) -> Page:
     """The members of one cluster, some on each page; any of them names it."""
     asked, key = Filters.of(visit.arguments), visit.required("key")
     visit.database.get(key)
-    context: dict[str, Any] = {"cluster": None, "asked": asked}
-    survey = _cluster_survey(visit, asked, context)
+    data: dict[str, Any] = {"cluster": None}
+    view: dict[str, Any] = {"asked": asked}
+    page = Page("cluster", f"A cluster of {visit.name}", data, view)
+    survey = _cluster_survey(visit, asked)
     if survey is None:
-        return Page("cluster", f"A cluster of {visit.name}", context)
-    verdicts = context["verdicts"] = Verdicts(visit.database.decisions())
-    places = listing.chosen_clusters(survey, asked, verdicts)
+        return page
+    verdicts = Verdicts(visit.database.decisions())
     place = survey.places_of([key]).get(key)
     if place is None:
         raise lshdb.KeyNotFound(
             f"{key!r:.100} is in no cluster: no document is similar enough to it"
         )
-    at = places.index(place) if place in places else None
-    context["beside"] = _beside(places, at, lambda number: {"key": survey.keep(places[number])})
-    one = context["cluster"] = survey.cluster(place)
-    context["lengths"] = survey.lengths[survey.members(place)].tolist()
-    ordered = listing.nearest(one, len(one.members))
-    context["members"], context["paging"] = _some(visit, ordered, _MEMBERS)
-    own_threshold = visit.database.settings.threshold
-    context["threshold"] = asked.number("threshold") or own_threshold
+    done = listing.decided_clusters(survey, verdicts)
+    data["list"] = view["near"] = _cluster_neighbours(survey, asked, verdicts, place, done)
+    one = listing.described(survey, place, verdicts)
+    members = one["members"]
+    one["members"], data["paging"] = _some(visit, members, _MEMBERS)
+    one["threshold"] = asked.number("threshold") or visit.database.settings.threshold
+    data["cluster"] = one
     if visit.review is not None:
-        done = listing.decided_clusters(survey, verdicts)
-        context["progress"] = len(done), len(survey)
-        context["decided"] = place in done
-        context |= _form(visit, one.keep, [one.members[i] for i in ordered[:MAX_MEMBERS]])
-        context["left"] = [
-            context["places"][key]
-            for key in _left(one, verdicts, context["threshold"], context["members"])
-            if key in context["places"]
+        view |= _form(visit, [member["key"] for member in members[:MAX_MEMBERS]])
+        view["left"] = [
+            view["places"][member["key"]]
+            for member in one["members"]
+            if member["key"] in view["places"] and listing.is_left(member, one, verdicts)
         ]
-    return Page("cluster", f"A cluster of {visit.name}", context)
+    return page
 
 
-def _left(one: Cluster, verdicts: Verdicts, threshold: float, shown: Sequence[int]) -> list[str]:
-    """The undecided members on a page that are similar to the kept one, as at a terminal."""
-    if verdicts.of_key.get(one.keep) == "drop":
-        return []
-    return [
-        key
-        for key, score in ((one.members[i], one.similarities[i]) for i in shown)
-        if key != one.keep
-        and score >= threshold
-        and key not in verdicts.of_key
-        and not verdicts.apart(key, one.keep)
-    ]
+def _cluster_neighbours(
+    survey: ClusterSurvey, asked: Filters, verdicts: Verdicts, place: int, done: set[int]
+) -> Neighbours:
+    places = listing.chosen_clusters(survey, replace(asked, decided=""), verdicts)
+    at = place if place in places else None
+
+    def name(other: int) -> dict[str, str]:
+        return {"key": survey.keep(other)}
+
+    return listing.neighbours(places, at, done, asked.decided, name)
 
 
-def _pair_survey(visit: Visit, asked: Filters, context: dict[str, Any]) -> PairSurvey | None:
-    threshold = asked.number("threshold")
-
-    def make(_: Database, store: Store, progress: Progress) -> PairSurvey:
-        return surveys.survey_pairs(store, threshold, progress)
-
-    return _wait_for(visit, ("pairs", threshold), make, context)
-
-
-def _beside(
-    places: Sequence[int], at: int | None, link: Callable[[int], Mapping[str, object]]
-) -> dict[str, Any]:
-    """The number of an item in a list, and the links to the items before and after it."""
-
-    def there(step: int) -> Mapping[str, object] | None:
-        return link(at + step) if at is not None and 0 <= at + step < len(places) else None
-
-    number = None if at is None else at + 1
-    return {"number": number, "count": len(places), "previous": there(-1), "following": there(1)}
-
-
-def _pair_at(survey: PairSurvey, places: Sequence[int], at: int) -> dict[str, object]:
-    """The arguments of the page of a pair in a list."""
-    return {"a": survey.a[places[at]], "b": survey.b[places[at]], "number": at + 1}
-
-
-Rows: TypeAlias = tuple[Sequence[str], Iterator[tuple[object, ...]]]
+Rows: TypeAlias = tuple[Sequence[str], Iterator[Sequence[object]]]
 
 
 def _cluster_rows(survey: ClusterSurvey, places: Sequence[int], verdicts: Verdicts) -> Rows:
@@ -545,42 +625,30 @@ def _cluster_rows(survey: ClusterSurvey, places: Sequence[int], verdicts: Verdic
         for number, place in enumerate(places, 1):
             one = survey.cluster(place)
             for key, score, same in zip(one.members, one.similarities, one.identical, strict=True):
-                decided = verdicts.of_key.get(key)
-                if decided is None and verdicts.apart(key, one.keep):
-                    decided = "different"
+                decided = listing.verdict_on(key, one.keep, verdicts)
                 yield number, key, one.keep, score, one.exact, same, decided
 
-    names = ("cluster", "key", "keep", "similarity", "exact", "identical", "decided")
-    return names, rows()
+    return ("cluster", "key", "keep", "similarity", "exact", "identical", "decided"), rows()
 
 
 def _pair_rows(survey: PairSurvey, places: Sequence[int], verdicts: Verdicts) -> Rows:
     names = ("a", "b", "similarity", "exact", "identical", "different")
-    return names, (
-        (
-            survey.a[i],
-            survey.b[i],
-            float(survey.similarities[i]),
-            survey.exact,
-            bool(survey.identical[i]),
-            verdicts.apart(survey.a[i], survey.b[i]),
-        )
-        for i in places
-    )
+    whole = ({"exact": survey.exact, **_pair(survey, place, verdicts)} for place in places)
+    return names, ([one[name] for name in names] for one in whole)
 
 
-def _download(
-    form: str, names: Sequence[str], rows: Iterator[tuple[object, ...]]
-) -> tuple[str, Iterator[str]]:
-    """The type of a file of JSON lines or CSV, and its text, some hundred rows at a time."""
-    if form == "json":
+def _download(visit: Visit, found: Rows) -> Page:
+    """A file of JSON lines or CSV, some hundred rows at a time."""
+    form = visit.arguments["format"]
+    names, rows = found
+    if form == "jsonl":
         kind, lines = "application/x-ndjson", json_lines(names, rows)
     elif form == "csv":
         kind, lines = "text/csv", csv_lines(chain([names], rows))
     else:
-        raise lshdb.UsageError(f"format {form!r:.50} is not csv or json")
-    texts = iter(lambda: b"".join(islice(lines, _ROWS_AT_ONCE)).decode(), "")
-    return f"{kind}; charset=utf-8", texts
+        raise lshdb.UsageError(f"format {form!r:.50} is not csv or jsonl")
+    texts = iter(lambda: b"".join(islice(lines, _ROWS_AT_ONCE)), b"")
+    return Page("", "", download=(f"{kind}; charset=utf-8", texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -609,23 +677,24 @@ def _natural(text: str, name: str) -> int:
 # deciding
 
 
-def _form(visit: Visit, key: str, keys: Sequence[str]) -> dict[str, Any]:
-    """The values of a page's form: its documents as they are now, and where it leads back."""
+def _form(visit: Visit, keys: Sequence[str]) -> dict[str, Any]:
+    """In a review, the documents of a page's form as they are now."""
+    if visit.review is None:
+        return {}
     known = visit.store.known(keys)
     documents = [(each, known[each].digest.hex()) for each in keys if each in known]
     return {
         "documents": dumps(documents),
         "places": {each: place for place, (each, _) in enumerate(documents)},
-        "key": key,
-        "back": urlencode(
-            {name: text for name, text in visit.arguments.items() if name not in _PASSING}
-        ),
-        "done": visit.arguments.get("done"),
     }
 
 
+def _back(arguments: Mapping[str, str]) -> str:
+    return urlencode({name: text for name, text in arguments.items() if name != "finished"})
+
+
 def decide(visit: Visit) -> Page:
-    """Store the decision of a form, or undo it; then show the next page."""
+    """Store the decision of a form, or undo one; then show the next page."""
     posted, review = visit.posted, visit.review
     if posted is None or review is None:
         raise lshdb.KeyNotFound("there is no such page")
@@ -633,16 +702,19 @@ def decide(visit: Visit) -> Page:
     came_from = posted.get("page", "")
     if came_from not in _FORMS:
         raise lshdb.UsageError("the form lacks its page: load the page again")
-    given = parse_qsl(posted.get("back", ""), keep_blank_values=True)
-    back = {name: text for name, text in given if name not in _PASSING}
-    if undone := posted.get("undo"):
-        return Page("decide", "", redirect=_undone(came_from, back, review.undo(undone)))
-    back["done"] = review.decide(posted)
-    if came_from == "cluster":
-        came_from, back = _next_cluster(visit, back)
-    elif came_from == "compare" and "number" in back:
-        came_from, back = _next_pair(visit, back)
-    return Page("decide", "", redirect=(came_from, back))
+    back = dict(parse_qsl(posted.get("back", ""), keep_blank_values=True))
+
+    def act() -> tuple[str, dict[str, str]]:
+        if undone := posted.get("undo"):
+            return _undone(came_from, back, review.undo(undone))
+        review.decide(posted)
+        if came_from == "cluster":
+            return _next_cluster(visit, back)
+        if came_from == "compare" and "listed" in back:
+            return _next_pair(visit, back)
+        return came_from, back
+
+    return Page("decide", "", redirect=review.once(posted.get("form", ""), act))
 
 
 def _undone(
@@ -650,70 +722,65 @@ def _undone(
 ) -> tuple[str, dict[str, str]]:
     """Back to the documents whose decision was undone."""
     keys = [key for one in made for key in one.keys]
+    back.pop("page", None)
     if page == "cluster":
         return page, back | {"key": keys[0]}
     if page == "compare" and len(keys) == 2:
-        number = int(back["number"]) - 1 if back.get("number", "").isdigit() else 0
-        own = {"number": str(number)} if number > 0 and back.get("decided") != "no" else {}
-        return page, back | {"a": keys[0], "b": keys[1]} | own
+        return page, back | {"a": keys[0], "b": keys[1]}
+    if page == "document":
+        return page, back | {"key": keys[0]}
     return page, back
 
 
 def _next_cluster(visit: Visit, back: dict[str, str]) -> tuple[str, dict[str, str]]:
     """The next undecided cluster of the list, if this one is now decided."""
     asked = Filters.of(back)
-    survey = _cluster_survey(visit, asked, {})
+    survey = _cluster_survey(visit, asked)
     key = _argument(back, "key")
     place = None if survey is None or key is None else survey.places_of([key]).get(key)
     if survey is None or place is None:
         return "cluster", back
     verdicts = Verdicts(visit.database.decisions())
-    decided = listing.decided_clusters(survey, verdicts)
-    if place not in decided:
+    done = listing.decided_clusters(survey, verdicts)
+    if place not in done:
         return "cluster", back
-    places = listing.chosen_clusters(survey, replace(asked, decided=""), verdicts)
-    at = places.index(place) if place in places else -1
-    open_ = [each for each in places[at + 1 :] + places[: at + 1] if each not in decided]
-    if not open_:
-        return "decisions", {"done": back["done"], "finished": "yes"}
-    back.pop("page", None)
-    return "cluster", back | {"key": survey.keep(open_[0])}
+    near = _cluster_neighbours(survey, replace(asked, decided="no"), verdicts, place, done)
+    return _next("cluster", near, back)
 
 
 def _next_pair(visit: Visit, back: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """The next pair of the list; of the undecided ones, the one that takes this one's place."""
+    """The next pair of the list."""
     asked = Filters.of(back)
-    survey = _pair_survey(visit, asked, {})
-    number = _natural(back["number"], "number")
-    if survey is not None:
-        places = listing.chosen_pairs(survey, asked, Verdicts(visit.database.decisions()))
-        at = number if asked.decided != "no" else number - 1
-        if at < len(places):
-            following = _pair_at(survey, places, at)
-            for name in ("page", "more"):
-                back.pop(name, None)
-            return "compare", back | {name: str(value) for name, value in following.items()}
-    return "decisions", {"done": back["done"]}
+    pair = (_argument(back, "a") or "", _argument(back, "b") or "")
+    near = _pair_neighbours(visit, asked, Verdicts(visit.database.decisions()), pair)
+    return ("compare", back) if near is None else _next("compare", near, back)
+
+
+def _next(page: str, near: Neighbours, back: dict[str, str]) -> tuple[str, dict[str, str]]:
+    if near.following is None:
+        return "decisions", {"finished": page}
+    for name in ("page", "more", "a_quoted", "b_quoted", "key_quoted"):
+        back.pop(name, None)
+    return page, back | near.following
 
 
 def decisions(visit: Visit) -> Page:
     """All decisions, and the documents that would be removed."""
     made = visit.database.decisions()[::-1]
-    context: dict[str, Any] = {
-        "dropped": sorted(
-            one.keys[0] for one in made if one.verdict == "drop" and one.state == "holds"
-        ),
-        "most": _DROPPED,
+    dropped = sorted(one.keys[0] for one in made if one.verdict == "drop" and one.state == "holds")
+    some, paging = _some(visit, made, _DECISIONS)
+    data = {
+        "decisions": some,
+        "paging": paging,
+        "drop": len(dropped),
+        "dropped": dropped[:_DROPPED],
         "command": f"lshdb remove -d {shlex.quote(str(visit.database.path))} --decided",
-        "done": visit.arguments.get("done") if visit.review is not None else None,
-        "finished": "finished" in visit.arguments,
-        "back": "",
     }
-    context["decisions"], context["paging"] = _some(visit, made, _DECISIONS)
-    return Page("decisions", f"Decisions about {visit.name}", context)
+    view = {"finished": visit.arguments.get("finished")}
+    return Page("decisions", f"Decisions about {visit.name}", data, view)
 
 
-# a text that is pasted
+# a text that is pasted, and SQL
 
 
 def query(visit: Visit) -> Page:
@@ -721,20 +788,15 @@ def query(visit: Visit) -> Page:
     given = visit.arguments if visit.posted is None else visit.posted
     name = visit.arguments.get("pasted")
     text = pasted.kept(name or "") if visit.posted is None else visit.posted.get("text", "")
-    context: dict[str, Any] = {
-        "settings": visit.database.settings,
-        "text": text or "",
+    asked = {name: given[name] for name in _ASKED if given.get(name, "").strip()}
+    data: dict[str, Any] = {"text": text or "", "query": None, "problem": None}
+    view = {
+        "settings": _settings(visit.database.settings),
         "pasted": name,
-        "given": {field: given[field] for field in _ASKED if given.get(field, "").strip()},
-        "threshold": given.get("threshold", ""),
-        "containment": "containment" in given,
-        "exhaustive": "exhaustive" in given,
-        "query": None,
-        "notes": (),
+        "given": asked,
         "longest": LONGEST_QUERY,
-        "problem": None,
     }
-    page = Page("query", f"Query {visit.name}", context)
+    page = Page("query", f"Query {visit.name}", data, view)
     try:
         if text is None and name is not None:
             raise lshdb.InputError("the text of this address is not kept any more: paste it")
@@ -743,14 +805,12 @@ def query(visit: Visit) -> Page:
         content = _content_of(visit, text)
         if visit.posted is not None:
             _threshold(visit, given)
-            return replace(
-                page, redirect=("query", {"pasted": pasted.keep(text), **context["given"]})
-            )
+            return replace(page, redirect=("query", {"pasted": pasted.keep(text), **asked}))
         with limits_noted() as notes:
-            context["query"] = _matches(visit, content)
-        context["notes"] = notes
+            data["query"] = _matches(visit, content)
+        visit.notes += map(str, notes)
     except (lshdb.UsageError, lshdb.ContentError, lshdb.InputError) as error:
-        context["problem"] = str(error)
+        data["problem"] = str(error)
         return replace(page, status=400)
     return page
 
@@ -768,6 +828,34 @@ def _content_of(visit: Visit, text: str) -> Content:
     return Reader(of_sets=visit.database.settings.shingling.of_sets).content_of(text)
 
 
+def sql(visit: Visit) -> Page:
+    """What `lshdb sql` shows of a statement, for a limited time and number of rows."""
+    statement = visit.arguments.get("sql", "").strip()
+    data: dict[str, Any] = {"sql": statement, "columns": [], "rows": [], "cut": False}
+    page = Page("sql", f"SQL of {visit.name}", data | {"problem": None}, {"tables": _TABLES})
+    if not statement:
+        return page
+    try:
+        names, found = visit.store.sql(statement, (), _SQL_SECONDS)
+        with closing(found) as rows:  # type: ignore[type-var]  # a generator
+            size = 0
+            for row in rows:
+                if data["cut"]:
+                    break
+                data["rows"].append(row)
+                size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+                data["cut"] = size > _SQL_CHARACTERS or len(data["rows"]) == _SQL_ROWS
+            else:
+                data["cut"] = False
+    except lshdb.QueryError as error:
+        return replace(page, data=data | {"problem": str(error)}, status=400)
+    return replace(page, data=data | {"columns": names, "problem": None})
+
+
+_TABLES: Final = (
+    *("documents", "settings", "signatures", "bands", "fingerprints", "files", "decisions"),
+    *("buckets", "bucket_members", "candidate_pairs"),
+)
 PAGES: Final[Mapping[str, Callable[[Visit], Page]]] = {
     "": overview,
     "find": find,
@@ -779,6 +867,7 @@ PAGES: Final[Mapping[str, Callable[[Visit], Page]]] = {
     "decide": decide,
     "decisions": decisions,
     "query": query,
+    "sql": sql,
 }
 POSTED: Final = frozenset(["query"])
 """Pages that accept a form."""
@@ -786,5 +875,3 @@ REVIEWED: Final = frozenset(["decide"])
 """Those that accept one in a review, and change the file."""
 _FORMS: Final = frozenset(["cluster", "compare", "document", "decisions"])
 """Pages that have forms to decide."""
-_PASSING: Final = frozenset(["done", "finished"])
-"""The argument in addresses for the last decision."""

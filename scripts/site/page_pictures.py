@@ -103,7 +103,7 @@ def _serving() -> Iterator[str]:
         )
         try:
             assert process.stdout is not None
-            yield process.stdout.readline().strip()
+            yield process.stdout.readline().strip().rstrip("/")
         finally:
             process.terminate()
             process.communicate()

@@ -204,7 +204,7 @@ def test_dependencies_are_those_imported() -> None:
         "cli.results": {"pyarrow"},
         "cli.sparking": {"pyspark"},
         "cli.tuning": {"matplotlib"},
-        "web": {"datasette", "jinja2", "markupsafe", "pygments", "uvicorn"},
+        "web": {"anyio", "datasette", "jinja2", "markupsafe", "starlette", "uvicorn"},
         "spark": {"pyarrow", "pyspark"},
     }
     everywhere: set[str] = set()

@@ -14,7 +14,7 @@ CSS = re.sub(r"/\*.*?\*/", "", (STATIC / "lshdb.css").read_text("utf-8"), flags=
 GROUNDS = "ground raised kept note a-ground b-ground"
 CONTRASTS = [
     # A text and its background.
-    (4.5, "text link code-comment code-string code-keyword code-number code-name", GROUNDS),
+    (4.5, "text link", GROUNDS),
     (4.5, "quiet", "ground raised kept"),
     (4.5, "keep drop different", "ground kept"),
     (4.5, "ground", "a b accent"),

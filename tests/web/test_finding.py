@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("datasette", reason="the extra `web` is not installed")
+pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
 from helpers import database_of
 
@@ -43,12 +43,12 @@ def run(path: Path, script: str) -> None:
 
 def find(path: Path, q: str, **given: str) -> dict[str, Any]:
     with views.opened(path) as (db, store):
-        return views.find(views.Visit(db, store, "lsh", {"q": q, **given}, None)).context
+        return views.find(views.Visit(db, store, "lsh", {"q": q, **given})).data
 
 
 def found(path: Path, q: str, **given: str) -> tuple[str, set[str]]:
     context = find(path, q, **given)
-    return context["index"], {key for key, _ in context["hits"]}
+    return context["index"], {hit["key"] for hit in context["hits"]}
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_hits_are_shown_some_at_a_time(texts: Path) -> None:
     given: dict[str, str] = {}
     for _ in range(20):
         context = find(texts, "Fox", **given)
-        keys += [key for key, _ in context["hits"]]
+        keys += [hit["key"] for hit in context["hits"]]
         if context["further"] is None:
             break
         given = {"after": str(context["further"])}

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPResponse
+from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any, Final, TypeAlias
@@ -120,7 +121,7 @@ def _serving(database: Path) -> Iterator[Server]:
         address = process.stdout.readline().strip()
         if not address:
             raise SystemExit("lshdb serve did not start")
-        yield Server(process.pid, address)
+        yield Server(process.pid, address.rstrip("/"))
     finally:
         process.terminate()
         process.communicate()
@@ -133,18 +134,24 @@ def _pages(server: Server, corpus: Path) -> Iterator[tuple[str, Ask]]:
     yield "clusters, by part of a key", partial(server.text, "clusters", part="99", sort="key")
     yield "pairs", partial(server.text, "pairs")
     yield "pairs, undecided, from 0.9 on", partial(server.text, "pairs", least=0.9, decided="no")
-    pair = _first(server.text("pairs", format="json"))
+    pair = _first(server.text("pairs", format="jsonl"))
     a, b = pair["a"], pair["b"]
     yield "a cluster", partial(server.text, "cluster", key=a)
     yield "a document", partial(server.text, "document", key=a)
-    yield "two documents side by side", partial(server.text, "compare", a=a, b=b, number=1)
+    yield "two documents side by side", partial(server.text, "compare", a=a, b=b, listed="yes")
     yield "find a part of a key", partial(server.text, "find", q="0123")
     yield "find what is nowhere", partial(server.text, "find", q="0_1_2_3")
     words = _first(corpus)["text"].split()
     yield "find words", partial(server.text, "find", q=f"{words[-1]} {words[-2]}")
     form = _HIDDEN.findall(server.text("cluster", key=a))
     decision = {name: html.unescape(value) for name, value in form} | {"action": "keep 0"}
-    yield "a decision, and what follows", partial(server.text, "decide", decision)
+    forms = count()
+
+    def decide() -> str:
+        """Send the form as that of another page: each is taken once."""
+        return server.text("decide", decision | {"form": str(next(forms))})
+
+    yield "a decision, and what follows", decide
     yield "decisions", partial(server.text, "decisions")
     yield "query", partial(server.text, "query")
     documents = html.unescape(_ALL_DOCUMENTS.findall(server.text())[0])
@@ -152,7 +159,7 @@ def _pages(server: Server, corpus: Path) -> Iterator[tuple[str, Ask]]:
     yield "all documents", there.text
     for name in ("clusters", "pairs"):
         yield f"{name} as CSV, first byte", partial(server.begin, name, format="csv")
-        yield f"{name} as JSON lines, first byte", partial(server.begin, name, format="json")
+        yield f"{name} as JSON lines, first byte", partial(server.begin, name, format="jsonl")
 
 
 def _first(lines: str | Path) -> dict[str, Any]:

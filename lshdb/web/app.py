@@ -1,0 +1,174 @@
+"""The pages of one file as an ASGI application: from a request to a response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qs
+
+from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+import lshdb
+from lshdb.json_text import dumps
+from lshdb.web import views
+from lshdb.web.guarding import RULES
+from lshdb.web.rendering import Links, Page, html
+from lshdb.web.reviewing import Forbidden, Review
+
+STATIC: Final = Path(__file__).parent / "static"
+_LARGEST_FORM: Final = 2_000_000
+"""Bytes of a form: a text of the longest query, each character escaped."""
+_DRAINED: Final = 32_000_000
+"""Bytes of a too large form that are still read, so that the browser shows our answer."""
+_MAX_FIELDS: Final = 20
+_SQL_AT_ONCE: Final = 4
+"""Statements of visitors that run at once; others wait, and no other page waits for them."""
+
+
+def pages(path: Path, name: str, review: Review | None = None) -> Starlette:
+    """The application for a file; `name` is what its pages call it.
+
+    The scope may have `lshdb.links`, the addresses of the pages; else they are below `root_path`.
+    """
+    limiter = CapacityLimiter(_SQL_AT_ONCE)
+
+    async def show(page: str, as_json: bool, request: Request) -> Response:
+        posted = await _form(request) if request.method == "POST" else None
+        arguments = _fields(request.scope["query_string"])
+
+        def run() -> Response:
+            with views.opened(path) as (database, store):
+                visit = views.Visit(database, store, name, arguments, posted, review)
+                made = views.PAGES[page](visit)
+                return respond(request, visit.complete(made), as_json)
+
+        return await to_thread.run_sync(run, limiter=limiter if page == "sql" else None)
+
+    def respond(request: Request, page: Page, as_json: bool) -> Response:
+        links = _links(request)
+        if page.redirect is not None:
+            to, query = page.redirect
+            # 303: Back and Reload do not post the form again.
+            return RedirectResponse(links.page(to, **query), 303)
+        if page.download is not None:
+            kind, parts = page.download
+            return StreamingResponse(parts, media_type=kind)
+        if as_json:
+            status = 202 if page.status == 200 and page.data.get("waiting") else page.status
+            return Response(dumps(page.data), status, media_type="application/json")
+        return Response(
+            html(page, links, database=name, review=review), page.status, media_type="text/html"
+        )
+
+    def problem(request: Request, error: Exception) -> Response:
+        status, reason = _problem(error, request.method)
+        page = Page("problem", _NAMES[status], {"reason": reason}, status=status)
+        return respond(request, page, request.url.path.endswith(".json"))
+
+    def route(page: str, suffix: str) -> Route:
+        writes = page in views.POSTED or (review is not None and page in views.REVIEWED)
+        return Route(
+            f"/{page or ('overview' if suffix else '')}{suffix}",
+            partial(show, page, bool(suffix)),
+            methods=["GET", "POST"] if writes else ["GET"],
+        )
+
+    return Starlette(
+        routes=[
+            *(route(page, suffix) for page in views.PAGES for suffix in ("", ".json")),
+            *(Route(f"/{file}", partial(_static, file)) for file in ("lshdb.css", "keys.js")),
+            Route("/favicon.ico", _nothing),
+        ],
+        exception_handlers={
+            lshdb.LshdbError: problem,
+            HTTPException: problem,
+            ClientDisconnect: problem,
+        },
+    )
+
+
+def rules(review: Review | None) -> dict[str, str]:
+    """The rules for browsers: in a review, our own script may run, and no other."""
+    if review is None:
+        return dict(RULES)
+    name = "content-security-policy"
+    return RULES | {name: f"{RULES[name]}; script-src 'self'"}
+
+
+async def _static(file: str, _: Request) -> Response:
+    return FileResponse(STATIC / file)
+
+
+async def _nothing(_: Request) -> Response:
+    """Browsers ask for an icon."""
+    return Response(status_code=204)
+
+
+def _links(request: Request) -> Links:
+    given: Links | None = request.scope.get("lshdb.links")
+    return given or Links(request.scope.get("root_path", ""))
+
+
+def _problem(error: Exception, method: str) -> tuple[int, str]:
+    """The status and the reason of an error."""
+    if isinstance(error, HTTPException):
+        known = {
+            404: "there is no such page",
+            405: f"this page is only read: {method} is not for it",
+        }
+        return error.status_code, known.get(error.status_code, error.detail)
+    if isinstance(error, ClientDisconnect):
+        return 400, "the request ended before its form"
+    for kinds, status in _STATUS.items():
+        if isinstance(error, kinds):
+            return status, str(error)
+    return 500, str(error)
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form; a larger one than ours is never in memory as a whole."""
+    body = bytearray()
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size <= _LARGEST_FORM:
+            body += part
+        if size > _DRAINED:
+            break
+    if size > _LARGEST_FORM:
+        raise HTTPException(413, f"a form may have {_LARGEST_FORM:,} bytes: use lshdb query")
+    return _fields(bytes(body))
+
+
+def _fields(encoded: bytes) -> dict[str, str]:
+    """The fields of a query or a form in UTF-8, the last of each name."""
+    text = encoded.decode("ascii", "replace")
+    try:
+        found = parse_qs(text, keep_blank_values=True, errors="replace", max_num_fields=_MAX_FIELDS)
+    except ValueError as error:
+        raise HTTPException(400, f"the request has more than {_MAX_FIELDS} fields") from error
+    return {name: values[-1] for name, values in found.items()}
+
+
+_STATUS: Final[Mapping[type[Exception] | tuple[type[Exception], ...], int]] = {
+    Forbidden: 403,
+    (lshdb.KeyNotFound, lshdb.NotADatabase): 404,
+    (lshdb.UsageError, lshdb.ContentError, lshdb.InputError, lshdb.QueryError): 400,
+    lshdb.Busy: 503,
+}
+_NAMES: Final[Mapping[int, str]] = {
+    400: "Bad request",
+    403: "Refused",
+    404: "Not found",
+    405: "Method not allowed",
+    413: "Too large",
+    500: "The database cannot be used",
+    503: "The database is busy",
+}

@@ -1,0 +1,261 @@
+"""The pages in Datasette, beside its own: permissions, host names, SQL, other files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import pytest
+from helpers import Answer, Site, datasette, eventually
+from web_pages import (
+    HOSTILE,
+    PAGES,
+    TEXT,
+    check,
+    check_sites,
+    facts,
+    follow,
+    make_databases,
+)
+
+pytest.importorskip("datasette", reason="the extra `datasette` is not installed")
+
+import lshdb
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("web")
+    make_databases(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def all_of_them(directory: Path) -> Iterator[Site]:
+    """Datasette with all databases."""
+    names = ["texts.db", "nothing yet.db", "bare.db", "sets.db", "foreign.db"]
+    with datasette(directory, *names) as site:
+        yield site
+
+
+def test_the_index_names_lshdbs_databases_only(all_of_them: Site) -> None:
+    answer = check(all_of_them.get())
+    assert answer.page.texts("a", class_="key") == ["texts", "nothing yet", "bare", "sets"]
+    for link in set(answer.page.values("href")) - {"#content"}:
+        assert all_of_them.ask(link).status == 200
+
+
+@pytest.mark.parametrize("name", ["foreign", "_memory", "_internal", "none", "%3Cb%3E", "~3Cb~3E"])
+def test_pages_of_other_databases_are_not_there(all_of_them: Site, name: str) -> None:
+    for page in ("", "/clusters", "/document?key=fox"):
+        answer = all_of_them.ask(f"/-/lshdb/{name}{page}")
+        # Datasette shows _internal to its root user alone.
+        assert answer.status == (403 if name == "_internal" else 404)
+        if name != "_internal":
+            check(answer)
+    if name == "foreign":
+        assert "another program's SQLite database, not lshdb's" in answer.page.texts("main")[0]
+
+
+def test_an_empty_database_has_all_its_pages(all_of_them: Site) -> None:
+    for page in PAGES:
+        answer = eventually(all_of_them, f"nothing~20yet/{page}")
+        assert answer.status == 200
+        check(answer)
+
+
+def test_without_contents_estimates_are_shown(all_of_them: Site) -> None:
+    document = check(all_of_them.get("bare/document", key="fox"))
+    assert "Estimate" in document.page.texts("tr")[0]
+    assert "does not keep contents" in document.text
+    compared = check(all_of_them.get("bare/compare", a="fox", b="fox 2"))
+    assert "Similarity" not in facts(compared)
+    assert "does not keep contents" in compared.text
+    check(eventually(all_of_them, "bare/clusters"))
+
+
+def test_sets_are_shown_as_their_elements(all_of_them: Site) -> None:
+    document = check(all_of_them.get("sets/document", key="friday"))
+    assert document.page.texts("li")[-3:] == ["<b>", "bread", "milk"]
+    compared = check(all_of_them.get("sets/compare", a="monday", b="friday"))
+    lists = [text.split() for text in compared.page.texts("ul", class_="elements")]
+    assert lists == [["7"], ["<b>"], ["bread", "milk"]]
+    answer = check(follow(all_of_them, all_of_them.post("sets/query", text='["milk", "bread"]')))
+    found = [text.strip() for text in answer.page.texts("a", class_="key")]
+    assert found == ["friday", "monday"]
+    wrong = all_of_them.post("sets/query", text="milk and bread")
+    assert wrong.status == 400
+    check(wrong)
+
+
+def test_datasettes_tables_lead_to_our_pages(all_of_them: Site) -> None:
+    table = all_of_them.ask("/texts/documents?_shape=array&_size=max").text
+    assert "/-/lshdb/texts/document?key=a%2F..%2Fb+c%3Fd%23e%252e%26f%3Dg%2Bh" in table
+    assert "<script>alert(1)" not in table
+    # Long contents are cut there, and whole on the document's own page.
+    page = all_of_them.ask("/texts/documents?_size=max").page
+    cells = page.texts("td", class_="col-content type-str")
+    assert len(cells) == 15
+    assert max(map(len, cells)) < 200
+    assert "/-/lshdb" in all_of_them.ask("/texts").text
+    assert "document?key" not in all_of_them.ask("/foreign/documents").text
+    largest = eventually(all_of_them, "texts").page.values("href")
+    link = next(link for link in largest if "bucket_members" in link)
+    rows = json.loads(all_of_them.ask(link.replace("/sql?", "/sql.json?")).text)["rows"]
+    assert {"fox", "fox 2", *HOSTILE} >= {key for (key,) in rows}
+    assert len(rows) > 5
+
+
+def test_sql_functions_are_there_for_lshdbs_databases_only(all_of_them: Site) -> None:
+    def ask(database: str, sql: str) -> Answer:
+        return all_of_them.ask(f"/{database}.json?_shape=arrays&sql={quote(sql)}")
+
+    shingles = "select lsh_shingles(content) from documents where key = 'friday'"
+    assert json.loads(ask("sets", shingles).text)["rows"] == [['["<b>","bread","milk"]']]
+    similar = "select lsh_similarity(signature, signature) from signatures limit 1"
+    assert json.loads(ask("texts", similar).text)["rows"] == [[1.0]]
+    assert "no such function" in ask("foreign", "select lsh_shingles('a')").text
+
+
+def test_pages_follow_datasettes_permissions(directory: Path) -> None:
+    (directory / "metadata.json").write_text(
+        json.dumps({"databases": {"sets": {"tables": {"documents": {"allow": False}}}}})
+    )
+    with datasette(directory, "texts.db", "sets.db", "--metadata", "metadata.json") as site:
+        assert site.get().page.texts("a", class_="key") == ["texts"]
+        for page in ("sets", "sets/clusters", "sets/document?key=monday", "sets/query"):
+            assert site.ask(f"/-/lshdb/{page}").status == 403
+        assert site.post("sets/query", text='["milk"]').status == 403
+        assert site.get("texts").status == 200
+
+
+def test_pages_know_the_base_url(directory: Path) -> None:
+    prefix = ["--setting", "base_url", "/under/"]
+    with datasette(directory, "texts.db", *prefix) as site:
+        answer = check(site.ask("/under/-/lshdb/texts"))
+        links = [link for link in answer.page.values("href") if not link.startswith("#")]
+        assert all(link.startswith("/under/") for link in links)
+        for link in set(links):
+            assert site.ask(link).status == 200
+        form = answer.page.values("action")[0].replace("find", "query")
+        answer = site.ask(form, b"text=the+quick+brown+fox")
+        assert answer.headers["location"].startswith("/under/-/lshdb/texts/query?")
+        assert follow(site, answer).status == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:80", ""])
+def test_datasette_shows_lshdbs_files_under_names_of_this_machine_only(
+    all_of_them: Site, host: str
+) -> None:
+    foreign = {"Host": host}
+    for path in (
+        "/-/lshdb",
+        "/-/lshdb/texts/document?key=fox",
+        "/-/lshdb/none",
+        "/texts",
+        "/texts.json?sql=select+1",
+        "/texts/documents",
+        "/texts/documents.json",
+        "/nothing~20yet/documents",
+        "/bare/signatures",
+    ):
+        assert all_of_them.ask(path, headers=foreign).status == 403, path
+        for own in ("127.0.0.1", "LOCALHOST:80", "[::1]", "[::1]:80"):
+            assert all_of_them.ask(path, headers={"Host": own}).status != 403, path
+    # Other files are Datasette's own affair.
+    assert all_of_them.ask("/foreign/documents.json", headers=foreign).status == 200
+    for path in (
+        "/texts.db",
+        "/%74exts/documents.json",
+        "/~74exts/documents.json",
+        "//texts/documents.json",
+    ):
+        assert "brown fox" not in all_of_them.ask(path, headers=foreign).text
+
+
+def test_what_datasette_shows_of_lshdbs_files_has_rules_for_browsers(all_of_them: Site) -> None:
+    for path in ("/texts", "/texts/documents", "/texts/documents.json", "/texts?sql=select+1"):
+        headers = all_of_them.ask(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] in ("no-referrer", "same-origin")
+        rules = dict(rule.split(" ", 1) for rule in headers["content-security-policy"].split("; "))
+        assert not [each for each in " ".join(rules.values()).split() if "http" in each]
+        assert (rules["default-src"], rules["frame-ancestors"]) == ("'self'", "'none'")
+    assert "content-security-policy" not in all_of_them.ask("/foreign/documents").headers
+
+
+def test_sql_in_datasette_only_reads_and_makes_no_large_values(all_of_them: Site) -> None:
+    address = urlencode({"sql": "select hex(fts3_tokenizer('simple', :p))", "p": "12345678"})
+    for sql, refused in (
+        (address, True),
+        ("sql=select+*+from+fts3tokenize+where+input='x'", False),
+        ("sql=select+length(zeroblob(20000000))", True),
+        ("sql=select+writefile('x','y')", True),
+        ("sql=select+count(*)+from+pragma_table_info('documents')", False),
+        ("sql=select+key+from+documents+order+by+key+limit+1", False),
+    ):
+        status = all_of_them.ask(f"/texts.json?_shape=array&{sql}").status
+        assert status == (400 if refused else 200), sql
+    where = urlencode({"_where": "exists (select * from pragma_secure_delete)"})
+    answer = all_of_them.ask(f"/texts/documents.json?{where}")
+    assert (answer.status, "only reading is allowed" in answer.text) == (400, True)
+    # Pages with all that Datasette itself looks up.
+    for path in ("/", "/texts", "/texts/documents?_facet=key", "/texts/settings", "/-/versions"):
+        assert all_of_them.ask(path).status == 200
+    # Other files are Datasette's own affair.
+    sql = "select+length(zeroblob(20000000))"
+    assert all_of_them.ask(f"/foreign.json?sql={sql}").status == 200
+
+
+def test_sql_of_several_files_at_once_only_reads(directory: Path) -> None:
+    with datasette(directory, "texts.db", "foreign.db", "--crossdb") as site:
+        both = "select count(*) from [texts].documents, [foreign].documents"
+        for sql, status in (
+            (both, 200),
+            ("select fts3_tokenizer('simple', :p)", 400),
+            ("select length(zeroblob(20000000))", 400),
+        ):
+            address = f"/_memory.json?{urlencode({'sql': sql, 'p': 'x'})}"
+            assert site.ask(address).status == status, sql
+
+
+def test_a_row_too_large_for_datasettes_tables_is_on_our_pages(tmp_path: Path) -> None:
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        db.add("large", TEXT, metadata={"field": "x" * (17 << 20)})
+    with datasette(tmp_path, "lsh.db") as site:
+        for kind in ("", ".json"):
+            answer = site.ask(f"/lsh/documents{kind}")
+            assert answer.status == 400
+            assert "values of up to 16 MiB; lshdb" in answer.text
+        answer = site.get("lsh/document", key="large")
+        assert (answer.status, "x" * 100 in answer.text) == (200, True)
+
+
+@pytest.mark.parametrize("place", ["cross-site", "same-site"])
+def test_other_sites_may_only_link_to_pages(all_of_them: Site, place: str) -> None:
+    own = f"{all_of_them.root}/texts/"
+    pages = [own, f"{own}document?key=fox", "/texts", "/texts/documents"]
+    check_sites(all_of_them, place, pages, ["/texts?sql=select+1", "/texts.json?%73ql=select+1"])
+    check_sites(all_of_them, place, [], ["/texts/documents?_where=1", f"{own}sql?sql=select+1"])
+    image = {"Sec-Fetch-Site": place, "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+    assert all_of_them.ask("/foreign?sql=select+1", headers=image).status == 200
+
+
+def test_the_owner_allows_other_host_names(directory: Path) -> None:
+    hosts = {"plugins": {"lshdb": {"hosts": ["Data.example"]}}}
+    (directory / "hosts.json").write_text(json.dumps(hosts))
+    with datasette(directory, "texts.db", "--metadata", "hosts.json") as site:
+        # There are lshdb's files only: what is beside them is guarded as well.
+        for path in ("/", "/-/databases.json", "/texts/documents", "/-/lshdb/texts"):
+            for host, status in (
+                ("data.example:443", 200),
+                ("localhost", 200),
+                ("evil.example", 403),
+                ("other.data.example", 403),
+            ):
+                assert site.ask(path, headers={"Host": host}).status == status
+        headers = {"Host": "data.example", "Origin": "https://data.example"}
+        form = "/-/lshdb/texts/query"
+        assert site.ask(form, b"text=a+b+c", headers).status == 303
