@@ -79,6 +79,10 @@ class Limits:
     file_ahead_bytes: int = 20_000_000
     """The same for files, which are read on after each written part: it covers only what is signed
     during a COMMIT."""
+    fingerprints: int = 3_000_000
+    """Fingerprints held before they are sorted and written: 24 bytes each, and 56 more to sort
+    them. More of them put more rows into a page at once: 40 in a file of a million documents of
+    1 KB."""
     part_bytes: int = 1_000_000
     """Bytes of documents that are signed together."""
     workers_from: int = 3
@@ -92,6 +96,8 @@ class Limits:
     dedup_listed: int = 128
     """Kept documents of a bucket that it compares: with 16 bands at most 2,048 comparisons per
     document, which take as long as reading and shingling a dozen documents."""
+    dedup_pairs: int = 250_000
+    """Pairs compared at once: with more, it takes fewer documents."""
     order_documents: int = 1_000
     """Documents written to the temporary file of another order at once."""
 
@@ -133,6 +139,9 @@ class Limits:
     work is then linear in the number of documents."""
     rare_holders: int = 32
     """Documents that share a shingle used for pairing: at most 496 pairs per shingle."""
+    rare_rows: int = 16_000_000
+    """Such shingles of documents in memory, 12 bytes each; with more, all pairs of large buckets
+    are compared."""
 
     # passages
 

@@ -31,8 +31,6 @@ from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import picked
 from lshdb.store.store import KnownDocument, Store
 
-_PAIRS: Final = 250_000
-"""Pairs of documents compared at once."""
 _32: Final = 32
 
 Numbers = npt.NDArray[np.int64]
@@ -472,7 +470,7 @@ class _Kept:
             found.discard(self._number.get(self._own[number], -1))
             wanted[same] = found
             pairs += len(found)
-            if pairs >= _PAIRS:
+            if pairs >= self._store.limits.dedup_pairs:
                 last = number + 1
                 break
         self._until = last

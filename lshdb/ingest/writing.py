@@ -20,10 +20,6 @@ from lshdb.store.store import DocumentValues, KnownDocument, Store
 
 _DELETED: Final = 2_000
 """Documents deleted at once: their signatures, and for fingerprints contents, are in memory."""
-_FINGERPRINTS: Final = 3_000_000
-"""Fingerprints held before they are sorted and written: 24 bytes each, and 56 more to sort them.
-More of them put more rows into a page at once: 40 in a file of a million documents of 1 KB."""
-
 _DIGITS: Final = 12
 
 
@@ -142,7 +138,7 @@ class Writer:
         if len(signed.fingerprints):
             self._fingerprints.append(signed.fingerprints.of(ids))
             self._held += len(signed.fingerprints)
-            if self._held > _FINGERPRINTS:
+            if self._held > self._store.limits.fingerprints:
                 self._write_fingerprints()
         # Copied, as a slice would keep the whole message; the keys of a band lie together, as
         # they are read by band.

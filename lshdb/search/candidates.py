@@ -23,8 +23,6 @@ from lshdb.shingling.arrays import Numbers, chunks, offsets_of, places_of, runs
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-_RARE_ROWS: Final = 16_000_000
-"""Rare shingles of documents in memory, 12 bytes each; with more, buckets stay."""
 _AT_ONCE: Final = 1 << 20
 """Members numbered at once."""
 _32: Final = 32
@@ -296,7 +294,7 @@ def thinned(
         hashes.append(sets.hashes[first[rare]])
         holders.append(holder[rare].astype(np.int32))
         rows += len(hashes[-1])
-        if rows > _RARE_ROWS:
+        if rows > exact.limits.rare_rows:
             return None
     rare_buckets = _buckets(np.concatenate(hashes), np.concatenate(holders))
     if _pairs(rare_buckets.sizes) > _pairs(buckets.sizes[hot]):

@@ -240,8 +240,6 @@ def _check_end(file: BinaryIO) -> None:
         return  # no file of the system but an object in memory
     if stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode):
         return
-    if stat.S_ISDIR(status.st_mode):
-        raise InputError("is a directory")
     if stat.S_ISSOCK(status.st_mode) or file.isatty():
         return
     if not os.path.samestat(status, os.stat(os.devnull)):

@@ -262,11 +262,10 @@ class Reader(RecordOptions):
                     return file_head(file, format, self.parser)
                 if format not in ("csv", "tsv"):
                     return None
-                for block in csv_blocks(own._chunks(file), "", format, own.parser, whole=True):
-                    assert isinstance(block.source, CsvText)
-                    source = block.source
-                    return Head(block.columns, heading=source.heading, delimiter=source.delimiter)
-                return None
+                block = next(csv_blocks(own._chunks(file), "", format, own.parser, whole=True))
+                assert isinstance(block.source, CsvText)
+                source = block.source
+                return Head(block.columns, heading=source.heading, delimiter=source.delimiter)
         except (InputError, OSError) as error:
             raise InputError(f"{printable_path(path)}: {reason(error)}") from error
 

@@ -58,6 +58,7 @@ SCALARS = st.none() | st.booleans() | NUMBERS | st.text(max_size=5)
 PYTHON: dict[str, object] = {
     "day": date(2020, 2, 29),
     "price": Decimal("1.5"),
+    "none": Decimal("NaN"),
     "count": np.int64(7),
     "raw": b"\xff",
     "tuple": (1, float("inf")),
@@ -71,6 +72,7 @@ PYTHON: dict[str, object] = {
 FORMS = {
     "day": "2020-02-29",
     "price": 1.5,
+    "none": None,
     "count": 7,
     "raw": "/w==",
     "tuple": [1, None],
@@ -114,9 +116,13 @@ def nested(levels: int) -> dict[str, Any]:
         (nested(MAX_DEPTH + 1), "nested deeper"),
         (nested(100_000), "nested deeper"),
         ({"x": 10**400}, "too large"),
+        (
+            {"x": "x" * 90_000_000},
+            "metadata has 90,000,008 characters, and 90,000,000 is the limit",
+        ),
         ({"x": dict.fromkeys(["\ud800", "\udc00"])}, "names differ in lone surrogates only"),
     ],
-    ids=["key", "type", "deep", "deeper", "large", "names"],
+    ids=["key", "type", "deep", "deeper", "large", "long", "names"],
 )
 def test_what_cannot_be_metadata_is_refused(
     path: Path, fields: Mapping[str, object], reason: str

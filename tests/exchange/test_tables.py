@@ -211,6 +211,7 @@ UNFIT: list[tuple[object, dict[str, str], str]] = [
     ({"id": [True], "text": A}, {}, "column 'id' has the type bool, not strings or integers"),
     ({"id": A, "text": [date.min]}, {}, r"column 'text' has the type date32\[day\], not strings"),
     ({"id": A, "text": [1]}, {}, "column 'text' has the type int64, not strings"),
+    ({"id": A, "text": [dict.fromkeys("abcdefghijkl", 1)]}, {}, "type struct<a: int64, .*…, not"),
     ({"id": A, "text": [A]}, {}, "column 'text' has the type list<item: string>, not strings"),
     *(
         ({"id": A, "set": column}, {"shingle": "set"}, "not lists of strings or integers")

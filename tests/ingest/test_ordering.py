@@ -6,6 +6,7 @@ The oracle decides on the rows one by one, in the order that is asked for.
 from __future__ import annotations
 
 import gc
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -14,12 +15,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 import oracles
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from helpers import database_of, text_families
 
 import lshdb
 from lshdb import Limits, Skipped
 from lshdb.ingest.add import Outcome
+from lshdb.sources.readers import Reader
+from lshdb.sources.records import Failure
 
 THRESHOLD = 0.5
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": THRESHOLD, "bands": 64, "rows": 2}
@@ -130,16 +135,45 @@ def test_what_was_marked_different_is_no_reason(tmp_path: Path) -> None:
         assert found == {"a": None, "b": Skipped("b", "stored", 1.0, True, True)}
 
 
-def test_rows_that_change_between_the_two_passes(rows: Path) -> None:
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_what_fails_costs_only_itself_in_any_order(
+    tmp_path: Path, keep: Literal["first", "last"]
+) -> None:
+    table = pa.table({"id": ["long", "a", "b"], "text": ["x" * 101, "the fox", "the sun"]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    note = tmp_path / "notes" / "note.txt"
+    note.parent.mkdir()
+    note.write_text("the fox")
+    paths = [str(tmp_path / name) for name in ("rows.parquet", "none.jsonl", "notes")]
+    failures: list[Failure] = []
+    limits = Limits(largest_document=100)
+    with lshdb.open(tmp_path / "own.db", **SETTINGS, limits=limits) as db:
+        reader = Reader(False, fallback="text", limits=limits)
+        found = keys_and_reasons(
+            db.dedup_blocks(paths, reader, keep=keep, on_failure=failures.append, workers=0)
+        )
+        with pytest.raises(lshdb.UsageError, match="can be read only once"):
+            list(db.dedup_blocks(["-"], Reader(False, stdin=io.BytesIO()), keep="last"))
+    first, last = ("a", str(note)) if keep == "first" else (str(note), "a")
+    assert found == {first: None, last: Skipped(last, first, 1.0, True, True), "b": None}
+    assert [(one.where, one.reason.split(",")[0]) for one in failures] == [
+        (f"{paths[0]}:1", "the document has 101 bytes"),
+        (paths[1], "no such file or directory"),
+    ]
+
+
+@pytest.mark.parametrize(("numbered", "rest"), [(False, 95), (False, 90), (True, 90)])
+def test_rows_that_change_between_the_two_passes(rows: Path, numbered: bool, rest: int) -> None:
     def change(_done: int, _total: int | None, unit: str) -> None:
         if unit == "documents decided":
-            rows.write_text(rows.read_text().replace("row 7", "row seven"))
+            lines = rows.read_text().splitlines(keepends=True)
+            changed = "".join(lines[:rest])
+            rows.write_text(changed if rest < 95 else changed.replace("row 7", "row seven"))
 
     with lshdb.open(rows.parent / "own.db", **SETTINGS) as db:
-        outcomes = db.dedup_blocks([str(rows)], keep="last", progress=change)
+        outcomes = db.dedup_blocks([str(rows)], keep="last", progress=change, numbered=numbered)
         with pytest.raises(lshdb.InputError, match="has changed while it was read"):
             list(outcomes)
-        assert len(db) == 0
 
 
 def test_an_interrupt_while_it_decides_leaves_nothing_but_the_database(

@@ -26,11 +26,11 @@ Documents = list[tuple[str, Content]]
 SkippedRows = list[tuple[str, str, float, bool]]
 
 
-@pytest.fixture(params=[(4_000, 1_000), (7, 3)])
+@pytest.fixture(params=[(4_000, 1_000, 250_000), (7, 3, 4)])
 def cut(request: pytest.FixtureRequest) -> Limits:
     """Batches, parts and blocks of several sizes: what is decided is the same."""
-    batch, block = request.param
-    return Limits(batch_documents=batch, dedup_documents=block)
+    batch, block, pairs = request.param
+    return Limits(batch_documents=batch, dedup_documents=block, dedup_pairs=pairs)
 
 
 def one_by_one(db: lshdb.Database, documents: Documents) -> tuple[SkippedRows, dict[str, int]]:
@@ -206,6 +206,14 @@ def test_copies_fill_no_bucket(path: Path) -> None:
         skipped, counts = selected(db, copies)
         assert counts == {"added": 1, "updated": 0, "unchanged": 0, "skipped": 2_999}
         assert {one[1:] for one in skipped} == {("copy 0", 1.0, True)}
+
+
+def test_new_metadata_of_the_same_text_replaces_the_old(path: Path) -> None:
+    old, new = ({"id": "a", "text": "the fox and the grapes", "n": n} for n in (1, 2))
+    with database_of(path, [old]) as db:
+        report = db.add_many([new, new], on_similar="skip")
+        assert (report.updated, report.unchanged, report.skipped) == (1, 1, 0)
+        assert db.get("a").metadata == {"n": 2}
 
 
 def test_an_old_version_with_the_same_shingles_is_no_reason_to_leave_its_document_out(

@@ -196,9 +196,13 @@ def test_what_is_excluded_is_removed_and_what_cannot_be_read_stays() -> None:
     os.mkdir("d/sub/.gitignore")  # makes the directory unreadable, for root too
     os.unlink("d/sub/c.txt")
     failures: list[object] = []
-    report = sync("d", on_failure=failures.append)
-    assert (report.failed, len(failures), report.removed) == (1, 1, 0)
-    assert set(stored()) == {"d/a.txt", "d/sub/c.txt"}
+    write("d/torn.gz", b"\x1f\x8b no more")
+    for options in ({"dry_run": True}, {}):
+        report = sync("d", on_failure=failures.append, **options)
+        assert (report.failed, len(failures), report.removed) == (2, 2, 0)
+        assert set(stored()) == {"d/a.txt", "d/sub/c.txt"}
+        failures.clear()
+    os.unlink("d/torn.gz")
     report = sync("d", reader=Reader(False, rules=Rules(ignore=False)))
     assert counts(report) == (1, 0, 0, 1, 1)
 
@@ -212,8 +216,10 @@ def test_what_cannot_be_synced_changes_nothing() -> None:
         sync("d/a")
     with pytest.raises(UsageError, match="give the directories"):
         sync()
-    with lshdb.open("sets.db", shingle="set") as db, pytest.raises(UsageError, match="holds sets"):
-        db.sync(["d"])
+    with lshdb.open("sets.db", shingle="set") as db:
+        with pytest.raises(UsageError, match="holds sets"):
+            db.sync(["d"])
+        assert db.dropped_files() == []
     assert stored() == {"d/a": "text"}
 
 

@@ -127,9 +127,9 @@ def test_what_a_limit_cuts_is_reported(path: Path, star: bool) -> None:
         assert [c.members for c in exact] == [one.members], "nothing is cut where sets are known"
 
 
-@pytest.mark.parametrize("rare", [1, 2, 3])
+@pytest.mark.parametrize("rare", [{"rare_holders": n} for n in (1, 2, 3)] + [{"rare_rows": 1}])
 @pytest.mark.parametrize("threshold", [0.4, 0.5, 0.8])
-def test_hot_buckets_lose_nothing(filled: Path, rare: int, threshold: float) -> None:
+def test_hot_buckets_lose_nothing(filled: Path, rare: dict[str, int], threshold: float) -> None:
     """Their documents are paired by rare shingles."""
 
     def everything(limits: Limits) -> list[object]:
@@ -138,7 +138,7 @@ def test_hot_buckets_lose_nothing(filled: Path, rare: int, threshold: float) -> 
             found = db.pairs(threshold=threshold), db.clusters(threshold=threshold), stars
             return [list(each) for each in found]
 
-    small = Limits(clusters=Limit(whole=2, first=99, others=99), rare_holders=rare)
+    small = Limits(clusters=Limit(whole=2, first=99, others=99), **rare)
     assert everything(small) == everything(Limits())
 
 

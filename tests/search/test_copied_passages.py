@@ -90,7 +90,7 @@ def test_every_planted_run_is_found_where_it_is(
             words[at:at] = query[first : first + length]
         stored[f"d{number}"] = rng.choice([" ", "\n", ", "]).join(words).upper()
     path = tmp_path_factory.mktemp("planted") / "lsh.db"
-    with lshdb.open(path, passages=RUN) as db:
+    with lshdb.open(path, passages=RUN, limits=lshdb.Limits(fingerprints=9)) as db:
         db.add_many([(key, "something else" if rng.random() < 0.3 else "old") for key in stored])
         db.add_many(stored.items())  # each is an update
         asked = " ".join(query)

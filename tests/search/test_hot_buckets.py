@@ -39,7 +39,9 @@ def queried(db: lshdb.Database, *arguments: Any, **options: Any) -> tuple[list[M
         warnings.simplefilter("always")
         matches = db.query(*arguments, **options)
     assert all(one.category is LimitWarning and one.filename == __file__ for one in caught)
-    return matches, [str(one.message) for one in caught]
+    said = [one.message for one in caught if isinstance(one.message, LimitWarning)]
+    assert all(one.cut.what == "query" and one.cut.count for one in said)
+    return matches, [str(one) for one in said]
 
 
 @pytest.mark.parametrize("top", [1, 10, 35])

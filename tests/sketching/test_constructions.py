@@ -64,6 +64,7 @@ def test_what_a_text_means(text: str, rows: int, bands: int, least: int, shown: 
     assert str(construction) == shown
     assert Construction.parse(shown) == construction
     assert (construction == Construction(rows, bands)) == (least == 1)
+    assert (repr(construction) == f"Construction.parse({shown!r})") == (least > 1)
 
 
 @given(TEXTS)

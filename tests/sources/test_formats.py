@@ -142,6 +142,8 @@ def test_what_parquet_has_and_json_has_not(tmp_path: Path) -> None:
             "price": pa.array(["12.50", "3.00"]).cast(pa.decimal128(9, 2)),
             "many": pa.array([2**63 - 1, None], pa.int64()),
             "far": pa.array([0, 1 << 60], pa.timestamp("us")),
+            "view": pa.array([b"\xff", b""], pa.binary_view()),
+            "hour": pa.array([3_600 * 10**9 + 1, None], pa.time64("ns")),
         }
     )
     pq.write_table(table, tmp_path / "x.parquet")
@@ -152,10 +154,12 @@ def test_what_parquet_has_and_json_has_not(tmp_path: Path) -> None:
     assert (other.content, reader.replaced) == ("caf\ufffd", 1)
     assert to_json(one.metadata) == (
         '{"when":"2020-09-13T12:26:40.123456+00:00","day":"2019-04-14",'
-        '"in":{"at":0.0,"x":[1.5,null]},"raw":"/wA=","price":12.5,"many":9223372036854775807,"far":"1970-01-01T00:00:00"}'
+        '"in":{"at":0.0,"x":[1.5,null]},"raw":"/wA=","price":12.5,"many":9223372036854775807,"far":"1970-01-01T00:00:00",'
+        '"view":"/w==","hour":"01:00:00"}'
     )
     assert to_json(other.metadata) == (
-        '{"when":null,"day":"1970-01-01","in":null,"raw":"","price":3,"many":null,"far":null}'
+        '{"when":null,"day":"1970-01-01","in":null,"raw":"","price":3,"many":null,"far":null,'
+        '"view":"","hour":null}'
     )
 
 
@@ -220,9 +224,11 @@ def test_a_record_of_csv_may_be_long_but_not_endless(tmp_path: Path) -> None:
     path.write_bytes(as_csv([{"id": "1", "text": text}, {"id": "2", "text": "b"}]))
     found = [*Reader(False, limits=small).read([str(path)])]
     assert found == [Document("1", text), Document("2", "b")]
-    (failure,) = Reader(False, limits=replace(small, largest_document=5_000)).read([str(path)])
-    assert isinstance(failure, Failure)
-    assert failure.reason == "line 2: a record longer than 5,000 bytes, the limit"
+    cut = replace(small, largest_document=5_000), replace(small, largest_csv_record=5_000)
+    for limits in cut:
+        (failure,) = Reader(False, limits=limits).read([str(path)])
+        assert isinstance(failure, Failure)
+        assert failure.reason == "line 2: a record longer than 5,000 bytes, the limit"
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t"])

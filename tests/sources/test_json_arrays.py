@@ -14,6 +14,7 @@ from helpers import Command
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lshdb.limits import Limits
 from lshdb.model import Document
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure
@@ -24,7 +25,8 @@ def read(data: bytes, chunk: int = 1 << 20) -> list[Document | Failure]:
         def read1(self, _: int | None = -1) -> bytes:
             return super().read(chunk)
 
-    return list(Reader(False, format="json", stdin=Pipe(data)).read(["-"]))
+    limits = Limits(largest_document=50_000)
+    return list(Reader(False, format="json", stdin=Pipe(data), limits=limits).read(["-"]))
 
 
 VALUES = st.recursive(
@@ -77,8 +79,10 @@ OTHER = "not an array of objects: format jsonl reads lines of JSON, format text 
         (f"[{ROW}, {{1: 2}}, {ROW}]", 1, ": element 2: not JSON: expecting property name"),
         (f"[{ROW}] x", 1, ": behind element 1: not JSON: expecting nothing more"),
         ("[" * 100_000, 0, ": element 1: not JSON: nested deeper than 200 levels"),
+        (f"[{ROW}, {'1' * 5_000}", 1, ": element 2: not JSON: a number with too many digits"),
+        (f'[{ROW}, {{"id": "{"x" * 60_000}', 1, ": element 2: longer than 50,000 bytes, the"),
     ],
-    ids=range(15),
+    ids=range(17),
 )
 def test_what_is_wrong_is_named_and_what_stands_before_it_read(
     text: str, documents: int, reason: str | None, chunk: int

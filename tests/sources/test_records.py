@@ -182,11 +182,13 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
             {"id": "a", "meta": {"body": "b"}},
             {"id": "b", "meta": "body"},
             {"id": "c", "title": "t", "meta": {"body": 5}},
+            {"id": "d", "title": "t", "meta": "m"},
         ],
         [
             ("a", "b", None),
             "no field 'title,meta.body': name it with text_field=",
             "field 'meta.body' is a number, not a string",
+            ("d", "t", '{"meta":"m"}'),
         ],
     ),
     "sets of strings": (
@@ -371,6 +373,9 @@ def test_strings_that_are_not_utf8_are_replaced_wherever_they_are(tmp_path: Path
         table = pa.table({"id": ["a", "b"], "text": ["t", "u"], "x": inner})
         assert db.add_table(table).replaced == 2
         found = [db.get(key).metadata for key in "ab"]
+        raw = pa.table({"id": ["c"], "title": [b"caf\xe9"], "body": [b"caf\xc3\xa9"]})
+        assert db.add_table(raw, text="title,body").replaced == 1
+        assert db.get("c").content == "caf\ufffd\ncaf\u00e9"
     assert found == [
         {"x": {"list": ["ok", "\ufffd"], "text": "ok"}},
         {"x": {"list": ["\ufffd", None], "text": "\ufffd"}},

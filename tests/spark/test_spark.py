@@ -27,6 +27,9 @@ pytest.importorskip("pyspark", reason="PySpark is not installed: the extra `spar
 if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
     pytest.skip("Java is not installed: Spark needs 17 or newer", allow_module_level=True)
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+
 import lshdb.spark
 from lshdb.cli.app import make_app
 from lshdb.exchange.results import PASSAGE_PAIR
@@ -34,7 +37,7 @@ from lshdb.model import Keep
 from lshdb.search.pairs import Components
 from lshdb.spark import clustering
 from lshdb.spark.documents import Columns, documents
-from lshdb.spark.session import session
+from lshdb.spark.session import session, translated_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -186,6 +189,8 @@ def test_buckets_are_paired_whole_up_to_the_limit(spark: SparkSession, limit: in
     found = rows(lshdb.spark.candidate_pairs(bands, settings, limit=limit, counts=counts))
     assert found == sorted(expected)
     assert (counts.cut_buckets, counts.cut_pairs) == (len(cut), sum(cut))
+    said = [line.partition(";")[0] for line in counts.lines(limit)]
+    assert said == [f"buckets with more than {limit} documents: {len(cut)}"] * bool(cut)
 
 
 # clusters
@@ -285,7 +290,27 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
         lshdb.spark.write_databases(df, tmp_path / "dir", texts, shards=2)
     with pytest.raises(lshdb.UsageError, match="file systems only"):
         lshdb.spark.write_databases(df, "s3a://bucket/dir", texts, shards=2)
+    with pytest.raises(lshdb.UsageError, match="0 shards: give at least 1"):
+        lshdb.spark.write_databases(df, tmp_path / "dir", texts, shards=0)
     assert not (tmp_path / "dir").exists()
+    (tmp_path / "file").touch()
+    with pytest.raises(lshdb.UsageError, match="file is not a directory"):
+        lshdb.spark.write_databases(df, tmp_path / "file", texts, shards=2)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (PySparkException("JVM\nFile 1\nlshdb.errors.InputError: row 3\nat x"), "Spark: row 3"),
+        (Py4JError("\n at x\nno room"), "Spark: no room"),
+        (ValueError("of lshdb"), "of lshdb"),
+    ],
+    ids=["own", "java", "other"],
+)
+def test_errors_of_spark_are_one_line(error: Exception, says: str) -> None:
+    with pytest.raises((lshdb.LshdbError, ValueError)) as raised, translated_errors():
+        raise error
+    assert str(raised.value) == says
 
 
 # files
@@ -493,6 +518,8 @@ def test_without_pyspark_the_command_says_what_to_install(tmp_path: Path) -> Non
     run = Command(tmp_path, {"PYTHONPATH": str(tmp_path)})
     reason = run.fails("spark-dedup", "in", "out")
     assert reason == "Spark is not installed: pip install 'lshdb[spark]'"
+    bare = Command(tmp_path, {"PATH": str(tmp_path), "JAVA_HOME": "", "PYTHONPATH": ""})
+    assert bare.fails("spark-dedup", "in", "out").startswith("Spark needs Java 17 or newer")
 
 
 def test_spark_runs_the_interpreter_of_the_tests(spark: SparkSession) -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from oracles import jaccard
 
 import lshdb
+from lshdb import Limits, LimitWarning
 from lshdb.errors import SettingsError, UsageError
 from lshdb.model import Construction
 from lshdb.sketching.constructions import candidate_probability
@@ -189,6 +190,11 @@ def test_a_sample_predicts_how_many_candidates_queries_have(collection: Path) ->
         construction = db.settings.construction
         pairs = sum(1 for _ in db.pairs(threshold=1e-9, estimate=True))
         (named,) = (tuned for tuned in db.tune(construction=str(construction)) if tuned.named)
+    with (
+        lshdb.open(collection, mode="read", limits=Limits(sample_rows=5)) as db,
+        pytest.warns(LimitWarning, match=r"only the first 5 that share a bucket were read"),
+    ):
+        distribution_of(db._store, 1)
     assert documents == len(SETS)
     assert named.candidates == pytest.approx(2 * pairs / documents, rel=0.15)
     scores = [jaccard(set(SETS[a]), set(SETS[b])) for a, b in itertools.combinations(SETS, 2)]
