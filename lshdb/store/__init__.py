@@ -3,7 +3,9 @@
 In: rows as arrays and lists. Out: rows as arrays and lists, typed; lshdb's errors in place of
 SQLite's. The tables are in schema.sql, all other SQL in statements.
 
-    connection     opening and closing, pragmas, transactions, waiting, SQLite's errors translated
+    connection     opens a file and checks its format; pragmas
+    sqlite_errors  SQLite's errors as lshdb's own
+    transactions   all or nothing, each writer in its turn, the log's length
     guard          refuses a connection after a fork, in another thread, or of a replaced file
     schema         refuses a file whose tables are not those of schema.sql, or that could run code
     rows           what SQLite gives, as the type that it must have; the row of settings

@@ -22,10 +22,12 @@ from lshdb.shingling.winnowing import Fingerprints
 from lshdb.sketching.signing import Signed
 from lshdb.store import schema
 from lshdb.store import statements as sql
-from lshdb.store.connection import begin_writing, connect, translated_errors
+from lshdb.store.connection import connect
 from lshdb.store.guard import Connection
 from lshdb.store.rows import SqlValue, integers, settings_of
+from lshdb.store.sqlite_errors import translated_errors
 from lshdb.store.store import Index
+from lshdb.store.transactions import begin_writing
 
 _ROWS_AT_ONCE: Final = 1 << 16
 _DOCUMENTS_AT_ONCE: Final = 4_000

@@ -12,8 +12,9 @@ from typing import Final
 
 from lshdb.errors import StoreError, UsageError
 from lshdb.progress import Progress
-from lshdb.store.connection import connect, translated_errors
+from lshdb.store.connection import connect
 from lshdb.store.partial_files import PartialFile
+from lshdb.store.sqlite_errors import translated_errors
 
 _PAGES_AT_ONCE: Final = 512
 """Between two reports of progress: 8 MB."""

@@ -3,65 +3,23 @@
 from __future__ import annotations
 
 import os
-import random
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Final, Literal, TypeAlias
 
 from lshdb.errors import (
-    Busy,
     DamagedFile,
     NoDatabase,
     NotADatabase,
     OtherFormat,
-    QueryError,
-    ReadOnly,
     StoreError,
-    UsageError,
 )
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.store.guard import Connection, check_may_open, has_log
 from lshdb.store.schema import check_contents, schema_statements, seal
-
-_PAUSE: Final = 0.005
-"""Maximum seconds between two attempts to begin."""
-_LONG: Final = 0.25
-"""Seconds that make a transaction long: the next one does not follow at once."""
-
-
-def begin_writing(connection: Connection) -> None:
-    """Begin a write transaction when no other one is active, so that each writer gets its turn.
-
-    SQLite's own waiting checks ten times a second whether the file is free. Between the batches of
-    another writer it is free for some milliseconds: with several writers of large batches one may
-    wait for minutes. Here a writer checks every few milliseconds, and one that had to wait, or has
-    written for long, leaves the others as much time after its own transaction. A single writer
-    pays almost nothing.
-
-    Raises:
-        sqlite3.OperationalError: SQLITE_BUSY, after the connection's timeout.
-    """
-    begun = time.monotonic()
-    ended, took = connection.wrote
-    if connection.waited or took > _LONG:
-        time.sleep(max(0.0, ended + min(took, _PAUSE) - begun))
-    connection.waited = False
-    with connection.waiting(0.0):
-        while True:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                left = begun + connection.timeout - time.monotonic()
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or left <= 0:
-                    raise
-            connection.waited = True
-            time.sleep(min(random.uniform(0.2, 1) * _PAUSE, left))
-
+from lshdb.store.sqlite_errors import directory_is_read_only, translated_errors
+from lshdb.store.transactions import PAUSE
 
 Mode: TypeAlias = Literal["create", "write", "read"]
 
@@ -80,14 +38,6 @@ _WRITING_CACHE_KIB: Final = 32768
 next batch: a tenth of the time of adding 600,000 documents of 1 KB. Twice as much saves no more."""
 _LOG_BYTES: Final = 64 << 20
 """Bytes to which a long log is cut when it begins again."""
-_MIN_FREE_BYTES: Final = 1 << 20
-"""Free bytes below which a full disk is the reason for errors of reading and writing."""
-_ADVICE: Final = {
-    sqlite3.SQLITE_FULL: "the disk is full; nothing of the last batch was written",
-    sqlite3.SQLITE_IOERR: "reading or writing it failed; nothing of the last batch was written",
-    sqlite3.SQLITE_TOOBIG: "a document is larger than SQLite's limit of 1 GB",
-    sqlite3.SQLITE_NOMEM: "out of memory",
-}
 
 
 def connect(
@@ -155,12 +105,6 @@ def _opened(
     return connection
 
 
-def directory_is_read_only(path: Path) -> bool:
-    """Whether the file can be read, but nothing can be written beside it."""
-    may_read = os.path.isfile(path) and os.access(path, os.R_OK)
-    return may_read and not os.access(path.absolute().parent, os.W_OK)
-
-
 def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, whole: bool) -> None:
     seal(connection)
     connection.execute("PRAGMA foreign_keys = ON")
@@ -195,7 +139,7 @@ def _use_wal(connection: sqlite3.Connection, timeout: float) -> None:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
-        time.sleep(_PAUSE)
+        time.sleep(PAUSE)
 
 
 def file_size(path: Path) -> int:
@@ -242,149 +186,6 @@ def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> No
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
     (value,) = connection.execute(f"PRAGMA {name}").fetchone()
     return int(value)
-
-
-@contextmanager
-def transaction(
-    connection: Connection, kind: Literal["read", "write"], owner: FrameType | None = None
-) -> Iterator[None]:
-    """All or nothing: commit at the end, roll back on any error, even one of COMMIT itself.
-
-    A read transaction sees one state of the file, whatever others write meanwhile. Within a write
-    transaction of the same connection (a stream of documents that queries the database it goes to)
-    it is part of that.
-
-    Two interrupts in a row may end this function before it rolls back. The connection then does so
-    when it is used again and `owner`, the function whose transaction it is, has ended.
-    """
-    connection.check_owner()
-    connection.end_abandoned()
-    if connection.in_transaction:
-        if kind == "write":
-            raise UsageError("the database is being written to: finish that first")
-        yield
-        return
-    connection.owner = owner
-    if kind == "write":
-        begin_writing(connection)
-    else:
-        connection.execute("BEGIN")
-    begun = time.monotonic()
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        # SQLite has rolled back by itself after some errors (full disk, out of memory).
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        connection.owner = None
-        raise
-    connection.owner = None
-    if kind == "write":
-        _bound_log(connection)
-        now = time.monotonic()
-        connection.wrote = now, now - begun
-        connection.check_file()  # or the changes may have gone to a file without a name
-    else:
-        connection.check_unchanged()
-
-
-def _bound_log(connection: Connection) -> None:
-    """Empty a log that always has readers, as it would otherwise grow for ever.
-
-    This waits until the present readers have finished; new ones read the file. If one goes on for
-    long, the next attempt is when the log is twice as long.
-    """
-    try:
-        size = os.stat(f"{connection.path}-wal").st_size
-    except OSError:
-        return
-    limits = connection.limits
-    if size > max(limits.log_bytes, connection.log_limit):
-        connection.log_limit = 0 if empty_log(connection, limits.log_seconds) else 2 * size
-
-
-def empty_log(connection: Connection, patience: float) -> bool:
-    """Copy the log into the file and free its space.
-
-    Returns:
-        Whether that was possible: not if others read it for longer than `patience` seconds, nor on
-        a disk that is too full for the copy. All data is then safe in the log, which COMMIT synced.
-
-    Raises:
-        StoreError: copying failed for another reason; all data is safe in the log.
-    """
-    with connection.waiting(patience):
-        try:
-            (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        except sqlite3.DatabaseError as error:  # SQLite calls a failed read a damaged file
-            if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY):
-                return False
-            raise StoreError(
-                f"{connection.path}: what was written is safe in its log, but copying that into "
-                f"the file failed: {error}"
-            ) from error
-    return not busy
-
-
-@contextmanager
-def translated_errors(path: Path) -> Iterator[None]:
-    """Raise lshdb's errors in place of SQLite's, chosen by SQLite's error code."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _translate(error, path) from error
-    except UnicodeDecodeError as error:
-        # About a value, or SQLite's message about it.
-        raise DamagedFile(f"{path} is damaged: a text is not UTF-8") from error
-
-
-def _translate(error: sqlite3.Error, path: Path) -> Exception:
-    code = getattr(error, "sqlite_errorcode", None)
-    if code is None and isinstance(error, sqlite3.OperationalError):
-        # The sqlite3 module's own error about a text; its message has the whole text.
-        return DamagedFile(f"{path} has a text that is not UTF-8; restore it from a copy")
-    if code is None:
-        # The sqlite3 module's own error about how it is called.
-        return UsageError(f"{path}: {error}")
-    primary = code & 0xFF
-    # SQLITE_PROTOCOL: for ten seconds others always began to read first.
-    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL):
-        return Busy(f"{path} is locked by another process; try again when it has finished")
-    if primary == sqlite3.SQLITE_NOTADB:
-        return NotADatabase(f"{path} is not an SQLite database")
-    if primary == sqlite3.SQLITE_CORRUPT:
-        return DamagedFile(f"{path} is damaged: {error}; restore it from a copy")
-    closed = primary == sqlite3.SQLITE_CANTOPEN and directory_is_read_only(path)
-    if primary == sqlite3.SQLITE_READONLY or closed:
-        return ReadOnly(f"{path} cannot be written: the file or its directory is read-only")
-    if primary == sqlite3.SQLITE_CANTOPEN:
-        return StoreError(f"{path} cannot be opened: {_why_not_opened(path)}")
-    if primary in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
-        return QueryError(f"{path}: {error}")
-    if primary == sqlite3.SQLITE_IOERR and _disk_is_full(path):
-        # Even to read, SQLite needs 32 KB beside the file.
-        return StoreError(f"{path}: its disk is full: make room and try again")
-    return StoreError(f"{path}: {_ADVICE.get(primary, str(error))}")
-
-
-def _disk_is_full(path: Path) -> bool:
-    import shutil
-
-    try:
-        return shutil.disk_usage(path.absolute().parent).free < _MIN_FREE_BYTES
-    except OSError:
-        return False
-
-
-def _why_not_opened(path: Path) -> str:
-    if os.path.isdir(path):
-        return "it is a directory"
-    if not os.path.isdir(path.parent):
-        return f"there is no directory {path.parent}"
-    if not os.path.exists(path):
-        return "there is no such file, and its directory may not be written"
-    return "permission denied"
 
 
 def _why_missing(path: Path) -> str:

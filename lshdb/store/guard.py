@@ -1,22 +1,19 @@
 """A connection that refuses to be used where documents could be lost.
 
 SQLite itself does not notice that its file, or the log beside it, was deleted or replaced: it goes
-on writing to a file without a name. Nor does it notice a fork: its locks belong to the process that
-opened the file, and a child only seems to hold them.
+on writing to a file without a name. (On Windows an open file cannot be deleted or replaced.) Nor
+does it notice a fork: its locks belong to the process that opened the file, and a child only seems
+to hold them.
 """
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 import sqlite3
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
-from types import FrameType
 from typing import Any, Final, TypeAlias
 from weakref import WeakSet
 
@@ -24,14 +21,13 @@ from lshdb.errors import StoreError, UsageError
 from lshdb.limits import DEFAULTS
 
 _Identity: TypeAlias = tuple[int, int]
-_Version: TypeAlias = tuple[int, int]
 
 
 class Connection(sqlite3.Connection):
-    """SQLite's connection, with a check before each statement that is not within a transaction.
+    """SQLite's connection, checked before each statement that is not within a transaction.
 
     The check takes 5 us: the file, its log and the index of the log must be those that were
-    opened, and the thread and the process those that opened them.
+    opened. The thread and the process are checked before every statement.
 
     Attributes:
         path: the file, as the user named it.
@@ -40,8 +36,9 @@ class Connection(sqlite3.Connection):
         waited: whether the last write transaction had to wait for another.
         log_limit: bytes of log up to which emptying it is not tried again.
         wrote: when the last write transaction ended (time.monotonic), and its seconds.
+        rebuilding: whether the index is being rebuilt in the open transaction.
         closed: whether it is closed, or being closed.
-        owner: the function whose transaction it is, if it is one of `connection.transaction`.
+        identity: device and inode of the open file.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -51,13 +48,13 @@ class Connection(sqlite3.Connection):
         self.waited = False
         self.log_limit = 0
         self.wrote = (0.0, 0.0)
-        self.owner: FrameType | None = None
+        self.rebuilding = False
+        self.closed = False
         self.identity: _Identity | None = None
         self._process = os.getpid()
         self._thread = get_ident()
-        self.closed = False
-        self._watched: tuple[tuple[str, _Identity], ...] = ()
-        self._version: _Version | None = None
+        self._watched: dict[str, _Identity] = {}
+        self._version: tuple[int, int] | None = None  # of a file that is read without locks
         super().__init__(*arguments, **options)
         _open.add(self)
 
@@ -66,24 +63,23 @@ class Connection(sqlite3.Connection):
 
         `immutable`: SQLite takes no locks, so the file must not change at all.
         """
-        self.path = path
         status = os.stat(path)
         self.identity = status.st_dev, status.st_ino
-        watched = [(str(path), self.identity)]
         if immutable:
             self._version = status.st_size, status.st_mtime_ns
-        else:
-            # In another journal mode they do not exist: SQLite then takes plain locks.
-            names = (f"{path}-wal", f"{path}-shm")
-            watched += [(name, found) for name in names if (found := _identity(name)) is not None]
-        self._watched = tuple(watched)
+        # In another journal mode there is no log: SQLite then takes plain locks.
+        names = (str(path),) if immutable else (str(path), f"{path}-wal", f"{path}-shm")
+        self._watched = {name: found for name in names if (found := _identity(name)) is not None}
 
     def check_owner(self) -> None:
         """UsageError in another thread or process than the one that opened it, or once closed."""
         if self.closed:
             raise UsageError(f"{self.path} is closed: open it again")
         if os.getpid() != self._process:
-            raise UsageError(_forked(self.path))
+            raise UsageError(
+                f"{self.path} was open when this process was forked, and SQLite's locks do not "
+                "pass a fork: close it before, or start processes with spawn"
+            )
         if get_ident() != self._thread:
             raise UsageError(
                 f"{self.path} was opened in another thread: each thread must open the file itself"
@@ -91,7 +87,7 @@ class Connection(sqlite3.Connection):
 
     def check_file(self) -> None:
         """StoreError if the name now belongs to another file than the open one."""
-        for name, identity in self._watched:
+        for name, identity in self._watched.items():
             try:
                 status = os.stat(name)
             except FileNotFoundError:
@@ -102,7 +98,12 @@ class Connection(sqlite3.Connection):
             else:
                 if (status.st_dev, status.st_ino) == identity:
                     continue
-            raise StoreError(_replaced(name, self.path))
+            if name == str(self.path):
+                raise StoreError(f"{name} was deleted or replaced while it was open: open it again")
+            raise StoreError(
+                f"{name} was deleted or replaced while the database was open: close it in all "
+                "processes and open it again; what was added last may be lost"
+            )
         self.check_unchanged()
 
     def check_unchanged(self) -> None:
@@ -116,18 +117,6 @@ class Connection(sqlite3.Connection):
                 "permission to write its directory: try again"
             )
 
-    def end_abandoned(self) -> None:
-        """Roll back a transaction whose function has ended, interrupted before it could do so."""
-        if self.owner is None or not self.in_transaction:
-            return
-        frame: FrameType | None = sys._getframe()
-        while frame is not None:
-            if frame is self.owner:
-                return
-            frame = frame.f_back
-        super().execute("ROLLBACK")
-        self.owner = None
-
     @contextmanager
     def waiting(self, seconds: float) -> Iterator[None]:
         """Let SQLite itself wait this long for locks; afterwards as long as usual."""
@@ -140,7 +129,6 @@ class Connection(sqlite3.Connection):
     def check(self) -> None:
         """Run all checks."""
         self.check_owner()
-        self.end_abandoned()
         if not self.in_transaction:
             self.check_file()
 
@@ -154,37 +142,31 @@ class Connection(sqlite3.Connection):
         self.check()
         return super().executemany(*arguments)
 
+    def end(self) -> None:
+        """Roll back the open transaction, if there is one, in the process that began it."""
+        if os.getpid() == self._process:
+            # One call: an interrupt comes before or after it, not within.
+            self.rollback()
+        self.rebuilding = False
+
     def close(self) -> None:
         """Close the file; safe to call twice, and in a forked process, where it does nothing."""
         if self.closed or os.getpid() != self._process:
             return
         self.check_owner()
-        if self._log_was_replaced():
+        self.closed = True  # before the log goes: see check_may_open
+        log = f"{self.path}-wal"
+        if log in self._watched and _identity(log) not in (None, self._watched[log]):
             # The last connection to close copies the log into the file, and deletes it by its name.
-            _abandon([self])
-            self.closed = True
+            _abandon(self)
         else:
-            self.closed = True  # before the log goes: see check_may_open
             if self._watched and _identity(self.path) != self.identity:
-                self._empty_log()
+                # SQLite would leave the log, and apply it to the file that now has the name.
+                with suppress(sqlite3.Error):
+                    super().execute("PRAGMA busy_timeout = 0")
+                    super().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             super().close()
-        self._watched = ()
         _open.discard(self)
-
-    def _empty_log(self) -> None:
-        """Copy the log into the open file, wherever it is now.
-
-        SQLite would leave the log, and apply it to the file that now has the name.
-        """
-        with suppress(sqlite3.Error):
-            super().execute("PRAGMA busy_timeout = 0")
-            super().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-
-    def _log_was_replaced(self) -> bool:
-        return any(
-            name.endswith("-wal") and _identity(name) not in (None, identity)
-            for name, identity in self._watched
-        )
 
 
 _open: Final[WeakSet[Connection]] = WeakSet()
@@ -218,26 +200,23 @@ def check_may_open(path: Path) -> None:
             still has those locks, and take none.
         StoreError: it is open, and it or its log was replaced.
     """
-    if not _open and not _abandoned:
-        return
-    if (found := _identity(path)) is None:
-        return
-    for connection in _abandoned:
-        if connection.identity == found:
-            if os.getpid() != connection._process:
-                raise UsageError(_forked(path))
+    found = _identity(path) if _open or _abandoned else None
+    for connection in [*_abandoned, *_open] if found else ():
+        if connection.identity != found:
+            continue
+        if connection in _abandoned:
+            if not connection.closed:
+                connection.check_owner()  # it says that it is another process's
             raise StoreError(
                 f"{path} cannot be opened again in this process: its log was replaced while "
                 "it was open: start another process"
             )
-    for connection in list(_open):
-        if connection.identity == found and connection._version is None:
-            try:
-                connection.check_file()
-            except StoreError:
-                # Another thread may be closing it, and the last one to close deletes the log.
-                if not connection.closed:
-                    raise
+        try:
+            connection.check_file()
+        except StoreError:
+            # Another thread may be closing it, and the last one to close deletes the log.
+            if not connection.closed and connection._version is None:
+                raise
 
 
 def has_log(path: Path) -> bool:
@@ -256,34 +235,14 @@ def _identity(path: str | Path) -> _Identity | None:
     return status.st_dev, status.st_ino
 
 
-def _forked(path: Path) -> str:
-    return (
-        f"{path} was open when this process was forked, and SQLite's locks do not pass a fork: "
-        "close it before, or start processes with spawn"
-    )
+def _abandon(connection: Connection) -> None:
+    """Never close it, not even at the interpreter's end: SQLite itself keeps a reference to it.
 
-
-def _replaced(name: str, path: Path) -> str:
-    if name == str(path):
-        return f"{path} was deleted or replaced while it was open: open it again"
-    return (
-        f"{name} was deleted or replaced while the database was open: close it in all processes "
-        "and open it again; what was added last may be lost"
-    )
-
-
-def _abandon(connections: Iterable[Connection]) -> None:
-    """Never close them, not even at the interpreter's end."""
-    if not _abandoned:
-        atexit.register(_keep_abandoned)
-    _abandoned.extend(connections)
-
-
-def _keep_abandoned() -> None:
-    # A list that holds itself, and that the garbage collector does not track, is never freed.
-    kept: list[object] = [*_abandoned]
-    kept.append(kept)
-    gc.freeze()
+    A function of the connection has the reference, which the garbage collector does not see.
+    """
+    _abandoned.append(connection)
+    with suppress(sqlite3.Error):  # where another thread forked than the one that opened it
+        connection.create_function("lshdb_kept", 0, lambda: str(connection.path))
 
 
 def _after_fork() -> None:
@@ -292,7 +251,8 @@ def _after_fork() -> None:
     Closing one would release it in the memory shared with the parent's other connections, and may
     delete the log under them.
     """
-    _abandon(list(_open))
+    for connection in list(_open):
+        _abandon(connection)
     _open.clear()
 
 

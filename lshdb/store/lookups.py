@@ -26,10 +26,11 @@ from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.store import statements as sql
 from lshdb.store.conditions import Condition
-from lshdb.store.connection import connect, file_size, translated_errors
+from lshdb.store.connection import connect, file_size
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import run_readonly, sealed_connection
 from lshdb.store.rows import Parameters, SqlValue, blob, integer, integers, settings_of, text
+from lshdb.store.sqlite_errors import translated_errors
 
 _T = TypeVar("_T")
 _NEIGHBOURS: Final = 5

@@ -9,10 +9,11 @@ from time import monotonic
 from typing import Final
 
 from lshdb.errors import QueryError
-from lshdb.store.connection import connect, file_size, translated_errors
+from lshdb.store.connection import connect, file_size
 from lshdb.store.functions import register_functions
 from lshdb.store.guard import Connection
 from lshdb.store.rows import Parameters, SqlValue
+from lshdb.store.sqlite_errors import translated_errors
 
 _ALLOWED: Final = {
     sqlite3.SQLITE_SELECT,

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from types import FrameType
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +21,7 @@ from lshdb.store.connection import (
     Mode,
     connect,
     create_tables,
-    empty_log,
     is_new,
-    transaction,
-    translated_errors,
 )
 from lshdb.store.guard import Connection
 from lshdb.store.lookups import StoreReader
@@ -38,6 +32,8 @@ from lshdb.store.rows import (
     text,
     write_settings,
 )
+from lshdb.store.sqlite_errors import translated_errors
+from lshdb.store.transactions import Kind, Transaction, empty_log
 
 _T = TypeVar("_T")
 
@@ -74,7 +70,6 @@ class Store(StoreReader):
     def __init__(self, path: Path, connection: Connection, timeout: float) -> None:
         super().__init__(path, connection, timeout)
         self.index = Index(path, connection)
-        self._rebuilding = False
 
     @classmethod
     def open(
@@ -98,7 +93,7 @@ class Store(StoreReader):
                 with translated_errors(path):
                     if is_new(connection):
                         settings = wanted()
-                        with transaction(connection, "write"):
+                        with Transaction(connection, "write"):
                             if is_new(connection):
                                 create_tables(connection)
                                 write_settings(connection, settings)
@@ -126,11 +121,8 @@ class Store(StoreReader):
         if self._connection.closed:
             raise UsageError(f"{self.path} is closed: open it again")
 
-    def reading(self) -> AbstractContextManager[None]:
-        """A transaction in which everything read is of one moment.
-
-        It ends at the latest with the function that enters it.
-        """
+    def reading(self) -> Transaction:
+        """A transaction in which everything read is of one moment."""
         return self._transaction("read")
 
     def shrink_log(self) -> None:
@@ -141,30 +133,16 @@ class Store(StoreReader):
         """
         empty_log(self._connection, 0.0)
 
-    def writing(self) -> AbstractContextManager[None]:
+    def writing(self) -> Transaction:
         """A transaction that is written whole or not at all."""
         return self._transaction("write")
 
-    def rebuilding(self) -> AbstractContextManager[None]:
+    def rebuilding(self) -> Transaction:
         """A transaction that rebuilds the index, which is not searched before the end."""
         return self._transaction("rebuild")
 
-    @contextmanager
-    def _transaction(self, kind: Literal["read", "write", "rebuild"]) -> Iterator[None]:
-        owner: FrameType | None = sys._getframe(1)
-        while owner is not None and owner.f_globals["__name__"] == contextmanager.__module__:
-            owner = owner.f_back
-        self._connection.check_owner()
-        self._connection.end_abandoned()
-        if self._rebuilding and self._connection.in_transaction:
-            raise UsageError("the database is being reindexed: finish that first")
-        with translated_errors(self.path):
-            outermost = not self._connection.in_transaction
-            with transaction(self._connection, "read" if kind == "read" else "write", owner):
-                if outermost:
-                    self._read_settings()
-                    self._rebuilding = kind == "rebuild"
-                yield
+    def _transaction(self, kind: Kind) -> Transaction:
+        return Transaction(self._connection, kind, self._read_settings)
 
     def _run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
         self._run(lambda: self._connection.executemany(statement, rows))

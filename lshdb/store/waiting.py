@@ -14,7 +14,8 @@ from typing import Final, Literal, TypeAlias
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
 from lshdb.model import Skipped
-from lshdb.store.connection import CACHE_KIB, translated_errors
+from lshdb.store.connection import CACHE_KIB
+from lshdb.store.sqlite_errors import translated_errors
 
 Order: TypeAlias = Literal["first", "longest", "last"]
 """Which of similar documents comes first, and so is kept."""

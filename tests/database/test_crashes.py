@@ -31,7 +31,7 @@ def test_a_killed_process_leaves_whole_batches() -> None:
 BREAKS = {
     "no transactions": (
         "import contextlib, lshdb.store.store as store\n"
-        "store.transaction = lambda *arguments: contextlib.nullcontext()\n"
+        "store.Transaction = lambda *arguments: contextlib.nullcontext()\n"
         # Each row is then a transaction, and to bring each to the disk would take most of the time.
         "own = store.connect\n"
         "def connect(*arguments, **options):\n"

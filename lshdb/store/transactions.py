@@ -1,0 +1,160 @@
+"""Transactions: all or nothing, each writer in its turn, and a log that does not grow for ever."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import time
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias
+
+from lshdb.errors import StoreError, UsageError
+from lshdb.store.guard import Connection
+from lshdb.store.sqlite_errors import translated_errors
+
+Kind: TypeAlias = Literal["read", "write", "rebuild"]
+
+PAUSE: Final = 0.005
+"""Maximum seconds between two attempts to begin."""
+_LONG: Final = 0.25
+"""Seconds that make a transaction long: the next one does not follow at once."""
+
+
+class Transaction:
+    """All or nothing: commits at the end, rolls back on any error, even one of COMMIT itself.
+
+    A read transaction sees one state of the file, whatever others write meanwhile. Within a write
+    transaction of the same connection (a stream of documents that queries the database it goes to)
+    it is part of that. While the index is rebuilt nothing may read it: kind `rebuild`.
+
+    Raises:
+        UsageError: another transaction of the connection is open, and this one may not be in it.
+        StoreError: SQLite's errors at the start and the end, as lshdb's.
+    """
+
+    def __init__(
+        self, connection: Connection, kind: Kind, begun: Callable[[], object] | None = None
+    ) -> None:
+        """`begun` is called first in the transaction, unless it is part of another."""
+        self._connection = connection
+        self._kind = kind
+        self._begun = begun
+        self._outermost = False
+        self._since = 0.0
+
+    def __enter__(self) -> None:
+        connection = self._connection
+        connection.check_owner()
+        if connection.in_transaction:
+            if connection.rebuilding:
+                raise UsageError("the database is being reindexed: finish that first")
+            if self._kind != "read":
+                raise UsageError("the database is being written to: finish that first")
+            return
+        try:
+            with translated_errors(connection.path):
+                if self._kind == "read":
+                    connection.execute("BEGIN")
+                else:
+                    begin_writing(connection)
+                self._outermost = True
+                self._since = time.monotonic()
+                connection.rebuilding = self._kind == "rebuild"
+                if self._begun is not None:
+                    self._begun()
+        except BaseException:
+            connection.end()
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if not self._outermost:
+            return
+        connection = self._connection
+        try:
+            if kind is None:
+                with translated_errors(connection.path):
+                    connection.execute("COMMIT")
+        finally:
+            try:
+                connection.end()
+            finally:  # a second interrupt may have ended the first try
+                connection.end()
+        if kind is not None:
+            return
+        if self._kind == "read":
+            connection.check_unchanged()
+            return
+        with translated_errors(connection.path):
+            _bound_log(connection)
+        now = time.monotonic()
+        connection.wrote = now, now - self._since
+        connection.check_file()  # or the changes may have gone to a file without a name
+
+
+def begin_writing(connection: Connection) -> None:
+    """Begin a write transaction when no other one is active, so that each writer gets its turn.
+
+    SQLite's own waiting checks ten times a second whether the file is free. Between the batches of
+    another writer it is free for some milliseconds: with several writers of large batches one may
+    wait for minutes. Here a writer checks every few milliseconds, and one that had to wait, or has
+    written for long, leaves the others as much time after its own transaction. A single writer
+    pays almost nothing.
+
+    Raises:
+        sqlite3.OperationalError: SQLITE_BUSY, after the connection's timeout.
+    """
+    begun = time.monotonic()
+    ended, took = connection.wrote
+    if connection.waited or took > _LONG:
+        time.sleep(max(0.0, ended + min(took, PAUSE) - begun))
+    connection.waited = False
+    with connection.waiting(0.0):
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                left = begun + connection.timeout - time.monotonic()
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or left <= 0:
+                    raise
+            connection.waited = True
+            time.sleep(min(random.uniform(0.2, 1) * PAUSE, left))
+
+
+def _bound_log(connection: Connection) -> None:
+    """Empty a log that always has readers, as it would otherwise grow for ever.
+
+    This waits until the present readers have finished; new ones read the file. If one goes on for
+    long, the next attempt is when the log is twice as long.
+    """
+    try:
+        size = os.stat(f"{connection.path}-wal").st_size
+    except OSError:
+        return
+    limits = connection.limits
+    if size > max(limits.log_bytes, connection.log_limit):
+        connection.log_limit = 0 if empty_log(connection, limits.log_seconds) else 2 * size
+
+
+def empty_log(connection: Connection, patience: float) -> bool:
+    """Copy the log into the file and free its space.
+
+    Returns:
+        Whether that was possible: not if others read it for longer than `patience` seconds, nor on
+        a disk that is too full for the copy. All data is then safe in the log, which COMMIT synced.
+
+    Raises:
+        StoreError: copying failed for another reason; all data is safe in the log.
+    """
+    with connection.waiting(patience):
+        try:
+            (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.DatabaseError as error:  # SQLite calls a failed read a damaged file
+            if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY):
+                return False
+            raise StoreError(
+                f"{connection.path}: what was written is safe in its log, but copying that into "
+                f"the file failed: {error}"
+            ) from error
+    return not busy
