@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -382,6 +383,40 @@ def test_the_whole_way_of_a_review(
         said = Command(tmp_path).done(*command.split()[1:]).err
         assert said.startswith("removed 3\n")
         assert tab.wrong == []
+
+
+def test_keys_in_a_review(browser: Browser, reviewed: Site) -> None:
+    """A key pressed twice decides once; the row it acts on is marked; `?` shows the keys."""
+    with browser.new_context(viewport={"width": 400, "height": 800}) as context:
+        tab = Watched(context, reviewed)
+        tab.scripts = 1
+        page = tab.page
+        tab.go("cluster", key="src/a/0")
+        assert page.locator(".at-work").inner_text().split()[1].endswith("1")
+        page.locator("a.key").nth(2).focus()
+        assert page.locator(".at-work").inner_text().split()[1].endswith("2")
+        assert not page.locator("details.page-keys p").is_visible()
+        page.keyboard.press("?")
+        assert page.locator("details.page-keys p").is_visible()
+        tab.check((400,))
+        with page.expect_navigation():
+            page.evaluate(
+                "for (let i = 0; i < 3; i++) document.body.dispatchEvent("
+                "new KeyboardEvent('keydown', {key: 'n', bubbles: true}))"
+            )
+        page.wait_for_load_state()
+        assert len(json.loads(reviewed.get("decisions.json").text)["decisions"]) == 1
+        # On a phone the text comes first, and what decides is in view, wherever the page is.
+        tab.go("compare", a="src/b/0", b="src/b/1", listed="yes")
+        first = page.locator(".diff tbody").bounding_box()
+        assert first is not None
+        assert first["y"] < 500
+        for place in ("0", "document.body.scrollHeight"):
+            page.evaluate(f"scrollTo(0, {place})")
+            box = page.locator(".buttons").first.bounding_box()
+            assert box is not None
+            assert 0 < box["y"] <= 800 - box["height"] + 1
+        assert "1 skipped" not in page.locator(".buttons").first.inner_text()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

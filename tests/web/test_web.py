@@ -838,7 +838,7 @@ def test_a_review_of_all_clusters(reviewed: tuple[Path, Reviewer]) -> None:
     answer = reviewer.press(answer, "different")
     assert "2 of 3 clusters decided" in answer.text
     for place in range(len(HOSTILE)):
-        assert place == 0 or "2 of 3 clusters decided." in answer.text
+        assert place == 0 or "2 of 3 clusters decided" in answer.text
         answer = check(
             reviewer.press(answer, f"{'drop' if place % 2 else 'keep'} {place}"), review=True
         )
@@ -907,6 +907,91 @@ def test_pairs_follow_each_other(reviewed: tuple[Path, Reviewer]) -> None:
     assert len(left) < len(rows)
 
 
+def test_a_form_is_taken_once(reviewed: tuple[Path, Reviewer]) -> None:
+    """A key that is pressed twice decides once, and both lead to the same page."""
+    path, reviewer = reviewed
+    eventually(reviewer.site, "clusters")
+    first = reviewer.go("cluster", key="a0")
+    pages = [reviewer.press(first, button).page.texts("h1") for button in ("only 1", "different")]
+    assert pages[0] == pages[1] != first.page.texts("h1")
+    made = decided(path)
+    assert [one[:2] for one in made] == [("keep", ("a1",)), ("drop", ("a0",)), ("drop", ("a2",))]
+    assert reviewer.press(first, "only 0", form="").status == 400
+    again = reviewer.go("cluster", key="a0")
+    (undo,) = again.page.values("value", name="undo")
+    for _ in range(2):
+        reviewer.press(again, undo)
+        assert decided(path) == []
+
+
+def test_undo_goes_back_as_many_steps_as_there_are(reviewed: tuple[Path, Reviewer]) -> None:
+    path, reviewer = reviewed
+    for key in ("a0", "a1", "b0"):
+        reviewer.press(reviewer.go("document", key=key), "keep 0")
+    with lshdb.open(path) as db:
+        db.decide("drop", ["b1"], who="ben")
+    answer = reviewer.go("document", key="alone")
+    for left in (3, 2, 1):
+        assert len(decided(path)) == left + 1
+        (undo,) = answer.page.values("value", name="undo")
+        answer = reviewer.press(answer, undo)
+    assert answer.page.values("value", name="undo") == []  # what is left is another's
+    assert [one[:2] for one in decided(path)] == [("drop", ("b1",))]
+    for number in (1, 2):  # a row of Decisions undoes that one, whoever decided it
+        reviewer.press(reviewer.go("document", key=f"a{number}"), "keep 0")
+    rows = reviewer.go("decisions")
+    ben = rows.page.values("value", name="undo")[-1]
+    reviewer.press(rows, ben)
+    assert [one[1] for one in decided(path)] == [("a1",), ("a2",)]
+
+
+def test_a_reversal_says_so(reviewed: tuple[Path, Reviewer]) -> None:
+    _, reviewer = reviewed
+    answer = reviewer.press(reviewer.go("document", key="alone"), "drop 0")
+    assert "reverses" not in answer.text
+    answer = reviewer.press(answer, "keep 0")
+    assert "This reverses an earlier decision about alone" in " ".join(
+        answer.page.texts("p", class_="note page-keys")[0].split()
+    )
+
+
+@pytest.mark.parametrize("page", ["compare", "cluster"])
+def test_a_list_of_what_is_undecided_comes_round(tmp_path: Path, page: str) -> None:
+    """Nothing is jumped over: what was skipped follows the last one."""
+    with lshdb.open(tmp_path / "lsh.db", shingle="set", threshold=0.5) as db:
+        for i in range(4):
+            db.add_many((f"{i}{side}", [f"{i}/{n}" for n in range(4 + i)]) for side in "ab")
+    with served(tmp_path, "--review", "--who", "ann") as site:
+        reviewer = Reviewer(site)
+        eventually(site, "clusters")
+        eventually(site, "pairs")
+        query = {"sort": "key", "decided": "no", "only": "differences"}
+        given = {"key": "0a"} if page == "cluster" else {"a": "0a", "b": "0b", "listed": "yes"}
+        seen, answer = [], reviewer.go(page, **query, **given)
+        while answer.page.values("value", name="action"):
+            seen.append(answer.page.texts("a", class_="key")[0].strip()[:1])
+            assert len(seen) < 9
+            if len(seen) == 1:  # skipped once
+                (link,) = answer.page.values("href", rel="next")
+                assert ("only=differences" in link) == (page == "compare")
+                answer = check(site.ask(link), review=True)
+                assert "0 of 4" in answer.text
+                assert "1 skipped" in answer.text
+            else:
+                answer = check(reviewer.press(answer, "different"), review=True)
+        assert seen == ["0", "1", "2", "3", "0"]
+        assert "That was the last" in answer.text
+
+
+def test_a_pair_of_a_dropped_document_is_decided(reviewed: tuple[Path, Reviewer]) -> None:
+    _, reviewer = reviewed
+    rows = json_lines(eventually(reviewer.site, "pairs", format="jsonl", part="a"))
+    reviewer.press(reviewer.go("document", key="a0"), "drop 0")
+    about = [row for row in rows if "a0" in (row["a"], row["b"])]
+    shown = json.loads(reviewer.site.get("pairs.json", part="a", decided="yes").text)
+    assert [(row["a"], row["b"]) for row in shown["pairs"]] == [(r["a"], r["b"]) for r in about]
+
+
 def test_the_first_of_a_cluster_stays_and_what_is_shown_and_similar_goes(tmp_path: Path) -> None:
     """By one button with its key; all others go by a button without any. Both say how many."""
     path, a_key = tmp_path / "lsh.db", {"data-key": "a"}
@@ -958,7 +1043,7 @@ def test_enter_in_a_note_decides_nothing(reviewed: tuple[Path, Reviewer]) -> Non
         ("compare", {"a": "a0", "b": "a1"}),
         ("document", {"key": "a0"}),
     ):
-        form = reviewer.go(page, **query).text.partition('<form class="deciding"')[2]
+        form = reviewer.go(page, **query).text.partition('<form class="deciding')[2]
         form = form.partition("</form>")[0]
         assert 'name="note"' in form
         inputs = re.findall("<input [^>]*>", form)
@@ -1040,7 +1125,9 @@ def test_forms_without_the_token_or_from_elsewhere_write_nothing(
         "only 0 x",
     ):
         assert reviewer.press(answer, action).status == 400
-    for wrong in ("", "[]", "[1]", "null", '[["a0", "00"]]', '[["", "00"]]', "[[1, 2]]"):
+    deep = "[" * 5_000 + "]" * 5_000
+    nested = f'[[{deep}, "00"]]'
+    for wrong in ("", "[]", "[1]", deep, nested, "[[1, 2]]", '[["a0", "00"]]', '[["", "00"]]'):
         assert reviewer.press(answer, "keep 0", documents=wrong).status == 400, wrong
     assert reviewer.press(answer, "keep 0", page="query").status == 400
     assert decided(path) == []
