@@ -51,19 +51,12 @@ def test_each_bad_line_is_reported_by_its_number_and_the_good_ones_go_in(command
         '{"id": 2, "text":': "not JSON: ... at character 19",
         "": None,
         "[1, 2]": "not a JSON object but an array",
-        "null": "not a JSON object but null",
         "NaN": "not JSON: ... at character 1",
-        '"text"': "not a JSON object but a string",
         '{"id": 1.0, "text": "a"}': "field 'id' is a decimal number, not a string or integer",
-        '{"id": true, "text": "a"}': "field 'id' is a boolean, not a string or integer",
-        '{"id": ["a"], "text": "a"}': "field 'id' is an array, not a string or integer",
-        '{"id": null, "text": "a"}': "field 'id' is null, not a string or integer",
-        '{"id": "", "text": "a"}': "field 'id' is empty",
         '{"id": "a\\u0000b", "text": "a"}': "field 'id' has a NUL character",
         '{"text": "a"}': "no field 'id': name it with --key-field, or give --auto-key",
         '{"id": 3}': "no field 'text': name it with --text-field",
         '{"id": 3, "text": null}': "field 'text' is null, not a string",
-        '{"id": 3, "text": 5}': "field 'text' is a number, not a string",
         '{"id": 3, "set": ["a"]}': "a set (field 'set'), and this database holds texts: make one "
         "for sets (shingle set)",
         deep: "not JSON: ... at character 1026",
@@ -102,11 +95,6 @@ def test_bad_elements_and_texts_in_a_database_of_sets(command: Command) -> None:
         '{"id": 1, "set": ["a", 1, "a"]}': None,
         '{"id": 2, "set": ["a", 1.5]}': "element 2 of field 'set' is a decimal number, not a "
         "string or integer",
-        '{"id": 2, "set": [null]}': "element 1 of field 'set' is null, not a string or integer",
-        '{"id": 2, "set": [["a"]]}': "element 1 of field 'set' is an array, not a string or "
-        "integer",
-        '{"id": 2, "set": "abc"}': "field 'set' is a string that is not a JSON array",
-        '{"id": 2, "set": {"a": 1}}': "field 'set' is an object, not an array",
         '{"id": 2, "text": "a"}': "a text (field 'text'), and this database holds sets (field "
         "'set')",
         '{"id": 2}': "no field 'set': name it with --set-field",

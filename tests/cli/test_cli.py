@@ -350,14 +350,6 @@ def test_show_an_empty_document(command: Command) -> None:
     assert "similar to nothing" in command.done("show", "e").out
 
 
-def test_buckets_shows_the_largest(fables: Command) -> None:
-    top = fables.done("buckets", "--top", "3", "--json", says="").records
-    assert [bucket["documents"] for bucket in top] == [2, 2, 2]
-    assert len(fables.done("buckets").lines) == 10
-    lines = fables.done("buckets", "--top", "9" * 30).lines
-    assert (len(lines),) == fables.rows("SELECT count(*) FROM buckets")[0]
-
-
 # sql
 
 

@@ -8,7 +8,6 @@ import re
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -490,20 +489,7 @@ def test_buckets_are_counted_and_the_largest_come_first(path: Path) -> None:
             db.buckets_of("nobody")
 
 
-# signatures without documents
-
-
-def test_without_content_none_is_stored(path: Path) -> None:
-    with database_of(path, [("a", "the fox and the grapes"), ("empty", "")], content=False) as db:
-        assert inspection.rows(path, "SELECT count(*), count(content) FROM documents") == [(2, 0)]
-        base = db.get("a")
-        assert base.content is None
-        assert base.signature is not None
-        assert db.count_distinct(base) is None
-        assert db.query(key="empty") == []
-
-
-# closing, threads, processes
+# closing
 
 
 def test_a_context_manager_closes_whatever_happens(path: Path) -> None:
@@ -565,23 +551,4 @@ def test_what_another_connection_does_between_signing_and_writing_counts(
         assert {key: db.get(key).content for key in db} == {
             key: tuple(content) for key, content in documents
         }
-    inspection.check(path)
-
-
-def test_writers_in_threads_of_their_own_lose_nothing(path: Path) -> None:
-    names = ["ann", "bob", "cid"]
-    open_sets(path).close()
-
-    def write(name: str) -> None:
-        with open_sets(path) as db:
-            for i in range(15):
-                db.add_many([(f"{name}{i}", [name, i]), ("shared", [name, i])], workers=0)
-                if i % 5 == 4:
-                    db.remove(f"{name}{i - 1}")
-
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(write, names))
-    with open_sets(path) as db:
-        expected = [f"{name}{i}" for name in names for i in range(15) if i % 5 != 3]
-        assert sorted(db.keys()) == sorted([*expected, "shared"])
     inspection.check(path)

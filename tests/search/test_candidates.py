@@ -40,22 +40,6 @@ def buckets_of(members: list[list[int]]) -> SharedBuckets:
     return SharedBuckets(np.array(flat, dtype=np.int32), offsets)
 
 
-def members_of(buckets: SharedBuckets) -> list[list[int]]:
-    bounds = zip(buckets.offsets[:-1], buckets.offsets[1:], strict=True)
-    return [buckets.members[begin:end].tolist() for begin, end in bounds]
-
-
-def test_buckets_are_collected_from_their_rows() -> None:
-    for rng in map(random.Random, CASES):
-        buckets = [[7 * one for one in each] for each in some_buckets(rng)]
-        rows = np.array([(len(each), one) for each in buckets for one in each]).reshape(-1, 2)
-        cuts = sorted(rng.choices(range(len(rows) + 1), k=3))
-        parts = ((sizes, ids) for sizes, ids in (part.T for part in np.split(rows, cuts)))
-        doc_ids, collected = SharedBuckets.collect(parts)
-        assert doc_ids.tolist() == sorted({one for each in buckets for one in each})
-        assert [doc_ids[each].tolist() for each in members_of(collected)] == buckets
-
-
 def test_pairs_are_all_that_a_limit_allows() -> None:
     for rng in map(random.Random, CASES):
         members, waiting = some_buckets(rng), some_mask(rng)
@@ -94,19 +78,3 @@ def test_buckets_are_cut_where_a_limit_leaves_out_a_pair_that_matters() -> None:
         assert found == cut
         cuts[cut] += 1
     assert len(cuts) > 3
-
-
-def test_parts_of_buckets() -> None:
-    for rng in map(random.Random, CASES):
-        members, others, labels = some_buckets(rng), some_buckets(rng), some_labels(rng)
-        kept, numbers = some_mask(rng), rng.sample(range(DOCUMENTS), DOCUMENTS)
-        buckets = buckets_of(members)
-        assert members_of(buckets.joined(buckets_of(others))) == members + others
-        only = [[one for one in each if kept[one]] for each in members]
-        assert members_of(buckets.only(np.array(kept))) == [each for each in only if len(each) > 1]
-        mixed = [len({labels[one] for one in each}) > 1 for each in members]
-        assert buckets.have_several(np.array(labels)).tolist() == mixed
-        chosen = [each for each, several in zip(members, mixed, strict=True) if several]
-        assert members_of(buckets.mixed(np.array(labels))) == chosen
-        renumbered = [sorted(numbers[one] for one in each) for each in members]
-        assert members_of(buckets.renumbered(np.array(numbers))) == renumbered

@@ -204,19 +204,6 @@ def test_without_contents_pairs_and_clusters_are_estimated(path: Path) -> None:
         assert {frozenset(cluster.members) for cluster in clusters} == connected
 
 
-def test_how_documents_came_does_not_matter(path: Path) -> None:
-    """One by one in any order or all at once, and whatever was removed."""
-    keys = random.Random(34).sample(list(SETS), 100)
-    with (
-        lshdb.open(path, threshold=0.5, shingle="set") as db,
-        lshdb.open(made(path.with_name("bulk.db"), SETS)) as bulk,
-    ):
-        for key in keys:
-            db.add(key, SETS[key])
-        bulk.remove_many([key for key in SETS if key not in keys])
-        assert scored(db.pairs()) == scored(bulk.pairs()) != {}
-
-
 @pytest.mark.parametrize(
     ("find", "star"), [(pair_blocks, False), (all_clusters, False), (all_clusters, True)]
 )

@@ -106,24 +106,6 @@ def test_matches_are_those_of_brute_force(
     assert found == expected[:top]
 
 
-def test_matches_come_best_first_and_ties_in_a_fixed_order(path: Path) -> None:
-    """Exact similarity, then the estimate, then the order of addition."""
-    base = list(range(20))
-    with database_of(
-        path,
-        [(f"minus {i}", [e for e in base if e != i]) for i in reversed(base)],
-        threshold=0.5,
-        shingle="set",
-    ) as db:
-        db.add_many([("twin 2", base), ("half", base[:14]), ("twin 1", base)])
-        matches = db.query(base)
-        ids = [db.get(match.key).doc_id for match in matches]
-    assert [matches[i].key for i in (0, 1, 22)] == ["twin 2", "twin 1", "half"]
-    ranks = [(-m.similarity, -m.estimate, own) for m, own in zip(matches, ids, strict=True)]
-    assert ranks == sorted(ranks)
-    assert len({match.estimate for match in matches[2:-1]}) > 1
-
-
 def test_the_threshold_itself_is_similar_enough(path: Path) -> None:
     """The quotient is rounded once, as the threshold that the user types is."""
     with database_of(path, {"hundred": range(100)}, threshold=0.8, shingle="set") as db:
