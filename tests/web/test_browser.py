@@ -416,7 +416,6 @@ def test_keys_in_a_review(browser: Browser, reviewed: Site) -> None:
             box = page.locator(".buttons").first.bounding_box()
             assert box is not None
             assert 0 < box["y"] <= page.evaluate("innerHeight") - box["height"] + 1
-        assert "1 skipped" not in page.locator(".buttons").first.inner_text()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
