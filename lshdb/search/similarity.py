@@ -85,7 +85,7 @@ def containment(shared: Numbers, one: int | Numbers) -> Shares:
     return found
 
 
-def similarity_at(containment: float, one: int | Numbers, others: Numbers) -> Shares:
+def similarity_at(containment: Shares | float, one: int | Numbers, others: Numbers) -> Shares:
     """The Jaccard similarity of a set to sets of sizes int64[n] that hold a share of it.
 
     With c of |A| shared, J = c |A| / (|A| + |B| - c |A|).

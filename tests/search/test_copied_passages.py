@@ -42,6 +42,7 @@ def shared_windows(query: str, stored: str, run: int) -> set[int]:
 def check(found: Passages, query: str, stored: dict[str, str], run: int) -> None:
     """That what is found is there, and that nothing is missing."""
     own = words_of(query)
+    assert found.unit == "word"
     by_start = {start: place for place, (_, start, _) in enumerate(own)}
     sources = {source.key: source for source in found}
     for key, text in stored.items():
@@ -225,7 +226,7 @@ def test_characters_are_the_units_of_char_shingles(tmp_path: Path) -> None:
         found = db.passages("xx EXPLICIT  is better, yy")
         (passage,) = found[0].passages
         assert (passage.text, passage.words, passage.stored_line) == (" EXPLICIT  is better", 19, 1)
-        assert not db.passages("is better").sources
+        assert (found.unit, len(db.passages("is better"))) == ("character", 0)
 
 
 def test_all_pairs_come_in_the_order_of_addition_and_as_many_as_wanted(

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.model import Shingles
-from lshdb.search.similarity import intersections, most_shared, parities, shared_by_pairs
+from lshdb.search.similarity import (
+    containment,
+    containment_at,
+    intersections,
+    jaccard,
+    most_shared,
+    parities,
+    shared_by_pairs,
+    similarity_at,
+)
 
 HASHES = st.integers(0, (1 << 64) - 1) | st.integers(0, 20) | st.integers(1, 20).map(lambda n: -n)
 
@@ -28,8 +37,11 @@ def test_intersections_are_those_of_pythons_sets(sets: list[set[int]]) -> None:
     a, b = np.array([*combinations(range(len(sets)), 2)]).T
     shared = [len(sets[one] & sets[other]) for one, other in zip(a, b, strict=True)]
     assert shared_by_pairs(hashes, shingles.offsets[:-1], sizes, a, b).tolist() == shared
-    whole = intersections(hashes[: sizes[0]], shingles).tolist()
-    assert whole == [len(sets[0] & each) for each in sets]
+    whole = intersections(hashes[: sizes[0]], shingles)
+    assert whole.tolist() == [len(sets[0] & each) for each in sets]
+    similar, held = jaccard(whole, sizes[0], sizes), containment(whole, sizes[0])
+    assert containment_at(similar, sizes[0], sizes) == pytest.approx(held)
+    assert similarity_at(held, sizes[0], sizes) == pytest.approx(similar)
     for words in (1, 4):
         made = parities(shingles, words)
         odd = np.zeros((len(sets), 64 * words), dtype=np.uint8)
