@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         UnsafeFile,
         UsageError,
     )
-    from lshdb.exchange.dedup import Deduplicated, DroppedRow, dedup
+    from lshdb.exchange.dedup import Deduplicated, dedup
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
     from lshdb.limits import Limits
     from lshdb.maintenance.check import check
@@ -47,10 +47,11 @@ if TYPE_CHECKING:
         Comparison,
         Construction,
         CopiedPassage,
+        DecidedRow,
         Decision,
         Document,
+        DroppedRow,
         Info,
-        Line,
         Match,
         Pair,
         Passage,
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
         Settings,
         SharedBucket,
         Shingling,
-        Skipped,
         Source,
         StoredDocument,
         SyncChange,
@@ -87,6 +87,7 @@ __all__ = [
     "Cut",
     "DamagedFile",
     "Database",
+    "DecidedRow",
     "Decision",
     "Deduplicated",
     "Document",
@@ -96,7 +97,6 @@ __all__ = [
     "KeyNotFound",
     "LimitWarning",
     "Limits",
-    "Line",
     "LshdbError",
     "Match",
     "Matches",
@@ -123,7 +123,6 @@ __all__ = [
     "Shingling",
     "SignatureSet",
     "Sketching",
-    "Skipped",
     "Source",
     "SqlRows",
     "StoreError",

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from lshdb.ingest.add import Outcome
     from lshdb.ingest.reference import Reference
     from lshdb.maintenance.findings import CheckReport
-    from lshdb.model import Line, OnSimilar, Reindexed, Skipped, SyncReport
+    from lshdb.model import DecidedRow, DroppedRow, OnSimilar, Reindexed, SyncReport
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.sources.readers import Reader
     from lshdb.sources.records import Failure
@@ -141,7 +141,7 @@ class Database:
         on_batch: Callable[[AddReport], None] | None = None,
         workers: int | None = None,
         on_similar: OnSimilar = "keep",
-        on_skip: Callable[[Skipped], None] | None = None,
+        on_skip: Callable[[DroppedRow], None] | None = None,
         progress: bool | Progress = False,
     ) -> AddReport:
         """Add documents in batches, each written in one transaction, whole or not at all.
@@ -202,7 +202,7 @@ class Database:
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
         on_similar: OnSimilar = "keep",
-        on_skip: Callable[[Skipped], None] | None = None,
+        on_skip: Callable[[DroppedRow], None] | None = None,
         progress: bool | Progress = False,
     ) -> AddReport:
         """Add the documents of files and directories, as `lshdb add` does.
@@ -341,7 +341,7 @@ class Database:
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
         on_similar: OnSimilar = "keep",
-        on_skip: Callable[[Skipped], None] | None = None,
+        on_skip: Callable[[DroppedRow], None] | None = None,
     ) -> AddReport:
         """Add the rows of a table. Needs the extra `arrow` (pyarrow).
 
@@ -462,7 +462,7 @@ class Database:
         on_failure: Callable[[Failure], None] | None = None,
         workers: int | None = None,
         progress: bool | Progress = False,
-    ) -> Iterator[Line]:
+    ) -> Iterator[DecidedRow]:
         r"""Go through rows of files, and add the documents that are not similar to earlier ones.
 
         A row is dropped if its document is similar to one that is stored, or was kept before
@@ -507,10 +507,10 @@ class Database:
         ...     '{"id": 2, "text": "The FOX and the grapes!"}\n'
         ... )
         >>> with lshdb.open("seen.db") as db:
-        ...     [line.key for line in db.dedup(["news.jsonl"]) if line.skipped is None]
+        ...     [row.key for row in db.dedup(["news.jsonl"]) if row.dropped is None]
         ['1']
         """
-        from lshdb.exchange.dedup import decided_lines
+        from lshdb.exchange.dedup import decided_rows
 
         outcomes = self.dedup_blocks(
             paths,
@@ -525,7 +525,7 @@ class Database:
             workers=workers,
             progress=progress,
         )
-        return decided_lines(outcomes)
+        return decided_rows(outcomes)
 
     def dedup_blocks(
         self,
@@ -554,6 +554,7 @@ class Database:
         check_given(reader=reader, threshold=threshold, against=against, workers=workers)
         check_given(against_reader=against_reader)
         check_given(on_batch=on_batch, on_failure=on_failure)
+        from lshdb.ingest.add import Job
         from lshdb.ingest.dedup import Selection
         from lshdb.ingest.ordering import check_order, deduplicated, read_again
         from lshdb.ingest.reference import Reference, reference
@@ -583,19 +584,15 @@ class Database:
             )
         if keep != "first":
             paths = list(paths)
+        job = Job(self._store, reader.parser, workers, on_failure, selection, numbered=numbered)
         return deduplicated(
-            self._store,
+            job,
             reader.items(paths),
             read_again(reader, paths),
-            reader.parser,
             keep,
-            selection,
-            numbered=numbered,
+            reader.shown(progress, "dedup", paths),
             against=known,
-            workers=workers,
             on_batch=on_batch,
-            on_failure=on_failure,
-            progress=reader.shown(progress, "dedup", paths),
         )
 
     def remove(self, key: str) -> None:

@@ -768,12 +768,17 @@ OnSimilar: TypeAlias = Literal["keep", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """A document that was left out, and the kept one that is most similar to it.
+class DroppedRow:
+    """A row or document that is dropped, and the kept one that is most similar to it.
 
     Attributes:
-        key: its key.
-        kept: the key of the kept document.
+        key: its key; `row:NUMBER` or FILE:NUMBER, from 1, for a row without one.
+        file: the file that it is from; None for rows of a table and documents of a program.
+        line: its number there or in the table, from 1, for CSV that of its first line; None for a
+            text file and a document of a program.
+        kept: the key of the kept one.
+        kept_file, kept_line: likewise, of a row of the same run or of a reference that is not a
+            database; None for a document that was stored before.
         similarity: of the two, exact or estimated, in [0, 1].
         exact: whether `similarity` is exact.
         identical: whether both have the same content, as for Match.
@@ -781,7 +786,11 @@ class Skipped:
     """
 
     key: str
+    file: str | None
+    line: int | None
     kept: str
+    kept_file: str | None
+    kept_line: int | None
     similarity: float
     exact: bool
     identical: bool = False
@@ -790,23 +799,23 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DecidedRow:
     """A row of a file, and whether it is kept.
 
     Attributes:
         key: the key of its document.
         file: the file that it is from.
-        number: its number there, from 1; for CSV the number of its first line.
+        line: its number there, from 1; for CSV the number of its first line.
         data: a line of JSON, unchanged, with its newline if it has one; a row of another format
             as such a line.
-        skipped: why it is not kept; None if it is.
+        dropped: why it is not kept; None if it is.
     """
 
     key: str
     file: str
-    number: int
+    line: int
     data: bytes = field(repr=False)
-    skipped: Skipped | None
+    dropped: DroppedRow | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ from lshdb.formatting import number
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
-    from lshdb.model import AddReport, Skipped
+    from lshdb.model import AddReport, DroppedRow
     from lshdb.sources.readers import Reader
 
 
@@ -186,7 +186,7 @@ def add(
                 on_batch=written,
                 on_failure=failures.report,
                 on_similar=on_similar,  # type: ignore[arg-type]  # checked there
-                on_skip=partial(_print_skipped, as_json=as_json),
+                on_skip=partial(_print_dropped, as_json=as_json),
                 progress=shows_progress(),
             )
         except KeyboardInterrupt:
@@ -214,14 +214,14 @@ def _listed(path: str | None, null: bool) -> Iterator[Iterable[str]]:
             yield listed(file, null=null)
 
 
-def _print_skipped(skipped: Skipped, *, as_json: bool) -> None:
+def _print_dropped(one: DroppedRow, *, as_json: bool) -> None:
     if as_json:
-        columns = ("key", "kept", "similarity", "exact", "identical")
-        json_line({name: getattr(skipped, name) for name in columns})
+        from lshdb.exchange.results import DROPPED
+
+        json_line({name: getattr(one, name) for name in DROPPED})
     else:
-        kind = exactness(skipped.exact, skipped.identical)
-        cells = (str(number(skipped.similarity)), kind, skipped.key, skipped.kept)
-        print("\t".join(map(escaped, cells)))
+        kind = exactness(one.exact, one.identical)
+        print("\t".join(map(escaped, (str(number(one.similarity)), kind, one.key, one.kept))))
 
 
 def _report(total: AddReport, reader: Reader, as_json: bool) -> None:

@@ -46,7 +46,6 @@ from lshdb.sources.paths import format_of
 from lshdb.store.partial_files import temporary_directory
 
 if TYPE_CHECKING:
-    from lshdb.ingest.add import Outcome
     from lshdb.model import Settings
 
 
@@ -144,6 +143,7 @@ def dedup(
         find_tables,
         targets,
     )
+    from lshdb.exchange.results import dropped_row
     from lshdb.ingest.ordering import check_order
     from lshdb.ingest.reference import check_there, outermost, reference
     from lshdb.settings import SettingsRequest
@@ -301,10 +301,11 @@ def dedup(
 
         def dropped_rows() -> Iterator[Sequence[object]]:
             for outcome in outcomes:
-                gone = _dropped(outcome)
-                counts.kept += len(outcome.keys) - len(gone)
-                counts.dropped += len(gone)
-                counts.stored += sum(db is not None and row[0] == row[3] for row in gone)
+                found = [one for one in outcome.dropped if one is not None]
+                counts.kept += len(outcome.keys) - len(found)
+                counts.dropped += len(found)
+                counts.stored += sum(db is not None and one.key == one.kept for one in found)
+                gone = [*map(dropped_row, found)]
                 if kept is not None:
                     kept.write(outcome)
                 if removed is not None:
@@ -343,31 +344,13 @@ class _Counts:
     passed_over: dict[str, int] = field(default_factory=dict)
 
 
-def _dropped(outcome: Outcome) -> list[tuple[object, ...]]:
-    """The dropped documents, as rows of `DROPPED` and the fields of both."""
-    block = outcome.block
-    rows: list[tuple[object, ...]] = []
-    for number, skipped in enumerate(outcome.skipped):
-        if skipped is not None:
-            where: tuple[int | None, str] = (None, skipped.key)  # of a text file
-            if block is not None:
-                where = block.number(outcome.places[number]), block.name
-            kept = (skipped.kept, skipped.similarity, skipped.exact, skipped.identical)
-            own, its = skipped.metadata or {}, skipped.kept_metadata or {}
-            rows.append((skipped.key, *where, *kept, *own.values(), *its.values()))
-    return rows
-
-
 def _print_files(rows: Iterator[Sequence[object]], form: Form, fields: Sequence[str]) -> None:
     """Print the files that are similar to an earlier one."""
-    from lshdb.cli.tables import dropped_columns
+    from lshdb.exchange.results import dropped_columns
 
-    everything = dropped_columns(fields)
-    columns = {name: kind for name, kind in everything.items() if name not in ("line", "file")}
-    places = [[*everything].index(name) for name in columns]
-    cells = ([row[place] for place in places] for row in rows)
+    columns = dropped_columns(fields)
     shown = ("similarity", "exact", "key", "kept", *fields_of(columns))
-    write_results(columns, cells, form, shown=shown, none="no file is similar to an earlier one")
+    write_results(columns, rows, form, shown=shown, none="no file is similar to an earlier one")
 
 
 def _print_paths(rows: Iterator[Sequence[object]]) -> None:

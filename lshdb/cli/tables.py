@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lshdb.cli.files import STDOUT, output_to
 from lshdb.errors import InputError, UsageError
-from lshdb.exchange.results import with_fields
+from lshdb.exchange.results import dropped_columns
 from lshdb.sources.paths import format_of, is_database, printable_path
 from lshdb.sources.sinks import KIND, Target, common_head, head_of, output_format, sink
 from lshdb.sources.walking import PassedOver, Rules, walk
@@ -22,17 +22,6 @@ if TYPE_CHECKING:
     from lshdb.sources.outputs import Output
     from lshdb.sources.readers import Reader
     from lshdb.sources.sinks import Sink
-
-DROPPED: Final = {
-    "key": str,
-    "line": int,
-    "file": str,
-    "kept": str,
-    "similarity": float,
-    "exact": bool,
-    "identical": bool,
-}
-"""The columns of a dropped row, before the fields of metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,11 +218,6 @@ class KeptRows:
         else:
             self._open.__exit__(*error)
             self._files.__exit__(*error)
-
-
-def dropped_columns(fields: Sequence[str]) -> dict[str, type]:
-    """`DROPPED` with columns for fields of the dropped row, NAME, and of the kept: kept.NAME."""
-    return with_fields(DROPPED, fields, "", "kept.")
 
 
 @contextmanager

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field, fields
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, compress, groupby, islice, starmap
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import InputError, UsageError
-from lshdb.ingest.add import Outcome
+from lshdb.exchange.results import DROPPED
+from lshdb.ingest.add import Job, Outcome
 from lshdb.ingest.dedup import Selection
 from lshdb.ingest.ordering import check_order, deduplicated
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import Line, Settings
+from lshdb.model import DecidedRow, DroppedRow, Settings
 from lshdb.progress import shown
 from lshdb.settings import SettingsRequest, check_given, check_needed
 from lshdb.sources.outputs import Output
@@ -52,31 +55,6 @@ _OBJECTS: Final = 200
 """About the bytes of a row's objects."""
 _NAME: Final = "row"
 """Name of rows without a file in messages, before their number."""
-
-
-@dataclass(frozen=True, slots=True)
-class DroppedRow:
-    """A dropped row, and the kept one that is most similar to it.
-
-    Attributes:
-        row: its place among all rows, from 0.
-        key: its key; `row:NUMBER` or FILE:NUMBER, from 1, for a row without one.
-        kept: the key of the kept row.
-        similarity: of the two, exact or estimated, in [0, 1].
-        exact: whether `similarity` is exact.
-        identical: whether both have the same text or set.
-        file: the file that it is from; empty for a table.
-        line: its number there, from 1.
-    """
-
-    row: int
-    key: str
-    kept: str
-    similarity: float
-    exact: bool
-    identical: bool
-    file: str
-    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +92,7 @@ class Deduplicated:
     mask: Mask
     failed: int
     _dropped: list[DroppedRow]
-    _source: _Source
-    _again: Callable[[float], Deduplicated] = field(compare=False)
+    _run: _Run = field(compare=False)
 
     def __repr__(self) -> str:
         return (
@@ -139,21 +116,18 @@ class Deduplicated:
 
         For dicts and files, a list of dicts; files are read again for it.
         """
-        return self._source.take(self.mask)
+        return self._run.source.take(self.mask)
 
     @property
     def dropped(self) -> Any:
         """The rows of `iter_dropped` as a table of the same library; a list of dicts for dicts."""
-        names = [one.name for one in fields(DroppedRow)]
-        if not self._source.paths:
-            names = [name for name in names if name not in ("file", "line")]
-        return self._source.listing(
-            {name: [getattr(row, name) for row in self._dropped] for name in names}
+        return self._run.source.listing(
+            {name: [getattr(row, name) for row in self._dropped] for name in DROPPED}
         )
 
     def iter_kept(self) -> Iterator[dict[str, Any]]:
         """The kept rows, one by one as dicts; files are read again lazily."""
-        return self._source.each(self.mask)
+        return self._run.source.each(self.mask)
 
     def iter_dropped(self) -> Iterator[DroppedRow]:
         """The dropped rows, in order."""
@@ -174,7 +148,7 @@ class Deduplicated:
                 f"threshold {threshold:g} is below {self.threshold:g}, for which the index is "
                 "made: call lshdb.dedup with it"
             )
-        return self._again(threshold)
+        return self._run.decided(threshold)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the kept rows of files to a file, in the format of its suffix.
@@ -186,10 +160,10 @@ class Deduplicated:
                 several kinds would go to a table; or it is one of the files, or a database.
             OSError: it cannot be written.
         """
-        paths = self._source.paths
+        paths = self._run.source.paths
         if not paths:
             raise UsageError("save is for rows of files: for a table, write `kept`")
-        _save(os.fspath(path), paths, self._source, self.mask)
+        _save(os.fspath(path), self._run.source, self.mask)
 
 
 def dedup(
@@ -282,89 +256,63 @@ def dedup(
     )
     source = _source_of(data, parser)
 
-    def decided(at: float) -> Deduplicated:
-        selection = Selection(at, estimate, keep_blocks=True)
-        return _decided(source, settings, keep, selection, workers, on_failure, decided, limits)
-
-    return decided(settings.threshold)
+    run = _Run(source, settings, keep, estimate, workers, on_failure, limits)
+    return run.decided(settings.threshold)
 
 
-def _decided(
-    source: _Source,
-    settings: Settings,
-    keep: Order,
-    selection: Selection,
-    workers: int | None,
-    on_failure: Callable[[Failure], None] | None,
-    again: Callable[[float], Deduplicated],
-    limits: Limits,
-) -> Deduplicated:
-    failed = 0
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What is deduplicated, and how; see `dedup`."""
 
-    def fail(failure: Failure) -> None:
-        nonlocal failed
-        failed += 1
-        if on_failure is not None:
-            on_failure(failure)
+    source: _Source
+    settings: Settings
+    keep: Order
+    estimate: bool
+    workers: int | None
+    on_failure: Callable[[Failure], None] | None
+    limits: Limits
 
-    masks: list[Mask] = []
-    dropped: list[DroppedRow] = []
-    first = 0
-    with (
-        temporary_directory(None) as directory,
-        closing(
-            Store.open(directory / "dedup.db", "create", TIMEOUT, lambda: settings, limits=limits)
-        ) as store,
-    ):
-        outcomes = deduplicated(
-            store,
-            source.items(),
-            source.items(),
-            source.parser,
-            keep,
-            selection,
-            numbered=True,
-            workers=workers,
-            on_failure=fail,
-            progress=shown(False, "dedup"),
-        )
-        for outcome in outcomes:
-            block = outcome.block
-            if block is None:
-                continue
-            mask = np.zeros(block.count, dtype=bool)
-            mask[outcome.kept] = True
-            masks.append(mask)
-            for place, skipped in zip(outcome.places, outcome.skipped, strict=True):
-                if skipped is not None:
-                    file = block.name if source.paths else ""
-                    dropped.append(
-                        DroppedRow(
-                            first + place,
-                            skipped.key,
-                            skipped.kept,
-                            skipped.similarity,
-                            skipped.exact,
-                            skipped.identical,
-                            file,
-                            block.number(place),
-                        )
-                    )
-            first += block.count
-    whole = np.concatenate(masks) if masks else np.zeros(0, dtype=bool)
-    return Deduplicated(selection.least(settings), whole, failed, dropped, source, again)
+    def decided(self, threshold: float) -> Deduplicated:
+        """Decide on all rows."""
+        failed = 0
+
+        def fail(failure: Failure) -> None:
+            nonlocal failed
+            failed += 1
+            if self.on_failure is not None:
+                self.on_failure(failure)
+
+        def made() -> Settings:
+            return self.settings
+
+        masks = [np.zeros(0, dtype=bool)]
+        dropped: list[DroppedRow] = []
+        selection = Selection(threshold, self.estimate, keep_blocks=True)
+        read, parser = self.source.items, self.source.parser
+        with ExitStack() as stack:
+            path = stack.enter_context(temporary_directory(None)) / "dedup.db"
+            store = Store.open(path, "create", TIMEOUT, made, limits=self.limits)
+            stack.callback(store.close)
+            job = Job(store, parser, self.workers, fail, selection, numbered=True)
+            progress = shown(False, "dedup")
+            for outcome in deduplicated(job, read(), read(), self.keep, progress):
+                if outcome.block is not None:
+                    masks.append(np.zeros(outcome.block.count, dtype=bool))
+                    masks[-1][outcome.kept] = True
+                    dropped += filter(None, outcome.dropped)
+        return Deduplicated(threshold, np.concatenate(masks), failed, dropped, self)
 
 
-def decided_lines(outcomes: Iterable[Outcome]) -> Iterator[Line]:
+def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:
     """The rows of blocks as JSON lines, and whether they are kept; see Database.dedup."""
     for outcome in outcomes:
         block = outcome.block
         if block is None:
             continue
         lines = lines_of(block, outcome.places)
-        of_rows = zip(outcome.keys, outcome.places, lines, outcome.skipped, strict=True)
-        for key, place, line, skipped in of_rows:
-            yield Line(key, block.name, block.number(place), line, skipped)
+        of_rows = zip(outcome.keys, outcome.places, lines, outcome.dropped, strict=True)
+        for key, place, line, dropped in of_rows:
+            yield DecidedRow(key, block.name, block.number(place), line, dropped)
 
 
 # the forms of rows
@@ -375,15 +323,7 @@ def _source_of(rows: Any, parser: RecordParser) -> _Source:
     if isinstance(rows, str | os.PathLike):
         rows = [rows]
     if isinstance(rows, list | tuple) and rows and isinstance(rows[0], str | os.PathLike):
-        for row in rows:
-            if not isinstance(row, str | os.PathLike):
-                raise UsageError(f"among names of files there is {row!r:.100}")
-        if not any(os.path.exists(path) for path in expanded(map(os.fspath, rows))):
-            raise InputError(
-                f"{os.fspath(rows[0])!r:.100}: no such file; strings are names of files, and texts "
-                'go in dicts: [{"text": text} for text in texts]'
-            )
-        return _of_files([os.fspath(path) for path in rows], parser)
+        return _of_files(rows, parser)
     library, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
     if library in ("pandas", "polars") and kind == "Series":
         raise UsageError('a Series has no columns: give a table, series.to_frame("text")')
@@ -393,21 +333,34 @@ def _source_of(rows: Any, parser: RecordParser) -> _Source:
     if library == "polars" and hasattr(rows, "collect"):
         rows = rows.collect()
     if library == "pandas" and hasattr(rows, "iloc"):
-        return _of_pandas(rows, parser)
+        # Arrow may not know the types of other columns.
+        names = [name for name in rows.columns if isinstance(name, str)]
+        parser.check_columns(names)
+        own = parser.own_fields(names)
+        read = rows[[name for name in names if name in own]]
+        records = partial(type(rows).to_dict, orient="records")
+        return _of_table(read, parser, rows.__getitem__, type(rows), records)
     if library == "polars" and hasattr(rows, "filter"):
-        return _source_of_table(
-            rows, parser, rows.filter, type(rows), lambda kept: kept.iter_rows(named=True)
-        )
+        records = partial(type(rows).iter_rows, named=True)
+        return _of_table(rows, parser, rows.filter, type(rows), records)
     if library == "datasets" and hasattr(rows, "select"):
-        return _source_of_table(
-            rows,
-            parser,
-            lambda mask: rows.select(np.flatnonzero(mask)),
-            type(rows).from_dict,
-            iter,
-        )
+
+        def select(mask: Mask) -> Any:
+            return rows.select(np.flatnonzero(mask))
+
+        return _of_table(rows, parser, select, type(rows).from_dict, iter)
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
-        return _of_arrow(rows, parser)
+        pa = arrow()
+        from lshdb.sources import arrow_rows
+
+        table = rows if isinstance(rows, pa.Table) else arrow_rows.table_reader(rows).read_all()
+        return _of_table(
+            table,
+            parser,
+            lambda mask: table.filter(pa.array(mask)),
+            pa.table,
+            lambda kept: chain.from_iterable(map(arrow_rows.records, kept.to_batches())),
+        )
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
         return _of_dicts(list(rows), parser)
     raise UsageError(
@@ -416,53 +369,21 @@ def _source_of(rows: Any, parser: RecordParser) -> _Source:
     )
 
 
-def _source_of_table(
-    table: Any,
+def _of_table(
+    read: Any,
     parser: RecordParser,
     take: Callable[[Mask], Any],
     listing: Callable[[dict[str, list[Any]]], Any],
-    each: Callable[[Any], Iterator[dict[str, Any]]],
-    read: Any = None,
+    records: Callable[[Any], Iterable[dict[str, Any]]],
 ) -> _Source:
-    """The source of a table that Arrow reads; `read` if another one has the same rows."""
+    """The source of a table that Arrow reads; `records` gives the rows of a taken one as dicts."""
     arrow()
     from lshdb.sources.arrow_rows import blocks, table_batches
 
-    wanted = table if read is None else read
-
     def items() -> Iterator[Item]:
-        yield from blocks(table_batches(wanted, parser), _NAME, parser)
+        yield from blocks(table_batches(read, parser), _NAME, parser)
 
-    return _Source(parser, items, take, listing, lambda mask: each(take(mask)))
-
-
-def _of_arrow(rows: Any, parser: RecordParser) -> _Source:
-    pa = arrow()
-    from lshdb.sources import arrow_rows
-
-    if not isinstance(rows, pa.Table):
-        rows = arrow_rows.table_reader(rows).read_all()
-
-    def each(kept: Any) -> Iterator[dict[str, Any]]:
-        for batch in kept.to_batches():
-            yield from arrow_rows.records(batch)
-
-    return _source_of_table(rows, parser, lambda mask: rows.filter(pa.array(mask)), pa.table, each)
-
-
-def _of_pandas(frame: Any, parser: RecordParser) -> _Source:
-    # Arrow may not know the types of other columns.
-    names = [name for name in frame.columns if isinstance(name, str)]
-    own = parser.own_fields(names)
-    parser.check_columns(names)
-    return _source_of_table(
-        frame,
-        parser,
-        lambda mask: frame[mask],
-        type(frame),
-        lambda kept: iter(kept.to_dict("records")),
-        frame[[name for name in names if name in own]],
-    )
+    return _Source(parser, items, take, listing, lambda mask: iter(records(take(mask))))
 
 
 def _of_dicts(rows: list[Any], parser: RecordParser) -> _Source:
@@ -470,27 +391,32 @@ def _of_dicts(rows: list[Any], parser: RecordParser) -> _Source:
         if not isinstance(row, Mapping):
             raise UsageError(f"{_NAME} {number} is a {type(row).__name__}, not a dict")
 
+    def columns_of(numbered: tuple[int, Mapping[str, Any]]) -> tuple[str, ...]:
+        own = parser.own_fields(numbered[1])
+        return tuple(name for name in numbered[1] if name in own)
+
     def items() -> Iterator[Item]:
-        columns: tuple[str, ...] = ()
-        waiting: list[tuple[int, tuple[object, ...]]] = []
-        size = 0
-        for number, row in enumerate(rows, 1):
-            own = parser.own_fields(row)
-            names = tuple(name for name in row if name in own)
-            if waiting and (names != columns or len(waiting) == _ROWS or size > _ROWS * _ROWS):
-                yield Rows(_NAME, columns, waiting, size)
-                waiting, size = [], 0
-            columns = names
-            values = tuple(row[name] for name in names)
-            waiting.append((number, values))
-            size += _OBJECTS + sum(len(one) for one in values if isinstance(one, str))
-        if waiting:
-            yield Rows(_NAME, columns, waiting, size)
+        for columns, some in groupby(enumerate(rows, 1), columns_of):
+            while part := list(islice(some, _ROWS)):
+                values = [(number, tuple(map(row.get, columns))) for number, row in part]
+                size = sum(_OBJECTS + sum(map(_length, own)) for _, own in values)
+                yield Rows(_NAME, columns, values, size, in_file=False)
 
-    def each(mask: Mask) -> Iterator[dict[str, Any]]:
-        return (row for row, kept in zip(rows, mask.tolist(), strict=True) if kept)
+    return _listed(parser, items, lambda mask: compress(rows, mask.tolist()))
 
-    return _Source(parser, items, lambda mask: [*each(mask)], _dicts, each)
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, str) else 0
+
+
+def _listed(
+    parser: RecordParser,
+    items: Callable[[], Iterator[Item]],
+    each: Callable[[Mask], Iterator[dict[str, Any]]],
+    paths: Sequence[str] = (),
+) -> _Source:
+    """The source of rows that come back as dicts."""
+    return _Source(parser, items, lambda mask: [*each(mask)], _dicts, each, paths)
 
 
 def _dicts(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -500,8 +426,16 @@ def _dicts(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
 # files
 
 
-def _of_files(given: list[str], parser: RecordParser) -> _Source:
-    paths = list(expanded(given))
+def _of_files(given: Sequence[Any], parser: RecordParser) -> _Source:
+    for path in given:
+        if not isinstance(path, str | os.PathLike):
+            raise UsageError(f"among names of files there is {path!r:.100}")
+    paths = list(expanded(map(os.fspath, given)))
+    if not any(map(os.path.exists, paths)):
+        raise InputError(
+            f"{os.fspath(given[0])!r:.100}: no such file; strings are names of files, and texts "
+            'go in dicts: [{"text": text} for text in texts]'
+        )
     reader = _reader(parser)
     for path in paths:
         if not os.path.isfile(path):
@@ -520,10 +454,9 @@ def _of_files(given: list[str], parser: RecordParser) -> _Source:
         return _reader(parser).items(paths)
 
     def each(mask: Mask) -> Iterator[dict[str, Any]]:
-        for block, places in _kept_places(items(), mask):
-            yield from records(block, places)
+        return chain.from_iterable(starmap(records, _kept_places(items(), mask)))
 
-    return _Source(parser, items, lambda mask: [*each(mask)], _dicts, each, paths)
+    return _listed(parser, items, each, paths)
 
 
 def _reader(parser: RecordParser) -> Reader:
@@ -539,14 +472,14 @@ def _kept_places(items: Iterable[Item], mask: Mask) -> Iterator[tuple[Block, lis
             first += block.count
 
 
-def _save(path: str, paths: Sequence[str], source: _Source, mask: Mask) -> None:
+def _save(path: str, source: _Source, mask: Mask) -> None:
+    paths = source.paths
     if os.path.exists(path) and any(os.path.samefile(path, one) for one in paths):
         raise UsageError(f"{path} is one of the files that are read: save to another one")
     reader = _reader(source.parser)
     own = reader.format_of(paths[0])
     format = output_format(path, own)
-    head = common_head(reader, paths, format)
-    of_lines = KIND[own] == "json"
+    head, of_lines = common_head(reader, paths, format), KIND[own] == "json"
     with Output(path) as file, sink(Target(file, format), head, of_lines=of_lines) as rows:
         for block, places in _kept_places(source.items(), mask):
             rows.write(block, places)

@@ -11,12 +11,13 @@ from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from lshdb.errors import LshdbError, UsageError
 from lshdb.formatting import listed
 from lshdb.json_text import dumps
-from lshdb.model import Cluster, CommonPassage, Match, Pair, PassagePair, html_table
+from lshdb.model import Cluster, CommonPassage, DroppedRow, Match, Pair, PassagePair, html_table
 from lshdb.progress import Progress, shown
 from lshdb.sources.sinks import Columns, json_lines
 
@@ -61,6 +62,17 @@ MEMBER: Final[Columns] = {
     "exact": bool,
     "identical": bool,
 }
+DROPPED: Final[Columns] = {
+    "key": str,
+    "file": str,
+    "line": int,
+    "kept": str,
+    "kept_file": str,
+    "kept_line": int,
+    "similarity": float,
+    "exact": bool,
+    "identical": bool,
+}
 PASSAGE: Final[Columns] = {
     "start": int,
     "end": int,
@@ -82,6 +94,7 @@ PASSAGE_PAIR: Final[Columns] = {
     "b_coverage": float,
     **PASSAGE,
 }
+_dropped: Final = attrgetter(*DROPPED)
 
 
 def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict[str, type]:
@@ -98,6 +111,17 @@ def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict
                 column = f"metadata.{column}"
             found[column] = object
     return found
+
+
+def dropped_columns(fields: Iterable[str]) -> dict[str, type]:
+    """`DROPPED` with columns for fields of the dropped row, NAME, and of the kept: kept.NAME."""
+    return with_fields(DROPPED, fields, "", "kept.")
+
+
+def dropped_row(one: DroppedRow) -> tuple[Any, ...]:
+    """The values of `dropped_columns`."""
+    own, its = one.metadata or {}, one.kept_metadata or {}
+    return *_dropped(one), *own.values(), *its.values()
 
 
 class Tabular:

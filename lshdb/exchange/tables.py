@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lshdb.errors import UsageError
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.dedup import selection_for
-from lshdb.model import AddReport, OnSimilar, Skipped
+from lshdb.model import AddReport, DroppedRow, OnSimilar
 from lshdb.search.pairs import PairBlock
 from lshdb.sources.records import Failure, RecordParser
 from lshdb.sources.sinks import arrow, record_batch
@@ -34,7 +34,7 @@ def add_table(
     on_similar: OnSimilar = "keep",
     on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
-    on_skip: Callable[[Skipped], None] | None = None,
+    on_skip: Callable[[DroppedRow], None] | None = None,
 ) -> AddReport:
     """Add the rows of a table; see Database.add_table."""
     of_sets = store.settings.shingling.of_sets

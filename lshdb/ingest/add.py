@@ -15,14 +15,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
-from itertools import compress
+from itertools import chain, compress
 
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Stream
-from lshdb.ingest.dedup import Selection, selection_for, write_selected
-from lshdb.ingest.parts import Signing
+from lshdb.ingest.dedup import Places, Selecting, Selection, selection_for
+from lshdb.ingest.parts import SignedPart, Signing
 from lshdb.ingest.writing import Writer, delete, numbered_keys
-from lshdb.model import AddReport, OnSimilar, Skipped
+from lshdb.model import AddReport, DroppedRow, OnSimilar
 from lshdb.progress import Progress, silent
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.shingling.arrays import chunks
@@ -43,90 +43,99 @@ class Outcome:
         block: the block that they came from, if wanted.
         keys: of the documents.
         places: of their lines or rows in the block, from 0.
-        skipped: why each is not kept; None for those that are.
+        dropped: why each is not kept; None for those that are.
     """
 
     block: Block | None
     keys: Sequence[str]
     places: Sequence[int]
-    skipped: Sequence[Skipped | None]
+    dropped: Sequence[DroppedRow | None]
 
     @property
     def kept(self) -> list[int]:
         """The places of the lines or rows that are kept."""
-        of_both = zip(self.places, self.skipped, strict=True)
-        return [place for place, skipped in of_both if skipped is None]
+        of_both = zip(self.places, self.dropped, strict=True)
+        return [place for place, dropped in of_both if dropped is None]
 
 
-def write_documents(
-    store: Store,
-    items: Iterable[Item],
-    workers: int | None,
-    parser: RecordParser | None,
-    on_failure: Callable[[Failure], None] | None,
-    selection: Selection | None,
-    *,
-    prompt: bool = False,
-    numbered: bool = False,
-) -> Iterator[tuple[AddReport, list[Outcome]]]:
-    """Add documents in batches.
+@dataclass(frozen=True, slots=True)
+class Job:
+    """How documents are added.
 
-    Args:
+    Attributes:
         store: the file.
-        items: documents, or blocks of them.
-        workers: processes that sign documents beside this one; None for the usual number.
         parser: makes documents of blocks.
+        workers: processes that sign documents beside this one; None for the usual number.
         on_failure: called with each line, row or file that gives no document.
         selection: the rule for similar documents; None to add all.
         prompt: whether reading items never blocks, so that they may be read in a transaction.
         numbered: whether keys may be repeated: they are stored with a number before them, in a
             file that only this process uses.
+        places: notes where documents are from, if all are added; or None.
+    """
+
+    store: Store
+    parser: RecordParser | None = None
+    workers: int | None = None
+    on_failure: Callable[[Failure], None] | None = None
+    selection: Selection | None = None
+    prompt: bool = False
+    numbered: bool = False
+    places: Places | None = None
+
+    def failed(self, parts: Iterable[SignedPart]) -> None:
+        """Report what gave no document."""
+        if self.on_failure is not None:
+            for part in parts:
+                for failure in part.failures:
+                    self.on_failure(failure)
+
+
+def write_documents(job: Job, items: Iterable[Item]) -> Iterator[tuple[AddReport, list[Outcome]]]:
+    """Add documents, or blocks of them, in batches.
 
     Yields:
         The report of each batch when it is in the file, and with a selection the outcomes of its
         parts.
     """
-    on_failure = on_failure or (lambda _: None)
-    if store.settings.shingling.foreign:
-        cleaned("", store.settings.shingling)  # raises once, and not for each document
+    store, selection, settings = job.store, job.selection, job.store.settings
+    if settings.shingling.foreign:
+        cleaned("", settings.shingling)  # raises once, and not for each document
     reuse_freed_memory()
     cut = unsure = documents = 0
-    count = default_workers() if workers is None else workers
-    prompt = prompt and selection is None  # which decides on a batch when all of it is there
+    count = default_workers() if job.workers is None else job.workers
+    prompt = job.prompt and selection is None  # which decides on a batch when all of it is there
     keep_blocks = selection is not None and selection.keep_blocks
-    settings = store.settings
     if selection is not None and selection.against is not None:
         settings = replace(settings, content=True)  # compared there, even if not stored
-    signing, alone = Signing(settings, parser, store.limits), store.limits.workers_from - 1
+    selecting = None
+    if selection is not None:
+        selecting = Selecting(store, selection, numbered=job.numbered)
+    signing, alone = Signing(settings, job.parser, store.limits), store.limits.workers_from - 1
     with Workers(signing, count, alone=alone) as pool:
         stream = Stream(store, items, pool, prompt=prompt, keep_blocks=keep_blocks)
         while stream.read_ahead():
-            first = documents if numbered else None
             outcomes: list[Outcome] = []
-            if selection is None:
-                report = _write(store, stream, on_failure, first)
+            if selection is None or selecting is None:
+                report = _write(job, stream, documents)
             else:
-                parts = list(stream.batch())
-                for _, part in parts:
-                    for failure in part.failures:
-                        on_failure(failure)
-                batch_parts = [part for _, part in parts]
-                left_out: Sequence[Skipped | None] = ()
+                both = list(stream.batch())
+                parts = [part for _, part in both]
+                job.failed(parts)
+                left_out: Sequence[DroppedRow | None] = ()
                 if selection.against is not None:
-                    left_out, some = selection.against.similar(
-                        batch_parts, store.settings, selection
-                    )
+                    left_out, some = selection.against.similar(parts, store.settings, selection)
                     unsure += some
                 with store.writing():
-                    selected = write_selected(store, batch_parts, selection, first, left_out)
+                    selected = selecting.write(parts, left_out)
                 outcomes = [
-                    Outcome(block, part.keys, part.places, skipped)
-                    for (block, part), skipped in zip(parts, selected.skipped, strict=True)
+                    Outcome(block, part.keys, part.places, dropped)
+                    for (block, part), dropped in zip(both, selected.dropped, strict=True)
                 ]
                 report = selected.report
                 stream.sign = selected.stored < report.documents
                 cut += selected.cut
-                del parts
+                del both, parts
             documents += report.documents
             yield report, outcomes
             del outcomes
@@ -147,7 +156,7 @@ def add_documents(
     on_similar: OnSimilar = "keep",
     on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
-    on_skip: Callable[[Skipped], None] | None = None,
+    on_skip: Callable[[DroppedRow], None] | None = None,
     progress: Progress = silent,
     prompt: bool = False,
 ) -> AddReport:
@@ -155,14 +164,12 @@ def add_documents(
     selection = selection_for(on_similar)
     total = AddReport()
     count = len(items) if isinstance(items, Sized) else None
-    for report, outcomes in write_documents(
-        store, items, workers, parser, on_failure, selection, prompt=prompt
-    ):
+    job = Job(store, parser, workers, on_failure, selection, prompt)
+    for report, outcomes in write_documents(job, items):
         total += report
-        for outcome in outcomes:
-            for skipped in outcome.skipped:
-                if skipped is not None and skipped.kept != skipped.key and on_skip is not None:
-                    on_skip(skipped)
+        for one in chain.from_iterable(outcome.dropped for outcome in outcomes):
+            if one is not None and one.kept != one.key and on_skip is not None:
+                on_skip(one)
         progress(total.documents + total.failed, count, "documents")
         if on_batch is not None:
             on_batch(report)
@@ -178,17 +185,17 @@ def never_wait(paths: Iterable[str]) -> bool:
     )
 
 
-def _write(
-    store: Store, stream: Stream, on_failure: Callable[[Failure], None], first: int | None
-) -> AddReport:
-    """Write a batch, with numbers before its keys if these begin with `first`; its results."""
-    with store.writing():
-        writer = Writer(store)
+def _write(job: Job, stream: Stream, first: int) -> AddReport:
+    """Write a batch, whose keys may get numbers from `first` on; its results."""
+    with job.store.writing():
+        writer = Writer(job.store)
         # The first parts are written while the last ones are still being signed.
         for _, part in stream.batch():
-            for failure in part.failures:
-                on_failure(failure)
-            if first is not None:
+            job.failed([part])
+            if job.numbered:
+                if job.places is not None:
+                    for doc_id, where in enumerate(part.where(), first + 1):
+                        job.places.add(doc_id, where)
                 keys = numbered_keys(part.keys, first)
                 first += len(keys)
                 part = replace(part, keys=keys, files=())

@@ -19,7 +19,16 @@ from lshdb.limits import Limits
 from lshdb.model import Content, Document, FileState, Settings
 from lshdb.shingling.content import cleaned
 from lshdb.sources.metadata import to_json
-from lshdb.sources.records import Block, Failure, Lines, RecordParser, Rows, TextFile, key_fault
+from lshdb.sources.records import (
+    Block,
+    Failure,
+    Lines,
+    Origin,
+    RecordParser,
+    Rows,
+    TextFile,
+    key_fault,
+)
 from lshdb.store.store import Store
 from lshdb.workers import Pending, Workers
 
@@ -38,6 +47,7 @@ class _Part:
     """A part that is being signed: its block if that is kept, its documents and bytes (about)."""
 
     block: Block | None
+    origin: Origin | None
     pending: Pending[Part, SignedPart]
     documents: int
     size: int
@@ -119,7 +129,8 @@ class Stream:
             documents += part.documents
             size += part.size
             self._stored += part.documents
-            yield part.block, self._pool.result(part.pending)
+            signed = self._pool.result(part.pending)
+            yield part.block, replace(signed, origin=part.origin)
             while self._prompt and self._read():
                 pass
 
@@ -147,10 +158,13 @@ class Stream:
                 pending = Pending(Part(), done=(SignedPart([], [], [], None, [item], 0),))
             else:
                 pending = self._pool.submit(replace(item, sign=self.sign))
-            block = item.block if self._keep_blocks and isinstance(item, Part) else None
+            block = item.block if isinstance(item, Part) else None
+            origin = None if block is None else block.origin
+            if not self._keep_blocks:
+                block = None
             if isinstance(block, Rows):
                 block = block.without_values()
-            self._ahead.append(_Part(block, pending, documents, size))
+            self._ahead.append(_Part(block, origin, pending, documents, size))
             self._ahead_size += size
             self._ahead_documents += documents
         except BaseException as error:

@@ -12,12 +12,13 @@ order of documents, not on how they are cut into batches.
 
 from __future__ import annotations
 
+from array import array
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise
-from typing import Final, Protocol, get_args
+from typing import Any, Final, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +26,17 @@ import numpy.typing as npt
 from lshdb.errors import UsageError
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, numbered_keys, signatures_of, unindex, without_number
-from lshdb.model import AddReport, OnSimilar, Settings, Skipped
+from lshdb.model import AddReport, DroppedRow, OnSimilar, Settings
 from lshdb.search.similarity import Estimates, Exact, Scorer, first_of_equal
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import picked
+from lshdb.sources.records import Where
 from lshdb.store.store import KnownDocument, Store
 
-_32: Final = 32
+_LINE_BITS: Final = 40
+"""Of a place for the number of a line; the others are for that of the file."""
+_OWN_KEY: Final = -1
+"""The place of a text file."""
 
 Numbers = npt.NDArray[np.int64]
 
@@ -41,7 +46,7 @@ class Known(Protocol):
 
     def similar(
         self, parts: Sequence[SignedPart], settings: Settings, selection: Selection
-    ) -> tuple[list[Skipped | None], int]:
+    ) -> tuple[list[DroppedRow | None], int]:
         """The documents of parts that are left out, None for the others.
 
         Args:
@@ -95,123 +100,187 @@ class Selected:
 
     Attributes:
         report: of its documents.
-        skipped: for each document of each part None if it is kept, else the kept one that is most
-            similar to it: itself, if the database has it already.
+        dropped: for each document of each part None if it is kept, else why not; for itself, if the
+            database has it already.
         cut: how many were kept although compared with only a part of a bucket.
         stored: how many were stored already, with their content.
     """
 
     report: AddReport
-    skipped: list[list[Skipped | None]]
+    dropped: list[list[DroppedRow | None]]
     cut: int
     stored: int
 
 
-def write_selected(
-    store: Store,
-    parts: Sequence[SignedPart],
-    selection: Selection,
-    first: int | None = None,
-    left_out: Sequence[Skipped | None] = (),
-) -> Selected:
-    """Write the kept documents of a batch, in the transaction of the caller.
+class Places:
+    """Where documents are from, by their doc_ids: 8 bytes for each of a run."""
 
-    With `first`, keys may be repeated: they are stored with a number before them, from `first` on.
-    The file must then be used by this process only. Documents that are `left_out` already, because
-    of another file, change nothing here.
-    """
-    fields = selection.fields
-    keys = list(chain.from_iterable(part.keys for part in parts))
-    digests = list(chain.from_iterable(part.digests for part in parts))
-    metadata = list(chain.from_iterable(part.metadata_at(range(len(part.keys))) for part in parts))
-    known: dict[str, KnownDocument] = {}
-    given = keys
-    if first is None:
-        known = store.known(list(dict.fromkeys(keys)))
-    else:
-        keys = numbered_keys(keys, first)
-    # A document that is stored unchanged needs no decision, and may have no signature.
-    changed: dict[str, None] = {}
-    places: list[int] = []
-    for place, (key, digest) in enumerate(zip(keys, digests, strict=True)):
-        if left_out and left_out[place] is not None:
-            continue
-        if key in changed or key not in known or known[key].digest != digest:
-            changed[key] = None
-            places.append(place)
-    new = _new_documents(parts, places, store)
-    own = [known[keys[i]].doc_id if keys[i] in known else -1 for i in places]
-    kept = _Kept(store, new, selection, own)
-    if first is None and store.last_decision():
-        kept.part([(keys[i], digests[i]) for i in places])
-    versions = dict(known)
-    rows: dict[str, int] = {}  # of the last kept version of a key
-    numbers = iter(range(len(places)))
-    skipped: list[Skipped | None] = [None] * len(keys)
-    like: dict[int, tuple[int, float, bool]] = {}
-    next_id = store.last_doc_id() + 1
-    unchanged = refreshed = updated = empty = cut = 0
-    waiting = iter(places)
-    next_place = next(waiting, -1)
-    for place, (key, digest) in enumerate(zip(keys, digests, strict=True)):
-        if left_out and left_out[place] is not None:
-            skipped[place] = left_out[place]
-            continue
-        row = -1
-        if place == next_place:
-            row, next_place = next(numbers), next(waiting, -1)
-        version = versions.get(key)
-        if version is not None and version.digest == digest:
-            if version.metadata == metadata[place]:
-                unchanged += 1
-            else:
-                refreshed += 1
-                versions[key] = replace(version, metadata=metadata[place])
-            same = Skipped(given[place], given[place], 1.0, True, True)
-            skipped[place] = with_fields(same, fields, metadata[place], version.metadata)
-            continue
-        found = kept.most_similar(row, None if version is None else version.doc_id)
-        if found is not None:
-            like[place] = *found, kept.identical(row, found[0])
-            continue
-        doc_id = next_id if version is None else version.doc_id
-        cut += kept.keep(row, doc_id, replaces=version is not None)
-        next_id += version is None
-        updated += version is not None
-        empty += not new.signed.shingles[row]
-        versions[key] = KnownDocument(doc_id, digest, metadata[place])
-        rows[key] = row
-    _write(store, new, rows, versions, known)
-    others = [number for number, _, _ in like.values()]
-    names = kept.of_stored(others, store.keys_of)
-    of_others = kept.of_stored(others, store.metadata_of) if fields else names
-    found_of = zip(like.items(), names, of_others, strict=True)
-    for (place, (number, similarity, identical)), name, stored in found_of:
-        if name is None:
-            other, stored = given[places[number]], metadata[places[number]]
+    def __init__(self, first: int) -> None:
+        """None yet; `first` is the first doc_id of the run."""
+        self._first = first
+        self._files: dict[str | None, int] = {None: 0}
+        self._names: list[str | None] = [None]
+        self._new = array("q")
+        self._replaced: dict[int, int] = {}  # documents of lower doc_ids
+
+    def add(self, doc_id: int, where: Where) -> None:
+        """Note where a document is from."""
+        file, line = where
+        # A text file is its own key, and the names of millions take room.
+        place = 0 if file is None else _OWN_KEY
+        if line is not None:
+            if file not in self._files:
+                self._files[file] = len(self._names)
+                self._names.append(file)
+            place = self._files[file] << _LINE_BITS | line
+        if doc_id < self._first:
+            self._replaced[doc_id] = place
+            return
+        self._new.extend([0] * (doc_id - self._first - len(self._new)))  # added by others
+        self._new.append(place)
+
+    def at(self, doc_id: int) -> int:
+        """The place of a document, for `where`; 0 if it is not of this run."""
+        index = doc_id - self._first
+        if 0 <= index < len(self._new):
+            return self._new[index]
+        return self._replaced.get(doc_id, 0)
+
+    def where(self, place: int, key: str) -> Where:
+        """Where a document of a place and key is from."""
+        if place == _OWN_KEY:
+            return key, None
+        line = place & (1 << _LINE_BITS) - 1
+        return self._names[place >> _LINE_BITS], line or None
+
+
+class Selecting:
+    """Writes the kept documents of one batch after the other."""
+
+    def __init__(self, store: Store, selection: Selection, *, numbered: bool) -> None:
+        """Begin.
+
+        Args:
+            store: to which they are added.
+            selection: the rule.
+            numbered: whether keys may be repeated: they are stored with a number before them. The
+                file must then be used by this process only.
+        """
+        self._store, self._selection, self._numbered = store, selection, numbered
+        self._count = 0
+        self._places = Places(store.last_doc_id() + 1)
+
+    def write(
+        self, parts: Sequence[SignedPart], left_out: Sequence[DroppedRow | None] = ()
+    ) -> Selected:
+        """Write the kept documents of a batch, in the transaction of the caller.
+
+        Documents that are `left_out` already, because of another file, change nothing here.
+        """
+        store, fields = self._store, self._selection.fields
+        given = list(chain.from_iterable(part.keys for part in parts))
+        digests = list(chain.from_iterable(part.digests for part in parts))
+        metadata = list(
+            chain.from_iterable(part.metadata_at(range(len(part.keys))) for part in parts)
+        )
+        where = list(chain.from_iterable(part.where() for part in parts))
+        keys, known = given, dict[str, KnownDocument]()
+        if self._numbered:
+            keys = numbered_keys(given, self._count)
+            self._count += len(keys)
         else:
-            other = name if first is None else without_number(name)
-        one = Skipped(given[place], other, similarity, kept.exact, identical)
-        skipped[place] = with_fields(one, fields, metadata[place], stored)
-    report = AddReport(
-        added=len(rows.keys() - known.keys()),
-        updated=updated + refreshed,
-        unchanged=unchanged,
-        empty=empty,
-        skipped=len(like) + sum(one is not None for one in left_out),
-        failed=sum(len(part.failures) for part in parts),
-        replaced=sum(part.replaced for part in parts),
-    )
-    ends = accumulate((len(part.keys) for part in parts), initial=0)
-    by_part = [skipped[low:high] for low, high in pairwise(ends)]
-    return Selected(report, by_part, cut, unchanged + refreshed)
+            known = store.known(list(dict.fromkeys(keys)))
+        dropped = list(left_out) or [None] * len(keys)
+        # A document that is stored unchanged needs no decision, and may have no signature.
+        changed: set[str] = set()
+        indices: list[int] = []
+        for i, (key, digest) in enumerate(zip(keys, digests, strict=True)):
+            if dropped[i] is None and (
+                key in changed or key not in known or known[key].digest != digest
+            ):
+                changed.add(key)
+                indices.append(i)
+        new = _new_documents(parts, indices, store)
+        own = [known[keys[i]].doc_id if keys[i] in known else -1 for i in indices]
+        kept = _Kept(store, new, self._selection, own)
+        if not self._numbered and store.last_decision():
+            kept.part([(keys[i], digests[i]) for i in indices])
+        versions = dict(known)
+        rows: dict[str, int] = {}  # of the last kept version of a key
+        row_at = {i: row for row, i in enumerate(indices)}
+        like: list[tuple[int, int, float, int]] = []  # number and place of the kept one
+        next_id = store.last_doc_id() + 1
+        unchanged = updated = empty = cut = stored = 0
+
+        def drop(
+            i: int, key: str, place: int, how: tuple[float, bool, bool], its: str | None
+        ) -> None:
+            (file, line), (kept_file, kept_line) = where[i], self._places.where(place, key)
+            of_both = both_fields(fields, metadata[i], its)
+            dropped[i] = DroppedRow(given[i], file, line, key, kept_file, kept_line, *how, *of_both)
+
+        for i, (key, digest) in enumerate(zip(keys, digests, strict=True)):
+            if dropped[i] is not None:
+                continue
+            version = versions.get(key)
+            if version is not None and version.digest == digest:
+                drop(
+                    i,
+                    given[i],
+                    self._places.at(version.doc_id),
+                    (1.0, True, True),
+                    version.metadata,
+                )
+                stored += 1
+                if version.metadata == metadata[i]:
+                    unchanged += 1
+                else:
+                    updated += 1
+                    versions[key] = replace(version, metadata=metadata[i])
+                continue
+            row = row_at[i]
+            found = kept.most_similar(row, None if version is None else version.doc_id)
+            if found is not None:
+                like.append((i, *found, self._places.at(kept.doc_id(found[0]))))
+                continue
+            doc_id = next_id if version is None else version.doc_id
+            cut += kept.keep(row, doc_id, replaces=version is not None)
+            self._places.add(doc_id, where[i])
+            next_id += version is None
+            updated += version is not None
+            empty += not new.signed.shingles[row]
+            versions[key] = KnownDocument(doc_id, digest, metadata[i])
+            rows[key] = row
+        _write(store, new, rows, versions, known)
+        numbers = [number for _, number, _, _ in like]
+        names = kept.of_stored(numbers, store.keys_of)
+        of_others = kept.of_stored(numbers, store.metadata_of) if fields else names
+        for (i, number, similarity, place), name, its in zip(like, names, of_others, strict=True):
+            if name is None:  # of this batch
+                name, its = given[indices[number]], metadata[indices[number]]
+            elif self._numbered:
+                name = without_number(name)
+            identical = kept.identical(row_at[i], number)
+            drop(i, name, place, (similarity, kept.exact, identical), its)
+        report = AddReport(
+            added=len(rows.keys() - known.keys()),
+            updated=updated,
+            unchanged=unchanged,
+            empty=empty,
+            skipped=len(like) + sum(one is not None for one in left_out),
+            failed=sum(len(part.failures) for part in parts),
+            replaced=sum(part.replaced for part in parts),
+        )
+        ends = accumulate((len(part.keys) for part in parts), initial=0)
+        by_part = [dropped[low:high] for low, high in pairwise(ends)]
+        return Selected(report, by_part, cut, stored)
 
 
-def with_fields(one: Skipped, fields: Sequence[str], own: str | None, its: str | None) -> Skipped:
-    """A document left out, with fields of its metadata and of the kept one's, if any are given."""
-    if not fields:
-        return one
-    return replace(one, metadata=picked(own, fields), kept_metadata=picked(its, fields))
+def both_fields(
+    fields: Sequence[str], own: str | None, its: str | None
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The fields of the metadata of a dropped row and of the kept one; None if none is wanted."""
+    return (picked(own, fields), picked(its, fields)) if fields else (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,6 +472,11 @@ class _Kept:
             others = {*numbers.get(other, ()), self._number.get(doc_id, -1)}
             for number in numbers.get(document, ()):
                 self._different.setdefault(number, set()).update(others)
+
+    def doc_id(self, number: int) -> int:
+        """The doc_id of a kept document."""
+        doc_id: int = self._order[number]
+        return doc_id
 
     def identical(self, one: int, other: int) -> bool:
         """Whether two documents have the same content."""

@@ -16,17 +16,17 @@ from itertools import chain
 from typing import Final, get_args
 
 from lshdb.errors import ContentError, InputError, UsageError
-from lshdb.ingest.add import Outcome, write_documents
-from lshdb.ingest.dedup import Selection, with_fields
+from lshdb.ingest.add import Job, Outcome, write_documents
+from lshdb.ingest.dedup import Selection, both_fields
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.reference import Reference, Without
-from lshdb.model import AddReport, Document, Settings, Skipped
+from lshdb.model import AddReport, Document, DroppedRow, Settings
 from lshdb.progress import Progress
 from lshdb.shingling.content import cleaned, encoded, from_stored
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import Item, Reader, parsed
-from lshdb.sources.records import Failure, Lines, RecordParser, Rows, TextFile
+from lshdb.sources.records import Failure, Lines, Rows, TextFile, Where
 from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
@@ -42,47 +42,37 @@ def check_order(keep: str) -> None:
 
 
 def deduplicated(
-    store: Store,
+    job: Job,
     items: Iterable[Item],
     again: Iterable[Item],
-    parser: RecordParser,
     order: Order,
-    selection: Selection,
-    *,
-    numbered: bool,
-    against: AbstractContextManager[Reference] | None = None,
-    workers: int | None = None,
-    on_batch: Callable[[AddReport], None] | None = None,
-    on_failure: Callable[[Failure], None] | None = None,
     progress: AbstractContextManager[Progress],
+    *,
+    against: AbstractContextManager[Reference] | None = None,
+    on_batch: Callable[[AddReport], None] | None = None,
 ) -> Iterator[Outcome]:
     """The decisions about documents, in the order of the input; see Database.dedup_blocks.
 
     Args:
-        store: to which the kept documents are added, in the order of the input, or a temporary one
-            if `numbered`. The documents it has at the beginning are a reference.
+        job: adds the kept documents, in the order of the input, by its selection; to a temporary
+            file if it is `numbered`. The documents it has at the beginning are a reference.
         items: documents, or blocks of them.
         again: the same items once more, which are read when all is decided in another order.
-        parser: makes documents of blocks.
         order: which of similar documents is kept.
-        selection: the rule for similar documents.
-        numbered: as for `write_documents`.
-        against: a reference.
-        workers: as for `write_documents`.
-        on_batch: called with the results of each batch, when it is decided on or in the file.
-        on_failure: as for `write_documents`.
         progress: shown from the first item to the last; its units name the step.
+        against: a reference.
+        on_batch: called with the results of each batch, when it is decided on or in the file.
     """
+    selection, store = job.selection, job.store
+    assert selection is not None, "a rule"
     on_batch = on_batch or (lambda _: None)
     with ExitStack() as stack:
         reference = None if against is None else stack.enter_context(against)
         show = stack.enter_context(progress)
         done = 0
         if order == "first":
-            selection = replace(selection, against=reference)
-            for report, outcomes in write_documents(
-                store, items, workers, parser, on_failure, selection, numbered=numbered
-            ):
+            job = replace(job, selection=replace(selection, against=reference))
+            for report, outcomes in write_documents(job, items):
                 yield from outcomes
                 done += report.documents + report.failed
                 show(done, None, "documents")
@@ -91,10 +81,10 @@ def deduplicated(
         beside = None if os.environ.get("TMPDIR") else store.path.absolute().parent
         directory = stack.enter_context(temporary_directory(beside))
         waiting = stack.enter_context(closing(Waiting(directory / "waiting.db", store.limits)))
-        count = _take_in(waiting, items, parser, store, on_failure or (lambda _: None), show)
+        count = _take_in(waiting, items, job, show)
         known = _References([reference] if reference else [])
         deciding = store
-        if not numbered:
+        if not job.numbered:
             # Those in the store are a reference, as decisions come in another order.
             made = replace(store.settings, passages=0)
             path = directory / "dedup.db"
@@ -107,26 +97,27 @@ def deduplicated(
             Document(str(number), from_stored(content, store.settings.shingling))
             for number, content in ordered
         )
-        screened = replace(
-            selection, keep_blocks=False, against=known if known.references else None
-        )
+        against_all = known if known.references else None
+        screened = replace(selection, keep_blocks=False, against=against_all)
         decided = 0
         for report, outcomes in write_documents(
-            deciding, documents, workers, None, None, screened, numbered=True
+            Job(deciding, workers=job.workers, selection=screened, numbered=True), documents
         ):
-            skipped = [one for outcome in outcomes for one in outcome.skipped if one]
-            waiting.drop(skipped, for_others=known.found)
+            dropped = [one for outcome in outcomes for one in outcome.dropped if one]
+            waiting.drop(dropped, for_others=known.found)
             known.found.clear()
-            if numbered:
+            if job.numbered:
                 on_batch(report)
             decided += report.documents
             show(decided, None, "documents decided")
-        if numbered:
+        if job.numbered:
             yield from _outcomes(waiting, again, count, selection.fields, show)
             return
         decisions = _decisions(waiting, 0, count, selection.fields)
         chosen = replace(selection, against=_Decisions(decisions))
-        for report, outcomes in write_documents(store, again, workers, parser, None, chosen):
+        for report, outcomes in write_documents(
+            replace(job, on_failure=None, selection=chosen), again
+        ):
             yield from outcomes
             done += report.documents
             show(done, None, "documents written")
@@ -170,85 +161,85 @@ class _References:
 
     def similar(
         self, parts: Sequence[SignedPart], settings: Settings, selection: Selection
-    ) -> tuple[list[Skipped | None], int]:
+    ) -> tuple[list[DroppedRow | None], int]:
         """As Reference.similar."""
-        skipped: list[Skipped | None] = [None] * sum(len(part.keys) for part in parts)
+        dropped: list[DroppedRow | None] = [None] * sum(len(part.keys) for part in parts)
         unsure = 0
         for reference in self.references:
             of_one, some = reference.similar(parts, settings, selection)
-            skipped = [one or other for one, other in zip(skipped, of_one, strict=True)]
+            dropped = [one or other for one, other in zip(dropped, of_one, strict=True)]
             unsure += some
-        self.found.update(one.key for one in skipped if one)
-        return skipped, unsure
+        self.found.update(one.key for one in dropped if one)
+        return dropped, unsure
 
 
 class _Decisions:
     """Decisions about documents, returned in their order as if by a reference."""
 
-    def __init__(self, decisions: Iterator[tuple[int, str, Skipped | None]]) -> None:
+    def __init__(self, decisions: Iterator[tuple[int, str, DroppedRow | None]]) -> None:
         self._decisions = decisions
 
     def similar(
         self, parts: Sequence[SignedPart], *_: object, **__: object
-    ) -> tuple[list[Skipped | None], int]:
+    ) -> tuple[list[DroppedRow | None], int]:
         """The decisions about the next documents; InputError if their keys differ."""
         found = []
         for key in chain.from_iterable(part.keys for part in parts):
-            _number, decided, skipped = next(self._decisions, (0, "", None))
+            _number, decided, dropped = next(self._decisions, (0, "", None))
             if decided != key:
                 raise InputError(_CHANGED)
-            found.append(skipped)
+            found.append(dropped)
         return found, 0
 
 
 def _decisions(
     waiting: Waiting, first: int, end: int, fields: Sequence[str]
-) -> Iterator[tuple[int, str, Skipped | None]]:
+) -> Iterator[tuple[int, str, DroppedRow | None]]:
     """The numbers and keys of documents in order, and why each is dropped."""
     at_once = waiting.limits.order_documents
     for start in range(first, end, at_once):
         some = waiting.decisions(start, min(end, start + at_once))
-        for number, key, skipped, *metadata in some:
-            yield number, key, skipped and with_fields(skipped, fields, *metadata)
+        for number, key, one, *metadata in some:
+            if one is not None and fields:
+                own, its = both_fields(fields, *metadata)
+                one = replace(one, metadata=own, kept_metadata=its)
+            yield number, key, one
 
 
-def _take_in(
-    waiting: Waiting,
-    items: Iterable[Item],
-    parser: RecordParser,
-    store: Store,
-    on_failure: Callable[[Failure], None],
-    progress: Progress,
-) -> int:
+def _take_in(waiting: Waiting, items: Iterable[Item], job: Job, progress: Progress) -> int:
     """Write all documents to the temporary file; return the number of lines, rows and files."""
-    shingling, limits = store.settings.shingling, store.limits
-    rows: list[tuple[int, str, int, str, str | None]] = []
+    shingling, limits = job.store.settings.shingling, job.store.limits
+    on_failure = job.on_failure or (lambda _: None)
+    rows: list[tuple[object, ...]] = []
     count = 0
 
-    def take(number: int, document: Document, where: str) -> None:
+    def take(number: int, document: Document, name: str, where: Where) -> None:
         try:
             content = cleaned(document.content, shingling, limits.largest_document)
             metadata = to_json(document.metadata)
         except ContentError as error:
-            on_failure(Failure(where, str(error)))
+            on_failure(Failure(name, str(error)))
             return
         stored = encoded(content) if shingling.of_sets else str(content)
-        rows.append((number, document.key, len(content), stored, metadata))
+        rows.append((number, document.key, len(content), stored, metadata, *where))
 
     for item in items:
         if isinstance(item, Failure):
             on_failure(item)
         elif isinstance(item, Lines | Rows):
-            for place, one in parsed(item, parser):
+            assert job.parser is not None
+            file, numbers = item.origin
+            for place, one in parsed(item, job.parser):
                 if isinstance(one, Failure):
                     on_failure(one)
                 else:
                     document = Document(*one) if isinstance(one, tuple) else one
-                    take(count + place, document, item.where(place))
+                    take(count + place, document, item.where(place), (file, numbers[place]))
             count += item.count
         else:
             document = item.document if isinstance(item, TextFile) else item
-            take(count, document, document.key)
+            file = document.key if isinstance(item, TextFile) else None
+            take(count, document, document.key, (file, None))
             count += 1
         if len(rows) >= limits.order_documents or isinstance(item, Lines | Rows):
             waiting.add(rows)

@@ -13,7 +13,7 @@ from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import to_json
 from lshdb.sources.readers import parsed
-from lshdb.sources.records import Block, Failure, RecordParser, Rows
+from lshdb.sources.records import Block, Failure, Origin, RecordParser, Rows, Where
 from lshdb.workers import Job
 
 
@@ -51,6 +51,7 @@ class SignedPart:
         places: for a block, the place of each one's line or row in it, from 0.
         metadata: of the documents, as stored; empty if no document has any.
         files: of the documents that are text files, the keys and states.
+        origin: the file of a block, and the numbers of its lines or rows.
     """
 
     keys: Sequence[str]
@@ -62,6 +63,15 @@ class SignedPart:
     places: Sequence[int] = ()
     metadata: Sequence[str | None] = ()
     files: Sequence[tuple[str, FileState]] = ()
+    origin: Origin | None = None
+
+    def where(self) -> list[Where]:
+        """Where each document is from."""
+        if self.origin is None:
+            files = {key for key, _ in self.files}
+            return [(key if key in files else None, None) for key in self.keys]
+        file, numbers = self.origin
+        return [(file, numbers[place]) for place in self.places]
 
     def metadata_at(self, places: Sequence[int]) -> list[str | None]:
         """The metadata of the documents at some places."""

@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import TypeAlias
 
 from lshdb.errors import Cut, InputError, SettingsMismatch
-from lshdb.ingest.add import write_documents
-from lshdb.ingest.dedup import Selection
+from lshdb.ingest.add import Job, write_documents
+from lshdb.ingest.dedup import Places, Selection
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.queries import asked_about
-from lshdb.ingest.writing import without_number
+from lshdb.ingest.writing import number_of, without_number
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import Match, Settings, Skipped
+from lshdb.model import DroppedRow, Settings
 from lshdb.progress import Progress
 from lshdb.search.many import answers
 from lshdb.search.query import Query, moment
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import is_database
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure
+from lshdb.sources.records import Failure, Where
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 
@@ -39,13 +39,14 @@ class Reference:
     Attributes:
         store: of the reference.
         name: the file's, as it was given.
-        numbered: whether a number stands before each key.
+        places: where its documents are from, each with a number before its key; None for a
+            database.
         without: finds the documents to ignore; None to ignore none.
     """
 
     store: Store
     name: str
-    numbered: bool = False
+    places: Places | None = None
     without: Without | None = None
 
     def check(self, settings: Settings) -> None:
@@ -62,11 +63,11 @@ class Reference:
 
     def similar(
         self, parts: Sequence[SignedPart], settings: Settings, selection: Selection
-    ) -> tuple[list[Skipped | None], int]:
+    ) -> tuple[list[DroppedRow | None], int]:
         """The documents that are left out, and why; see `lshdb.ingest.dedup.Known`."""
         fields, least = tuple(selection.fields), selection.least(settings)
         query = Query("", None, 1, least, selection.estimate, exhaustive=False, fields=fields)
-        found: list[Skipped | None] = []
+        found: list[DroppedRow | None] = []
         cuts: list[Cut] = []
         unsure = 0
         with moment(self.store, None, ()) as (reader, _):
@@ -76,23 +77,32 @@ class Reference:
                 asked = asked_about(some, alike)
                 keys = [key for part in some for key in part.keys]
                 own = [one for part in some for one in part.metadata_at(range(len(part.keys)))]
+                where = [one for part in some for one in part.where()]
                 passed = [set[str]()] * len(keys)
                 if self.without is not None:
                     passed = self.without(keys, asked.digests)
                 most = replace(query, top=1 + max(map(len, passed)))
                 matched = answers(reader, most, asked, None, cuts.append, listed)
-                for key, its, names, matches in zip(keys, own, passed, matched, strict=True):
+                rows = zip(keys, where, own, passed, matched, strict=True)
+                for key, here, its, names, matches in rows:
                     best = next((one for one in matches if one.key not in names), None)
-                    found.append(None if best is None else self._skipped(key, its, best, fields))
+                    one = None
+                    if best is not None:
+                        (file, line), (kept, (kept_file, kept_line)) = here, self._kept(best.key)
+                        how = best.similarity, best.exact, best.identical
+                        both = picked(its, fields) if fields else None, best.metadata
+                        one = DroppedRow(key, file, line, kept, kept_file, kept_line, *how, *both)
+                    found.append(one)
                     unsure += bool(cuts) and best is None
                     cuts.clear()
         return found, unsure
 
-    def _skipped(self, key: str, own: str | None, match: Match, fields: Sequence[str]) -> Skipped:
-        kept = without_number(match.key) if self.numbered else match.key
-        metadata = picked(own, fields) if fields else None
-        how = match.similarity, match.exact, match.identical
-        return Skipped(key, kept, *how, metadata, match.metadata)
+    def _kept(self, key: str) -> tuple[str, Where]:
+        """The key of a document of the reference, and where it is from."""
+        if self.places is None:
+            return key, (None, None)
+        number, key = number_of(key), without_number(key)
+        return key, self.places.where(self.places.at(number + 1), key)
 
 
 def _groups(parts: Sequence[SignedPart], most: int) -> Iterator[list[SignedPart]]:
@@ -158,8 +168,8 @@ def reference(
     name = os.fspath(path)
     check_there(name)
     with ExitStack() as stack:
-        is_temporary = not is_database(name)
-        if is_temporary:
+        places: Places | None = None
+        if is_temporary := not is_database(name):
             directory = stack.enter_context(temporary_directory(beside))
             made = replace(settings, passages=0)
             made_at = directory / "reference.db"
@@ -181,6 +191,7 @@ def reference(
             )
             reader.passed_over = passed_over
             count = failed = 0
+            places = Places(1)
 
             def fail(failure: Failure) -> None:
                 nonlocal failed
@@ -189,10 +200,9 @@ def reference(
                     on_failure(failure)
 
             items = reader.items([name])
+            job = Job(store, reader.parser, on_failure=fail, numbered=True, places=places)
             with reader.shown(progress, "indexing", [name]) as show:
-                for report, _ in write_documents(
-                    store, items, None, reader.parser, fail, None, numbered=True
-                ):
+                for report, _ in write_documents(job, items):
                     count += report.documents
                     show(count, None, "documents")
             if failed:
@@ -203,6 +213,6 @@ def reference(
                 )
             if not count:
                 raise InputError(f"{name}: no document in it to compare with")
-        found = Reference(store, name, numbered=is_temporary)
+        found = Reference(store, name, places)
         found.check(settings)
         yield found

@@ -153,6 +153,11 @@ def numbered_keys(keys: Sequence[str], first: int) -> list[str]:
     return [f"{number:0{_DIGITS}d} {key}" for number, key in enumerate(keys, first)]
 
 
+def number_of(key: str) -> int:
+    """The number before a key."""
+    return int(key[:_DIGITS])
+
+
 def without_number(key: str) -> str:
     """The key without its number."""
     return key[_DIGITS + 1 :]

@@ -342,7 +342,8 @@ def blocks(
                 if keep_whole:
                     source = whole.slice(done, part.num_rows)
                     size += bytes_of(source)
-                yield Rows(name, tuple(part.schema.names), rows, size, torn, source)
+                in_file = format is not None
+                yield Rows(name, tuple(part.schema.names), rows, size, torn, source, in_file)
                 done += part.num_rows
             number += done
 

@@ -48,6 +48,12 @@ class TextFile:
     state: FileState
 
 
+Where: TypeAlias = tuple[str | None, int | None]
+"""The file that a row or document is from, and its number there; None for what has none."""
+Origin: TypeAlias = tuple[str | None, Sequence[int]]
+"""The same of the rows of a block."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lines:
     """Whole lines of JSON, not parsed yet.
@@ -68,6 +74,11 @@ class Lines:
     def size(self) -> int:
         """How many bytes the lines have."""
         return len(self.data)
+
+    @property
+    def origin(self) -> Origin:
+        """The file, and the numbers of the lines."""
+        return self.name, range(self.first, self.first + self.count)
 
     def number(self, place: int) -> int:
         """The number of the line at a place, from 0."""
@@ -134,6 +145,7 @@ class Rows:
             handler `surrogateescape` makes them.
         source: the same rows with all of their columns, as they were read; None if not wanted.
             It stays in the process that reads.
+        in_file: whether they are from a file.
     """
 
     name: str
@@ -142,6 +154,12 @@ class Rows:
     size: int
     torn: bool = False
     source: CsvText | pa.RecordBatch | None = None
+    in_file: bool = True
+
+    @property
+    def origin(self) -> Origin:
+        """The file, None for a table, and the numbers of the rows."""
+        return self.name if self.in_file else None, [number for number, _ in self.rows]
 
     @property
     def count(self) -> int:

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StringType
 
 from lshdb.errors import InputError, UsageError
+from lshdb.exchange.results import DROPPED
 from lshdb.model import Keep, Settings
 from lshdb.spark.candidates import WHOLE
 from lshdb.spark.clustering import checkpointed, clusters
@@ -34,6 +35,8 @@ _OWN: Final = "G"
 """What a document's own key stands behind, in keys that sort in the order of decisions: no digit,
 also no hexadecimal one."""
 _DIGITS: Final = "0123456789ABCDEF"
+_NULLS: Final = {str: "string", int: "bigint"}
+"""Spark's types of the columns that it leaves null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,9 @@ class Deduplicated:
 
     Attributes:
         kept: the kept rows, unchanged, in no order.
-        dropped: the others: key string, kept string (the key of the kept one, or of one in the
-            reference, that it resembles most), similarity double to that one, exact boolean.
+        dropped: the others, with the columns that all lists of dropped rows have (see
+            lshdb.DroppedRow): the most similar kept one may be of the reference; files and lines
+            are null.
         counts: of pairs that were not compared.
     """
 
@@ -126,14 +130,19 @@ def dedup(
     similar = pairs_of(ordered, settings, threshold, limit, counts, exact=exact)
     if against is None:
         check_keys(docs)
-    dropped = _dropped(checkpointed(similar.select("a", "b", "similarity", "exact")))
+    dropped = _dropped(checkpointed(similar.select("a", "b", "similarity", "exact", "identical")))
     if against is not None and (unusable.bad_keys or unusable.bad_contents):
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "
             "be kept: repair or remove them"
         )
     kept = _without(df, dropped, key)
-    return Deduplicated(kept, dropped if found is None else found.unionByName(dropped), counts)
+    dropped = dropped if found is None else found.unionByName(dropped)
+    values = (
+        name if name in dropped.columns else f"CAST(NULL AS {_NULLS[kind]}) AS {name}"
+        for name, kind in DROPPED.items()
+    )
+    return Deduplicated(kept, dropped.selectExpr(*values), counts)
 
 
 def _without(df: DataFrame, dropped: DataFrame, key: str) -> DataFrame:
@@ -160,7 +169,7 @@ def _in_order(documents: DataFrame, keep: Keep, *, of_sets: bool) -> DataFrame:
 
 
 def _dropped(similar: DataFrame) -> DataFrame:
-    """Of pairs (a, b, similarity, exact), whose `a` is decided first, what is dropped for which."""
+    """Of pairs, as `verified` has them, whose `a` is decided first, what is dropped for which."""
     later = similar.select(F.col("b").alias("a"))
     firsts = similar.select("a").distinct().join(later, "a", "left_anti")
     gone = similar.join(firsts, "a", "left_semi").select(F.col("b").alias("key")).distinct()
@@ -172,12 +181,15 @@ def _dropped(similar: DataFrame) -> DataFrame:
     )
     # A first document has no pair left, nor has what is similar to one.
     best = F.min_by(
-        F.struct("a", "similarity", "exact"), F.struct(-F.col("similarity"), F.col("a"))
+        F.struct("a", "similarity", "exact", "identical"),
+        F.struct(-F.col("similarity"), F.col("a")),
     )
     kept = _of_others(similar, "a", gone.unionByName(decided)).groupBy("b").agg(best.alias("kept"))
     own = f"substring({{0}}, locate('{_OWN}', {{0}}) + 1) AS {{1}}"
     return kept.selectExpr(
-        own.format("b", "key"), own.format("kept.a", "kept"), "kept.similarity", "kept.exact"
+        own.format("b", "key"),
+        own.format("kept.a", "kept"),
+        *(f"kept.{name}" for name in ("similarity", "exact", "identical")),
     )
 
 

@@ -43,7 +43,7 @@ def most_similar(
 
     Returns:
         key string; kept string, the key in the reference, the first of equally similar ones;
-        similarity double; exact boolean.
+        similarity double; exact boolean; identical boolean.
     """
     least = checked_threshold(settings, threshold)
     marked = F.concat(F.lit(_MARK), F.col("key"))
@@ -58,7 +58,7 @@ def most_similar(
     return (
         similar.withColumn("place", F.row_number().over(best))
         .where("place = 1")
-        .select(F.col("a").alias("key"), kept, "similarity", "exact")
+        .select(F.col("a").alias("key"), kept, "similarity", "exact", "identical")
     )
 
 

@@ -27,7 +27,9 @@ from lshdb.spark.counts import Counts
 from lshdb.spark.documents import KEY, Columns, contents_of, documents
 from lshdb.spark.sketching import Batches, bands, signed
 
-SCHEMA: Final = "a string, b string, similarity double, exact boolean, estimate double"
+SCHEMA: Final = (
+    "a string, b string, similarity double, exact boolean, estimate double, identical boolean"
+)
 _BYTES: Final = 16_000_000
 """Of contents that are compared in one go; two large documents may have more."""
 
@@ -60,8 +62,8 @@ def pairs(
         counts: to which left out rows are added.
 
     Returns:
-        a string, b string, similarity double, exact boolean, estimate double; a is before b in
-        the order of their UTF-8 bytes.
+        a string, b string, similarity double, exact boolean, estimate double, identical boolean;
+        a is before b in the order of their UTF-8 bytes.
 
     Raises:
         UsageError: a missing column, or a threshold or limit out of range.
@@ -125,6 +127,8 @@ def _verified(
     estimated = similarity = similarity[chosen]
     if exact:
         estimated = _estimates(contents, one[chosen], other[chosen], settings)
+    of_both = zip(one[chosen].tolist(), other[chosen].tolist(), strict=True)
+    same = [contents[i] == contents[j] for i, j in of_both]
     rows = batch.select(["a", "b"]).take(pa.array(chosen))
     return pa.RecordBatch.from_pydict(
         {
@@ -133,6 +137,7 @@ def _verified(
             "similarity": pa.array(similarity),
             "exact": pa.array(np.full(len(chosen), exact)),
             "estimate": pa.array(estimated),
+            "identical": pa.array(same, pa.bool_()),
         }
     )
 

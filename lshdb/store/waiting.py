@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
-from lshdb.model import Skipped
+from lshdb.model import DroppedRow
 from lshdb.store.connection import CACHE_KIB
 from lshdb.store.sqlite_errors import translated_errors
 
@@ -23,15 +23,16 @@ Order: TypeAlias = Literal["first", "longest", "last"]
 _TABLES: Final = """
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, length INTEGER NOT NULL, content TEXT NOT NULL,
-    metadata TEXT
+    metadata TEXT, file TEXT, line INTEGER
 ) STRICT;
 CREATE TABLE dropped (
     number INTEGER PRIMARY KEY, similarity REAL NOT NULL, exact INTEGER NOT NULL,
-    identical INTEGER NOT NULL, kept INTEGER, kept_key TEXT, kept_metadata TEXT
+    identical INTEGER NOT NULL, kept INTEGER, kept_key TEXT, kept_metadata TEXT,
+    kept_file TEXT, kept_line INTEGER
 ) STRICT;
 """
-_ADD: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?)"
-_DROP: Final = "INSERT INTO dropped VALUES (?, ?, ?, ?, ?, ?, ?)"
+_ADD: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
+_DROP: Final = "INSERT INTO dropped VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _IN_ORDER: Final = {
     "longest": "SELECT number, content FROM documents ORDER BY length DESC, number",
     "last": "SELECT number, content FROM documents ORDER BY number DESC",
@@ -40,8 +41,9 @@ _KEYS: Final = """
 SELECT documents.key FROM json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id
 """
 _DECISIONS: Final = """
-SELECT documents.number, documents.key, coalesce(kept.key, kept_key), similarity, exact, identical,
-    documents.metadata, coalesce(kept.metadata, kept_metadata)
+SELECT documents.number, documents.key, documents.file, documents.line,
+    coalesce(kept.key, kept_key), coalesce(kept.file, kept_file), coalesce(kept.line, kept_line),
+    similarity, exact, identical, documents.metadata, coalesce(kept.metadata, kept_metadata)
 FROM documents
 LEFT JOIN dropped ON dropped.number = documents.number
 LEFT JOIN documents AS kept ON kept.number = dropped.kept
@@ -63,8 +65,8 @@ class Waiting:
                 f"PRAGMA cache_size = -{CACHE_KIB}; " + _TABLES
             )
 
-    def add(self, documents: Iterable[tuple[int, str, int, str, str | None]]) -> None:
-        """Add documents: number, key, length, stored form, metadata."""
+    def add(self, documents: Iterable[tuple[object, ...]]) -> None:
+        """Add documents: number, key, length, stored form, metadata, file, line."""
         self._write(_ADD, documents)
 
     def in_order(self, order: Literal["longest", "last"]) -> Generator[tuple[int, str]]:
@@ -78,7 +80,7 @@ class Waiting:
             rows = self._connection.execute(_KEYS, (dumps(list(numbers)),)).fetchall()
         return [key for (key,) in rows]
 
-    def drop(self, dropped: Iterable[Skipped], for_others: Container[str]) -> None:
+    def drop(self, dropped: Iterable[DroppedRow], for_others: Container[str]) -> None:
         """Record documents that are dropped; their keys are numbers.
 
         So are the keys of the kept ones, except where the dropped one is `for_others`: the kept one
@@ -89,14 +91,14 @@ class Waiting:
             how = int(one.key), one.similarity, one.exact, one.identical
             if one.key in for_others:
                 metadata = None if one.kept_metadata is None else dumps(one.kept_metadata)
-                rows.append((*how, None, one.kept, metadata))
+                rows.append((*how, None, one.kept, metadata, one.kept_file, one.kept_line))
             else:
-                rows.append((*how, int(one.kept), None, None))
+                rows.append((*how, int(one.kept), None, None, None, None))
         self._write(_DROP, rows)
 
     def decisions(
         self, first: int, end: int
-    ) -> list[tuple[int, str, Skipped | None, str | None, str | None]]:
+    ) -> list[tuple[int, str, DroppedRow | None, str | None, str | None]]:
         """The decisions about the documents numbered from `first` to below `end`, in order.
 
         Returns:
@@ -106,11 +108,14 @@ class Waiting:
         with self._errors():
             rows = self._connection.execute(_DECISIONS, (first, end)).fetchall()
         found = []
-        for number, key, kept, similarity, exact, identical, *metadata in rows:
+        for number, key, file, line, kept, kept_file, kept_line, similarity, *how, own, its in rows:
             one = None
             if kept is not None:
-                one = Skipped(key, kept, similarity, bool(exact), bool(identical))
-            found.append((number, key, one, *metadata))
+                exact, identical = map(bool, how)
+                one = DroppedRow(
+                    key, file, line, kept, kept_file, kept_line, similarity, exact, identical
+                )
+            found.append((number, key, one, own, its))
         return found
 
     def close(self) -> None:

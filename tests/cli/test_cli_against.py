@@ -137,4 +137,4 @@ def test_in_the_library_a_reference_is_read_whole_or_not_at_all(command: Command
         assert len(db) == 0
         named = Reader(of_sets=False, text_field="body")
         lines = list(db.dedup(paths, against=against, against_reader=named))
-        assert [line.key for line in lines if line.skipped is None] == ["2", "3"]
+        assert [line.key for line in lines if line.dropped is None] == ["2", "3"]

@@ -52,9 +52,9 @@ def test_lines_stay_byte_for_byte_and_in_order(command: Command) -> None:
     assert done.out == ""
     assert command.path("out.jsonl").read_bytes() == KEPT
     assert records(command.path("dropped.jsonl")) == [
-        {"key": key, "line": n, "file": "in.jsonl", "kept": "a", "similarity": 1.0, "exact": True}
-        | {"identical": False}
-        for key, n in (("c", 4), ("7", 7))
+        {"key": key, "file": "in.jsonl", "line": n, "kept": "a", "kept_file": "in.jsonl"}
+        | {"kept_line": kept, "similarity": 1.0, "exact": True, "identical": False}
+        for key, n, kept in (("c", 4, 1), ("7", 7, 5))
     ]
     assert files(command.directory) == {"in.jsonl", "out.jsonl", "dropped.jsonl"}
 
@@ -172,10 +172,7 @@ def test_add_skips_what_is_similar(command: Command) -> None:
     command.write("all.jsonl", b"".join(lines))
     command.done("dedup", "all.jsonl", "-o", "out", "--dropped", "dropped")
     done = command.done("add", "all.jsonl", "--on-similar", "skip", "--json")
-    dropped = [
-        {name: record[name] for name in ("key", "kept", "similarity", "exact", "identical")}
-        for record in records(command.path("dropped"))
-    ]
+    dropped = records(command.path("dropped"))
     assert done.records[:-1] == dropped
     assert done.records[-1]["skipped"] == len(dropped) > 0
     assert done.records[-1]["added"] == len(lines) - len(dropped)

@@ -199,6 +199,12 @@ def test_any_format_goes_into_any_other(command: Command, source: str, target: s
     found = rows_in(command.path(f"gone.{target}"))
     assert decisions(found) == GONE
     assert {(one["file"], str(one["exact"]).lower()) for one in found} == {(path.name, "true")}
+    assert {one["kept_file"] for one in found} == {path.name}
+    # In CSV the heading has a line, and each row two.
+    line_of = {i: 2 * i + 2 if source in ("csv", "tsv") else i + 1 for i in range(N)}
+    for one in found:
+        assert line_of[int(one["key"])] == int(one["line"])
+        assert line_of[int(one["kept"])] == int(one["kept_line"])
 
 
 def decisions(found: list[Row]) -> dict[int, tuple[int, float]]:

@@ -20,6 +20,7 @@ from oracles import deduplicated, word_shingles
 
 import lshdb
 from lshdb.exchange.dedup import Deduplicated
+from lshdb.exchange.results import DROPPED
 from lshdb.sources.records import Failure
 
 TEXTS = [*text_families(seed=3, families=10, copies=3, words=40, most_edits=7).values()]
@@ -70,12 +71,13 @@ def test_rows_come_back_as_they_were_given(kind: str, keep: Any) -> None:
     assert np.flatnonzero(result.mask).tolist() == kept
     assert (result.kept_count, result.dropped_count, result.failed) == (len(kept), len(gone), 0)
     dropped = list(result.iter_dropped())
-    assert [(one.row, one.similarity) for one in dropped] == [(i, score) for i, _, score in gone]
+    assert [(one.line, one.similarity) for one in dropped] == [(i + 1, s) for i, _, s in gone]
     assert [(one.key, one.kept) for one in dropped] == [(f"k{i}", f"k{j}") for i, j, _ in gone]
+    assert [one.kept_line for one in dropped] == [j + 1 for _, j, _ in gone]
+    assert {one.file for one in dropped} == {one.kept_file for one in dropped} == {None}
     assert isinstance(result.dropped, expected)
     assert len(result.dropped) == len(gone) > 5
-    names = ["row", "key", "kept", "similarity", "exact", "identical"]
-    assert columns_of(result.dropped) == names
+    assert columns_of(result.dropped) == [*DROPPED]
     assert [row["text"] for row in result.iter_kept()] == [TEXTS[i] for i in kept]
 
 
@@ -104,8 +106,8 @@ def test_a_higher_threshold_is_decided_from_the_beginning() -> None:
         result = first.rethreshold(threshold)
         kept, gone = decided(threshold)
         assert ids(result.kept) == kept
-        assert [(one.row, one.similarity) for one in result.iter_dropped()] == [
-            (number, score) for number, _, score in gone
+        assert [(one.line, one.similarity) for one in result.iter_dropped()] == [
+            (number + 1, score) for number, _, score in gone
         ]
         assert result.threshold == threshold
     with pytest.raises(lshdb.UsageError, match=r"below 0\.5"):
@@ -121,8 +123,10 @@ def test_files_are_read_again_for_what_is_kept(tmp_path: Path, keep: Any) -> Non
     kept, gone = decided(0.8, keep)
     assert ids(result.kept) == kept
     assert [row["n"] for row in result.iter_kept()] == kept
-    files = [("a" if i < 20 else "b", i + 1 if i < 20 else i - 19) for i, _, _ in gone]
-    assert [(Path(one["file"]).stem, one["line"]) for one in result.dropped] == files
+    for row, (i, j, _) in zip(result.dropped, gone, strict=True):
+        for number, side in ((i, ""), (j, "kept_")):
+            place = (number, "a") if number < 20 else (number - 20, "b")
+            assert (row[f"{side}line"] - 1, Path(row[f"{side}file"]).stem) == place
     result.save(tmp_path / "out.parquet")
     saved = pq.read_table(tmp_path / "out.parquet")
     assert saved.to_pylist() == [ROWS[i] for i in kept]

@@ -264,7 +264,7 @@ def test_batches_before_an_error_stay(path: Path) -> None:
 
 
 def test_rows_similar_to_earlier_ones_can_be_skipped(path: Path) -> None:
-    skipped: list[lshdb.Skipped] = []
+    skipped: list[lshdb.DroppedRow] = []
     table = pa.table({"id": ["a", "b"], "text": ["The fox, the grapes", "the fox THE grapes"]})
     with lshdb.open(path) as db:
         report = db.add_table(table, on_similar="skip", on_skip=skipped.append)

@@ -21,7 +21,7 @@ import pytest
 from helpers import database_of, text_families
 
 import lshdb
-from lshdb import Limits, Skipped
+from lshdb import DroppedRow, Limits
 from lshdb.ingest.add import Outcome
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Failure
@@ -67,11 +67,11 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
-def keys_and_reasons(outcomes: Iterator[Outcome]) -> dict[str, Skipped | None]:
+def keys_and_reasons(outcomes: Iterator[Outcome]) -> dict[str, DroppedRow | None]:
     return {
         key: skipped
         for outcome in outcomes
-        for key, skipped in zip(outcome.keys, outcome.skipped, strict=True)
+        for key, skipped in zip(outcome.keys, outcome.dropped, strict=True)
     }
 
 
@@ -104,6 +104,7 @@ def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
                 workers=0 if order == "last" else 1,
             )
         )
+        where = {row["id"]: number for number, row in enumerate(ROWS, 1)}
         wanted = decided(order, KNOWN if against else {}, {} if numbered else STORED)
         assert {key: one and (one.kept, one.similarity) for key, one in found.items()} == wanted
         for key, one in found.items():
@@ -111,6 +112,16 @@ def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
                 assert one.exact
                 assert one.metadata == {"place.number": int(key[4:]), "from": None}
                 of_row = one.kept in TEXTS and (numbered or one.kept not in STORED)
+                assert one.file == str(rows)
+                assert where[one.key] == one.line
+                of_known = rows.parent / "known.jsonl" if against == "known.jsonl" else None
+                if of_row:
+                    assert (one.kept_file, one.kept_line) == (str(rows), where[one.kept])
+                elif one.kept in KNOWN and of_known:
+                    place = [*KNOWN].index(one.kept) + 1
+                    assert (one.kept_file, one.kept_line) == (str(of_known), place)
+                else:
+                    assert (one.kept_file, one.kept_line) == (None, None)
                 assert one.kept_metadata == {
                     "place.number": int(one.kept[4:]) if of_row else None,
                     "from": one.kept[-2:] if one.kept in KNOWN else None,
@@ -132,7 +143,10 @@ def test_what_was_marked_different_is_no_reason(tmp_path: Path) -> None:
         db.decide("different", ["a", "stored"])
         db.remove("a")
         found = keys_and_reasons(db.dedup_blocks([str(tmp_path / "rows.jsonl")], keep="last"))
-        assert found == {"a": None, "b": Skipped("b", "stored", 1.0, True, True)}
+        of_b = DroppedRow(
+            "b", str(tmp_path / "rows.jsonl"), 2, "stored", None, None, 1.0, True, True
+        )
+        assert found == {"a": None, "b": of_b}
 
 
 @pytest.mark.parametrize("keep", ["first", "last"])
@@ -155,7 +169,9 @@ def test_what_fails_costs_only_itself_in_any_order(
         with pytest.raises(lshdb.UsageError, match="can be read only once"):
             list(db.dedup_blocks(["-"], Reader(False, stdin=io.BytesIO()), keep="last"))
     first, last = ("a", str(note)) if keep == "first" else (str(note), "a")
-    assert found == {first: None, last: Skipped(last, first, 1.0, True, True), "b": None}
+    where = {"a": (paths[0], 2), str(note): (str(note), None)}
+    dropped = DroppedRow(last, *where[last], first, *where[first], 1.0, True, True)
+    assert found == {first: None, last: dropped, "b": None}
     assert [(one.where, one.reason.split(",")[0]) for one in failures] == [
         (f"{paths[0]}:1", "the document has 101 bytes"),
         (paths[1], "no such file or directory"),

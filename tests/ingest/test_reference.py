@@ -14,7 +14,7 @@ import pytest
 from helpers import database_of, text_families
 
 import lshdb
-from lshdb import Limits, Skipped
+from lshdb import DroppedRow, Limits
 
 TEXTS = text_families(4, families=20, copies=4, words=30, most_edits=6)
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5}
@@ -39,12 +39,12 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def outcomes(files: Path, against: str, **options: Any) -> list[Skipped | None]:
+def outcomes(files: Path, against: str, **options: Any) -> list[DroppedRow | None]:
     with lshdb.open(files / "own.db", **SETTINGS) as db:
         lines = db.dedup(
             [str(files / "rows.jsonl")], numbered=True, against=files / against, **options
         )
-        found = [line.skipped for line in lines]
+        found = [line.dropped for line in lines]
         assert len(db) == found.count(None)
     (files / "own.db").unlink()
     return found
@@ -60,18 +60,27 @@ def test_what_a_query_of_the_reference_finds_goes(files: Path, options: dict[str
     assert sorted(path.name for path in files.glob("known.db*")) == ["known.db"]
     named = 0
     with lshdb.open(files / "known.db", mode="read") as db:
-        for row, one in zip(rows, found, strict=True):
+        path = str(files / "rows.jsonl")
+        for number, (row, one) in enumerate(zip(rows, found, strict=True), 1):
             (match, *_) = [*db.query(row["text"], **options), None]
             if match is None:
                 assert one is None or one.kept not in db
             else:
                 how = match.similarity, match.exact, match.identical
-                assert one == Skipped(row["id"], match.key, *how)
+                assert one == DroppedRow(row["id"], path, number, match.key, None, None, *how)
                 named += 1
     assert named > 15
     assert found.count(None) > 10
     of_rows = outcomes(files, "known.jsonl", workers=1, **options)
     assert [one and one.similarity for one in of_rows] == [one and one.similarity for one in found]
+    known = [json.loads(line) for line in (files / "known.jsonl").read_text().splitlines()]
+    for one in of_rows:
+        of_file = one is not None and one.kept_file == str(files / "known.jsonl")
+        if one is not None and of_file:
+            assert one.kept_line is not None
+            assert known[one.kept_line - 1]["id"] == one.kept
+        elif one is not None:
+            assert (one.kept_file, one.file) == (path, path)
 
 
 def test_signatures_only_are_compared_by_estimates(files: Path) -> None:
@@ -83,7 +92,7 @@ def test_signatures_only_are_compared_by_estimates(files: Path) -> None:
     ):
         reference.add_files([known])
         lines = db.dedup([rows], numbered=True, against=reference.path)
-        assert {line.skipped.exact for line in lines if line.skipped} == {False}
+        assert {line.dropped.exact for line in lines if line.dropped} == {False}
 
 
 def test_what_is_stored_is_not_touched_by_a_row_that_the_reference_has(tmp_path: Path) -> None:
@@ -92,7 +101,8 @@ def test_what_is_stored_is_not_touched_by_a_row_that_the_reference_has(tmp_path:
     (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "b", "text": text, "n": 2}))
     with database_of(tmp_path / "own.db", {"b": "the ant and the dove and the rain"}) as db:
         (line,) = db.dedup([str(tmp_path / "rows.jsonl")], against=tmp_path / "seen.db")
-        assert line.skipped == Skipped("b", "a", 1.0, True, True)
+        path = str(tmp_path / "rows.jsonl")
+        assert line.dropped == DroppedRow("b", path, 1, "a", None, None, 1.0, True, True)
         assert db.get("b").content == "the ant and the dove and the rain"
 
 
@@ -134,5 +144,5 @@ def test_a_large_bucket_of_the_reference_is_said_to_be_cut(files: Path) -> None:
         ),
     ):
         lines = [*db.dedup([str(files / "rows.jsonl")], against=files / "seen.db")]
-    kept = [line.skipped and line.skipped.kept for line in lines]
+    kept = [line.dropped and line.dropped.kept for line in lines]
     assert kept == [None, None, None, "seen 0", "seen 1", "seen 2"]

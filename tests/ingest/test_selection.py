@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from oracles import jaccard
 
 import lshdb
-from lshdb import Limits, LimitWarning, Skipped
+from lshdb import DroppedRow, Limits, LimitWarning
 from lshdb.model import Content
 
 Documents = list[tuple[str, Content]]
@@ -63,7 +63,7 @@ def one_by_one(db: lshdb.Database, documents: Documents) -> tuple[SkippedRows, d
 def selected(
     db: lshdb.Database, documents: Documents, workers: int = 0
 ) -> tuple[SkippedRows, dict[str, int]]:
-    skipped: list[Skipped] = []
+    skipped: list[DroppedRow] = []
     report = db.add_many(documents, on_similar="skip", on_skip=skipped.append, workers=workers)
     counts = {name: getattr(report, name) for name in ("added", "updated", "unchanged", "skipped")}
     return [(s.key, s.kept, s.similarity, s.exact) for s in skipped], counts

@@ -77,7 +77,7 @@ def test_identical_is_the_same_content_and_not_only_similarity_1(path: Path, con
         assert not db.compare("one", "case").identical
         assert db.compare("one", lshdb.Document("new", text)).identical
         assert not db.compare("case", lshdb.Document("new", text)).identical
-        skipped: list[lshdb.Skipped] = []
+        skipped: list[lshdb.DroppedRow] = []
         db.add_many([("a", text), ("b", f"{text}!")], on_similar="skip", on_skip=skipped.append)
         assert [(one.key, one.identical) for one in skipped] == [("a", True), ("b", False)]
 

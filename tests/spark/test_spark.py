@@ -32,7 +32,7 @@ from pyspark.errors import PySparkException
 
 import lshdb.spark
 from lshdb.cli.app import make_app
-from lshdb.exchange.results import PASSAGE_PAIR
+from lshdb.exchange.results import DROPPED, PASSAGE_PAIR
 from lshdb.model import Keep
 from lshdb.search.pairs import Components
 from lshdb.spark import clustering
@@ -94,7 +94,7 @@ def of_file(path: Path, **settings: Any) -> tuple[lshdb.Settings, dict[str, list
     with lshdb.open(path, **settings) as db:
         documents = list(map(db.get, db.keys()))
         bands = list(db.sql("SELECT key, band_no, bucket_key FROM bucket_members"))
-        pairs = [(*sorted((p.a, p.b)), p.similarity, p.exact, p.estimate) for p in db.pairs()]
+        pairs = [(*sorted((p.a, p.b)), *astuple(p)[2:6]) for p in db.pairs()]
         signatures = [
             (
                 one.key,
@@ -436,10 +436,13 @@ def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
     kept = [row for row in table.to_pylist() if row["my.key"] not in left_out]
     kept.sort(key=lambda row: (row["my.key"] is None, row["my.key"]))
     assert written.to_pylist() == kept
-    dropped = {row["key"]: row for row in pq.read_table(gone_in).to_pylist()}
+    gone_table = pq.read_table(gone_in)
+    assert gone_table.column_names == [*DROPPED]
+    dropped = {row["key"]: row for row in gone_table.to_pylist()}
     assert dropped.keys() == left_out
     for key, match in found.items():
         assert dropped[key]["similarity"] == match.similarity
+        assert dropped[key]["identical"] == match.identical
         assert dropped[key]["kept"] in dict(known)
     assert {key: (dropped[key]["kept"], dropped[key]["similarity"]) for key in gone} == gone
     printed = capsys.readouterr().err.splitlines()
