@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -13,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import SettingsError
-from lshdb.formatting import listed, share, worded
+from lshdb.formatting import listed, share
+from lshdb.templates import in_notebook
 
 MAX_LANES: Final = 4096
 LONGEST: Final = 1000
@@ -529,7 +529,7 @@ class Comparison:
     a_content: str | tuple[Element, ...] | None = field(repr=False)
     b_content: str | tuple[Element, ...] | None = field(repr=False)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         """For a notebook: the numbers, and for texts both with their shared passages marked."""
         rows = [
             ("identical", self.identical),
@@ -547,15 +547,13 @@ class Comparison:
         if self.shared_elements is not None:
             rows.append(("shared elements", listed(self.shared_elements, _ELEMENTS_SHOWN)))
         known = [row for row in rows if row[1] is not None]
-        found = html_table(["", f"A: {self.a}, B: {self.b}"], known, len(known))
+        texts = []
         if isinstance(self.a_content, str) and isinstance(self.b_content, str):
             passages = self.passages or ()
             a = _marked(self.a_content, [(one.a_start, one.a_end) for one in passages])
             b = _marked(self.b_content, [(one.b_start, one.b_end) for one in passages])
-            cell = '<td style="text-align: left; vertical-align: top; white-space: pre-wrap">'
-            head = f"<tr><th>{_html(self.a)}</th><th>{_html(self.b)}</th></tr>"
-            found += f"<table>{head}<tr>{cell}{a}</td>{cell}{b}</td></tr></table>"
-        return found
+            texts.append({"kind": "same", "a_line": 0, "b_line": 0, "a": a, "b": b})
+        return in_notebook("notebook_comparison", a=self.a, b=self.b, facts=known, rows=texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -846,39 +844,8 @@ _AROUND: Final = 80
 _TEXT_SHOWN: Final = 5_000
 
 
-def html_table(names: Sequence[str], rows: Iterable[Sequence[object]], count: int | None) -> str:
-    """Rows as a table of HTML, in which everything is text.
-
-    Args:
-        names: of the columns.
-        rows: those to show.
-        count: the number of all rows; None if unknown, but more than these.
-    """
-    body = [
-        f"<tr>{''.join(f'<td>{_html(_plain(cell))}</td>' for cell in row)}</tr>" for row in rows
-    ]
-    head = "".join(f"<th>{_html(name)}</th>" for name in names)
-    of = "" if count is None else f" of {count:,}"
-    note = f"<p>the first {len(body)}{of}</p>" if count is None or count > len(body) else ""
-    return f"<table><tr>{head}</tr>{''.join(body)}</table>{note}"
-
-
-def _plain(cell: object) -> str:
-    return share(cell) if isinstance(cell, float) else worded(cell)
-
-
-def _html(text: str) -> str:
-    """Text in HTML; unprintable characters as backslash escapes, so that none changes the order."""
-    if not text.isprintable():
-        text = "".join(
-            one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode()
-            for one in text
-        )
-    return html.escape(text)
-
-
-def _marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """A text in HTML with some spans marked; a long one is cut to the text around these."""
+def _marked(text: str, spans: Iterable[tuple[int, int]]) -> list[dict[str, str]]:
+    """A text in pieces, some spans as `shared`; a long one is cut to the text around these."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -886,18 +853,18 @@ def _marked(text: str, spans: Iterable[tuple[int, int]]) -> str:
         else:
             merged.append((start, end))
     around = len(text) if len(text) <= _WHOLE_TEXT else _AROUND
-    parts: list[str] = []
+    pieces: list[tuple[str, str]] = []
     done = shown = 0
     for start, end in merged or [(0, 0)]:
         if shown > _TEXT_SHOWN:
             break
-        begin = max(done, start - around)
-        parts.append("" if begin == done else " \N{HORIZONTAL ELLIPSIS} ")
-        cut = min(end, start + _TEXT_SHOWN)
-        parts += [_html(text[begin:start]), f"<mark>{_html(text[start:cut])}</mark>" if cut else ""]
-        parts.append("\N{HORIZONTAL ELLIPSIS}" if cut < end else "")
+        begin, cut = max(done, start - around), min(end, start + _TEXT_SHOWN)
+        before = "" if begin == done else " \N{HORIZONTAL ELLIPSIS} "
+        pieces.append(("same", before + text[begin:start]))
+        pieces.append(("shared", text[start:cut]))
+        pieces.append(("same", "\N{HORIZONTAL ELLIPSIS}" if cut < end else ""))
         shown += cut - begin
         done = end
-    parts.append(_html(text[done : done + around]))
-    parts.append(" \N{HORIZONTAL ELLIPSIS}" if done + around < len(text) else "")
-    return "".join(parts)
+    rest = " \N{HORIZONTAL ELLIPSIS}" if done + around < len(text) else ""
+    pieces.append(("same", text[done : done + around] + rest))
+    return [{"kind": kind, "text": part} for kind, part in pieces if part]

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 from lshdb.errors import LshdbError, UsageError
 from lshdb.formatting import listed
 from lshdb.json_text import dumps
-from lshdb.model import Cluster, CommonPassage, DroppedRow, Match, Pair, PassagePair, html_table
+from lshdb.model import Cluster, CommonPassage, DroppedRow, Match, Pair, PassagePair
 from lshdb.progress import Progress, shown
 from lshdb.sources.sinks import Columns, json_lines
+from lshdb.templates import html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,7 +176,7 @@ class Matches(Tabular, list[Match]):
         own = [name for name in MATCH if name in self.columns]
         return (match_row(match, own) for match in self)
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self) -> str | None:
         return html_table(list(self.columns), islice(self.rows(), _SHOWN), len(self))
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-import jinja2
-
-from lshdb.formatting import counted, percent, share, shortened
+from lshdb import templates
+from lshdb.formatting import shortened
 from lshdb.sources.paths import escaped
+from lshdb.templates import environment, visible
 from lshdb.web.listing import common_path
 
 _LONGEST_KEY: Final = 120
@@ -22,10 +21,6 @@ _BEFORE: Final = 60
 _EXCERPT: Final = 300
 """Characters shown of a passage."""
 _DOTS: Final = "\N{HORIZONTAL ELLIPSIS}"
-_INVISIBLE: Final = re.compile(
-    # Controls except tab and line ends, and characters that change the direction of text.
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,44 +81,8 @@ def html(page: Page, links: Links, **common: object) -> str:
 
 
 def rendered(template: str, **context: object) -> str:
-    """The HTML of a template."""
-    return _environment().get_template(f"{template}.html").render(context)
-
-
-@functools.cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("lshdb.web", "pages"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "key": escaped,
-        "short": _short,
-        "quoted": quote,
-        "visible": visible,
-        "number": "{:,}".format,
-        "share": share,
-        "sentence": sentence,
-        "behind": behind,
-        "common_path": common_path,
-        "excerpt": lambda text: shortened(text, _EXCERPT),
-        "percent": percent,
-        "counted": counted,
-        "cell": cell,
-    }
-    return environment
-
-
-def visible(text: str) -> str:
-    r"""The text with invisible and direction-changing characters as backslash escapes.
-
-    >>> visible("red \x1b[31m line\n")
-    'red \\x1b[31m line\n'
-    """
-    return _INVISIBLE.sub(lambda found: ascii(found[0])[1:-1], text)
+    """The HTML of a template that uses the filters below."""
+    return templates.rendered(template, **context)
 
 
 def cell(value: object) -> str:
@@ -171,3 +130,17 @@ def snippet(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
 
 def _short(key: str) -> str:
     return shortened(escaped(key), _LONGEST_KEY)
+
+
+environment().filters.update(
+    {
+        "key": escaped,
+        "short": _short,
+        "quoted": quote,
+        "sentence": sentence,
+        "behind": behind,
+        "common_path": common_path,
+        "excerpt": lambda text: shortened(text, _EXCERPT),
+        "cell": cell,
+    }
+)

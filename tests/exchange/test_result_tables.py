@@ -45,7 +45,9 @@ def shown(one: Any) -> Parsed:
     found = Parsed()
     found.feed(html)
     assert found.open == []
-    assert {tag for tag, *_ in found.elements} <= {"table", "tr", "th", "td", "p", "mark"}
+    assert {tag for tag, *_ in found.elements} <= {
+        *("table", "thead", "tbody", "tr", "th", "td", "p", "mark", "div", "style", "span")
+    }
     assert all(one.isprintable() or one in "\n\t" for one in html)
     return found
 
@@ -289,3 +291,17 @@ def test_dicts_are_documents_by_the_rules_for_records(tmp_path: Path) -> None:
         given = {"id": 9, "set": {1, 2}}
         db.add_many([given])
         assert given == {"id": 9, "set": {1, 2}}, "as it was"
+
+
+def test_without_jinja2_a_notebook_shows_the_repr(db: lshdb.Database) -> None:
+    code = (
+        "import sys; sys.modules['jinja2'] = None\n"
+        "import lshdb\n"
+        "with lshdb.open(sys.argv[1]) as db:\n"
+        "    shown = [db.query(key='a'), db.pairs(), db.compare('a', 'b')]\n"
+        "    print([one._repr_html_() for one in shown])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, db.path], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[None, None, None]\n"

@@ -20,7 +20,17 @@ import lshdb
 
 PACKAGE = Path(lshdb.__file__).parent
 ROOMS = (
-    ("errors", "formatting", "json_text", "limits", "model", "progress", "settings", "workers"),
+    (
+        "errors",
+        "formatting",
+        "json_text",
+        "limits",
+        "model",
+        "progress",
+        "settings",
+        "templates",
+        "workers",
+    ),
     ("shingling",),
     ("sketching",),
     ("store",),
@@ -141,7 +151,8 @@ def test_imports_point_to_rooms_below(module: str) -> None:
         for name in own_imports(module)
         if room_of(name) != own and FLOORS[room_of(name)] >= FLOORS[own]
     }
-    assert not upward - ({"model", "errors", "limits", "formatting"} if own in ROOMS[0] else set())
+    ground = {"model", "errors", "limits", "formatting", "templates"}
+    assert not upward - (ground if own in ROOMS[0] else set())
 
 
 def test_imports_make_no_circle() -> None:
@@ -185,6 +196,20 @@ def test_only_the_command_line_knows_the_terminal() -> None:
     assert {room_of(name) for name in users - {"progress"}} == {"cli"}
 
 
+def test_html_is_in_templates_only() -> None:
+    """No text of a module has a tag of HTML."""
+    tags = re.compile(r"</?(a|b|bdi|body|div|h[1-6]|li|mark|p|span|t[adhr]|table|ul|svg)\b[^<]*>")
+    found = [
+        (module, node.value)
+        for module in PATHS
+        for node in ast.walk(tree_of(module))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and tags.search(node.value)
+    ]
+    assert not found
+
+
 def test_nothing_is_called_by_address() -> None:
     users = {name for name in PATHS if "ctypes" in foreign_imports(name)}
     assert not users
@@ -204,6 +229,7 @@ def test_dependencies_are_those_imported() -> None:
         "cli.results": {"pyarrow"},
         "cli.sparking": {"pyspark"},
         "cli.tuning": {"matplotlib"},
+        "templates": {"jinja2"},
         "web": {"anyio", "datasette", "jinja2", "markupsafe", "starlette", "uvicorn"},
         "spark": {"pyarrow", "pyspark"},
     }
