@@ -55,6 +55,11 @@ def test_quiet_leaves_results_and_errors(command: Command) -> None:
     assert shown == "", "no progress bar either"
 
 
+def test_a_document_may_be_typed(command: Command) -> None:
+    shown, status = command.on_terminal("query", "-", typed=f"{TEXT}\n\x04\x04".encode())
+    assert (status, shown.count("1.0000")) == (0, 5)
+
+
 @pytest.mark.parametrize("columns", [60, 100])
 def test_a_table_fits_the_screen_and_has_long_keys_whole(command: Command, columns: int) -> None:
     shown, _ = command.on_terminal("pairs", columns=columns)

@@ -145,6 +145,10 @@ def test_shared_passages_are_marked(db: lshdb.Database, tmp_path: Path) -> None:
     compared = db.compare(one, other)
     assert TEXT in shown(compared).texts("mark")
     assert len(compared._repr_html_() or "") < 20_000
+    many = lshdb.Document("many", "".join(f"{TEXT} {n} {n} {n}\n" for n in range(200)))
+    marks = shown(db.compare(many, lshdb.Document("two", f"{TEXT} and"))).texts("mark")
+    assert marks.count(TEXT) == len(marks) > 5_000 // len(TEXT) / 2, "in B they are one"
+    assert len(marks) < 200, "the table shows the first"
     with database_of(
         tmp_path / "sets.db",
         [("a", [*range(90), HOSTILE]), ("b", [*range(5, 95), HOSTILE])],

@@ -5,6 +5,7 @@ What the columns may hold is in test_records.py and test_formats.py.
 
 from __future__ import annotations
 
+import gzip
 import io
 import random
 from functools import cache
@@ -71,6 +72,22 @@ def test_rows_behind_damage_are_left_out(tmp_path: Path) -> None:
     (failure,) = failures
     assert failure.where == str(source)
     assert failure.reason.startswith("not Parquet, or damaged: ")
+
+
+def test_fewer_rows_than_a_file_says_are_a_failure_behind_them(tmp_path: Path) -> None:
+    source = write(tmp_path / "x.parquet", texts(200), 200)
+    data = bytearray(source.read_bytes())
+    # The number of rows comes before those of columns: a field of Thrift, in zigzag.
+    place = data.index(b"\x16\x90\x03", len(data) - 8 - int.from_bytes(data[-8:-4], "little"))
+    data[place + 1] += 2
+    source.write_bytes(data)
+    source.with_suffix(".parquet.gz").write_bytes(gzip.compress(data))
+    *rows, damaged, packed = Reader(False).read([str(source), f"{source}.gz"])
+    assert len(rows) == 200
+    assert (damaged, packed) == (
+        Failure(str(source), "it has 200 rows, and says that it has 201"),
+        Failure(f"{source}.gz", "a compressed parquet file: unpack it first"),
+    )
 
 
 def test_a_file_on_standard_input(tmp_path: Path) -> None:
