@@ -103,6 +103,8 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Pa
     command.done("decide", "different", "notes/other.txt", "notes/kept.txt")
     listing = ["decisions", "--drop", "--files", "-0"]
     assert set(command.done(*listing).out.split("\0")) == {*dropped, ""}
+    printed = [path.replace("\n", "\\n") for path in sorted(dropped)]
+    assert command.done(*listing[:-1]).lines == printed
     command.write("notes/changed.txt", "something else")
     command.path("notes/gone.txt").unlink()
     left = {"notes/a b.txt", "notes/new\nline.txt"}

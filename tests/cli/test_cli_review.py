@@ -108,6 +108,40 @@ def test_a_document_that_changes_meanwhile_is_asked_about_again(command: Command
     assert states == ["changed", "holds"]
 
 
+def test_what_others_take_meanwhile_is_passed_over(command: Command) -> None:
+    with session(command, "review") as one, lshdb.open(command.path("lsh.db")) as db:
+        one.wait()
+        db.remove("essays/cora")
+        one.type("a")
+        assert "nothing is decided" in one.shown
+        one.type("s")
+        assert "'essays/cora' no longer exists; it is passed over" in one.shown
+        one.type("n")
+        (made,) = db.decisions()
+        db.undo_decision(made.decision)
+        one.type("u")
+        assert "undone: 0" in one.shown
+        one.type("q")
+
+
+def test_long_lists_are_cut(command: Command) -> None:
+    lines = [f"{number}. {WORDS}" for number in range(900)]
+    changed = [line.replace("fox", "hen") if n % 10 == 5 else line for n, line in enumerate(lines)]
+    texts = {"a": "\n".join(lines), "b": "\n".join(changed)}
+    copies = [(f"copy {number}", OTHER) for number in range(40)]
+    for name, kept in (("long.db", True), ("bare.db", False)):
+        database_of(
+            command.path(name), [*copies, *texts.items()], content=kept, threshold=0.7
+        ).close()
+    done = command("review", "-d", "long.db", stdin="c\nm\nq\n")
+    assert re.search(r"  and \d+ more", done.out.partition(PROMPT)[0])
+    pages = [re.findall(r"- (\d+)\. ", page) for page in done.out.split("more [m]")]
+    assert [int(number) for page in pages for number in page] == [5, 15, 25, 35, 45]
+    assert all(pages[:2])
+    bare = command("review", "-d", "bare.db", "--key", "a", stdin="q\n").out
+    assert "The database does not keep contents" in bare
+
+
 def test_which_clusters_are_reviewed(command: Command) -> None:
     assert "b/one" in command("review", "--sort", "highest", stdin="").out.partition(PROMPT)[0]
     assert "1 of 1" in command("review", "--key", "b/one", stdin="").lines[0]

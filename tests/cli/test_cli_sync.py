@@ -131,6 +131,16 @@ def test_files_that_became_binary_are_removed_only_if_told_when_many(command: Co
     assert " removed 51, " in command.done("sync", "--yes", "d").err
 
 
+def test_what_sync_replaces_and_leaves_is_counted(command: Command) -> None:
+    command.write("d/a.txt", b"caf\xe9 au lait")
+    with lshdb.open(command.path("lsh.db")) as db:
+        db.add("d/note", "by hand")
+    assert command.done("sync", "d").err.splitlines()[1:] == [
+        "not UTF-8: 1, bad bytes replaced (--strict refuses them)",
+        "kept 1 whose keys are in the directories but were not read from files",
+    ]
+
+
 def test_an_interrupted_sync_goes_on_when_run_again(command: Command) -> None:
     command.path("d").mkdir()
     for number in range(2_000):

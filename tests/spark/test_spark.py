@@ -390,6 +390,8 @@ def test_the_command_drops_near_duplicates(
     assert {one.get("id") for one in written} == {*texts, None} - gone
     assert all(one.get("text") == texts.get(one.get("id", ""), "no key") for one in written)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["gone", "in", "out", "own.db"]
+    assert ran("spark-dedup", source, kept_in, "--conf", "spark.app.name=x") == 2
+    assert f"{kept_in} already exists" in capsys.readouterr().err
     assert spark.range(3).count() == 3  # the session goes on
 
 
