@@ -21,7 +21,7 @@ from helpers import database_of
 
 import lshdb
 from lshdb.model import Document
-from lshdb.store.connection import FORMAT
+from lshdb.store.schema import FORMAT
 
 SCHEMA = Path(lshdb.__file__).with_name("schema.sql")
 DIRECTORY = Path(__file__).parent / "golden"

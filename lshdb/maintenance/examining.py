@@ -1,12 +1,14 @@
-"""Looking for problems in a file; lshdb.maintenance.check repairs what can be derived.
+"""Looking for problems in a file, and repairing what can be derived.
 
-The file is read once, documents with their signatures and then band rows, in constant memory.
+The file is read once, in order and in constant memory: documents with their signatures, then the
+tables that are derived from these, each compared by a checksum.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
@@ -16,6 +18,7 @@ import numpy.typing as npt
 
 from lshdb.errors import ContentError, DamagedFile, QueryError
 from lshdb.maintenance.findings import PROBLEMS, Problem
+from lshdb.maintenance.reindex import rebuild_bands, rebuild_fingerprints
 from lshdb.model import Content, Settings
 from lshdb.progress import Progress
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
@@ -23,206 +26,193 @@ from lshdb.shingling.winnowing import Fingerprints, fingerprints
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import from_json
-from lshdb.store.auditing import AuditedDocuments, Auditor
+from lshdb.store.auditing import Auditor, StoredDocument
 
 Integers: TypeAlias = npt.NDArray[np.int64]
-Faults: TypeAlias = dict[str, npt.NDArray[np.bool_]]
-"""Which documents of a batch have a kind of problem, bool[n]."""
 
 _EXAMPLES: Final = 5
 
 
-class Findings:
-    """Collects problems."""
+class Checksums:
+    """Compares the rows of a derived table with those that it should have, without holding either.
 
-    def __init__(self) -> None:
-        self._counts = dict.fromkeys(PROBLEMS, 0)
-        self._examples: dict[str, list[str]] = {kind: [] for kind in PROBLEMS}
-
-    def add(self, kind: str, count: int, examples: Iterable[str]) -> None:
-        """Count problems, and remember the first examples."""
-        self._counts[kind] += count
-        own = self._examples[kind]
-        for example in examples:
-            if len(own) >= _EXAMPLES:
-                break
-            if example not in own:
-                own.append(example)
-
-    def __contains__(self, kind: str) -> bool:
-        return self._counts[kind] > 0
-
-    def problems(self) -> tuple[Problem, ...]:
-        """All, in the order of PROBLEMS."""
-        return tuple(
-            Problem(kind, count, tuple(self._examples[kind]))
-            for kind, count in self._counts.items()
-            if count
-        )
-
-
-class BandSums:
-    """Compares the band rows of a file with those of its signatures, without holding either.
-
-    The rows of a band are a set of pairs (bucket key, doc_id). Different sets have equal sums of
-    hashes with probability 2^-64, and the hashes are random in each check, so that nobody can make
-    a file that deceives it.
+    The rows of each part, such as a band, are a set. Different sets have equal sums of hashes with
+    probability 2^-64, and the hashes are random in each check, so that nobody can make a file that
+    deceives it.
     """
 
-    def __init__(self, bands: int) -> None:
-        self._constants = [np.uint64(secrets.randbits(64) | 1) for _ in range(5)]
-        self._expected = np.zeros(bands, dtype=np.uint64)
-        self._found = np.zeros(bands, dtype=np.uint64)
-        self._rows_expected = 0
-        self._rows_found = [0] * bands
+    def __init__(self, parts: int) -> None:
+        self._factors = [np.uint64(secrets.randbits(64) | 1) for _ in range(4)]
+        self._sums = np.zeros(parts, dtype=np.uint64)
+        self._rows = np.zeros((2, parts), dtype=np.int64)
 
-    def expect(self, doc_ids: Integers, keys: Integers) -> None:
-        """Add the rows of signatures: documents int64[n], bucket keys int64[n, bands]."""
-        self._expected += self._hashes(keys, doc_ids[:, np.newaxis]).sum(axis=0)
-        self._rows_expected += len(doc_ids)
+    def expect(self, part: int, *columns: Integers) -> None:
+        """Add rows that the part should have; columns int64[n] each."""
+        self._sums[part : part + 1] += self._hashed(columns)
+        self._rows[0, part] += len(columns[0])
 
-    def find(self, band: int, keys: Integers, doc_ids: Integers) -> None:
-        """Add rows int64[n] of one band of the file."""
-        self._found[band : band + 1] += self._hashes(keys, doc_ids).sum(keepdims=True)
-        self._rows_found[band] += len(keys)
+    def find(self, part: int, *columns: Integers) -> None:
+        """Add rows that it has."""
+        self._sums[part : part + 1] -= self._hashed(columns)
+        self._rows[1, part] += len(columns[0])
 
     def differing(self) -> Iterator[tuple[int, str]]:
-        """Each band that differs, and how, in words."""
-        for band in np.flatnonzero(self._expected != self._found).tolist():
-            found = self._rows_found[band]
-            same = found == self._rows_expected
-            instead = "some of them wrong" if same else f"not {self._rows_expected}"
-            yield band, f"{found} rows, {instead}"
+        """Each part that differs, and how, in words."""
+        for part in np.flatnonzero(self._sums).tolist():
+            expected, found = self._rows[:, part].tolist()
+            instead = "some of them wrong" if found == expected else f"not {expected}"
+            yield part, f"{found} rows, {instead}"
 
-    def positioned(self, found: Fingerprints) -> Integers:
-        """Fingerprints and positions as one number each, in place of bucket keys."""
-        mixed = found.values.view(np.uint64) * self._constants[0]
-        return (mixed + found.positions.view(np.uint64)).view(np.int64)
-
-    def _hashes(self, keys: Integers, doc_ids: Integers) -> npt.NDArray[np.uint64]:
-        """uint64, in the broadcast shape of the arguments."""
-        a, b, c, d, e = self._constants
-        x = keys.view(np.uint64) * a ^ (doc_ids.view(np.uint64) * b + c)
-        x ^= x >> np.uint64(32)
-        x *= d
-        x ^= x >> np.uint64(29)
-        x *= e
-        x ^= x >> np.uint64(32)
-        return x
+    def _hashed(self, columns: Sequence[Integers]) -> npt.NDArray[np.uint64]:
+        """The sum of the hashes of rows, uint64[1]."""
+        mixed = np.full(len(columns[0]), self._factors[0])
+        for column, factor in zip(columns, self._factors[1:], strict=False):
+            mixed = (mixed ^ column.view(np.uint64)) * factor
+            mixed ^= mixed >> np.uint64(32)
+            mixed *= self._factors[0]
+            mixed ^= mixed >> np.uint64(29)
+        total: npt.NDArray[np.uint64] = mixed.sum(keepdims=True)
+        return total
 
 
 class Examination:
-    """One examination of a whole file.
+    """One examination of a whole file, and the repair of what it finds.
 
     Attributes:
-        findings: the problems.
         repairable: whether the file can be written safely: SQLite finds no damage, and its schema
             and settings are lshdb's, except parts that can be created.
         settings: those of the file; None if they are invalid.
         counts: how many documents and band rows were examined.
+        repairs: how many things were repaired, by kind (see REPAIRS).
     """
 
-    def __init__(self, audit: Auditor, deep: bool, progress: Progress) -> None:
-        self.findings = Findings()
+    def __init__(
+        self, audit: Auditor, deep: bool, progress: Progress, *, repair: bool = False
+    ) -> None:
+        """Examine the file; with `repair`, which must be safe, repair what can be derived.
+
+        Counts of shingles and signatures are derived from contents that have the digests of
+        documents: where they differ one of the two was changed, and both stay.
+        """
         self.repairable = True
         self.settings: Settings | None = None
         self.counts = (0, 0)
+        self.repairs: Counter[str] = Counter()
+        self._found: Counter[str] = Counter()
+        self._examples: defaultdict[str, list[str]] = defaultdict(list)
         self._audit = audit
         self._deep = deep
         self._progress = progress
-        self._stages()
-
-    def _stages(self) -> None:
+        self._repair = repair
         self._attempt("the file's structure", self._structure)
         self._attempt("the schema", self._schema)
         self._attempt("the settings", self._read_settings)
         if self.settings is None:
-            self._not_checked("documents, signatures and bands")
-            return
-        self._attempt("the size", self._count)
-        sums, prints = BandSums(self.settings.construction.bands), BandSums(1)
-        whole = self._attempt("documents", lambda: self._documents(sums, prints))
-        self._attempt("signatures", self._orphan_signatures)
-        whole &= self._attempt("bands", lambda: self._bands(sums))
-        if whole:
-            for band, what in sums.differing():
-                self.findings.add("band-wrong", 1, [f"band {band} has {what}"])
-        if self._attempt("fingerprints", lambda: self._fingerprints(prints)) and whole:
-            for _, what in prints.differing():
-                self.findings.add("fingerprint-wrong", 1, [f"the table has {what}"])
-        self._attempt("decisions", self._decisions)
+            self._add("not-checked", 1, ["documents, signatures and bands"])
+        else:
+            self._contents(self.settings)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """All, in the order of PROBLEMS."""
+        return tuple(
+            Problem(kind, self._found[kind], tuple(dict.fromkeys(self._examples[kind])))
+            for kind in PROBLEMS
+            if self._found[kind]
+        )
+
+    def _add(self, kind: str, count: int, examples: Iterable[str]) -> None:
+        """Count problems, and remember the first examples."""
+        self._found[kind] += count
+        own = self._examples[kind]
+        own.extend(list(examples)[: _EXAMPLES - len(own)])
 
     def _attempt(self, what: str, stage: Callable[[], None]) -> bool:
         """Run a stage; return whether it completed."""
         try:
             stage()
         except DamagedFile as error:
-            self.findings.add("damaged", 1, [str(error)])
+            self._add("damaged", 1, [str(error)])
             self.repairable = False
         except QueryError:  # a table or column is missing: the schema's stage has reported that
             pass
         else:
             return True
-        self._not_checked(what)
+        self._add("not-checked", 1, [what])
         return False
-
-    def _not_checked(self, what: str) -> None:
-        self.findings.add("not-checked", 1, [what])
 
     def _structure(self) -> None:
         self._progress(0, None, "pages")
         problems = self._audit.problems()
-        self.findings.add("damaged", len(problems), problems)
+        self._add("damaged", len(problems), problems)
         self.repairable &= not problems
 
     def _schema(self) -> None:
-        if self._audit.version < 1:
-            self.findings.add("schema", 1, [f"unknown format {self._audit.version}"])
-            self.repairable = False
-            return
         faults = self._audit.schema_faults()
-        self.findings.add("schema", len(faults), [fault.what for fault in faults])
+        self._add("schema", len(faults), [fault.what for fault in faults])
         self.repairable &= all(fault.creatable for fault in faults)
+        if self._repair:
+            self.repairs["schema-made"] = self._audit.make_missing()
         for table, row in self._audit.broken_references():
             if table != "signatures":  # those are reported as signatures without a document
-                self.findings.add("foreign-key", 1, [f"table {table}, row {row}"])
+                self._add("foreign-key", 1, [f"table {table}, row {row}"])
 
     def _read_settings(self) -> None:
         try:
             self.settings = self._audit.settings()
         except DamagedFile as error:
-            self.findings.add("settings", 1, [str(error)])
+            self._add("settings", 1, [str(error)])
             self.repairable = False
+
+    def _contents(self, settings: Settings) -> None:
+        bands, prints = Checksums(settings.construction.bands), Checksums(1)
+        attempt = self._attempt
+        attempt("the size", self._count)
+        whole = attempt("documents", lambda: self._documents(settings, bands, prints))
+        attempt("signatures", self._orphan_signatures)
+        whole &= attempt("bands", lambda: self._bands(bands, settings.construction.bands))
+        checked = attempt("fingerprints", lambda: self._fingerprints(prints))
+        for part, what in bands.differing() if whole else ():
+            self._add("band-wrong", 1, [f"band {part} has {what}"])
+        for _, what in prints.differing() if whole and checked else ():
+            self._add("fingerprint-wrong", 1, [f"the table has {what}"])
+        if self._repair:
+            self._rebuild(settings)
+        attempt("decisions", self._decisions)
 
     def _count(self) -> None:
         self.counts = self._audit.counts()
 
-    def _documents(self, sums: BandSums, prints: BandSums) -> None:
-        settings = self.settings
-        assert settings is not None
-        derived = self._deep or settings.shingling.of_sets or bool(settings.passages)
-        contents = settings.content and derived
+    def _documents(self, settings: Settings, bands: Checksums, prints: Checksums) -> None:
+        derived = self._deep or settings.shingling.of_sets or settings.passages or self._repair
         done = 0
-        for batch in self._audit.documents(contents=contents):
-            for kind, which in faults_of(batch, settings, self._deep).items():
-                places = np.flatnonzero(which)
-                if len(places):
-                    self.findings.add(kind, len(places), _keys(batch, places))
+        for batch in self._audit.documents(contents=bool(settings.content and derived)):
+            checked = CheckedBatch(batch, settings, self._deep)
+            for kind, places in checked.faults.items():
+                keys = [batch[at].key.decode("utf-8", "replace") for at in sorted(places)]
+                self._add(kind, len(keys), keys)
             doc_ids, signatures = whole_signatures(batch, settings.permutations)
-            sums.expect(doc_ids, bucket_keys(signatures, settings.construction, settings.seed))
+            keys_of = bucket_keys(signatures, settings.construction, settings.seed)
+            for band in range(settings.construction.bands):
+                bands.expect(band, keys_of[:, band], doc_ids)
             if settings.passages:
-                found = fingerprints_of(batch, settings)
-                prints.expect(found.documents, prints.positioned(found)[:, np.newaxis])
-            done += len(batch.keys)
+                prints.expect(0, *_columns(checked.fingerprints()))
+            if self._repair and (derivable := checked.derivable()):
+                contents = list(derivable.values())
+                doc_ids_of = [batch[at].doc_id for at in derivable]
+                stored = list(map(encoded, contents))
+                self._audit.derive(doc_ids_of, stored, sign(contents, settings))
+                self.repairs["documents-derived"] += len(contents)
+            done += len(batch)
             self._progress(done, self.counts[0], "documents")
 
     def _orphan_signatures(self) -> None:
-        for doc_id in self._audit.orphan_signatures():
-            self.findings.add("signature-orphan", 1, [f"doc_id {doc_id}"])
+        orphans = self._audit.orphan_signatures()
+        self._add("signature-orphan", len(orphans), [f"doc_id {one}" for one in orphans])
+        if self._repair:
+            self._audit.delete_signatures(orphans)
+            self.repairs["signatures-removed"] = len(orphans)
 
-    def _bands(self, sums: BandSums) -> None:
-        assert self.settings is not None
-        bands = self.settings.construction.bands
+    def _bands(self, sums: Checksums, bands: int) -> None:
         done = 0
         for band_no in range(bands):
             for keys, doc_ids in self._audit.band(band_no):
@@ -230,137 +220,153 @@ class Examination:
                 done += len(keys)
                 self._progress(done, self.counts[1], "band rows")
         for band_no, rows in self._audit.foreign_bands(bands):
-            self.findings.add("band-wrong", 1, [f"band {band_no} has {rows} rows, not 0"])
+            self._add("band-wrong", 1, [f"band {band_no} has {rows} rows, not 0"])
+
+    def _fingerprints(self, sums: Checksums) -> None:
+        for columns in self._audit.fingerprints():
+            sums.find(0, *columns)
 
     def _decisions(self) -> None:
         for number, rows in groupby(self._audit.decisions(), key=itemgetter(0)):
             if not _can_be(number, list(rows)):
-                self.findings.add("decision", 1, [f"decision {number}"])
+                self._add("decision", 1, [f"decision {number}"])
 
-    def _fingerprints(self, prints: BandSums) -> None:
-        for some in self._audit.fingerprints():
-            prints.find(0, prints.positioned(some), some.documents)
+    def _rebuild(self, settings: Settings) -> None:
+        """Rebuild what differs from the signatures and contents, or did before their repair."""
+        audit, index = self._audit, self._audit.index
+        if self._found["band-wrong"] or self.repairs["documents-derived"]:
+            signatures = (
+                whole_signatures(batch, settings.permutations)
+                for batch in audit.documents(contents=False)
+            )
+            rebuild_bands(index, settings, signatures, self.counts[0], self._progress)
+            self.repairs["bands-rebuilt"] = settings.construction.bands
+        if self._found["fingerprint-wrong"]:
+            rows = (
+                CheckedBatch(batch, settings, False).fingerprints()
+                for batch in audit.documents(contents=True)
+            )
+            made = rebuild_fingerprints(index, settings, rows, self._progress)
+            self.repairs["fingerprints-rebuilt"] = made or 1
 
 
-def fingerprints_of(batch: AuditedDocuments, settings: Settings) -> Fingerprints:
-    """The fingerprints of documents whose contents were read, as far as they are readable."""
-    readable = readable_contents(batch, settings)
-    texts = {place: text for place, text in readable.items() if isinstance(text, str)}
-    run, seed = settings.passages, settings.seed
-    found = fingerprints(list(texts.values()), settings.shingling, run, seed)
-    return found.of(batch.doc_ids[list(texts)])
+class CheckedBatch:
+    """Some documents, with what is wrong with them.
 
-
-def faults_of(batch: AuditedDocuments, settings: Settings, deep: bool) -> Faults:
-    """The problems of documents and their signatures.
-
-    Args:
-        batch: n documents, with contents if `deep`, or if they are sets and kept.
-        settings: the file's.
-        deep: whether contents are shingled and signed again.
+    Attributes:
+        contents: those that were read, by place; None for an unreadable one. A set is in its
+            stored form.
+        faults: the places of the documents that have a kind of problem.
     """
-    shingles = batch.shingles
-    sizes = np.array([-1 if blob is None else len(blob) for blob in batch.signatures])
-    digests = np.array([len(blob) for blob in batch.digests])
-    faults: Faults = {
-        "doc-id": batch.doc_ids < 1,
-        "key": _bad_keys(batch.keys),
-        "content": batch.filled & (not settings.content),
-        "content-missing": ~batch.filled & settings.content,
-        "metadata": _bad_metadata(batch.metadata),
-        "digest": digests != DIGEST_BYTES,
-        "shingles": (shingles < 0) | (shingles > LARGEST),
-        # A signature of another size is useless, as is one of a document without shingles.
-        "signature": (sizes >= 0) & ((sizes != 4 * settings.permutations) | (shingles <= 0)),
-        "signature-missing": (sizes < 0) & (shingles > 0),
-    }
-    if not settings.content:
-        return faults
-    readable = readable_contents(batch, settings)
-    for place, content in readable.items():
-        own = None if content is None else encoded(content).encode()
-        faults["content"][place] = own is None or own != batch.contents[place]
-        if own is not None and digest(own) != batch.digests[place]:
-            faults["digest"][place] = True
-    if deep:
-        _compare_with_content(batch, settings, readable, faults)
-    return faults
 
+    def __init__(self, batch: Sequence[StoredDocument], settings: Settings, deep: bool) -> None:
+        """`deep`: shingle and sign contents again, and compare."""
+        self.contents: dict[int, Content | None] = {}
+        self.faults: defaultdict[str, set[int]] = defaultdict(set)
+        self._batch = batch
+        self._settings = settings
+        for at, one in enumerate(batch):
+            self._check(at, one)
+        if deep and settings.content:
+            self._compare()
 
-def readable_contents(batch: AuditedDocuments, settings: Settings) -> dict[int, Content | None]:
-    """The documents, by their places in the batch, of contents that were read.
+    def derivable(self) -> dict[int, Content]:
+        """The contents, by place, of documents whose values are to be derived from them again.
 
-    None for an unreadable content; a set in its stored form.
-    """
-    contents: dict[int, Content | None] = {}
-    for place, stored in enumerate(batch.contents):
-        if stored is None:
-            continue
+        A digest is not derived: it shows that the content is still the one that was added.
+        """
+        kinds = ("content", "shingles", "signature", "signature-missing")
+        wrong = set().union(*(self.faults[kind] for kind in kinds)) - self.faults["digest"]
+        readable = self.contents.items()
+        return {at: content for at, content in readable if at in wrong and content is not None}
+
+    def fingerprints(self) -> Fingerprints:
+        """Those of the texts that are readable."""
+        texts = {at: text for at, text in self.contents.items() if isinstance(text, str)}
+        settings = self._settings
+        found = fingerprints(
+            list(texts.values()), settings.shingling, settings.passages, settings.seed
+        )
+        return found.of(np.array([self._batch[at].doc_id for at in texts], dtype=np.int64))
+
+    def _check(self, at: int, one: StoredDocument) -> None:
+        settings, signature = self._settings, one.signature
+        wrong: dict[str, bool | int] = {
+            "doc-id": one.doc_id < 1,
+            "key": not _is_key(one.key),
+            "content": one.filled and not settings.content,
+            "content-missing": settings.content and not one.filled,
+            "metadata": one.metadata is not None and not _is_object(one.metadata),
+            "digest": len(one.digest) != DIGEST_BYTES,
+            "shingles": not 0 <= one.shingles <= LARGEST,
+            # A signature of another size is useless, as is one of a document without shingles.
+            "signature": signature is not None
+            and (len(signature) != 4 * settings.permutations or one.shingles <= 0),
+            "signature-missing": signature is None and one.shingles > 0,
+        }
+        if settings.content and one.content is not None:
+            content = self.contents[at] = self._readable(one.content)
+            own = None if content is None else encoded(content).encode()
+            wrong["content"] |= own != one.content
+            wrong["digest"] |= own is not None and digest(own) != one.digest
+        for kind, is_wrong in wrong.items():
+            if is_wrong:
+                self.faults[kind].add(at)
+
+    def _readable(self, stored: bytes) -> Content | None:
+        shingling = self._settings.shingling
         try:
             text = stored.decode()
-            if settings.shingling.of_sets:
-                contents[place] = cleaned(from_stored(text, settings.shingling), settings.shingling)
-            else:
-                contents[place] = text
+            if shingling.of_sets:
+                return cleaned(from_stored(text, shingling), shingling)
+            return text
         # Deeply nested sets are not valid sets either.
         except (UnicodeDecodeError, DamagedFile, ContentError, RecursionError):
-            contents[place] = None
-    return contents
+            return None
 
-
-def _compare_with_content(
-    batch: AuditedDocuments,
-    settings: Settings,
-    readable: dict[int, Content | None],
-    faults: Faults,
-) -> None:
-    places = [place for place, content in readable.items() if content is not None]
-    contents = [content for content in readable.values() if content is not None]
-    signed = sign(contents, settings)
-    at = np.array(places, dtype=np.int64)
-    faults["shingles"][at] |= signed.shingles != batch.shingles[at]
-    for row, place in enumerate(places):
-        blob = batch.signatures[place]
-        if signed.shingles[row] == 0:
-            faults["signature"][place] |= blob is not None
-        elif blob is None:
-            faults["signature-missing"][place] = True
-        elif blob != signed.signatures[row].astype("<u4").tobytes():
-            faults["signature"][place] = True
+    def _compare(self) -> None:
+        readable = {at: content for at, content in self.contents.items() if content is not None}
+        signed = sign(list(readable.values()), self._settings)
+        lanes = signed.signatures.astype("<u4")
+        for at, count, own in zip(readable, signed.shingles.tolist(), lanes, strict=True):
+            one = self._batch[at]
+            if count != one.shingles:
+                self.faults["shingles"].add(at)
+            if one.signature != (own.tobytes() if count else None):
+                missing = one.signature is None
+                self.faults["signature-missing" if missing else "signature"].add(at)
 
 
 def whole_signatures(
-    batch: AuditedDocuments, lanes: int
+    batch: Sequence[StoredDocument], lanes: int
 ) -> tuple[Integers, npt.NDArray[np.uint32]]:
     """The documents int64[m] with signatures of the right size, and these, uint32[m, lanes]."""
-    some = [(i, b) for i, b in enumerate(batch.signatures) if b is not None and len(b) == 4 * lanes]
-    packed = np.frombuffer(b"".join(blob for _, blob in some), dtype="<u4")
-    places = np.array([i for i, _ in some], dtype=np.int64)
-    return batch.doc_ids[places], packed.reshape(len(some), lanes).astype(np.uint32, copy=False)
+    some = [(one.doc_id, one.signature) for one in batch if len(one.signature or b"") == 4 * lanes]
+    packed = np.frombuffer(b"".join(blob or b"" for _, blob in some), dtype="<u4")
+    doc_ids = np.array([doc_id for doc_id, _ in some], dtype=np.int64)
+    return doc_ids, packed.reshape(len(some), lanes).astype(np.uint32, copy=False)
+
+
+def _columns(found: Fingerprints) -> tuple[Integers, Integers, Integers]:
+    return found.values, found.documents, found.positions
 
 
 def _can_be(number: int, rows: list[tuple[Any, ...]]) -> bool:
     """Whether these rows form one decision, about one document or several."""
     verdict = rows[0][1]
-    several = verdict == b"different"
-    texts = [value for row in rows for value in (row[1], row[2], *row[4:])]
     return (
         number > 0
         and verdict in (b"keep", b"drop", b"different")
-        and (len(rows) > 1) == several
+        and (len(rows) > 1) == (verdict == b"different")
         and len({(row[1], *row[4:]) for row in rows}) == 1
         and all(isinstance(row[3], bytes) and len(row[3]) == DIGEST_BYTES for row in rows)
-        and not _bad_keys(row[2] for row in rows).any()
-        and all(text is None or _is_utf8(text) for text in texts)
+        and all(_is_key(row[2]) for row in rows)
+        and all(text is None or _is_utf8(text) for text in rows[0][4:])
     )
 
 
-def _bad_keys(keys: Iterable[bytes]) -> npt.NDArray[np.bool_]:
-    return np.array([not key or b"\0" in key or not _is_utf8(key) for key in keys], dtype=np.bool_)
-
-
-def _bad_metadata(stored: Iterable[bytes | None]) -> npt.NDArray[np.bool_]:
-    return np.array([raw is not None and not _is_object(raw) for raw in stored], dtype=np.bool_)
+def _is_key(key: bytes) -> bool:
+    return key != b"" and b"\0" not in key and _is_utf8(key)
 
 
 def _is_object(raw: bytes) -> bool:
@@ -373,14 +379,8 @@ def _is_object(raw: bytes) -> bool:
 
 
 def _is_utf8(raw: bytes) -> bool:
-    if raw.isascii():
-        return True
     try:
         raw.decode()
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _keys(batch: AuditedDocuments, places: Integers) -> list[str]:
-    return [batch.keys[place].decode("utf-8", "replace") for place in places[:_EXAMPLES].tolist()]

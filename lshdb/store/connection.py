@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from lshdb.errors import (
-    DamagedFile,
     NoDatabase,
     NotADatabase,
     OtherFormat,
@@ -17,7 +16,7 @@ from lshdb.errors import (
 )
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.store.guard import Connection, check_may_open, has_log
-from lshdb.store.schema import check_contents, schema_statements, seal
+from lshdb.store.schema import FORMAT, check_contents, schema_statements, seal
 from lshdb.store.sqlite_errors import directory_is_read_only, translated_errors
 from lshdb.store.transactions import PAUSE
 
@@ -25,8 +24,6 @@ Mode: TypeAlias = Literal["create", "write", "read"]
 
 APPLICATION_ID: Final = 0x6C736864
 """The mark of an lshdb file in SQLite's header: the bytes `lshd`."""
-FORMAT: Final = 4
-"""The version of the tables in schema.sql."""
 
 TIMEOUT: Final = 30.0
 """Seconds to wait for another process's write before giving up, by default."""
@@ -178,8 +175,6 @@ def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> No
             f"format {FORMAT}: add the documents to a new file"
         )
     if whole:
-        if version != FORMAT:
-            raise DamagedFile(f"{path} has the unknown format {version}")
         check_contents(connection, path)
 
 

@@ -13,7 +13,8 @@ from lshdb.json_text import loads
 from lshdb.model import Content, Shingling
 from lshdb.shingling.content import encoded
 from lshdb.store import statements as sql
-from lshdb.store.connection import APPLICATION_ID, FORMAT
+from lshdb.store.connection import APPLICATION_ID
+from lshdb.store.schema import FORMAT
 from lshdb.store.sqlite_errors import translated_errors
 
 LONGEST: Final = 4_000_000

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
@@ -19,7 +19,9 @@ from weakref import WeakSet
 
 from lshdb.errors import StoreError, UsageError
 from lshdb.limits import DEFAULTS
+from lshdb.store.sqlite_errors import translated_errors
 
+SqlValue: TypeAlias = str | int | float | bytes | None
 _Identity: TypeAlias = tuple[int, int]
 
 
@@ -141,6 +143,30 @@ class Connection(sqlite3.Connection):
         """Run a statement with many rows, if the connection may be used."""
         self.check()
         return super().executemany(*arguments)
+
+    def rows(self, statement: str, *parameters: SqlValue) -> list[tuple[Any, ...]]:
+        """All rows of a result; SQLite's errors as lshdb's."""
+        with translated_errors(self.path):
+            rows = self.execute(statement, parameters).fetchall()
+        self.check_unchanged()
+        return rows
+
+    def parts(
+        self, statement: str, *parameters: SqlValue, size: int
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows of a result, up to `size` at a time, read lazily; errors as for `rows`."""
+        with translated_errors(self.path):
+            cursor = self.execute(statement, parameters)
+            while rows := cursor.fetchmany(size):
+                self.check_unchanged()
+                yield rows
+                self.check_owner()
+            self.check_unchanged()
+
+    def run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
+        """Run a statement that writes, for each row of values; errors as for `rows`."""
+        with translated_errors(self.path):
+            self.executemany(statement, rows)
 
     def end(self) -> None:
         """Roll back the open transaction, if there is one, in the process that began it."""

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile, OtherFormat
 from lshdb.model import Construction, Settings, Shingling
 from lshdb.store import statements as sql
+from lshdb.store.guard import SqlValue as SqlValue
 
-SqlValue: TypeAlias = str | int | float | bytes | None
 Parameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
 """Values for each ? in SQL, or for each :name."""
 

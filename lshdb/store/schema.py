@@ -26,6 +26,8 @@ from lshdb.errors import DamagedFile, UnsafeFile
 from lshdb.store import statements as sql
 from lshdb.store.guard import has_log
 
+FORMAT: Final = 4
+"""The version of the tables in schema.sql."""
 _LARGEST: Final = 1_000_000
 """Maximum bytes of the settings, and of a table's definition; larger ones are never read."""
 _ADVICE: Final = "do not trust it, or restore it from a copy"
@@ -97,6 +99,10 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
 
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     """How a file's tables, indexes and views differ from lshdb's, and what else would run."""
+    (version,) = connection.execute(sql.MAIN_USER_VERSION).fetchone()
+    if version != FORMAT:
+        what = f"unknown format {version}"
+        yield Fault(what, False, f" has the {what}: {_ADVICE}")
     own = _definitions()
     whole = True
     for place, is_view, same in connection.execute(sql.OWN_SCHEMA, (json.dumps(own),)):

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import FileState, Settings
+from lshdb.shingling.arrays import chunks
 from lshdb.shingling.winnowing import Fingerprints
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
@@ -69,7 +70,7 @@ class Store(StoreReader):
 
     def __init__(self, path: Path, connection: Connection, timeout: float) -> None:
         super().__init__(path, connection, timeout)
-        self.index = Index(path, connection)
+        self.index = Index(connection)
 
     @classmethod
     def open(
@@ -144,9 +145,6 @@ class Store(StoreReader):
     def _transaction(self, kind: Kind) -> Transaction:
         return Transaction(self._connection, kind, self._read_settings)
 
-    def _run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
-        self._run(lambda: self._connection.executemany(statement, rows))
-
     # writing; the caller holds a transaction
 
     def last_doc_id(self) -> int:
@@ -171,33 +169,35 @@ class Store(StoreReader):
 
     def insert(self, documents: Iterable[DocumentValues]) -> None:
         """Insert rows of documents, without their signatures and bands."""
-        self._run_many(sql.INSERT_DOCUMENT, documents)
+        self._connection.run_many(sql.INSERT_DOCUMENT, documents)
 
     def update(self, documents: Iterable[DocumentValues]) -> None:
         """Update stored documents, whose old signatures and bands are already deleted."""
-        self._run_many(sql.UPDATE_DOCUMENT, documents)
+        self._connection.run_many(sql.UPDATE_DOCUMENT, documents)
 
     def set_metadata(self, documents: Sequence[tuple[int, str | None]]) -> None:
         """Set the metadata of stored documents, named by their ids."""
         if documents:
-            self._run_many(sql.UPDATE_METADATA, documents)
+            self._connection.run_many(sql.UPDATE_METADATA, documents)
 
     def set_files(self, files: Iterable[tuple[str, FileState]]) -> None:
         """Note the files that stored documents were read from, by their keys."""
-        self._run_many(sql.SET_FILE, ((key, one.size, one.mtime_ns) for key, one in files))
+        self._connection.run_many(
+            sql.SET_FILE, ((key, one.size, one.mtime_ns) for key, one in files)
+        )
 
     def forget_files(self, doc_ids: Iterable[int]) -> None:
         """Forget that documents were read from files."""
-        self._run_many(sql.DELETE_FILE, [(doc_id,) for doc_id in doc_ids])
+        self._connection.run_many(sql.DELETE_FILE, [(doc_id,) for doc_id in doc_ids])
 
     def set_key(self, doc_id: int, key: str) -> None:
         """Give a stored document another, unused key, also in the decisions about it."""
-        self._run_many(sql.MOVE_DECISIONS, [(doc_id, key)])
-        self._run_many(sql.SET_KEY, [(doc_id, key)])
+        self._connection.run_many(sql.MOVE_DECISIONS, [(doc_id, key)])
+        self._connection.run_many(sql.SET_KEY, [(doc_id, key)])
 
     def delete(self, doc_ids: Sequence[int]) -> None:
         """Delete rows of documents, whose signatures and bands are already deleted."""
-        self._run_many(sql.DELETE_DOCUMENT, [(doc_id,) for doc_id in doc_ids])
+        self._connection.run_many(sql.DELETE_DOCUMENT, [(doc_id,) for doc_id in doc_ids])
 
     def last_decision(self) -> int:
         """The largest number of a decision, 0 if there is none."""
@@ -205,11 +205,11 @@ class Store(StoreReader):
 
     def insert_decisions(self, rows: Iterable[Sequence[SqlValue]]) -> None:
         """Insert rows of decisions: their columns except the present digest."""
-        self._run_many(sql.INSERT_DECISION, rows)
+        self._connection.run_many(sql.INSERT_DECISION, rows)
 
     def delete_decision(self, decision: int) -> None:
         """Delete the rows of a decision."""
-        self._run_many(sql.DELETE_DECISION, [(decision,)])
+        self._connection.run_many(sql.DELETE_DECISION, [(decision,)])
 
     def insert_signatures(
         self, doc_ids: npt.NDArray[np.int64], signatures: npt.NDArray[np.uint32]
@@ -219,7 +219,7 @@ class Store(StoreReader):
         width = signatures.shape[1] * 4
         packed = bytearray(little)  # see DocumentValues
         blobs = (packed[start : start + width] for start in range(0, len(packed), width))
-        self._run_many(sql.INSERT_SIGNATURE, zip(doc_ids.tolist(), blobs, strict=True))
+        self._connection.run_many(sql.INSERT_SIGNATURE, zip(doc_ids.tolist(), blobs, strict=True))
 
     def insert_bands(
         self, doc_ids: npt.NDArray[np.int64], bucket_keys: Sequence[npt.NDArray[np.int64]]
@@ -237,7 +237,7 @@ class Store(StoreReader):
     def delete_fingerprints(self, found: Fingerprints) -> None:
         """Delete the fingerprints of documents, which are named by their ids."""
         rows = np.column_stack([found.values, found.documents, found.positions])
-        self._run_many(sql.DELETE_FINGERPRINT, rows.tolist())
+        self._connection.run_many(sql.DELETE_FINGERPRINT, rows.tolist())
 
     def set_index(self, settings: Settings) -> None:
         """Write the threshold, recall and construction of the index."""
@@ -249,22 +249,20 @@ class Store(StoreReader):
             order = np.argsort(bucket_keys[:, band])
             keys = bucket_keys[order, band].tolist()
             rows = zip(repeat(band), keys, doc_ids[order].tolist(), strict=False)
-            self._run_many(sql.DELETE_BAND, rows)
-        self._run_many(sql.DELETE_SIGNATURE, [(doc_id,) for doc_id in doc_ids.tolist()])
+            self._connection.run_many(sql.DELETE_BAND, rows)
+        self._connection.run_many(sql.DELETE_SIGNATURE, [(doc_id,) for doc_id in doc_ids.tolist()])
 
 
 class Index:
     """The rows of the index, as they are rebuilt within the caller's transaction."""
 
-    def __init__(self, path: Path, connection: Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.limits = connection.limits
-        self._path = path
         self._connection = connection
 
     def clear_bands(self) -> None:
         """Delete all band rows; their pages are free for new rows."""
-        with translated_errors(self._path):
-            self._connection.execute(sql.DELETE_BANDS)
+        self._connection.rows(sql.DELETE_BANDS)
 
     def append_bands(
         self, band: int, keys: npt.NDArray[np.int64], doc_ids: npt.NDArray[np.int64]
@@ -275,8 +273,7 @@ class Index:
 
     def clear_fingerprints(self) -> None:
         """Delete all fingerprints; their pages are free for new rows."""
-        with translated_errors(self._path):
-            self._connection.execute(sql.DELETE_FINGERPRINTS)
+        self._connection.rows(sql.DELETE_FINGERPRINTS)
 
     def append_fingerprints(self, found: Fingerprints) -> None:
         """Insert the fingerprints of documents, which are named by their ids."""
@@ -285,10 +282,9 @@ class Index:
 
     def _append(self, many: str, one: str, columns: Sequence[npt.NDArray[np.int64]]) -> None:
         """Insert rows in order, by a statement for many and one for those that are left."""
-        with translated_errors(self._path):
-            for start in range(0, len(columns[0]), _ROWS):
-                rows = np.column_stack([column[start : start + _ROWS] for column in columns])
-                whole = len(rows) - len(rows) % sql.ROWS_AT_ONCE
-                blocks = rows[:whole].reshape(-1, sql.ROWS_AT_ONCE * len(columns))
-                self._connection.executemany(many, (block.tolist() for block in blocks))
-                self._connection.executemany(one, rows[whole:].tolist())
+        for part in chunks(len(columns[0]), _ROWS):
+            rows = np.column_stack([column[part] for column in columns])
+            whole = len(rows) - len(rows) % sql.ROWS_AT_ONCE
+            blocks = rows[:whole].reshape(-1, sql.ROWS_AT_ONCE * len(columns))
+            self._connection.run_many(many, (block.tolist() for block in blocks))
+            self._connection.run_many(one, rows[whole:].tolist())

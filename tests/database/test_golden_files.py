@@ -17,7 +17,7 @@ import lshdb
 from lshdb.errors import OtherFormat
 from lshdb.model import Construction
 from lshdb.sketching.banding import bucket_keys
-from lshdb.store.connection import FORMAT
+from lshdb.store.schema import FORMAT
 
 GOLDEN = sorted(path.name.removesuffix(".db.xz") for path in DIRECTORY.glob("*.db.xz"))
 
