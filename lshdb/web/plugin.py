@@ -1,8 +1,7 @@
 """lshdb's pages in Datasette, which finds this module by its entry point.
 
-The pages are below /-/lshdb, those of each file below its name. Other files attached to Datasette
-are not affected: the SQL functions and limits are for connections to lshdb files, and the guard is
-for these and our pages. Only documented hooks are used.
+The pages are below /-/lshdb, those of each file below its name. The SQL functions and limits are
+for lshdb files, the guard is for all addresses. Only documented hooks are used.
 """
 
 from __future__ import annotations
@@ -16,16 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 from datasette import hookimpl
 from datasette.utils import tilde_decode
 from datasette.utils.asgi import Forbidden, Response
-from markupsafe import Markup
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lshdb.errors import LshdbError, NotADatabase
-from lshdb.sources.paths import escaped
 from lshdb.store.functions import is_lshdb, register_functions
 from lshdb.store.readonly_sql import LARGEST_VALUE, restrict
 from lshdb.web.app import STATIC, pages
 from lshdb.web.guarding import RULES, guarded, ruled
-from lshdb.web.rendering import Links, Page, html, rendered
+from lshdb.web.rendering import Links, Page, html
 from lshdb.web.views import opened
 
 if TYPE_CHECKING:
@@ -43,11 +40,7 @@ _OWN_RULES: Final = {
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
 }
-"""Rules for browsers on Datasette's own pages of lshdb's files: nothing comes from other sites."""
-_KEYED: Final = frozenset(["documents", "bucket_members"])
-"""The table and the view with a column `key`."""
-_LONGEST_CELL: Final = 160
-"""Characters that Datasette's pages show of a content; the document's own page has all of it."""
+"""Rules for browsers on Datasette's own pages: nothing comes from other sites."""
 _REFUSED: Final = {
     23: "of an lshdb file only reading is allowed",
     18: f"of an lshdb file Datasette shows values of up to {LARGEST_VALUE >> 20} MiB; lshdb's own "
@@ -65,7 +58,7 @@ def register_routes() -> list[tuple[str, object]]:
 
 @hookimpl
 def asgi_wrapper(datasette: Datasette) -> Callable[[ASGIApp], ASGIApp]:
-    """The guard of what lshdb files hold: of all addresses if all attached files are lshdb's."""
+    """The guard of all addresses, as soon as one of the attached files is lshdb's."""
     given = (datasette.plugin_config("lshdb") or {}).get("hosts", [])
     hosts = {name.lower() for name in ([given] if isinstance(given, str) else given)}
 
@@ -73,9 +66,7 @@ def asgi_wrapper(datasette: Datasette) -> Callable[[ASGIApp], ASGIApp]:
         ours = guarded(ruled(app, _OWN_RULES), hosts)
 
         async def choose(scope: Scope, receive: Receive, send: Send) -> None:
-            shown = scope["type"] == "http" and _shows_lshdb_file(
-                _path(scope, datasette), datasette
-            )
+            shown = scope["type"] == "http" and any(map(_is_ours, datasette.databases.values()))
             await (ours if shown else app)(scope, receive, send)
 
         return choose
@@ -121,30 +112,6 @@ def skip_csrf(datasette: Datasette, scope: Mapping[str, Any]) -> bool:
 def menu_links(datasette: Datasette) -> list[dict[str, str]]:
     """Our first page in Datasette's menu."""
     return [{"href": f"{_root(datasette)}/", "label": "Near duplicates"}]
-
-
-@hookimpl
-def database_actions(datasette: Datasette, database: str) -> list[dict[str, str]]:
-    """Our pages in the menu of an lshdb database."""
-    if not _is_ours(datasette.databases[database]):
-        return []
-    return [{"href": _links(datasette, database).page(), "label": "Near duplicates"}]
-
-
-@hookimpl
-def render_cell(
-    value: object, column: str, table: str | None, database: str, datasette: Datasette
-) -> Markup | None:
-    """Make a document's key in Datasette's tables a link to its page, and show long texts cut."""
-    if table not in _KEYED or not isinstance(value, str):
-        return None
-    if column not in ("key", "content", "metadata") or not _is_ours(datasette.databases[database]):
-        return None
-    if column != "key":
-        cut = f"{escaped(value[:_LONGEST_CELL])}\N{HORIZONTAL ELLIPSIS}"
-        return Markup.escape(cut) if len(value) > _LONGEST_CELL else None
-    link = _links(datasette, database).document(value)
-    return Markup(rendered("cell", link=link, text=escaped(value)))
 
 
 async def _show(
@@ -210,26 +177,6 @@ def _root(datasette: Datasette) -> str:
 def _links(datasette: Datasette, name: str) -> Links:
     tables = str(datasette.urls.database(name))
     return Links(f"{_root(datasette)}/{tables.rpartition('/')[2]}", f"{_root(datasette)}/", tables)
-
-
-def _path(scope: Scope, datasette: Datasette) -> str:
-    """The path of an address as it was sent, below Datasette's own address."""
-    raw: bytes = scope.get("raw_path", scope["path"].encode())
-    path = raw.decode("latin-1").partition("?")[0]
-    return "/" + path.removeprefix(datasette.setting("base_url")).lstrip("/")
-
-
-def _shows_lshdb_file(path: str, datasette: Datasette) -> bool:
-    """Whether a page is ours, or shows contents of an lshdb file."""
-    if f"{path}/".startswith("/-/lshdb/"):
-        return True
-    files = [one for one in datasette.databases.values() if one.path is not None]
-    found = [one for one in files if _is_ours(one)]
-    if len(found) == len(files):
-        return bool(found)
-    name = tilde_decode(path.split("/")[1].partition(".")[0])
-    # With --crossdb SQL for _memory reads all files.
-    return name in [one.route for one in found] or (name == "_memory" and datasette.crossdb)
 
 
 def _is_ours(attached: Attached) -> bool:
