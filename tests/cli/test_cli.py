@@ -284,27 +284,6 @@ def test_sets(command: Command) -> None:
     assert command.done("show", "x").lines[2] == "elements:          3"
 
 
-def test_query_options(fables: Command) -> None:
-    def found(*arguments: str) -> list[str]:
-        return [match["key"] for match in fables.done("query", "--json", *arguments).records]
-
-    assert found("--text", FABLES["fox"], "--top", "1") == ["fox"]
-    assert found("--key", "fox") == ["fox2"], "a stored document is not its own match"
-    warned = fables.done("query", "--key", "crow", "--threshold", "0.5").err.splitlines()
-    recall = 1 - (1 - 0.5**6) ** 16
-    assert warned == [
-        "the index is made for similarity 0.8: of the documents at 0.5 it finds about "
-        f"{recall:.1%}; --exhaustive finds all",
-        "no document with similarity 0.5 or more",
-    ]
-    exhaustive = fables.done("query", "--key", "crow", "--threshold", "0.5", "--exhaustive")
-    assert exhaustive.err == "no document with similarity 0.5 or more\n"
-    assert found("--key", "fox", "--threshold", "0.96") == []
-    (match,) = fables.done("query", "--json", "--key", "fox", "--estimate").records
-    assert not match["exact"]
-    assert match["similarity"] == match["estimate"] != SIMILARITY
-
-
 def test_without_content_similarities_are_estimates(command: Command) -> None:
     command.done("init", "--no-content")
     database_of(command.path("lsh.db"), FABLES).close()
@@ -341,13 +320,6 @@ def test_show_prints_sizes_signature_and_buckets(fables: Command) -> None:
     assert lines[0] == "key:               fox"
     assert lines[-16:] == fables.done("buckets", "--key", "fox").lines
     assert lines[-16] == f"0\t{buckets[0]['bucket_key']}\t{buckets[0]['documents']}"
-
-
-def test_show_an_empty_document(command: Command) -> None:
-    database_of(command.path("lsh.db"), {"e": ""}).close()
-    shown = command.done("show", "e", "--json").record
-    assert (shown["shingles"], shown["signature"], shown["buckets"]) == (0, [], [])
-    assert "similar to nothing" in command.done("show", "e").out
 
 
 # sql

@@ -57,24 +57,6 @@ def test_each_row_of_a_table_is_a_query(fables: Command) -> None:
     assert again.lines == done.lines
 
 
-def test_the_answers_are_those_of_one_document_each(fables: Command) -> None:
-    for options in (
-        ["--top", "1"],
-        ["--threshold", "0.1"],
-        ["--estimate"],
-        ["--containment", "--threshold", "0.3"],
-        ["--exhaustive"],
-        ["--where", "metadata ->> '$.n' = ?", "-p", "1"],
-    ):
-        many = fables.done("query", "rows.jsonl", *options).lines
-        alone = []
-        for row in ROWS:
-            lines = fables.done("query", "--text", str(row["text"]), *options).lines
-            alone += [f"{row['id']}\t{line}" for line in lines]
-        assert many == alone
-        assert many
-
-
 def test_files_and_directories_are_queries_by_their_paths(fables: Command) -> None:
     notes = fables.path("notes")
     notes.mkdir()

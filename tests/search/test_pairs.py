@@ -75,18 +75,15 @@ def test_pairs_are_those_of_brute_force_that_share_a_bucket(
         found = scored(db.pairs())
         place = {key: i for i, key in enumerate(db.keys())}
         order = [(place[pair.a], place[pair.b]) for pair in db.pairs()]
+        for asked in (0.3, 0.9):
+            expected = similar_pairs(sets, asked)
+            kept = {pair: score for pair, score in expected.items() if pair in shared}
+            assert scored(db.pairs(threshold=asked)) == kept
     assert all(a < b for a, b in order)
     assert order == sorted(order), "the order of addition"
     assert found == {pair: score for pair, score in truth.items() if pair in shared}
     assert len(shared) > len(found) > 50
     assert len(found) >= 0.99 * len(truth)
-
-
-def test_documents_without_shingles_are_in_no_pair(path: Path) -> None:
-    documents = {"a": "", "b": " ...", "c": "", "d": "one", "e": "ONE", "f": "two"}
-    with lshdb.open(made(path, documents, shingle="word:3")) as db:
-        assert [(pair.a, pair.b) for pair in db.pairs()] == [("d", "e")]
-        assert list(db.pairs(estimate=True)) == [Pair("d", "e", 1.0, False, 1.0)]
 
 
 def test_little_memory_gives_the_same_pairs(path: Path) -> None:
@@ -129,30 +126,6 @@ def test_pairs_that_are_not_read_to_the_end_leave_nothing_open(path: Path) -> No
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_many_documents_of_one_bucket(path: Path) -> None:
-    """Copies, and different documents with one long header: the short form of scripts/bench hot."""
-    header = [f"h{i}" for i in range(70)]
-    documents: dict[str, Content] = {f"copy {i}": ["a", "b", "c"] for i in range(800)}
-    documents |= {f"own {i}": [*header, *(f"{i}-{j}" for j in range(20))] for i in range(2000)}
-    documents["own 7 again"] = [*header, *(f"7-{j}" for j in range(1, 20))]
-    with lshdb.open(made(path, documents, threshold=0.8)) as db:
-        assert sorted(bucket.documents for bucket in db.buckets(16))[0] > 150
-        copies = 0
-        others = []
-        for pair in db.pairs():
-            if pair.a.startswith("copy") and pair.b.startswith("copy"):
-                copies += pair.similarity == pair.estimate == 1.0
-            else:
-                others.append((pair.a, pair.b, pair.similarity))
-        clusters = list(db.clusters())
-    assert copies == 800 * 799 // 2
-    assert others == [("own 7", "own 7 again", 89 / 90)]
-    assert [(c.keep, len(c.members), c.lowest) for c in clusters] == [
-        ("copy 0", 800, 1.0),
-        ("own 7", 2, 89 / 90),
-    ]
-
-
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -168,22 +141,6 @@ def test_a_damaged_file_is_reported(path: Path, damage: str, message: str) -> No
         connection.executescript(damage)
     with lshdb.open(path) as db, pytest.raises(DamagedFile, match=message):
         list(db.pairs(estimate=True))
-
-
-@pytest.mark.parametrize("estimate", [False, True])
-@pytest.mark.parametrize("threshold", [None, 0.3, 0.9])
-def test_a_pair_is_what_a_query_for_one_of_it_finds(
-    path: Path, threshold: float | None, estimate: bool
-) -> None:
-    asked: dict[str, Any] = {"threshold": threshold, "estimate": estimate}
-    with lshdb.open(made(path, SETS)) as db:
-        found = {(p.a, p.b): (p.similarity, p.exact, p.estimate) for p in db.pairs(**asked)}
-        matches = {
-            (key, m.key): (m.similarity, m.exact, m.estimate)
-            for key in SETS
-            for m in db.query(key=key, **asked)
-        }
-    assert matches == found | {(b, a): score for (a, b), score in found.items()} != {}
 
 
 def test_without_contents_pairs_and_clusters_are_estimated(path: Path) -> None:

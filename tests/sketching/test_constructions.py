@@ -207,9 +207,10 @@ def test_evaluation_is_that_of_the_levels_one_by_one(text: str, data: st.DataObj
     assert evaluate(bands[:0], construction).tolist() == []
 
 
+@pytest.mark.parametrize("text", ["or 2, and 3, or 4", "and 2, or 2"])
 @pytest.mark.parametrize("cells", [1, 100, 1 << 24])
-def test_candidates_among_those_that_share_buckets(cells: int) -> None:
-    construction = Construction.parse("or 2, and 3, or 4")
+def test_candidates_among_those_that_share_buckets(text: str, cells: int) -> None:
+    construction = Construction.parse(text)
     rng = np.random.default_rng(5)
     collided = rng.random((200, construction.bands)) < 0.3
     doc_ids = rng.permutation(1_000)[:200]
