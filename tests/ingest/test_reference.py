@@ -100,8 +100,8 @@ def test_what_is_stored_is_not_touched_by_a_row_that_the_reference_has(tmp_path:
     database_of(tmp_path / "seen.db", {"a": text}).close()
     (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "b", "text": text, "n": 2}))
     with database_of(tmp_path / "own.db", {"b": "the ant and the dove and the rain"}) as db:
-        (line,) = db.dedup([str(tmp_path / "rows.jsonl")], against=tmp_path / "seen.db")
         path = str(tmp_path / "rows.jsonl")
+        (line,) = db.dedup([f"{path}.none", path], against=tmp_path / "seen.db")
         assert line.dropped == DroppedRow("b", path, 1, "a", None, None, 1.0, True, True)
         assert db.get("b").content == "the ant and the dove and the rain"
 

@@ -10,7 +10,13 @@ from helpers import calls_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshdb.search.differences import Differences, differences, segments, word_differences
+from lshdb.search.differences import (
+    Differences,
+    differences,
+    near_differences,
+    segments,
+    word_differences,
+)
 
 LINES = st.lists(st.sampled_from(["a b c", "a b d", "", "  x", "==", "y" * 700, "S. T. " * 80]))
 ENDS = st.sampled_from(["\n", "\r\n", "\u2028"])
@@ -64,6 +70,8 @@ def test_lines_are_aligned_behind_what_was_put_in() -> None:
     lines = [(row.a and row.a.line, row.b and row.b.line) for row in changed]
     removed = [(line, None) for line in range(21, 26)]
     assert lines == [(None, 11), (None, 12), *removed, (31, 28)]
+    near = near_differences(found.rows, 2)
+    assert near == [*range(8, 14), *range(20, 29), *range(30, 35)]
     pieces = found.pieces(changed[-1])
     assert [[p.text for p in one if p.kind == "changed"] for one in pieces] == [["a"], ["the"]]
 
@@ -80,7 +88,9 @@ def test_prose_on_one_line_is_aligned_by_its_sentences() -> None:
             row.a.end - row.a.start for row in found.rows if not row.same and row.a is not None
         )
         assert different < 2_500  # of some 24,000 characters
-        assert max(segment.end - segment.start for segment in segments(a)) <= 620
+        cut = list(segments(f"one\n{a}"))
+        assert [segment.line for segment in cut[:9]] == [1, 2, *[0] * 7]
+        assert max(segment.end - segment.start for segment in cut) <= 620
 
 
 def test_a_paragraph_that_moved_is_shown_as_moved() -> None:

@@ -368,7 +368,8 @@ def test_bytes_that_are_not_utf8_are_replaced_and_counted_or_refused(
 def test_strings_that_are_not_utf8_are_replaced_wherever_they_are(tmp_path: Path) -> None:
     torn = pa.array([b"ok", b"\xff", b"\xe7\x8b", None]).view(pa.string())
     nested = pa.ListArray.from_arrays([0, 2, 4], torn)
-    inner = pa.StructArray.from_arrays([nested, torn[:2]], names=["list", "text"])
+    code = torn[:2].dictionary_encode()
+    inner = pa.StructArray.from_arrays([nested, torn[:2], code], names=["list", "text", "code"])
     with lshdb.open(tmp_path / "x.db") as db:
         table = pa.table({"id": ["a", "b"], "text": ["t", "u"], "x": inner})
         assert db.add_table(table).replaced == 2
@@ -377,8 +378,8 @@ def test_strings_that_are_not_utf8_are_replaced_wherever_they_are(tmp_path: Path
         assert db.add_table(raw, text="title,body").replaced == 1
         assert db.get("c").content == "caf\ufffd\ncaf\u00e9"
     assert found == [
-        {"x": {"list": ["ok", "\ufffd"], "text": "ok"}},
-        {"x": {"list": ["\ufffd", None], "text": "\ufffd"}},
+        {"x": {"list": ["ok", "\ufffd"], "text": "ok", "code": "ok"}},
+        {"x": {"list": ["\ufffd", None], "text": "\ufffd", "code": "\ufffd"}},
     ]
 
 
