@@ -983,8 +983,8 @@ class Database:
         check_given(text=text, key=key, least=least, top=top, common=common)
         check_needed(gap=gap, base=base)
         common = self._store.limits.common if common is None else common
-        query = PassageQuery(text, key, least, top, gap, common, tuple(base))
-        return find_passages(self._store, query)
+        query = PassageQuery(least, top, gap, common, tuple(base))
+        return find_passages(self._store, query, text, key)
 
     def passage_pairs(
         self,
@@ -1014,19 +1014,14 @@ class Database:
         [('a', 'b', 6)]
         """
         from lshdb.exchange.results import PassageResults, passage_lines
-        from lshdb.search.passage_pairs import (
-            Noted,
-            PairsQuery,
-            found_pairs,
-            passage_pairs,
-            passage_rows,
-        )
+        from lshdb.search.passage_pairs import Noted, found_pairs, passage_pairs, passage_rows
+        from lshdb.search.passages import PassageQuery
 
         self._store.check_open()
         check_given(least=least, top=top, common=common)
         check_needed(gap=gap, base=base)
         common = self._store.limits.common if common is None else common
-        query = PairsQuery(least, top, gap, common, tuple(base))
+        query = PassageQuery(least, top, gap, common, tuple(base))
         noted: Noted = []
         return PassageResults(
             lambda: passage_pairs(self._store, query, noted),

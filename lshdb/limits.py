@@ -153,8 +153,8 @@ class Limits:
     """A run of words in more documents is common: a licence, not a source. A fingerprint in this
     many documents gives at most 4,950 pairs."""
     passage_windows: int = 1 << 19
-    """Windows of all pairs in memory, some 150 bytes each; and in proportion what is made of them:
-    places where runs begin, some 200 bytes each, and characters of passages."""
+    """Windows of all pairs that are compared at once, some 100 bytes each, and in proportion
+    characters of texts, whose windows are found at once."""
     passage_processes: int = 1
     """Worker processes for all pairs at most, as each has large arrays of its own; 0 for none. One
     saves a third of the time: `scripts/bench passages` shows 12 seconds of CPU time in 7.4."""

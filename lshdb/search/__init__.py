@@ -7,11 +7,9 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     buckets     the candidates of one query, from the buckets it shares
     passages    the runs of words that a text shares with stored ones
     passage_pairs  all pairs of documents that share a run of words
-    passage_runs  the runs that the documents of all pairs share
-    passage_joins  where these begin and end
-    passage_windows  the windows that stored texts may share, in temporary files
-    spilled     what does not fit in memory, in temporary files that worker processes read
-    passage_texts  the windows of texts, and the runs that two texts share, with their places
+    passage_windows  the windows of texts that count, by which runs are found
+    passage_runs  the runs that pairs of texts share, word by word, and the passages that they are
+    spilled     what does not fit in memory, in a temporary file that worker processes read
     compare     why two documents are alike, or not
     differences two texts line by line and word by word, aligned
     pairs       all similar pairs, and clusters of them
@@ -20,6 +18,6 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     decisions   the decisions of reviewers about documents, and pairs marked different
     limits      the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: buckets, compare, decisions, differences, limits, many, pairs, passage_pairs, passage_texts,
-passages, query, similarity.
+Doors: buckets, compare, decisions, differences, limits, many, pairs, passage_pairs, passage_runs,
+passage_windows, passages, query, similarity.
 """

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
-from lshdb.model import Comparison, Document, Element, Passage, Settings, SharedBucket
+from lshdb.model import Comparison, Document, Element, Passage, SharedBucket
 from lshdb.search.buckets import buckets_of
 from lshdb.search.limits import text_cut
-from lshdb.search.passage_texts import Compared, Located, bridged, passages_at, shown
+from lshdb.search.passage_runs import Asked, Pairs, shared_passages
+from lshdb.search.passage_windows import Counting
 from lshdb.search.query import row_of_key
 from lshdb.search.similarity import intersections, standard_error
+from lshdb.shingling.arrays import offsets_of
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
-from lshdb.shingling.hashing import Hashes, secret_seed
-from lshdb.shingling.shingles import distinct_shingles, shingle
+from lshdb.shingling.hashing import secret_seed
+from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.constructions import candidate_probability, evaluate
 from lshdb.sketching.signing import sign
 from lshdb.store.store import Store
@@ -119,25 +121,26 @@ def _passages(
     settings, most = store.settings, store.limits.text_characters
     if (longest := max(len(a), len(b))) > most:
         warn_of_limit(text_cut(longest - most, most))
-    own, other = (Located.of(text[:most], settings) for text in (a, b))
-    hashes = _hashes(settings, a, most)
-    others = _hashes(settings, b, most)
-    compared = Compared(hashes, np.ones(len(hashes), dtype=np.bool_))
-    found = compared.runs_in(others, np.array([0, len(others)]), np.ones(len(others), np.bool_))
-    runs = shown(dict(found).get(0, []), 1, store.limits.passages)
-    # A shorter text is one shingle, which only a text of the same words equals.
-    size = min(settings.shingling.size, len(own.starts))
-    rows = zip(passages_at(own, other, bridged(runs, size, 0)), runs, strict=True)
+    every = Counting.of(settings, np.empty(0, dtype=np.int64))
+    size = settings.shingling.size
+    texts = replace(every, run=size).windows_of([a[:most], b[:most]])
+    if texts.units.min() < size:
+        # A shorter text is one shingle, which only a text of the same words equals.
+        size = int(texts.units[0])
+        if not size or size != texts.units[1]:
+            return ()
+        texts = replace(every, run=size).windows_of([a, b])
+    # The last words of a text that was cut may be others in the whole.
+    whole = np.array([len(text) <= most for text in (a, b)])
+    side = np.repeat([0, 1], np.diff(texts.offsets))
+    kept = whole[side] | (texts.windows["unit"] + 2 * size <= texts.units[side])
+    offsets = offsets_of(np.bincount(side[kept], minlength=2))
+    texts = replace(texts, windows=texts.windows.compress(kept), offsets=offsets)
+    one, other = np.arange(2).reshape(2, 1)
+    asked = Asked(size, size, 0, store.limits.passages)
+    found = shared_passages(Pairs(texts, texts, one, other), asked)
     return tuple(
-        Passage(p.start, p.end, p.stored_start, p.stored_end, run.length, p.line, p.stored_line)
-        for p, run in rows
+        Passage(start, end, its_start, its_end, words - size + 1, line, its_line)
+        for shared in found
+        for start, end, line, _, its_start, its_end, its_line, _, words, *_ in shared.passages
     )
-
-
-def _hashes(settings: Settings, text: str, most: int) -> Hashes:
-    """The shingles of a text in its order, without those at the end of a very long one."""
-    hashes = shingle([text[:most]], settings.shingling, secret_seed()).hashes
-    if len(text) <= most:
-        return hashes
-    # The text has no shingle of a word that is cut in two.
-    return hashes[: max(len(hashes) - settings.shingling.size, 0)]

@@ -1,68 +1,64 @@
 """All pairs of documents that share passages.
 
-Two documents are a pair if they share a window whose fingerprint at most `common` documents have:
-the pairs of such windows grow linearly with the collection. Their windows are sorted by hash
-(lshdb.search.passage_windows), where runs begin and end is found in that order (passage_joins) and
-put in the order of pairs (passage_runs); here runs become passages, with texts and shares.
+Two documents are a pair if they have a fingerprint that at most `common` documents have: the pairs
+of these grow linearly with the collection. Their windows are found once and wait in a temporary
+file; then the pairs are compared block by block, as the candidates of one query are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from heapq import nlargest
-from itertools import chain, islice, pairwise
+from itertools import chain
 from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from lshdb.errors import UsageError
-from lshdb.limits import DEFAULTS
+from lshdb.errors import Cut, DamagedFile, limits_noted, warn_of_limit
+from lshdb.limits import Limits
 from lshdb.model import CommonPassage, CopiedPassage, PassagePair
-from lshdb.search.passage_runs import Runs, SharedRuns, numbers_of
-from lshdb.search.passage_texts import Mask, Places, bridged, least_of, run_of
-from lshdb.search.passage_windows import StoredWindows
-from lshdb.search.spilled import Part, in_parts
-from lshdb.shingling.arrays import Numbers, offsets_of, parts_of
-from lshdb.shingling.passages import Run
+from lshdb.search.passage_runs import Asked, Pairs, shared_passages
+from lshdb.search.passage_windows import (
+    WINDOW,
+    Counting,
+    Texts,
+    Windows,
+    common_windows,
+    longest_common,
+)
+from lshdb.search.passages import PassageQuery
+from lshdb.search.spilled import CAN_SHARE, Spool
+from lshdb.shingling.arrays import Numbers, bounded, offsets_of, parts_of, places_of
+from lshdb.shingling.hashing import distinct
+from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
-from lshdb.workers import Job
+from lshdb.workers import Job, Workers, default_workers
 
 T = TypeVar("T")
 
-_AHEAD: Final = 6
-"""Parts that are written or wait: these are short, and a worker that waits for one does nothing."""
-_PASSAGE: Final = 200
-"""Characters of a passage but its text, as a line."""
-_WORDS: Final = 2
-"""The place of `words` among the values of a pair."""
-
-
-@dataclass(frozen=True, slots=True)
-class PairsQuery:
-    """The arguments of `Database.passage_pairs`; see there. Invalid ones raise UsageError."""
-
-    least: int | None = None
-    top: int | None = None
-    gap: int = 0
-    common: int = DEFAULTS.common
-    base: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        check_limits(self.top, self.gap, self.common)
-
-
-def check_limits(top: int | None, gap: int, common: int) -> None:
-    """UsageError for arguments that no query for passages can have."""
-    if top is not None and top < 1:
-        raise UsageError(f"top {top} is below 1")
-    if gap < 0:
-        raise UsageError(f"gap {gap} is below 0")
-    if common < 1:
-        raise UsageError(f"common {common} is below 1")
-
+_AHEAD: Final = 4
+"""Batches of texts, or blocks of pairs, under way: a worker has the next ones while this process
+does one."""
+_TOGETHER: Final = {"word": 4, "char": 1}
+"""Characters of a batch of texts for each window in memory."""
+_PAIRS: Final = 1 << 20
+"""Pairs that are collected before repeated ones are dropped."""
+_32: Final = 32
+_LOW: Final = (1 << _32) - 1
+_NONE: Final = np.empty(0, dtype=np.int64)
+_DOCUMENT: Final = np.dtype(
+    [
+        ("key", "i8"),  # where its key begins in the file
+        ("text", "i8"),
+        ("end", "i8"),  # of its text
+        ("windows", "i8"),
+        ("count", "i8"),  # how many windows it has
+        ("units", "i8"),
+    ]
+)
 
 FoundPair: TypeAlias = tuple[tuple[str, str, int, float, float], list[tuple[Any, ...]]]
 """The values of a `PassagePair` but its passages, and those of each `CopiedPassage`."""
@@ -71,14 +67,14 @@ Noted: TypeAlias = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
 
 
-def passage_pairs(store: Store, query: PairsQuery, common: Noted) -> Iterator[PassagePair]:
+def passage_pairs(store: Store, query: PassageQuery, common: Noted) -> Iterator[PassagePair]:
     """All pairs of documents that share passages, in the order of addition."""
     for found in found_pairs(store, query, common, list):
         for totals, passages in found:
             yield PassagePair(*totals, tuple(CopiedPassage(*one) for one in passages))
 
 
-def passage_rows(store: Store, query: PairsQuery, common: Noted) -> Iterator[tuple[Any, ...]]:
+def passage_rows(store: Store, query: PassageQuery, common: Noted) -> Iterator[tuple[Any, ...]]:
     """The same as a row for each passage: what the pair has in common, and the passage."""
     for found in found_pairs(store, query, common, list):
         for totals, passages in found:
@@ -87,12 +83,12 @@ def passage_rows(store: Store, query: PairsQuery, common: Noted) -> Iterator[tup
 
 
 def found_pairs(
-    store: Store, query: PairsQuery, common: Noted, form: Callable[[Iterable[FoundPair]], T]
+    store: Store, query: PassageQuery, common: Noted, form: Callable[[Iterable[FoundPair]], T]
 ) -> Iterator[T]:
     """The same as values, some pairs at a time, each in some form.
 
-    In memory are the fingerprints that documents share, 8 bytes each, and a bounded number of
-    windows and runs; the others are in temporary files, up to six times the size of the texts.
+    In memory are the fingerprints that documents share and the pairs of documents, 8 bytes each,
+    and a bounded number of windows; the texts with all their windows are in a temporary file.
 
     Args:
         store: the file.
@@ -101,152 +97,201 @@ def found_pairs(
         form: makes something of pairs, perhaps in a worker process; a function of a module.
     """
     with store.beside() as reader:
-        least = least_of(query.least, run_of(reader.settings))
-        windows = StoredWindows(reader, query.common, query.base)
-    common[:] = windows.common
-    with closing(windows), closing(SharedRuns(windows, least)) as runs:
+        asked = query.asked(reader.settings, reader.limits)
+        candidates = _candidates(reader, query.common)
+        windows = common_windows(reader, candidates.hot)
+        common[:] = longest_common(reader, candidates.hot, windows)
+        counting = replace(
+            Counting.of(reader.settings, candidates.hot),
+            left_out=(windows,),
+            shared=candidates.shared,
+        )
+        stored = _Stored(reader, candidates.documents, counting.with_base(query.base))
+    with closing(stored.spool):
         if query.top is None:
-            yield from _formed(windows, runs, query, form)
+            yield from _compared(_Comparing(stored, asked, None, form), candidates.pairs)
         else:
-            pairs = chain.from_iterable(_formed(windows, runs, query, list))
-            yield form(nlargest(query.top, pairs, key=lambda pair: pair[0][_WORDS]))
+            best = _compared(_Comparing(stored, asked, query.top, list), candidates.pairs)
+            yield form(nlargest(query.top, chain.from_iterable(best), key=_words))
 
 
-def _formed(
-    windows: StoredWindows,
-    runs: SharedRuns,
-    query: PairsQuery,
-    form: Callable[[Iterable[FoundPair]], T],
-) -> Iterator[T]:
-    job = _Showing(windows, runs, query, form)
-    sizes = (runs.characters + _PASSAGE * runs.sizes).astype(np.int64)
-    limits = windows.limits
-    parts = [(part.start, part.stop) for part in parts_of(sizes, limits.passage_windows << 4)]
-    for _, some in in_parts(job, parts, [windows.texts, windows.keys, runs], limits, _AHEAD):
-        yield some
+def _words(pair: FoundPair) -> int:
+    return pair[0][2]
 
 
 @dataclass(frozen=True, slots=True)
-class _Showing(Job[Part, T]):
-    """Makes something of the pairs whose documents a are in some cells.
+class _Candidates:
+    """Pairs of documents that may share passages.
 
     Attributes:
-        windows: of all documents.
-        runs: of all pairs.
-        query: what is asked.
+        documents: int64[m], the doc_ids of those in pairs, ascending.
+        pairs: int64[p], their numbers a and b, a in the high 32 bits; ascending.
+        shared: int64[any], sorted fingerprints that several documents have.
+        hot: int64[any], those of them that too many have, which lead to no pair.
+    """
+
+    documents: Numbers
+    pairs: Numbers
+    shared: Numbers
+    hot: Numbers
+
+
+def _candidates(reader: StoreReader, common: int) -> _Candidates:
+    documents = np.concatenate([_NONE, *(doc_ids for doc_ids, _ in reader.all_keys())])
+    pairs, shared, hot = _NONE, [_NONE], [_NONE]
+    waiting: list[Numbers] = []
+    for values, sizes, doc_ids in reader.shared_fingerprints(common):
+        shared.append(values)
+        hot.append(values[sizes == 0])
+        number = np.searchsorted(documents, doc_ids)
+        if (documents.take(number, mode="clip") != doc_ids).any():
+            raise DamagedFile(
+                f"{reader.path}: the index of passages has documents that do not exist; rebuild it "
+                "by reindex"
+            )
+        place = np.arange(len(number))
+        later = np.repeat(np.cumsum(sizes), sizes) - place - 1
+        for part in parts_of(later, _PAIRS):
+            others = number[places_of(place[part] + 1, later[part])]
+            waiting.append(np.repeat(number[part] << _32, later[part]) | others)
+            # Let it grow with what is known, or all is sorted over and over.
+            if sum(map(len, waiting)) > max(_PAIRS, len(pairs)):
+                pairs, waiting = distinct(np.concatenate([pairs, *waiting])), []
+    pairs = distinct(np.concatenate([pairs, *waiting]))
+    sides = np.stack([pairs >> _32, pairs & _LOW])
+    used = distinct(sides.ravel())
+    a, b = np.searchsorted(used, sides)
+    return _Candidates(documents[used], a << _32 | b, np.concatenate(shared), np.concatenate(hot))
+
+
+class _Stored:
+    """Documents with their windows, in a temporary file.
+
+    Attributes:
+        spool: the file.
+        documents: where each of m documents is in it, DOCUMENT[m].
+        limits: the reader's.
+    """
+
+    def __init__(self, reader: StoreReader, doc_ids: Numbers, counting: Counting) -> None:
+        """Find the windows of documents int64[m] that count."""
+        self.limits = reader.limits
+        self.spool = Spool()
+        self.documents = np.zeros(len(doc_ids), dtype=_DOCUMENT)
+        together = self.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
+        texts = self._written(reader, doc_ids, together)
+        first = 0
+        with _workers(_Finding(counting), self.limits) as pool:
+            for windows, counts, units, folded in pool.results(texts, _AHEAD):
+                rows = self.documents[first : first + len(counts)]
+                begin = self.spool.append(folded)
+                windows["begin"] += begin
+                windows["end"] += begin
+                at = self.spool.append(windows.data)
+                rows["windows"] = at + (np.cumsum(counts) - counts) * WINDOW.itemsize
+                rows["count"], rows["units"] = counts, units
+                first += len(counts)
+
+    def _written(self, reader: StoreReader, doc_ids: Numbers, together: int) -> Iterator[list[str]]:
+        """The texts in batches, with their keys written before each."""
+        first = 0
+        for texts in bounded(reader.contents(doc_ids), len, together):
+            part = slice(first, first + len(texts))
+            for row, key, text in zip(
+                self.documents[part], reader.keys_of(doc_ids[part]), texts, strict=True
+            ):
+                row["key"] = self.spool.append(_encoded(key))
+                row["text"] = self.spool.append(_encoded(text))
+                row["end"] = self.spool.size
+            yield texts
+            first += len(texts)
+
+    def texts(self, numbers: Numbers) -> Texts:
+        """The windows of some documents."""
+        documents = self.documents[numbers]
+        ends = documents["windows"] + documents["count"] * WINDOW.itemsize
+        places = zip(documents["windows"].tolist(), ends.tolist(), strict=True)
+        data = b"".join([self.spool[begin:end] for begin, end in places])
+        return Texts(
+            np.frombuffer(data, dtype=WINDOW),
+            offsets_of(documents["count"]),
+            documents["units"],
+            self.spool,
+            lambda number: self._read(numbers[number], "text", "end"),
+        )
+
+    def key(self, number: int) -> str:
+        """The key of a document."""
+        return self._read(number, "key", "text")
+
+    def _read(self, number: int, begin: str, end: str) -> str:
+        row = self.documents[number]
+        return self.spool[int(row[begin]) : int(row[end])].decode("utf-8", "surrogatepass")
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding(Job[list[str], tuple[Windows, Numbers, Numbers, bytes]]):
+    """Finds the windows of texts, how many each text has, its units, and these folded."""
+
+    counting: Counting
+
+    def run(self, item: list[str]) -> tuple[Windows, Numbers, Numbers, bytes]:
+        """Find them."""
+        found = self.counting.windows_of(item)
+        assert isinstance(found.folded, bytes)
+        return found.windows, np.diff(found.offsets), found.units, found.folded
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparing(Job[Numbers, tuple[T, list[Cut]]]):
+    """Makes something of the pairs that share passages, and notes what limits cut.
+
+    Attributes:
+        stored: the documents.
+        asked: the passages that are wanted.
+        top: maximum number of pairs, those that share most; None for all.
         form: see found_pairs.
     """
 
-    windows: StoredWindows
-    runs: SharedRuns
-    query: PairsQuery
+    stored: _Stored
+    asked: Asked
+    top: int | None
     form: Callable[[Iterable[FoundPair]], T]
 
-    def run(self, part: Part) -> T:
-        """Make it."""
-        return self.form(self._shown(self.runs.read(part)))
+    def run(self, item: Numbers) -> tuple[T, list[Cut]]:
+        """Compare pairs of documents, int64[p] as `_Candidates` has them."""
+        with limits_noted() as cuts:
+            found = self._found(item)
+            if self.top is not None:
+                found = iter(nlargest(self.top, found, key=_words))
+            return self.form(found), cuts
 
-    def _shown(self, runs: Runs) -> Iterator[FoundPair]:
-        """The pairs of documents that share runs, which are in the order of pairs."""
-        windows, query = self.windows, self.query
-        new = np.diff(runs["pair"], prepend=-1) != 0
-        words = _covered(runs["units"][:, :2], new)
-        if query.top is not None and len(words) > query.top:
-            best = np.argsort(-words, kind="stable")[: query.top]
-            yield from self._shown(runs.compress(np.isin(np.cumsum(new) - 1, best)))
-            return
-        begins = np.flatnonzero(new)
-        a, b = numbers_of(runs["pair"][begins])
-        shares = words / windows.units[a], _covered(runs["units"][:, 2:], new) / windows.units[b]
-        keys = {one: windows.keys.read(one) for one in np.unique(np.append(a, b)).tolist()}
-        passages = _passages(runs, np.diff(begins, append=len(runs)), query.gap)
-        columns = [*passages.places.T.tolist(), passages.words.tolist()]
-        texts = []
-        last, text = -1, ""
-        for own, start, end in zip(
-            np.repeat(a, passages.sizes).tolist(), *columns[:2], strict=True
-        ):
-            if own != last:
-                last, text = own, windows.texts.read(own)
-            texts.append(text[start:end])
-        rows = zip(*columns, passages.similarities.tolist(), texts, strict=True)
-        totals = zip(*(one.tolist() for one in (a, b, words, *shares)), strict=True)
-        for (one, other, *total), size in zip(totals, passages.sizes.tolist(), strict=True):
-            yield (keys[one], keys[other], *total), list(islice(rows, size))
+    def _found(self, pairs: Numbers) -> Iterator[FoundPair]:
+        own, a = np.unique(pairs >> _32, return_inverse=True)
+        its, b = np.unique(pairs & _LOW, return_inverse=True)
+        compared = Pairs(self.stored.texts(own), self.stored.texts(its), a, b)
+        key = cache(self.stored.key)
+        for one in shared_passages(compared, self.asked):
+            keys = key(own[a[one.pair]]), key(its[b[one.pair]])
+            yield (*keys, one.words, one.coverage, one.b_coverage), one.passages
 
 
-@dataclass(frozen=True, slots=True)
-class _Passages:
-    """The passages of some pairs, those of a pair one after the other.
-
-    Attributes:
-        places: int32 or int64[p, 8], as in `Runs`.
-        words: int64[p], how many words of each are shared.
-        similarities: float64[p].
-        sizes: int64[pairs], how many each pair has.
-    """
-
-    places: npt.NDArray[Any]
-    words: Numbers
-    similarities: npt.NDArray[np.float64]
-    sizes: Numbers
+def _compared(job: _Comparing[T], pairs: Numbers) -> Iterator[T]:
+    """What a job makes of all pairs, block by block."""
+    stored = job.stored
+    blocks = parts_of(stored.documents["count"][pairs & _LOW], stored.limits.passage_windows)
+    files = [stored.spool.descriptor]
+    with _workers(job, stored.limits, files) as pool:
+        for found, cuts in pool.results((pairs[block] for block in blocks), _AHEAD):
+            for cut in cuts:
+                warn_of_limit(cut)
+            yield found
 
 
-def _passages(runs: Runs, sizes: Numbers, gap: int) -> _Passages:
-    """The passages of pairs that have some numbers of runs, int64[pairs]."""
-    if not gap:
-        words = np.diff(runs["units"][:, :2])[:, 0].astype(np.int64)
-        return _Passages(runs["places"], words, np.ones(len(words)), sizes)
-    joined: list[list[int]] = []
-    counts = []
-    spans, places = runs["units"].tolist(), runs["places"].tolist()
-    for begin, end in pairwise(offsets_of(sizes).tolist()):
-        passages = _bridged(spans[begin:end], places[begin:end], gap)
-        joined += passages
-        counts.append(len(passages))
-    columns = np.array(joined, dtype=np.int64).reshape(-1, 10)
-    words = columns[:, 8]
-    return _Passages(columns[:, :8], words, words / columns[:, 9], np.array(counts, dtype=np.int64))
-
-
-def _bridged(units: list[list[int]], places: list[list[int]], gap: int) -> list[list[int]]:
-    """The passages of a pair, from the units and places of its runs.
-
-    Returns:
-        For each the places, how many words are shared, and the words of its longer side.
-    """
-    begun: dict[tuple[int, int], tuple[int, int]] = {}
-    ended: dict[tuple[int, int], tuple[int, int]] = {}
-    for each, place in zip(units, places, strict=True):
-        for side in (0, 2):
-            start, end, line, end_line = place[2 * side : 2 * side + 4]
-            begun[side, each[side]] = start, line
-            ended[side, each[side + 1]] = end, end_line
-    passages = []
-    runs = [Run(a, b, a_end - a) for a, a_end, b, _ in units]
-    for a, a_end, b, b_end, words in bridged(runs, 1, gap):
-        row: list[int] = []
-        for side, first, last in ((0, a, a_end), (2, b, b_end)):
-            (start, line), (end, end_line) = begun[side, first], ended[side, last]
-            row += [start, end, line, end_line]
-        passages.append([*row, words, max(a_end - a, b_end - b)])
-    return passages
-
-
-def _covered(units: Places, new: Mask) -> Numbers:
-    """How many units the runs of each pair cover, int64[pairs].
-
-    Args:
-        units: int32[r, 2], the first unit of each run, and the last + 1.
-        new: bool[r], where a pair begins.
-    """
-    if not len(new):
-        return np.empty(0, dtype=np.int64)
-    # The units of each pair stand behind those of the pairs before.
-    behind = (np.cumsum(new) - 1) * int(units.max())
-    first, end = units.T.astype(np.int64) + behind
-    order = np.argsort(first, kind="stable")
-    first, end = first[order], end[order]
-    done = np.append(0, np.maximum.accumulate(end)[:-1])
-    covered = np.maximum(end - np.maximum(first, done), 0)
-    return np.add.reduceat(covered, np.flatnonzero(new))
+def _workers(job: Job[Any, Any], limits: Limits, files: Sequence[int] = ()) -> Workers[Any, Any]:
+    count = min(default_workers(), limits.passage_processes) if CAN_SHARE else 0
+    return Workers(job, count, files=files)

@@ -1,284 +1,367 @@
-"""The runs of windows that pairs of documents share, from where they begin to where they end.
+"""The runs of windows that pairs of texts share, and the passages that they are.
 
-Two documents are a pair if they share a window whose fingerprint leads to pairs. Those of the other
-windows, whose fingerprints too many documents have, are searched in these pairs only.
+Equal hashes of windows lead to runs; a run is one if the folded units of both texts are equal. So
+no hash decides which runs are shown: where one led to other units, the windows of both texts are
+compared themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from itertools import islice
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import Cut, limits_noted, warn_of_limit
+from lshdb.errors import warn_of_limit
 from lshdb.search.limits import pair_cut
-from lshdb.search.passage_joins import Edges, joined
-from lshdb.search.passage_texts import (
-    Compared,
-    Located,
-    Mask,
-    counting,
-    is_in,
-    preferred_runs,
-    shown,
-    window_hashes,
-)
-from lshdb.search.passage_windows import MANY, StoredWindows
-from lshdb.search.spilled import Part, Rows, SpilledRows, in_parts
-from lshdb.shingling.arrays import Numbers, parts_of, places_of
-from lshdb.shingling.hashing import Hashes
-from lshdb.workers import Job
+from lshdb.search.passage_windows import Mask, Texts, Windows
+from lshdb.shingling.arrays import Numbers, offsets_of, parts_of, places_of, runs
+from lshdb.shingling.hashing import Hashes, distinct
+from lshdb.shingling.passages import longest_runs
 
-_KNOWN: Final = 1 << 20
-"""Windows of texts that are searched one by one in memory, with their places some 30 bytes each."""
-_32: Final = 32
-_LOW: Final = (1 << _32) - 1
+_AT_ONCE: Final = 1 << 20
+"""Windows of other texts that are compared at once."""
+_SPARSE: Final = 4
+"""Bits more than the number of windows of a text needs: at most one in 16 of the windows of
+unrelated texts is searched among them."""
 _SIDES: Final[tuple[Literal["left", "right"], ...]] = ("left", "right")
-
-RUN: Final = np.dtype(
-    [
-        ("pair", "i8"),  # the numbers of the documents a, in the high 32 bits, and b
-        ("places", "i4", (8,)),  # in characters and lines of both, as `CopiedPassage` has them
-        ("units", "i4", (4,)),  # the first unit and the last + 1 in a, then in b
-    ]
-)
-Runs: TypeAlias = npt.NDArray[Any]
-"""Runs of windows, as RUN has them. `take` and `compress` are many times as fast as an index."""
-
-
-class SharedRuns(SpilledRows):
-    """The runs of all pairs on disk, in the order of pairs, by the cells of their documents a.
-
-    Attributes:
-        characters: float64[cells], how long those of each cell are in all.
-    """
-
-    def __init__(self, windows: StoredWindows, least: int) -> None:
-        """Find the runs.
-
-        Args:
-            windows: of all documents.
-            least: the units of the shortest run that is wanted.
-        """
-        super().__init__(RUN, windows.document_cells)
-        self.characters = np.zeros(windows.document_cells)
-        begins, ends = joined(windows)
-        windows.by_hash.close()  # the largest of the files
-        with closing(begins), closing(ends):
-            job = _Pairing(windows, least, begins, ends)
-            files = [windows.hot, windows.texts, begins, ends]
-            # With as many ends, some 200 bytes each.
-            parts = begins.parts(windows.limits.passage_windows // 2)
-            for _, (runs, cuts) in in_parts(job, parts, files, windows.limits):
-                for cut in cuts:
-                    warn_of_limit(cut)
-                cells = windows.cells_of(numbers_of(runs["pair"])[0])
-                self.append(runs, cells)
-                lengths = runs["places"][:, 1] - runs["places"][:, 0]
-                self.characters += np.bincount(cells, lengths, len(self.sizes))
-
-
-def numbers_of(pairs: Numbers) -> tuple[Numbers, Numbers]:
-    """The numbers of both documents of pairs, int64[n] each."""
-    return pairs >> _32, pairs & _LOW
+_MOST_MATCHES: Final = 1 << 21
+"""Matches of windows that are compared, in some 100 bytes each."""
+_MANY_TIMES: Final = 16
+"""All places of a window are compared with all in another text if that makes no more matches than
+this many times their units; else both texts are sorted (see longest_runs)."""
+_APART: Final = np.uint64(0x9E3779B97F4A7C15)
+"""Times the number of a text, it makes the hashes of its windows differ from those of others."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Pairing(Job[Part, tuple[Runs, list[Cut]]]):
-    """Finds the runs of the pairs whose documents a are in some cells, and what limits cut.
+class Pairs:
+    """Pairs of texts to compare.
 
     Attributes:
-        windows: of all documents.
-        least: the units of the shortest run that is wanted.
-        begins: where runs begin.
-        ends: where they end.
+        own: some texts.
+        its: texts that they are compared with.
+        a: int64[p], the number of the one text of each pair among `own`; ascending.
+        b: int64[p], that of the other among `its`.
     """
 
-    windows: StoredWindows
+    own: Texts
+    its: Texts
+    a: Numbers
+    b: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which passages are wanted.
+
+    Attributes:
+        run: units of a window.
+        least: units of the shortest run.
+        gap: maximum units between runs that make one passage, in either text.
+        most: runs of a pair; there is a warning if it has more.
+    """
+
+    run: int
     least: int
-    begins: SpilledRows
-    ends: SpilledRows
-
-    @property
-    def _run(self) -> int:
-        """Units of a window."""
-        return self.windows.settings.passages
-
-    def run(self, part: Part) -> tuple[Runs, list[Cut]]:
-        """Find the runs, in the order of pairs and of the first text."""
-        begins, ends = self.begins.read(part), self.ends.read(part)
-        repeating = np.unique(_pairs(begins.compress(begins[:, 2] < 0, axis=0)))
-        if len(repeating):
-            begins, ends = (
-                one.compress(~is_in(_pairs(one), repeating), axis=0) for one in (begins, ends)
-            )
-        runs = self._between(begins, ends)
-        for hot, its_repeating in self._hot_runs(part, runs["pair"]):
-            repeating = np.append(repeating, its_repeating)
-            some = is_in(runs["pair"].copy(), np.unique(hot["pair"]))
-            merged = self._merged(np.concatenate([runs.compress(some), hot]))
-            runs = np.concatenate([runs.compress(~some), merged])
-        repeating = np.unique(repeating)
-        runs = self._preferred(runs.compress(~is_in(runs["pair"], repeating)))
-        runs = runs.compress(runs["units"][:, 1] - runs["units"][:, 0] >= self.least)
-        with limits_noted() as cuts:
-            rank = np.arange(len(runs)) - np.searchsorted(runs["pair"], runs["pair"])
-            most = self.windows.limits.passages
-            if (rank >= most).any():
-                warn_of_limit(pair_cut(most))
-                runs = runs.compress(rank < most)
-            if len(repeating):
-                runs = np.concatenate([runs, *self._searched(repeating)])
-                runs = runs.take(np.argsort(runs["pair"], kind="stable"))
-        return runs, cuts
-
-    def _between(self, begins: Edges, ends: Edges) -> Runs:
-        """The runs from where they begin to where they end, which are as many."""
-        begins, ends = (
-            one.take(_diagonally(_pairs(one), one[:, 2:4]), axis=0) for one in (begins, ends)
-        )
-        runs = np.empty(len(begins), dtype=RUN)
-        runs["pair"] = _pairs(begins)
-        for edges, first, more in ((begins, 0, 0), (ends, 1, self._run)):
-            runs["units"][:, first::2] = edges[:, 2:4] + more
-            runs["places"][:, first::2] = edges[:, 4:]
-        return runs
-
-    def _hot_runs(self, part: Part, pairs: Numbers) -> Iterator[tuple[Runs, Numbers]]:
-        """The hot windows that pairs share, each a run, and the pairs that repeat one very often.
-
-        Args:
-            part: the cells of the documents a.
-            pairs: int64[n], in order.
-        """
-        pairs = pairs[np.flatnonzero(np.diff(pairs, prepend=-1))]
-        own = self.windows.hot.read(part)
-        if not len(own):
-            return
-        hashes, rank = np.unique(own["hash"], return_inverse=True)
-        keys = own["document"].astype(np.int64) << _32 | rank
-        order = np.argsort(keys)
-        own, keys = own.take(order), keys[order]
-        a, b = numbers_of(pairs)
-        cells = self.windows.cells_of(b)
-        most = self.windows.limits.passage_windows
-        for its_part in self.windows.hot.parts(2 * most):
-            its = self.windows.hot.read(its_part)
-            its = its.compress(is_in(its["hash"], hashes))
-            rank = np.searchsorted(hashes, its["hash"])
-            some = np.flatnonzero((cells >= its_part[0]) & (cells < its_part[1]))
-            first, last = (np.searchsorted(its["document"], b[some], side) for side in _SIDES)
-            for piece in parts_of(last - first, most):
-                count = (last - first)[piece]
-                at = places_of(first[piece], count)
-                pair = np.repeat(some[piece], count)
-                wanted = a[pair] << _32 | rank[at]
-                left, right = (np.searchsorted(keys, wanted, side) for side in _SIDES)
-                found = right > left
-                pair, at, left, times = (one[found] for one in (pair, at, left, right - left))
-                often = (own["flags"][left] & its["flags"][at] & MANY) > 0
-                times[often] = 0
-                rows = own.take(places_of(left, times)), its.take(np.repeat(at, times))
-                yield self._single(pairs[np.repeat(pair, times)], *rows), pairs[pair[often]]
-
-    def _single(self, pairs: Numbers, own: Rows, its: Rows) -> Runs:
-        """Windows that pairs share as runs."""
-        runs = np.empty(len(pairs), dtype=RUN)
-        runs["pair"] = pairs
-        for side, rows in enumerate((own, its)):
-            for column, name in enumerate(("start", "end", "line", "end_line")):
-                runs["places"][:, 4 * side + column] = rows[name]
-            runs["units"][:, 2 * side] = rows["unit"]
-            runs["units"][:, 2 * side + 1] = rows["unit"] + self._run
-        return runs
-
-    def _merged(self, runs: Runs) -> Runs:
-        """The runs, of which those that follow each other in both texts become one."""
-        runs = runs.take(_diagonally(runs["pair"], runs["units"][:, 0::2]))
-        first, last = runs["units"][:, 0], runs["units"][:, 1] - (self._run - 1)
-        new = np.ones(len(runs), dtype=np.bool_)
-        new[1:] = (np.diff(runs["pair"]) != 0) | (first[1:] != last[:-1])
-        new[1:] |= np.diff(runs["units"][:, 2] - first) != 0
-        begin = np.flatnonzero(new)
-        end = np.append(begin[1:], len(new))[: len(begin)] - 1
-        merged = runs.take(begin)
-        for name in ("units", "places"):
-            merged[name][:, 1::2] = runs[name][end, 1::2]
-        return merged
-
-    def _preferred(self, runs: Runs) -> Runs:
-        """The runs that some window prefers, in the order of pairs and of the first text."""
-        first = runs["units"][:, 0].astype(np.int64)
-        length = runs["units"][:, 1] - first - (self._run - 1)
-        pairs = runs["pair"].copy()
-        order = np.lexsort((first, pairs))
-        pairs, begin, end = pairs[order], first[order], (first + length)[order]
-        # Usually no window is in two runs.
-        both = (pairs[1:] == pairs[:-1]) & (begin[1:] < end[:-1])
-        some = np.flatnonzero(is_in(runs["pair"].copy(), np.unique(pairs[1:][both])))
-        kept = np.ones(len(runs), dtype=np.bool_)
-        number = np.unique(runs["pair"][some], return_inverse=True)[1]
-        other = runs["units"][some, 2].astype(np.int64)
-        kept[some] = preferred_runs(number, first[some], other, length[some])
-        return runs.take(order[kept[order]])
-
-    def _searched(self, pairs: Numbers) -> Iterator[Runs]:
-        """The runs of pairs, one by one."""
-        run = self._run
-        known: dict[int, _Text] = {}
-        for a, group in groupby(pairs.tolist(), key=lambda pair: pair >> _32):
-            own = self._text(a, known)
-            compared = Compared(own.windows, own.counts)
-            for pair in group:
-                its = self._text(pair & _LOW, known)
-                found = compared.runs_in_repeating(its.windows, its.counts)
-                found = shown(found, self.least - run + 1, self.windows.limits.passages)
-                first, second, length = np.array(found, dtype=np.int64).reshape(-1, 3).T
-                ends = length + run - 1
-                runs = np.empty(len(found), dtype=RUN)
-                runs["pair"] = pair
-                runs["units"] = np.stack((first, first + ends, second, second + ends), axis=1)
-                spans = *own.spans(first, first + ends), *its.spans(second, second + ends)
-                runs["places"] = np.array(spans).T
-                yield runs
-
-    def _text(self, number: int, known: dict[int, _Text]) -> _Text:
-        """The text of a document; families of copies come again and again."""
-        if number not in known:
-            if sum(len(one.windows) for one in known.values()) > _KNOWN:
-                known.clear()
-            text = self.windows.texts.read(number)
-            hashes, offsets = window_hashes([text], self.windows.settings, self.windows.seed)
-            counts = counting(hashes, offsets, self.windows.left_out, self._run)
-            known[number] = _Text(hashes, counts, Located.of(text, self.windows.settings).spans)
-        return known[number]
+    gap: int
+    most: int
 
 
-class _Text(NamedTuple):
-    """The windows of a text, uint64[n], which count, and where units are (see Located.spans)."""
+class Runs(NamedTuple):
+    """Runs of windows, in the order of pairs, then of the first text.
 
-    windows: Hashes
-    counts: Mask
-    spans: Callable[[Numbers, Numbers], tuple[list[int], ...]]
+    Attributes:
+        pair: int64[r], the number of the pair of each.
+        a: int64[r], the place of its first window among those of `own`.
+        b: int64[r], the same among those of `its`.
+        length: int64[r], how many windows it has.
+    """
+
+    pair: Numbers
+    a: Numbers
+    b: Numbers
+    length: Numbers
+
+    def some(self, chosen: Mask | Numbers) -> Runs:
+        """Some of the runs."""
+        return Runs(*(column[chosen] for column in self))
 
 
-def _pairs(edges: Edges) -> Numbers:
-    """The pair of each edge, int64[n]."""
-    return edges[:, 0].astype(np.int64) << _32 | edges[:, 1]
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What two texts share.
+
+    Attributes:
+        pair: the number of the pair.
+        words: how many units of the first text are in passages.
+        coverage, b_coverage: the share of the units of each text that are.
+        longest: the units of the longest run.
+        passages: the values of `CopiedPassage`, in the order of the first text.
+    """
+
+    pair: int
+    words: int
+    coverage: float
+    b_coverage: float
+    longest: int
+    passages: list[tuple[Any, ...]]
 
 
-def _diagonally(pairs: Numbers, units: Edges) -> Numbers:
-    """The order in which what runs along both texts of a pair stands together, int64[n].
+def shared_passages(pairs: Pairs, asked: Asked) -> Iterator[Shared]:
+    """The pairs of texts that share runs which count, in their order."""
+    found = shared_runs(pairs, asked)
+    begins, _ = runs(found.pair)
+    if not len(begins):
+        return
+    own, its = pairs.own, pairs.its
+    units = found.length + (asked.run - 1)
+    a = own.windows["unit"][found.a].astype(np.int64)
+    b = its.windows["unit"][found.b].astype(np.int64)
+    number = found.pair[begins]
+    words, b_words = (_covered(first, units, begins) for first in (a, b))
+    shares = words / own.units[pairs.a[number]], b_words / its.units[pairs.b[number]]
+    longest = np.maximum.reduceat(units, begins)
+    totals = zip(*(one.tolist() for one in (number, words, *shares, longest)), strict=True)
+    pair, a, a_last, b, b_last, shared = np.array(_merged(found, a, b, asked)).T
+    a_places, a_size = _places(own.windows, a, a_last, asked.run)
+    b_places, b_size = _places(its.windows, b, b_last, asked.run)
+    scores = zip(shared.tolist(), (shared / np.maximum(a_size, b_size)).tolist(), strict=True)
+    values = zip(np.concatenate([a_places, b_places], axis=1).tolist(), scores, strict=True)
+    counts = np.diff(np.searchsorted(pair, np.append(number, len(pairs.a)))).tolist()
+    last, text = -1, ""
+    for (place, covered, share, b_share, most), count in zip(totals, counts, strict=True):
+        if pairs.a[place] != last:
+            last = int(pairs.a[place])
+            text = own.text(last)
+        passages = [
+            (*places, *score, text[places[0] : places[1]])
+            for places, score in islice(values, count)
+        ]
+        yield Shared(place, covered, share, b_share, most, passages)
+
+
+def _places(
+    windows: Windows, first: Numbers, last: Numbers, run: int
+) -> tuple[npt.NDArray[np.int32], Numbers]:
+    """Where passages are from their first and last windows, int32[n, 4]; their units, int64[n]."""
+    places = windows["places"][last]
+    places[:, ::2] = windows["places"][first, ::2]
+    return places, windows["unit"][last].astype(np.int64) - windows["unit"][first] + run
+
+
+def shared_runs(pairs: Pairs, asked: Asked) -> Runs:
+    """The runs that pairs of texts share, if one has a window that leads to documents.
+
+    Every shared window is in a run, each as long as possible (see _preferred). Runs may overlap.
+    """
+    found, repeating = _matched(pairs)
+    found += [_searched(pairs, number, exact=False) for number in repeating]
+    kept = _kept(pairs, _in_order(found), asked)
+    forged = np.unique(kept.pair[~_equal(pairs, kept)])
+    if len(forged):
+        found = [kept.some(~np.isin(kept.pair, forged))]
+        exact = [_searched(pairs, number, exact=True) for number in forged.tolist()]
+        kept = _in_order([*found, _kept(pairs, _in_order(exact), asked)])
+    return kept
+
+
+def _in_order(found: list[Runs]) -> Runs:
+    joined = Runs(*map(np.concatenate, zip(*found, strict=True)))
+    return joined.some(np.argsort(joined.pair, kind="stable"))
+
+
+def _kept(pairs: Pairs, found: Runs, asked: Asked) -> Runs:
+    """The runs to show of those that were found."""
+    leading = offsets_of(pairs.own.windows["leads"])
+    leads = leading[found.a + found.length] > leading[found.a]
+    long = found.length > asked.least - asked.run
+    found = found.some(np.isin(found.pair, found.pair[leads]) & long)
+    rank = np.arange(len(found.pair)) - np.searchsorted(found.pair, found.pair)
+    for _ in np.flatnonzero(rank == asked.most).tolist():
+        warn_of_limit(pair_cut(asked.most))
+    return found.some(rank < asked.most)
+
+
+def _equal(pairs: Pairs, found: Runs) -> Mask:
+    """Which runs are of the same units in both texts, bool[r]."""
+    bounds = []
+    for texts, first in ((pairs.own, found.a), (pairs.its, found.b)):
+        bounds += [texts.windows["begin"][first], texts.windows["end"][first + found.length - 1]]
+    own, its = pairs.own.folded, pairs.its.folded
+    places = zip(*(one.tolist() for one in bounds), strict=True)
+    same = (own[i:j] == its[k:m] for i, j, k, m in places)
+    return np.fromiter(same, dtype=np.bool_, count=len(found.pair))
+
+
+def _matched(pairs: Pairs) -> tuple[list[Runs], list[int]]:
+    """The runs of pairs, and the pairs that repeat windows too often to try each match."""
+    own, its = pairs.own, pairs.its
+    apart = np.arange(len(own.units)).astype(np.uint64) * _APART
+    keys = own.windows["hash"] + np.repeat(apart, np.diff(own.offsets))
+    by_key = np.argsort(keys, kind="stable")
+    keys = keys[by_key]
+    unit, its_unit = own.windows["unit"].astype(np.int64), its.windows["unit"].astype(np.int64)
+    its_hash = its.windows["hash"].copy()
+    sizes = np.diff(its.offsets)[pairs.b]
+    most = np.minimum(_MANY_TIMES * (own.units[pairs.a] + its.units[pairs.b]), _MOST_MATCHES)
+    found = [Runs(*np.empty((4, 0), dtype=np.int64))]
+    repeating: list[int] = []
+    for part in parts_of(sizes, _AT_ONCE):
+        b = places_of(its.offsets[pairs.b[part]], sizes[part])
+        wanted = its_hash[b] + np.repeat(apart[pairs.a[part]], sizes[part])
+        which, first, times = _found_among(keys, wanted)
+        b = b[which]
+        bounds = np.searchsorted(which, offsets_of(sizes[part]))
+        matches = np.diff(offsets_of(times)[bounds])
+        often = matches > most[part]
+        repeating += (np.flatnonzero(often) + part.start).tolist()
+        times[np.repeat(often, np.diff(bounds))] = 0
+        pair = np.repeat(np.arange(part.start, part.stop), np.diff(bounds))
+        for some in parts_of(matches * ~often, _MOST_MATCHES):
+            at = slice(bounds[some.start], bounds[some.stop])
+            # Each place of a window of the one text with each of the other.
+            one = by_key[places_of(first[at], times[at])]
+            other = np.repeat(b[at], times[at])
+            diagonal = np.repeat(pair[at] << 32, times[at]) + its_unit[other] - unit[one]
+            order = np.argsort(diagonal, kind="stable")
+            one, other, diagonal = one[order], other[order], diagonal[order]
+            new = np.ones(len(one), dtype=np.bool_)
+            new[1:] = (np.diff(diagonal) != 0) | (np.diff(its_unit[other]) != 1)
+            begins = np.flatnonzero(new)
+            one, other = one[begins], other[begins]
+            length = np.diff(begins, append=len(order))
+            number = (diagonal[begins] + (1 << 31)) >> 32
+            order = _preferred(number, unit[one], its_unit[other], length)
+            found.append(Runs(number, one, other, length).some(order))
+    return found, repeating
+
+
+def _searched(pairs: Pairs, number: int, *, exact: bool) -> Runs:
+    """The runs of a pair, in the time of sorting, by their hashes or their folded units.
+
+    Its runs are the same, but where several places are as good, any of them.
+    """
+    known: dict[int | bytes, int] = {}
+    texts: list[Numbers] = []
+    begins, units = [], []
+    for side, text in ((pairs.own, pairs.a[number]), (pairs.its, pairs.b[number])):
+        begin, end = side.offsets[text : text + 2].tolist()
+        windows = side.windows[begin:end]
+        keys: Iterable[int | bytes] = windows["hash"].tolist()
+        if exact:
+            bounds = zip(windows["begin"].tolist(), windows["end"].tolist(), strict=True)
+            keys = (side.folded[i:j] for i, j in bounds)
+        # What does not count is equal to nothing of the other text.
+        numbered = np.full(int(windows["unit"].max(initial=-1)) + 1, -1 - len(texts))
+        numbered[windows["unit"]] = [known.setdefault(key, len(known)) for key in keys]
+        texts.append(numbered)
+        begins.append(begin)
+        units.append(windows["unit"].copy())
+    a, b, length = longest_runs(*texts)
+    order = _preferred(np.zeros(len(a), dtype=np.int64), a, b, length)
+    a, b = (np.searchsorted(*one) for one in zip(units, (a, b), strict=True))
+    return Runs(np.full(len(a), number), a + begins[0], b + begins[1], length).some(order)
+
+
+def _found_among(ordered: Hashes, hashes: Hashes) -> tuple[Numbers, Numbers, Numbers]:
+    """Which of the hashes uint64[any] are among sorted ones: int64[f].
+
+    Returns:
+        The places of these hashes, and for each the first place in `ordered`, and how many it has.
+    """
+    # One look at a sparse table is enough for most. In the order of hashes all is several
+    # times as fast, as the processor's cache has the place of the next one.
+    bits = len(ordered).bit_length() + _SPARSE
+    shift = np.uint64(64 - bits)
+    slots = np.zeros(1 << bits, dtype=np.bool_)
+    slots[(ordered >> shift).view(np.int64)] = True
+    which = np.flatnonzero(slots[(hashes >> shift).view(np.int64)])
+    which = which[np.argsort(hashes[which], kind="stable")]
+    first, behind = (np.searchsorted(ordered, hashes[which], side) for side in _SIDES)
+    here = np.flatnonzero(behind > first)
+    here = here[np.argsort(which[here])]
+    return which[here], first[here], (behind - first)[here]
+
+
+def _preferred(pair: Numbers, a: Numbers, b: Numbers, length: Numbers) -> Numbers:
+    """The runs that some window of the first text prefers, int64[any], by pair, then by a.
+
+    It prefers the longest run that has it; of equally long ones that with the nearest places in
+    both texts, then the first.
 
     Args:
-        pairs: int64[n].
-        units: int32[n, 2], in both texts.
+        pair: int64[r], the number of the pair of each run.
+        a: int64[r], the place in the first text where it begins.
+        b: int64[r], that in the second one.
+        length: int64[r], its windows.
     """
-    first = units[:, 0].astype(np.int64)
-    order: Numbers = np.lexsort(((units[:, 1] - first) << _32 | first, pairs))
-    return order
+    # All windows between two places where runs begin or end are in the same runs.
+    begins = pair * int((a + length).max(initial=0)) + a
+    places = distinct(np.append(begins, begins + length))
+    first = np.searchsorted(places, begins)
+    count = np.searchsorted(places, begins + length) - first
+    best = np.full(len(places), -1)
+    order = np.lexsort((np.abs(b - a), -length))[::-1]
+    for part in parts_of(count[order], _AT_ONCE):
+        some = order[part]
+        best[places_of(first[some], count[some])] = np.repeat(some, count[some])  # the last stays
+    kept = np.unique(best[best >= 0])
+    return kept[np.lexsort((a[kept], pair[kept]))]
+
+
+def _merged(found: Runs, a: Numbers, b: Numbers, asked: Asked) -> Iterable[Sequence[int]]:
+    """Passages: runs, of which those that follow each other in both texts within a gap are joined.
+
+    Args:
+        found: runs of windows.
+        a: int64[r], the first unit of each in the first text.
+        b: int64[r], that in the second one.
+        asked: the gap.
+
+    Returns:
+        For each passage the number of the pair, the places of its first and its last window in both
+        texts, and how many of its units in the first text are shared.
+    """
+    units = found.length + (asked.run - 1)
+    last = found.length - 1
+    rows = np.stack([found.pair, found.a, found.a + last, found.b, found.b + last, units], axis=1)
+    if not asked.gap:
+        return rows
+    passages: list[list[int]] = []
+    bounds: list[int] = []
+    for row, first, other, size in zip(
+        rows.tolist(), a.tolist(), b.tolist(), units.tolist(), strict=True
+    ):
+        if passages and passages[-1][0] == row[0]:
+            passage, (begin, end, its_begin, its_end) = passages[-1], bounds
+            ahead, there = first - end, other - its_end
+            near = -size < ahead <= asked.gap and -size < there <= asked.gap
+            if near and first >= begin and other >= its_begin:
+                passage[5] += size + min(ahead, 0)
+                passage[2], passage[4] = max(passage[2], row[2]), max(passage[4], row[4])
+                bounds = [begin, max(end, first + size), its_begin, max(its_end, other + size)]
+                continue
+        passages.append(row)
+        bounds = [first, first + size, other, other + size]
+    return passages
+
+
+def _covered(first: Numbers, sizes: Numbers, begins: Numbers) -> Numbers:
+    """How many units the runs of each pair cover, int64[pairs].
+
+    Args:
+        first: int64[r], the first unit of each run.
+        sizes: int64[r], its units.
+        begins: int64[pairs], where the runs of each pair begin.
+    """
+    # The units of each pair stand behind those of the pairs before.
+    pair = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(first)))
+    first = first + pair * int((first + sizes).max())
+    order = np.argsort(first, kind="stable")
+    first, end = first[order], (first + sizes)[order]
+    done = np.append(0, np.maximum.accumulate(end)[:-1])
+    return np.add.reduceat(np.maximum(end - np.maximum(first, done), 0), begins)

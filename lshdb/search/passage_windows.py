@@ -1,221 +1,273 @@
-"""The windows of stored texts that other texts may share, with where they are, on disk.
+"""The windows of texts in which passages are searched.
 
-All pairs need each window once, in the order of hashes. They are found text by text, and wait in
-temporary files beside the texts: 49 bytes for each window whose fingerprint several documents have,
-at most some four times the size of the texts.
+A unit is a word, or a character where the shingles are of characters. A window is a run of
+`Settings.passages` units; the i-th begins at unit i. Hashes of windows only lead to runs that two
+texts may share: the folded units of both decide (lshdb.search.passage_runs).
+
+Not all shared text is copied. Text in a base text, or in more documents than a limit, does not
+count: its units are cut out of both texts. A fingerprint in that many documents leads to none of
+them, so time stays linear whatever headers there are. Four of these documents decide whether a
+window with such a fingerprint is common; one that is not is shown where another window leads to the
+document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import nlargest
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
-from lshdb.model import Settings
-from lshdb.search.passage_texts import (
-    MANY_TIMES,
-    Mask,
-    Places,
-    base_windows,
-    common_windows,
-    counting,
-    is_in,
-    longest_common,
-    slots_of,
-    window_hashes,
-)
-from lshdb.search.spilled import Rows, SpilledRows, SpilledTexts
-from lshdb.shingling.arrays import Numbers, bounded
-from lshdb.shingling.hashing import Hashes, Offsets, secret_seed, selection
-from lshdb.shingling.positions import line_numbers, unit_positions
-from lshdb.shingling.shingles import shingle
-from lshdb.shingling.winnowing import fingerprint_shingling, fingerprints_of_windows
+from lshdb.errors import UsageError
+from lshdb.model import CommonPassage, Settings, Shingling
+from lshdb.search.similarity import batches_of_text
+from lshdb.search.spilled import Spool
+from lshdb.shingling.arrays import Numbers, offsets_of, places_of
+from lshdb.shingling.hashing import Hashes, selection
+from lshdb.shingling.positions import cut, line_numbers
+from lshdb.shingling.shingles import groups
+from lshdb.shingling.winnowing import fingerprint_size, fingerprints_of_windows, windows
 from lshdb.store.lookups import StoreReader
-from lshdb.workers import Job, Workers, default_workers
 
-BEGINS: Final = 1
-"""A run begins here, as the window before it is not here."""
-ENDS: Final = 2
-"""The same for the window after it."""
-MANY: Final = 4
-"""Its document has it more than MANY_TIMES times."""
+COMMON_SAMPLE: Final = 4
+"""First documents of a too common fingerprint that show which run around it they share."""
+_COMMON_AGREEING: Final = 2
+"""How many of these must share a common run: one may be the text of the query."""
+_COMMON_NAMED: Final = 5
+"""The longest of all common runs, which are named to the user."""
+_COMMON_SEARCHED: Final = 100
+"""Documents in which these are looked for."""
+_SLOTS: Final = 3
+"""Bits more than the number of values needs: at most one in 8 others is taken for one of them."""
+
+Mask = npt.NDArray[np.bool_]
 
 WINDOW: Final = np.dtype(
     [
         ("hash", "u8"),
-        ("before", "u8"),  # the hash of the window before it, if that is here
-        ("after", "u8"),  # of the one after it
-        ("document", "i4"),  # the number of the document, from 0
+        ("leads", "?"),  # whether its fingerprint leads to documents
         ("unit", "i4"),  # its first unit
-        ("start", "i4"),  # of that, and the end of its last one, in characters
-        ("end", "i4"),
-        ("line", "i4"),  # and in lines, from 1
-        ("end_line", "i4"),
-        ("flags", "u1"),
+        ("begin", "i8"),  # in the folded units, in bytes
+        ("end", "i8"),
+        ("places", "i4", (4,)),  # first character, last + 1, first line, last line, from 1
     ]
 )
-_AHEAD: Final = 5
-"""Batches of texts in memory, so that a worker has the next one while this process does one."""
-_TOGETHER: Final = {"word": 8, "char": 2}
-"""Characters of a batch for each window in memory."""
-_HASH_CELLS: Final = 10
-"""Bits of a hash that are its cell."""
-_DOCUMENT_CELLS: Final = 12
-"""Bits of the number of a cell of documents, at most."""
-_NONE: Final = np.empty(0, dtype=np.int64)
-_Texts: TypeAlias = tuple[int, list[str]]
-"""The number of the first of n texts, and the texts."""
-
-
-class StoredWindows:
-    """The windows of all m documents that may be shared.
-
-    Attributes:
-        settings: of the database.
-        limits: the reader's.
-        seed: of the windows, for all processes that take part.
-        left_out: sorted windows that do not count.
-        common: the longest runs that are in too many documents, with the key of one of these.
-        units: int64[m], how many units each document has, or more if it has no window.
-        by_hash: those that lead to pairs, a cell for each stretch of hashes.
-        hot: the others: too many documents have their fingerprint. A cell is some documents.
-        shift: the cell of a document is its number without this many bits.
-        document_cells: how many cells of documents there are.
-        texts: of the documents.
-        keys: of the documents.
-    """
-
-    def __init__(self, reader: StoreReader, common: int, base: Sequence[str]) -> None:
-        """Find the windows of documents.
-
-        Args:
-            reader: of the file.
-            common: fingerprints that more documents have lead to no pair.
-            base: texts that do not count.
-        """
-        self.settings, self.limits = reader.settings, reader.limits
-        self.seed = secret_seed()
-        shared, hot = reader.shared_fingerprints(common)
-        slots = slots_of(shared)
-        del shared  # 8 bytes each
-        windows = common_windows(reader, hot, self.seed)
-        self.common = longest_common(reader, windows, hot, self.seed)
-        self.left_out = (windows, *base_windows(base, self.settings, self.seed))
-        doc_ids, counts = [_NONE], [_NONE]
-        self.texts, self.keys = SpilledTexts(), SpilledTexts()
-        for ids, keys in reader.all_keys():
-            doc_ids.append(ids)
-            self.keys.append(keys)
-        documents = np.concatenate(doc_ids)
-        self.shift = max(len(documents).bit_length() - _DOCUMENT_CELLS, 0)
-        self.document_cells = (len(documents) >> self.shift) + 1
-        self.by_hash = SpilledRows(WINDOW, 1 << _HASH_CELLS)
-        self.hot = SpilledRows(WINDOW, self.document_cells)
-        together = self.limits.passage_windows * _TOGETHER[self.settings.shingling.kind]
-        job = _Finding(self.settings, self.seed, hot, self.left_out, slots)
-        batches = bounded(reader.contents(documents), len, together)
-        count = min(default_workers(), self.limits.passage_processes)
-        with Workers(job, count) as pool:
-            for its_counts, cold, its_hot in pool.results(self._kept(batches), ahead=_AHEAD):
-                counts.append(its_counts)
-                cells = cold["hash"] >> np.uint64(64 - _HASH_CELLS)
-                self.by_hash.append(cold, cells.view(np.int64))
-                self.hot.append(its_hot, self.cells_of(its_hot["document"]))
-        self.units = np.concatenate(counts) + self.settings.passages - 1
-
-    def cells_of(self, documents: Numbers | Places) -> Numbers:
-        """The cells of documents, int64[n] or int32[n]."""
-        return documents.astype(np.int64) >> self.shift
-
-    def close(self) -> None:
-        """Delete the files."""
-        for one in (self.by_hash, self.hot, self.texts, self.keys):
-            one.close()
-
-    def _kept(self, batches: Iterator[list[str]]) -> Iterator[_Texts]:
-        """The texts, which are written too."""
-        first = 0
-        for texts in batches:
-            self.texts.append(texts)
-            yield first, texts
-            first += len(texts)
-
-
-_Found: TypeAlias = tuple[Offsets, Rows, Rows]
-"""How many windows each of n texts has, int64[n]; those to join, by hash; and the hot ones."""
+Windows = npt.NDArray[Any]
+"""Windows, as WINDOW has them. `take` and `compress` are many times as fast as an index."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding(Job[_Texts, _Found]):
-    """Finds the windows of texts that may be shared.
+class Texts:
+    """The windows of n texts.
 
     Attributes:
-        settings: of the database.
-        seed: of the windows.
-        hot: sorted fingerprints that lead to no pair.
-        left_out: sorted windows that do not count.
-        shared: bool[2^any], true at the low bits of each fingerprint that documents share.
+        windows: those of a text one after the other, in its order.
+        offsets: int64[n+1], where the windows of each text begin.
+        units: int64[n], how many units each text has.
+        folded: the folded units of all texts, in UTF-8.
+        text: gives the text with a number, from 0.
     """
 
-    settings: Settings
+    windows: Windows
+    offsets: Numbers
+    units: Numbers
+    folded: bytes | Spool
+    text: Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Which windows of texts count.
+
+    Attributes:
+        shingling: of the database; its size does not matter.
+        run: units of a window.
+        seed: of the hashes.
+        hot: int64[any], sorted fingerprints that lead to no document.
+        left_out: sorted windows; those that share a unit with one do not count.
+        shared: int64[any], sorted fingerprints that other texts have; None if that is unknown.
+        among: uint64[any], sorted windows of other texts; None if these are unknown.
+    """
+
+    shingling: Shingling
+    run: int
     seed: int
-    hot: Offsets
-    left_out: Sequence[Hashes]
-    shared: Mask
+    hot: Numbers
+    left_out: tuple[Hashes, ...] = ()
+    shared: Numbers | None = None
+    among: Hashes | None = None
 
-    def split(self, item: _Texts) -> tuple[_Texts, _Texts]:
-        """A worker's reply needs no text."""
-        return item, (item[0], [])
+    @classmethod
+    def of(cls, settings: Settings, hot: Numbers) -> Counting:
+        """All windows; those with some fingerprints lead to no document."""
+        return cls(settings.shingling, settings.passages, settings.seed, hot)
 
-    def run(self, item: _Texts) -> _Found:
-        """Find the windows of texts."""
-        number, texts = item
-        settings, run = self.settings, self.settings.passages
-        short = fingerprint_shingling(settings.shingling, run)
-        window = run - short.size + 1
-        shingles = shingle(texts, short, settings.seed)
-        counts = np.maximum(np.diff(shingles.offsets) - (window - 1), 0)
-        own = np.repeat(np.arange(len(texts)), counts)
-        least = fingerprints_of_windows(shingles.hashes, window)
-        has = counts > 0
-        least = least[selection(shingles.offsets[:-1][has], counts[has], len(least))]
-        long = [texts[place] for place in np.flatnonzero(has).tolist()]
-        hashes, offsets = window_hashes(long, settings, self.seed)
-        wanted = self.shared[least & (len(self.shared) - 1)]
-        wanted &= counting(hashes, offsets, self.left_out, run)
-        at = np.flatnonzero(wanted)
-        hot = is_in(least[at], self.hot)
-        wanted[at[hot]] = False
-        own, kept = own[at], hashes[at]
-        rows = np.zeros(len(at), dtype=WINDOW)
-        rows["hash"] = kept
-        rows["document"] = own + number
-        rows["unit"] = at - (np.cumsum(counts) - counts)[own]
-        flags = np.zeros(len(at), dtype=np.uint8)
-        inner = np.ones(len(hashes) + 1, dtype=np.bool_)
-        inner[offsets] = False  # before window i there is another one of its text
-        for step, side, edge in ((-1, "before", BEGINS), (1, "after", ENDS)):
-            near = (at + step) % max(len(hashes), 1)
-            here = inner[at + (step > 0)] & wanted[near]
-            rows[side] = np.where(here, hashes[near], ~kept)
-            flags += np.uint8(edge) * ~here
-        order = np.argsort(kept, kind="stable")
-        flags[order] += np.uint8(MANY) * _stand_many_times(kept[order], own[order])
-        rows["flags"] = flags
-        units, begins = unit_positions(texts, settings.shingling.kind)
-        first = begins[own] + rows["unit"]
-        rows["start"], rows["end"] = units.starts[first], units.ends[first + (run - 1)]
-        rows["line"], rows["end_line"] = line_numbers(texts, own, rows["start"], rows["end"])
-        # `take` copies rows many times as fast as an index does.
-        return counts, rows.take(order[~hot[order]]), rows.take(np.flatnonzero(hot))
+    def windows_of(self, texts: Sequence[str]) -> Texts:
+        """The windows of texts that count, and may be shared."""
+        units = np.zeros(len(texts), dtype=np.int64)
+        found, folded, order = [np.empty(0, dtype=WINDOW)], [b""], []
+        counts = [np.empty(0, dtype=np.int64)]
+        for group in groups(texts, self.shingling):
+            rows, its_counts, units[group], octets = self._windows(
+                [texts[number] for number in group], sum(map(len, folded))
+            )
+            found.append(rows)
+            counts.append(its_counts)
+            folded.append(octets)
+            order += group
+        sizes = np.concatenate(counts)
+        place = np.argsort(order)
+        joined = np.concatenate(found).take(places_of(offsets_of(sizes)[place], sizes[place]))
+        offsets = offsets_of(sizes[place])
+        return Texts(joined, offsets, units, b"".join(folded), texts.__getitem__)
+
+    def _windows(self, texts: list[str], before: int) -> tuple[Windows, Numbers, Numbers, bytes]:
+        """The windows of a group of texts whose folded units stand behind some bytes.
+
+        Returns:
+            The windows, how many each text has, how many units, and the folded units.
+        """
+        run = self.run
+        units = cut(texts, self.shingling.kind)
+        sizes = [run]
+        if self.shared is not None or len(self.hot):
+            sizes.append(fingerprint_size(run))
+        hashes, *shorter = windows(units, self.shingling.kind, sizes, self.seed)
+        offsets = offsets_of(units.counts)
+        whole = selection(offsets[:-1], np.maximum(units.counts - (run - 1), 0), len(hashes))
+        out = np.zeros(len(hashes), dtype=np.bool_)
+        for some in self.left_out:
+            out |= is_in(hashes, some)
+        if out.any():
+            # The units of these windows before each unit.
+            total = offsets_of(units_in(out & whole, run))
+            whole &= total[np.minimum(np.arange(len(out)) + run, len(out))] == total[:-1]
+        if self.among is not None:
+            whole &= is_in(hashes, self.among)
+        first = np.flatnonzero(whole)
+        leads = np.ones(len(first), dtype=np.bool_)
+        if shorter:
+            fingerprints = fingerprints_of_windows(shorter[0], run)[first]
+            leads = ~is_in(fingerprints, self.hot)
+            if self.shared is not None:
+                shared = is_in(fingerprints, self.shared)
+                first, leads = first[shared], leads[shared]
+        last = first + (run - 1)
+        rows = np.empty(len(first), dtype=WINDOW)
+        bounds = np.searchsorted(first, offsets)
+        text = np.repeat(np.arange(len(texts)), np.diff(bounds))
+        rows["hash"] = hashes[first]
+        rows["leads"] = leads
+        rows["unit"] = first - offsets[text]
+        rows["begin"], rows["end"] = units.begins[first] + before, units.ends[last] + before
+        places = units.starts[first], units.stops[last]
+        lines = line_numbers(texts, text, *places)
+        for column, values in enumerate((*places, *lines)):
+            rows["places"][:, column] = values
+        return rows, np.diff(bounds), units.counts, units.folded
+
+    def with_base(self, base: Iterable[str]) -> Counting:
+        """The same without the windows of base texts."""
+        alone = replace(self, left_out=(), shared=None)
+        some = (np.sort(alone.windows_of([text]).windows["hash"]) for text in base)
+        return replace(self, left_out=(*self.left_out, *some))
+
+    def around_hot(self, text: str) -> Hashes:
+        """The windows of a text whose fingerprints are hot, each once and sorted."""
+        found = self.windows_of([text]).windows
+        return np.unique(found["hash"][~found["leads"]])
 
 
-def _stand_many_times(hashes: Hashes, documents: Numbers) -> Mask:
-    """Which windows, by hash and document, stand in it more than MANY_TIMES times: bool[n]."""
-    new = np.ones(len(hashes) + 1, dtype=np.bool_)
-    new[1:-1] = (np.diff(documents) != 0) | (hashes[1:] != hashes[:-1])
-    sizes = np.diff(np.flatnonzero(new))
-    many: Mask = np.repeat(sizes > MANY_TIMES, sizes)
-    return many
+def run_of(settings: Settings) -> int:
+    """Units of the shortest run that the index finds; UsageError without such an index."""
+    if not settings.passages:
+        raise UsageError(
+            "this database has no index of passages: make it with "
+            "`lshdb reindex --passages 8`, or a new file with `lshdb init --passages 8`"
+        )
+    return settings.passages
+
+
+def least_of(wanted: int | None, run: int) -> int:
+    """The shortest run that is wanted; UsageError if the index may miss it."""
+    least = run if wanted is None else wanted
+    if least < run:
+        raise UsageError(
+            f"least {least} is below {run}, the shortest run that this index finds: ask for "
+            f"{run} or more, or rebuild the index with `lshdb reindex --passages {max(least, 3)}`"
+        )
+    return least
+
+
+def common_windows(reader: StoreReader, hot: Numbers) -> Hashes:
+    """The windows around fingerprints that too many documents have, if they are common, sorted."""
+    _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
+    counting = Counting.of(reader.settings, hot)
+    batches = batches_of_text(reader, np.unique(doc_ids))
+    return agreed([counting.around_hot(text) for texts in batches for text in texts])
+
+
+def agreed(samples: Sequence[Hashes]) -> Hashes:
+    """The windows that are common, sorted: those that enough of the samples have."""
+    # A damaged index may lead to no document.
+    none = np.empty(0, dtype=np.uint64)
+    found, counts = np.unique(np.concatenate([none, *samples]), return_counts=True)
+    return found[counts >= _COMMON_AGREEING]
+
+
+def longest_common(
+    reader: StoreReader, hot: Numbers, common: Hashes
+) -> list[tuple[str, CommonPassage]]:
+    """The longest runs of common windows in some documents, each once, with the documents' keys."""
+    _, some = reader.documents_of_fingerprints(hot, 1)
+    doc_ids = np.unique(some)[:_COMMON_SEARCHED]
+    counting = Counting.of(reader.settings, hot)
+    known = common[:0]
+    found: list[tuple[str, CommonPassage]] = []
+    for key, text in zip(reader.keys_of(doc_ids), reader.contents(doc_ids), strict=True):
+        own = counting.windows_of([text]).windows
+        new = np.zeros(len(own), dtype=np.bool_)
+        new[np.unique(own["hash"], return_index=True)[1]] = True  # its first place
+        new &= is_in(own["hash"].copy(), common) & ~is_in(own["hash"].copy(), known)
+        if new.any():
+            known = np.union1d(known, own["hash"][new])
+            runs = common_passages(text, own.compress(new), reader.settings.passages)
+            found += ((key, one) for one in runs)
+            found = nlargest(_COMMON_NAMED, found, key=lambda one: one[1].words)
+    return found
+
+
+def common_passages(text: str, common: Windows, run: int) -> Iterator[CommonPassage]:
+    """The runs of a text that are common, from its windows of `run` units that are."""
+    new = np.diff(common["unit"], prepend=-run - 1) > run
+    begins = np.flatnonzero(new)
+    last = np.append(begins[1:], len(common))[: len(begins)] - 1
+    words = common["unit"][last] + run - common["unit"][begins]
+    first, behind = common["places"][begins].tolist(), common["places"][last].tolist()
+    for (start, _, line, _), (_, end, _, end_line), count in zip(
+        first, behind, words.tolist(), strict=True
+    ):
+        yield CommonPassage(start, end, line, end_line, count, text[start:end])
+
+
+def units_in(chosen: Mask, run: int) -> Mask:
+    """Which units are in one of the chosen windows, of which none is at the end: bool[n] both."""
+    change = chosen.astype(np.int64)
+    change[run:] -= chosen[:-run]
+    return np.cumsum(change) > 0
+
+
+def is_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
+    """Which of the hashes are among sorted ones of the same type, 8 bytes each: bool[n]."""
+    found = np.zeros(len(hashes), dtype=np.bool_)
+    if len(ordered):
+        # One look at a sparse table is enough for most.
+        slots = np.zeros(1 << (len(ordered).bit_length() + _SLOTS), dtype=np.bool_)
+        slots[ordered.view(np.int64) & (len(slots) - 1)] = True
+        some = np.flatnonzero(slots[hashes.view(np.int64) & (len(slots) - 1)])
+        wanted = hashes[some]
+        found[some] = ordered.take(np.searchsorted(ordered, wanted), mode="clip") == wanted
+    return found

@@ -8,7 +8,7 @@ of a document.
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
     passages   runs of shingles that two texts share
-    positions  where each shingle is in its text; shingles as readable text
+    positions  texts cut into words or characters, with their places; shingles as readable text
     shingles   documents to shingle hashes, in blocks; distinct shingles
     winnowing  the fingerprints of texts: texts that share a run of words share one
 

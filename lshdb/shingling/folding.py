@@ -26,7 +26,8 @@ _NOT_NFKC = 4
 _UNASSIGNED = 8
 
 _CODE_POINTS = 0x110000
-_UTF32 = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
+UTF32 = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
+"""The encoding whose bytes are code points, uint32."""
 _NEWER_UNICODE = unicodedata.unidata_version != "14.0.0"
 _MAX_REPLACED = 64
 
@@ -45,7 +46,7 @@ def character_classes() -> npt.NDArray[np.uint8]:
 
 def code_points(text: str) -> npt.NDArray[np.uint32]:
     """The code points of a text, uint32[len(text)], lone surrogates included."""
-    return np.frombuffer(text.encode(_UTF32, "surrogatepass"), dtype=np.uint32)
+    return np.frombuffer(text.encode(UTF32, "surrogatepass"), dtype=np.uint32)
 
 
 def word_bounds(

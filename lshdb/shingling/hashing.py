@@ -42,7 +42,7 @@ from __future__ import annotations
 import functools
 import os
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,7 @@ from lshdb.model import LARGEST_SEED
 
 Hashes = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
+_AnyHashes = TypeVar("_AnyHashes", Hashes, Offsets)
 
 LONGEST_CHAINED: Final = 256
 """Spans of more bytes than this are hashed one by one."""
@@ -225,8 +226,8 @@ def _words_at_every_byte(buffer: bytes | memoryview) -> Hashes:
     return np.ndarray((max(count, 0),), dtype="<u8", buffer=buffer, strides=(1,))
 
 
-def distinct(hashes: Hashes) -> Hashes:
-    """The distinct hashes of uint64[n], sorted; np.unique takes three times as long."""
+def distinct(hashes: _AnyHashes) -> _AnyHashes:
+    """The distinct hashes of uint64[n] or int64[n], sorted; np.unique takes three times as long."""
     if len(hashes) < 2:
         return hashes.copy()
     ordered = np.sort(hashes)

@@ -1,4 +1,4 @@
-"""The places of shingles in a text, and shingles as readable text.
+"""Texts cut into words or characters, with their places, and shingles as readable text.
 
 Folding (lshdb.shingling.folding) changes lengths. It works on stretches of a text one by one: a
 character that never combines with the one before it, and the marks and Hangul vowels after it that
@@ -11,91 +11,97 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.model import Content, Element, Shingling
-from lshdb.shingling.arrays import offsets_of, parts_of, places_of
+from lshdb.shingling.arrays import offsets_of
 from lshdb.shingling.content import cleaned
-from lshdb.shingling.folding import code_points, fold, word_bounds
-from lshdb.shingling.hashing import Offsets
-from lshdb.shingling.shingles import ascii_words
+from lshdb.shingling.folding import UTF32, code_points, fold, word_bounds
+from lshdb.shingling.hashing import PADDING, Offsets, selection
+from lshdb.shingling.shingles import cut_words, utf8
 
 _JAMO: Final = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
 """Hangul vowels and final consonants: they combine, but are not marks."""
 _CODE_POINTS: Final = 0x110000
 _SEPARATOR: Final = "\0"
 """It never combines, does not fold and is no part of a word."""
-_AT_ONCE: Final = 1 << 20
-"""Characters of texts whose words are located together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Positions:
-    """Where n pieces of a text are: piece i is in text[starts[i]:ends[i]], int64[n] each."""
+class Units:
+    """The units of n texts, words or characters, those of a text one after the other.
 
-    starts: Offsets
+    Attributes:
+        folded: their UTF-8: words with a zero behind each, or characters as in `char` shingles.
+            Some units are equal to others exactly if these bytes are. PADDING follows.
+        begins, ends: int64[u], where each is in `folded`.
+        starts, stops: int64[u], where each is in its own text, in code points; neither decreases
+            in a text. A blank covers the whole run of white space that it replaces.
+        counts: int64[n], how many units each text has.
+    """
+
+    folded: bytes
+    begins: Offsets
     ends: Offsets
+    starts: Offsets
+    stops: Offsets
+    counts: Offsets
 
-    def __len__(self) -> int:
-        return len(self.starts)
 
+def cut(texts: list[str], kind: str) -> Units:
+    """Cut some texts into words, or into the characters of `char` shingles.
 
-def shingle_positions(text: str, shingling: Shingling) -> Positions:
-    """Where the shingles of a text are, in the order of lshdb.shingling.shingles.shingle.
-
-    Args:
-        text: any text.
-        shingling: `char:k` or `word:w`.
-
-    Returns:
-        Offsets in code points; both never decrease. A blank in a `char` shingle covers the whole
-        run of white space that it replaces.
+    ASCII texts and others are best cut apart: ASCII needs no Unicode tables.
     """
-    units = _units(text, shingling.kind)
-    count, size = len(units), shingling.size
-    if count < size:
-        return Positions(units.starts[:1], units.ends[-1:])
-    return Positions(units.starts[: count - size + 1], units.ends[size - 1 :])
+    return _cut_characters(texts) if kind == "char" else _cut_words(texts)
 
 
-def unit_positions(texts: Sequence[str], kind: str) -> tuple[Positions, Offsets]:
-    """Where the units of n texts are, each place in its own text.
-
-    Args:
-        texts: any texts.
-        kind: `word` or `char`: the units are words, or characters as in `char:1` shingles.
-
-    Returns:
-        The places of u units, those of a text one after the other, and offsets int64[n+1]: where
-        those of each text begin.
-    """
+def _cut_words(texts: list[str]) -> Units:
+    words = cut_words(texts)
     lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-    ascii = np.fromiter(map(str.isascii, texts), dtype=np.bool_, count=len(texts))
-    together = _AT_ONCE if kind == "word" else 0
-    found: list[tuple[Offsets, Positions]] = []
-    sizes = np.zeros(len(texts), dtype=np.int64)
-    for some in (np.flatnonzero(ascii), np.flatnonzero(~ascii)):
-        for part in parts_of(lengths[some] + 1, together):
-            group = some[part]
-            units = _units(_SEPARATOR.join([texts[place] for place in group.tolist()]), kind)
-            begins = offsets_of(lengths[group] + 1)
-            sizes[group] = np.diff(np.searchsorted(units.starts, begins))
-            before = np.repeat(begins[:-1], sizes[group])
-            found.append((group, Positions(units.starts - before, units.ends - before)))
-    offsets = offsets_of(sizes)
-    starts, ends = np.empty((2, offsets[-1]), dtype=np.int64)
-    for group, units in found:
-        at = places_of(offsets[group], sizes[group])
-        starts[at], ends[at] = units.starts, units.ends
-    return Positions(starts, ends), offsets
+    before = np.repeat(offsets_of(lengths + 1)[:-1], words.counts)
+    starts, stops = words.first - 1, words.last - 1
+    sizes = words.ends - words.begins
+    begins = offsets_of(sizes + 1)
+    octets = np.frombuffer(words.buffer, dtype=np.uint8)
+    joined = _SEPARATOR.join(texts)
+    if joined.isascii():
+        # Each word with the zero behind it.
+        kept = octets != 0
+        kept[1:] |= octets[:-1] != 0
+        folded = octets[kept].tobytes() + bytes(PADDING)
+    else:
+        from_start, to_end = _origins(joined)
+        starts, stops = from_start[starts], to_end[stops - 1]
+        spaced = np.zeros(begins[-1] + PADDING, dtype=np.uint8)
+        letters = octets[selection(words.begins, sizes, len(octets))]
+        spaced[selection(begins[:-1], sizes, len(spaced))] = letters
+        folded = spaced.tobytes()
+    begins = begins[:-1]
+    places = begins, begins + sizes, starts - before, stops - before
+    return Units(folded, *places, words.counts)
 
 
-def line_starts(text: str) -> Offsets:
-    """Where the lines of a text begin, int64[lines]: at 0 and after each line feed."""
-    return np.append(0, np.flatnonzero(code_points(text) == ord("\n")) + 1)
+def _cut_characters(texts: list[str]) -> Units:
+    """Each white-space run is one blank, and there is none at the ends of a text."""
+    found = []
+    for text in texts:
+        codes = code_points(fold(text))
+        starts, stops = _origins(text)
+        known = np.unique(codes)
+        blank = np.isin(codes, known[[chr(code).isspace() for code in known.tolist()]])
+        solid = np.flatnonzero(~blank)
+        gap = np.flatnonzero(np.diff(solid) > 1)
+        first = np.insert(solid, gap + 1, solid[gap] + 1)
+        last = np.insert(solid, gap + 1, solid[gap + 1] - 1)
+        found.append((np.where(blank, ord(" "), codes)[first], starts[first], stops[last]))
+    codes, starts, stops = map(np.concatenate, zip(*found, strict=True))
+    folded, at = utf8(codes.astype(np.uint32).tobytes().decode(UTF32, "surrogatepass"))
+    counts = np.array([len(codes) for codes, _, _ in found])
+    return Units(folded, at[:-1], at[1:], starts, stops, counts)
 
 
 def line_numbers(
@@ -121,27 +127,17 @@ def line_numbers(
     return first, np.searchsorted(feeds, begins + ends - 1, side="right") - before
 
 
-def _units(text: str, kind: str) -> Positions:
-    if kind == "word" and text.isascii():
-        _, starts, ends = ascii_words(f" {text} ")
-        return Positions(starts - 1, ends - 1)
-    folded, origin = _folded(text)
-    return _characters(folded, origin) if kind == "char" else _words(folded, origin)
-
-
-def _folded(text: str) -> tuple[npt.NDArray[np.uint32], Positions]:
-    """The code points of the folded text, uint32[m], and where each comes from."""
-    folded = code_points(fold(text))
+def _origins(text: str) -> tuple[Offsets, Offsets]:
+    """Where each of m code points of the folded text comes from: first and last + 1, int64[m]."""
     if text.isascii():
-        return folded, Positions(np.arange(len(text)), np.arange(1, len(text) + 1))
+        return np.arange(len(text)), np.arange(1, len(text) + 1)
     characters = code_points(text)
     seen = np.zeros(_CODE_POINTS, dtype=np.bool_)
     seen[characters] = True
     lengths = np.zeros(_CODE_POINTS, dtype=np.int64)
     opens = np.zeros(_CODE_POINTS, dtype=np.bool_)
     for code_point in np.flatnonzero(seen).tolist():
-        lengths[code_point] = len(fold(chr(code_point)))
-        opens[code_point] = never_combines(chr(code_point))
+        lengths[code_point], opens[code_point] = _folding(code_point)
     begins = opens[characters]
     begins[:1] = True
     begins[1:] |= characters[:-1] == ord(_SEPARATOR)
@@ -164,7 +160,13 @@ def _folded(text: str) -> tuple[npt.NDArray[np.uint32], Positions]:
     counts = lengths[characters[starts]]
     changed = np.array(longer, dtype=np.int64).reshape(-1, 2)
     counts[np.searchsorted(starts, changed[:, 0])] = changed[:, 1]
-    return folded, Positions(np.repeat(starts, counts), np.repeat(ends, counts))
+    return np.repeat(starts, counts), np.repeat(ends, counts)
+
+
+@lru_cache(maxsize=1 << 14)
+def _folding(code_point: int) -> tuple[int, bool]:
+    """How many code points one folds to, and whether it never combines."""
+    return len(fold(chr(code_point))), never_combines(chr(code_point))
 
 
 def never_combines(character: str) -> bool:
@@ -176,29 +178,6 @@ def never_combines(character: str) -> bool:
     if unicodedata.combining(first) or unicodedata.category(first).startswith("M"):
         return False
     return not any(ord(first) in vowels for vowels in _JAMO)
-
-
-def _characters(folded: npt.NDArray[np.uint32], origin: Positions) -> Positions:
-    """The characters of a folded text, with each white-space run as one, and none at the ends."""
-    codes = np.unique(folded)
-    blanks = codes[[chr(code).isspace() for code in codes.tolist()]]
-    solid = np.flatnonzero(~np.isin(folded, blanks))
-    gap = np.flatnonzero(np.diff(solid) > 1)
-    places = np.arange(len(solid))
-    places[1:] += np.cumsum(np.diff(solid) > 1)
-    starts = np.empty(len(solid) + len(gap), dtype=np.int64)
-    ends = np.empty_like(starts)
-    starts[places], ends[places] = origin.starts[solid], origin.ends[solid]
-    between = places[gap] + 1
-    starts[between] = origin.starts[solid[gap] + 1]
-    ends[between] = origin.ends[solid[gap + 1] - 1]
-    return Positions(starts, ends)
-
-
-def _words(folded: npt.NDArray[np.uint32], origin: Positions) -> Positions:
-    """The words of a folded text."""
-    starts, ends = word_bounds(folded)
-    return Positions(origin.starts[starts], origin.ends[ends - 1])
 
 
 def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from itertools import chain, pairwise
-from typing import Final, TypeGuard, cast
+from typing import Final, NamedTuple, TypeGuard, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -203,7 +203,7 @@ def _lengths(items: Sequence[Sized]) -> Offsets:
     return np.fromiter(map(len, items), dtype=np.int64, count=len(items))
 
 
-def _utf8(text: str) -> tuple[bytes, Offsets]:
+def utf8(text: str) -> tuple[bytes, Offsets]:
     """A text's UTF-8 followed by PADDING, and the byte of each code point (and of the end)."""
     encoded = text.encode("utf-8", "surrogatepass") + b"a" + bytes(PADDING)
     octets = np.frombuffer(encoded, dtype=np.uint8)[:-PADDING]
@@ -241,7 +241,7 @@ def _char_windows(text: str, starts: Offsets, lengths: Offsets, size: int, seed:
         at = None
         hashes = hasher.windows(buffer, starts, whole, size)
     else:
-        buffer, at = _utf8(text)
+        buffer, at = utf8(text)
         first = np.flatnonzero(selection(starts, whole, len(text)))
         begin = at[first]
         hashes = hasher.spans(buffer, begin, at[first + size] - begin)
@@ -317,51 +317,71 @@ def _char_pieces(text: str, size: int, seed: int, block: int) -> Iterator[Hashes
 # word:w
 
 
-def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
-    """The hash of every word, in order, and the number of words in each text."""
+class Words(NamedTuple):
+    """The words of n texts, those of a text one after the other.
+
+    Attributes:
+        buffer: the folded texts in UTF-8, with other bytes between them, and PADDING.
+        begins, ends: int64[u], where each word is in it.
+        first, last: int64[u], the same in code points of the folded texts, with one code point
+            before each text and behind the last one.
+        counts: int64[n], how many words each text has.
+    """
+
+    buffer: bytes
+    begins: Offsets
+    ends: Offsets
+    first: Offsets
+    last: Offsets
+    counts: Offsets
+
+
+def cut_words(texts: list[str]) -> Words:
+    """The words of texts, which are all ASCII or folded together in one call."""
     # With a separator before, between and after, every word begins and ends inside.
     joined = "".join((" ", " ".join(texts), " "))
-    hasher = span_hash(seed, "word")
     if joined.isascii():
-        buffer, starts, ends = ascii_words(joined)
-        first = starts
+        buffer = joined.encode("ascii").translate(_WORD_TABLE) + bytes(PADDING)
+        inside = np.frombuffer(buffer, dtype=np.uint8)[:-PADDING] != 0
+        edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+        begins, ends = first, last = edges[0::2], edges[1::2]
     else:
         texts = _fold_group(texts)
         joined = "".join((" ", " ".join(texts), " "))
-        buffer, at = _utf8(joined)
+        buffer, at = utf8(joined)
         first, last = word_bounds(code_points(joined))
-        starts, ends = at[first], at[last]
-    hashes = hasher.spans(buffer, starts, ends - starts)
-    return hashes, np.diff(np.searchsorted(first, offsets_of(_lengths(texts) + 1)))
+        begins, ends = at[first], at[last]
+    counts = np.diff(np.searchsorted(first, offsets_of(_lengths(texts) + 1)))
+    return Words(buffer, begins, ends, first, last, counts)
 
 
-def ascii_words(text: str) -> tuple[bytes, Offsets, Offsets]:
-    """The words of an ASCII text that begins and ends with a blank.
+def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
+    """The hash of every word, in order, and the number of words in each text."""
+    words = cut_words(texts)
+    hashes = span_hash(seed, "word").spans(words.buffer, words.begins, words.ends - words.begins)
+    return hashes, words.counts
 
-    Returns:
-        The folded bytes of the text, followed by PADDING; where the words begin and end in them,
-        int64[words] both.
-    """
-    buffer = text.encode("ascii").translate(_WORD_TABLE) + bytes(PADDING)
-    inside = np.frombuffer(buffer, dtype=np.uint8)[:-PADDING] != 0
-    edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
-    return buffer, edges[0::2], edges[1::2]
+
+def word_sums(words: Hashes, size: int, seed: int) -> Hashes:
+    """The shingle of `size` words from each on, uint64[n]; at the end with zeros for words."""
+    places = constants(seed, "word places", size)
+    padded = np.append(words, np.zeros(size, dtype=np.uint64))
+    total = len(words)
+    sums: Hashes = padded[:total] * places[0]
+    for place in range(1, size):
+        sums += padded[place : place + total] * places[place]
+    return sums
 
 
 def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shingles:
     """Shingles of `size` words each, from the hashes of the words of all documents."""
-    places = constants(seed, "word places", size)
     counts = _counts(lengths, size)
     starts = offsets_of(lengths)[:-1]
-    padded = np.append(words, np.zeros(size, dtype=np.uint64))
-    total = len(words)
-    sums = padded[:total] * places[0]
-    for place in range(1, size):
-        sums += padded[place : place + total] * places[place]
-    hashes = sums[selection(starts, counts, total)]
+    hashes = word_sums(words, size, seed)[selection(starts, counts, len(words))]
     offsets = offsets_of(counts)
     short = np.flatnonzero((lengths > 0) & (lengths < size))
     if len(short):
+        places = constants(seed, "word places", size)
         hashes[offsets[short]] = 0
         for place in range(size):
             has = short[lengths[short] > place]

@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Content, Shingling
-from lshdb.shingling.hashing import Hashes, Offsets, selection
-from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
+from lshdb.shingling.hashing import Hashes, Offsets, selection, span_hash
+from lshdb.shingling.positions import Units
+from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group, word_sums
 
 _DROPPED: Final = np.uint64(16)
 """Bits of a hash that a fingerprint leaves out. SQLite stores 48 bits in 6 bytes; 32 bits would
@@ -82,7 +83,12 @@ def fingerprint_shingling(shingling: Shingling, run: int) -> Shingling:
     so more are kept: with five eighths of a run of 8 one per 2.5 units, with three quarters one
     per 2.
     """
-    return Shingling(shingling.kind, -(-5 * run // 8))
+    return Shingling(shingling.kind, fingerprint_size(run))
+
+
+def fingerprint_size(run: int) -> int:
+    """Units of these shingles."""
+    return -(-5 * run // 8)
 
 
 def fingerprints(
@@ -136,9 +142,33 @@ def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerp
     return Fingerprints(values[new], documents[new], positions[order[new]])
 
 
-def fingerprints_of_windows(hashes: Hashes, window: int) -> npt.NDArray[np.int64]:
-    """The fingerprint of each window of the shingles uint64[n] of a text, int64[n - window + 1]."""
-    return _least_of_windows(hashes >> _DROPPED, window).view(np.int64)
+def windows(units: Units, kind: str, sizes: Sequence[int], seed: int) -> list[Hashes]:
+    """The hashes of the runs of some sizes that begin at each of n units, uint64[n] each.
+
+    What begins at the last units of a text, and is no run of them, has any value.
+    """
+    hasher = span_hash(seed, kind)
+    begins, ends = units.begins, units.ends
+    if kind == "word":
+        words = hasher.spans(units.folded, begins, ends - begins)
+        return [word_sums(words, size, seed) for size in sizes]
+    last = np.minimum(np.add.outer(np.array(sizes) - 1, np.arange(len(ends))), len(ends) - 1)
+    return [hasher.spans(units.folded, begins, ends[its] - begins) for its in last]
+
+
+def fingerprints_of_windows(shorter: Hashes, run: int) -> npt.NDArray[np.int64]:
+    """The fingerprints of runs of `run` units, from the runs of fewer that `windows` gives.
+
+    Args:
+        shorter: uint64[n], those of `fingerprint_size` units.
+        run: units of a run.
+
+    Returns:
+        int64[n].
+    """
+    window = run - fingerprint_size(run) + 1
+    padded = np.append(shorter >> _DROPPED, np.zeros(window - 1, dtype=np.uint64))
+    return _least_of_windows(padded, window).view(np.int64)
 
 
 def _least_of_windows(hashes: Hashes, window: int) -> Hashes:

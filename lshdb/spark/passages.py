@@ -9,12 +9,12 @@ around it are common. Then the contents of pairs are compared, by the same funct
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
-from itertools import pairwise
+from dataclasses import asdict, fields, replace
 from typing import Final, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -23,32 +23,15 @@ from pyspark.sql.types import StructType
 from lshdb.errors import Cut, limits_to
 from lshdb.limits import DEFAULTS
 from lshdb.model import CopiedPassage, PassagePair, Settings
-from lshdb.search.passage_pairs import PairsQuery
-from lshdb.search.passage_texts import (
-    COMMON_SAMPLE,
-    Compared,
-    Located,
-    agreed,
-    base_windows,
-    bridged,
-    counting,
-    covered,
-    is_in,
-    least_of,
-    passages_at,
-    run_of,
-    shown,
-    some_lead,
-    turned,
-    window_hashes,
-    windows_around,
-    windows_of,
-)
-from lshdb.shingling.hashing import Hashes, Offsets, secret_seed
+from lshdb.search.passage_runs import Asked, Pairs, shared_passages
+from lshdb.search.passage_windows import COMMON_SAMPLE, Counting, Texts, agreed, run_of
+from lshdb.search.passages import PassageQuery
+from lshdb.shingling.arrays import Numbers, parts_of
+from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.spark.clustering import checkpointed
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import KEY, Columns, check_keys, documents
+from lshdb.spark.documents import KEY, Columns, check_keys, contents_of, documents
 from lshdb.spark.sketching import Batches, usable
 
 _PLACES: Final = [field.name for field in fields(CopiedPassage)][:-2]
@@ -123,17 +106,15 @@ def passage_pairs(
         UsageError: settings without passages, numbers out of range.
         InputError: several documents have the same key.
     """
-    run = run_of(settings)
-    query = PairsQuery(least_of(least, run), None, gap, common, base)
+    asked = PassageQuery(least, None, gap, common, base).asked(settings, DEFAULTS)
     docs = documents(df, settings, Columns(key, text))
     check_keys(docs)
     rows = _winnowed(docs, settings, counts)
     members = F.count("*").over(Window.partitionBy("fingerprint"))
     shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
     shared = checkpointed(shared)  # two jobs need it, and left out rows must be counted once
-    seed = secret_seed()  # of this process, in all that take part
-    hot, windows = _common(docs, shared, settings, common, seed)
-    left_out = [windows, *base_windows(base, settings, seed)]
+    hot, windows = _common(docs, shared, settings, common)
+    counting = replace(Counting.of(settings, hot), left_out=(windows,)).with_base(base)
     later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
     few = shared.where(F.col("members") <= common)
     listed = few.select("key", F.collect_list("key").over(later).alias("later"))
@@ -150,10 +131,11 @@ def passage_pairs(
 
     def compare(batches: Batches) -> Batches:
         for batch in batches:
-            with limits_to(cut):
-                found = _compared(batch, settings, seed, query, hot, left_out)
-                rows = [asdict(one) for one in found]
-            yield pa.RecordBatch.from_pylist(rows, arrow_schema)
+            for part in _parts(batch):
+                with limits_to(cut):
+                    found = _compared(part, settings, counting, asked)
+                    rows = [asdict(one) for one in found]
+                yield pa.RecordBatch.from_pylist(rows, arrow_schema)
 
     return joined.mapInArrow(compare, schema)
 
@@ -177,8 +159,8 @@ def _winnowed(documents: DataFrame, settings: Settings, counts: Counts | None) -
 
 
 def _common(
-    docs: DataFrame, shared: DataFrame, settings: Settings, common: int, seed: int
-) -> tuple[Offsets, Hashes]:
+    docs: DataFrame, shared: DataFrame, settings: Settings, common: int
+) -> tuple[Numbers, Hashes]:
     """The fingerprints in too many documents, and the windows that are common, both sorted.
 
     They are found at once, and sent to all tasks.
@@ -187,9 +169,8 @@ def _common(
     def run(batches: Batches) -> Batches:
         for batch in batches:
             _, contents = usable(batch, settings)
-            found = [
-                windows_around(str(one), hot, settings, seed).astype("<u8") for one in contents
-            ]
+            counting = Counting.of(settings, hot)
+            found = [counting.around_hot(str(one)).astype("<u8") for one in contents]
             yield pa.RecordBatch.from_pydict({"windows": [one.tobytes() for one in found]})
 
     often = shared.where(F.col("members") > common)
@@ -207,49 +188,30 @@ def _common(
     return hot, agreed([np.frombuffer(row[0], dtype="<u8").astype(np.uint64) for row in found])
 
 
-def _compared(
-    batch: pa.RecordBatch,
-    settings: Settings,
-    seed: int,
-    query: PairsQuery,
-    hot: Offsets,
-    left_out: Sequence[Hashes],
-) -> Iterator[PassagePair]:
-    """The pairs of a batch that share passages. The rows of one document are adjacent."""
-    run = settings.passages
-    least = least_of(query.least, run)
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The pairs of a batch by their document a, some at a time, whose texts fit in memory."""
     rows = batch.sort_by("a")
-    a = rows.column("a").to_pylist()
-    begins = [place for place in range(len(a)) if not place or a[place] != a[place - 1]]
-    for begin, end in pairwise([*begins, len(a)]):
-        part = rows.slice(begin, end - begin)
-        _, (own_text,) = usable(_named(part.slice(0, 1), "a"), settings)
-        keys, contents = usable(_named(part, "b"), settings)
-        texts = [str(own_text), *map(str, contents)]
-        hashes, offsets = window_hashes(texts, settings, seed)
-        counts = counting(hashes, offsets, left_out, run)
-        last = int(offsets[1])
-        compared = Compared(hashes[:last], counts[:last])
-        leading = ~is_in(windows_of(texts[0], settings, seed)[1], hot)
-        own: Located | None = None
-        units = np.diff(offsets).tolist()
-        others = hashes[last:], offsets[1:] - last, counts[last:]
-        for place, found in compared.runs_in(*others):
-            runs = shown(found, least - run + 1, DEFAULTS.passages)
-            if runs and some_lead(found, leading):
-                own = own or Located.of(texts[0], settings)
-                other = Located.of(texts[place + 1], settings)
-                words = covered(runs, run)
-                yield PassagePair(
-                    a[begin],
-                    keys[place].as_py(),
-                    words,
-                    words / (units[0] + run - 1),
-                    covered(turned(runs), run) / (units[place + 1] + run - 1),
-                    passages_at(own, other, bridged(runs, run, query.gap)),
-                )
+    sides = (pc.binary_length(rows.column(f"content_{side}")) for side in "ab")
+    lengths = pc.add(*sides).to_numpy(zero_copy_only=False).astype(np.int64)
+    for part in parts_of(lengths, DEFAULTS.text_batch):
+        yield rows.slice(part.start, part.stop - part.start)
 
 
-def _named(rows: pa.RecordBatch, side: str) -> pa.RecordBatch:
-    """The documents of one side: key and content."""
-    return rows.select([side, f"content_{side}"]).rename_columns(["key", "content"])
+def _compared(
+    rows: pa.RecordBatch, settings: Settings, counting: Counting, asked: Asked
+) -> Iterator[PassagePair]:
+    """The pairs of documents that share passages."""
+    keys, numbers = [], []
+    texts: list[Texts] = []
+    for side in "ab":
+        own = rows.column(side).to_pylist()
+        contents = contents_of(rows.column(f"content_{side}"), settings.shingling)
+        documents = dict(zip(own, map(str, contents), strict=True))
+        number = {key: place for place, key in enumerate(documents)}
+        keys.append(own)
+        texts.append(counting.windows_of(list(documents.values())))
+        numbers.append(np.array([number[key] for key in own]))
+    for one in shared_passages(Pairs(texts[0], texts[1], *numbers), asked):
+        a, b = (own[one.pair] for own in keys)
+        passages = tuple(CopiedPassage(*passage) for passage in one.passages)
+        yield PassagePair(a, b, one.words, one.coverage, one.b_coverage, passages)

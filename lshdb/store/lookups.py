@@ -346,14 +346,22 @@ class StoreReader:
                 yield table[:, 0], table[:, 1]
                 self._connection.check_owner()
 
-    def shared_fingerprints(self, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The fingerprints that several documents have, and those that more than `most` have.
+    def shared_fingerprints(
+        self, most: int
+    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """The fingerprints that several documents have, in order, some thousands at a time.
 
-        Returns:
-            int64[any] both, in order.
+        Yields:
+            int64[n], fingerprints; int64[n], how many documents have each, 0 for more than `most`;
+            int64[any], the doc_ids of these, ascending for each.
         """
-        values = self._integers(sql.SHARED_FINGERPRINTS, most)
-        return np.maximum(values, ~values), ~values[values < 0]
+        with translated_errors(self.path):
+            cursor = self._connection.execute(sql.SHARED_FINGERPRINTS, (most,))
+            while rows := cursor.fetchmany(self.limits.documents_read):
+                members = [text(some) for _, some in rows if some is not None]
+                sizes = [0 if some is None else text(some).count(",") + 1 for _, some in rows]
+                doc_ids = np.fromstring(",".join(members), dtype=np.int64, sep=",")
+                yield integers(row[:1] for row in rows), np.array(sizes), doc_ids
 
     def all_signatures(
         self, most: int | None = None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers import signed_elsewhere
+from helpers import FORGED_TEXTS, signed_elsewhere
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -259,6 +259,20 @@ def test_a_worker_process_finds_the_same_pairs(headed: lshdb.Database) -> None:
         found = list(db.passage_pairs(gap=2)), list(db.passage_pairs(common=300, top=9))
     assert found == alone
     assert os.times().children_user > before or default_workers() < 1
+
+
+def test_words_decide_where_others_were_made_to_have_their_hashes(tmp_path: Path) -> None:
+    shared = " ".join(f"shared{n}" for n in range(9))
+    a, b = (f"{forged} {shared} {name}" for forged, name in zip(FORGED_TEXTS, "ab", strict=True))
+    with lshdb.open(tmp_path / "lsh.db", passages=4) as db:
+        db.add_many([("a", a), ("b", b), ("other", f"other {shared}")])
+        found = {(pair.a, pair.b): pair.passages for pair in db.passage_pairs()}
+        sources = {one.key: one.passages for one in db.passages(key="a")}
+        compared = db.compare("a", "b").passages or ()
+    assert set(found) == {("a", "b"), ("a", "other"), ("b", "other")}
+    assert {one.text for passages in found.values() for one in passages} == {shared}
+    assert sources == {"b": found["a", "b"], "other": found["a", "other"]}
+    assert [(a[one.a_start : one.a_end], one.shingles) for one in compared] == [(shared, 7)]
 
 
 def test_json_lines_are_the_rows(tmp_path: Path) -> None:

@@ -6,15 +6,15 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lshdb.shingling.passages import Run, longest_runs
+from lshdb.shingling.passages import longest_runs
 
 SEQUENCES = st.lists(st.integers(0, 3), max_size=40)
 MANY = 1_000_000
 
 
-def runs(a: list[int], b: list[int]) -> list[Run]:
+def runs(a: list[int], b: list[int]) -> list[tuple[int, int, int]]:
     found = longest_runs(np.array(a, dtype=np.uint64), np.array(b, dtype=np.uint64))
-    return list(map(Run, *(column.tolist() for column in found)))
+    return list(zip(*(column.tolist() for column in found), strict=True))
 
 
 def longest_from(a: list[int], b: list[int], i: int) -> int:
@@ -41,7 +41,7 @@ def test_each_shingle_is_in_the_longest_of_its_runs(a: list[int], b: list[int], 
         for i, length in enumerate(longest)
         if length and (not i or longest[i - 1] <= length)
     ]
-    assert [(run.a_first, run.length) for run in found] == expected
+    assert [(i, length) for i, _, length in found] == expected
     for i, j, length in found:
         assert a[i : i + length] == b[j : j + length]
     # The values of the hashes make no difference.
@@ -56,4 +56,4 @@ def test_long_runs_are_whole_and_take_the_time_of_sorting() -> None:
     assert runs(middle, copies) == [(0, 50_001, 100_000)]
     assert runs([5] * MANY, [5] * MANY) == [(0, 0, MANY)]
     found = runs(([5] * 999 + [6]) * (MANY // 1_000), ([5] * 999 + [7]) * (MANY // 1_000))
-    assert [run.length for run in found] == [999] * 1_000
+    assert [length for *_, length in found] == [999] * 1_000

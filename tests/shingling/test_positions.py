@@ -7,18 +7,14 @@ import unicodedata
 from typing import Literal
 
 import numpy as np
+import oracles
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import ASCII_NASTY, NASTY, collapsed, fold
 
 from lshdb.model import Shingling
-from lshdb.shingling.positions import (
-    line_numbers,
-    never_combines,
-    shingle_positions,
-    unit_positions,
-)
+from lshdb.shingling.positions import Units, cut, line_numbers, never_combines
 from lshdb.shingling.shingles import shingle
 
 SEED = 1
@@ -33,10 +29,16 @@ def hashes(text: str, shingling: Shingling) -> list[int]:
     return found
 
 
+def bounds(text: str, shingling: Shingling) -> list[tuple[int, int]]:
+    """Where each shingle of a text begins and ends."""
+    units = cut([text], shingling.kind)
+    size = min(shingling.size, len(units.starts)) or 1
+    return list(zip(units.starts.tolist(), units.stops[size - 1 :].tolist(), strict=False))
+
+
 def slices(text: str, shingling: Shingling) -> list[str]:
     """The stretch of a text of each of its shingles."""
-    at = shingle_positions(text, shingling)
-    return [text[i:j] for i, j in zip(at.starts.tolist(), at.ends.tolist(), strict=True)]
+    return [text[i:j] for i, j in bounds(text, shingling)]
 
 
 @given(TEXTS, SHINGLINGS)
@@ -49,12 +51,11 @@ def slices(text: str, shingling: Shingling) -> list[str]:
 @example("\uff76\uff9e", Shingling("word", 1))
 @example("\xb4\xb4", Shingling("char", 1))
 def test_there_is_a_stretch_for_every_shingle(text: str, shingling: Shingling) -> None:
-    at = shingle_positions(text, shingling)
-    starts, ends = at.starts.tolist(), at.ends.tolist()
-    assert len(starts) == len(ends) == len(hashes(text, shingling))
-    assert starts == sorted(starts)
-    assert ends == sorted(ends)
-    assert all(0 <= start < end <= len(text) for start, end in zip(starts, ends, strict=True))
+    found = bounds(text, shingling)
+    assert len(found) == len(hashes(text, shingling))
+    for places in zip(*found, strict=True):
+        assert list(places) == sorted(places)
+    assert all(0 <= start < end <= len(text) for start, end in found)
 
 
 @given(st.text(st.sampled_from(ASCII_NASTY)) | TEXTS, SHINGLINGS)
@@ -88,10 +89,10 @@ def test_offsets_of_a_text_that_changes_its_length() -> None:
 def test_offsets_in_a_text_that_is_shingled_in_pieces(shingling: str) -> None:
     text = "Stra\xdfe e\u0301 \u3000\uff21bc 東 fine words; " * 8_000
     kind = Shingling.parse(shingling)
-    at, own = shingle_positions(text, kind), hashes(text, kind)
-    assert len(at) == len(own) > 20_000
+    found, own = slices(text, kind), hashes(text, kind)
+    assert len(found) == len(own) > 20_000
     for i in range(0, len(own), 997):
-        stretch = text[at.starts[i] : at.ends[i]]
+        stretch = found[i]
         assert own[i] in hashes(stretch, kind) or stretch != stretch.strip()
 
 
@@ -108,18 +109,27 @@ def test_what_composes_with_a_character_before_it_is_known() -> None:
     assert all(map(never_combines, letters))
 
 
-@given(st.lists(TEXTS | st.just(""), max_size=5), st.sampled_from(["word", "char"]))
+@given(st.lists(TEXTS | st.just(""), min_size=1, max_size=5), st.sampled_from(["word", "char"]))
 @example(["\xe9", "\u0344b", "", "a"], "word")
 @example(["", ""], "char")
+@example(["one two", "", "Two"], "word")
 def test_units_of_texts_together_are_those_of_each_alone(
     texts: list[str], kind: Literal["word", "char"]
 ) -> None:
-    units, offsets = unit_positions(texts, kind)
-    assert len(offsets) == len(texts) + 1
-    for text, begin, end in zip(texts, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-        alone = shingle_positions(text, Shingling(kind, 1))
-        assert units.starts[begin:end].tolist() == alone.starts.tolist()
-        assert units.ends[begin:end].tolist() == alone.ends.tolist()
+    units = cut(texts, kind)
+    ends = np.cumsum(units.counts).tolist()
+    for text, end, count in zip(texts, ends, units.counts.tolist(), strict=True):
+        alone = cut([text], kind)
+        own = slice(end - count, end)
+        assert units.starts[own].tolist() == alone.starts.tolist()
+        assert units.stops[own].tolist() == alone.stops.tolist()
+        expected = [*collapsed(text)] if kind == "char" else oracles.words(text)
+        assert folded(units)[own] == folded(alone) == expected
+
+
+def folded(units: Units) -> list[str]:
+    bounds = zip(units.begins.tolist(), units.ends.tolist(), strict=True)
+    return [units.folded[i:j].decode("utf-8", "surrogatepass") for i, j in bounds]
 
 
 @given(st.lists(st.tuples(st.text("a\n\r\u2028", min_size=1), st.integers(0), st.integers(0))))
