@@ -151,6 +151,12 @@ class Connection(sqlite3.Connection):
         self.check_unchanged()
         return rows
 
+    def each(self, statement: str, *parameters: SqlValue) -> Iterator[tuple[Any, ...]]:
+        """The rows of a result, read lazily one by one; errors as for `rows`."""
+        with translated_errors(self.path):
+            yield from self.execute(statement, parameters)
+        self.check_unchanged()
+
     def parts(
         self, statement: str, *parameters: SqlValue, size: int
     ) -> Iterator[list[tuple[Any, ...]]]:

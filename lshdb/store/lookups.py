@@ -6,20 +6,19 @@ A join is read as a stream, for minutes if there are many pairs. It has its own 
 
 from __future__ import annotations
 
-import re
+import difflib
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice, takewhile
-from pathlib import Path
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import DamagedFile, KeyNotFound, QueryError
+from lshdb.errors import DamagedFile, KeyNotFound
 from lshdb.json_text import dumps
 from lshdb.model import Bucket, FileState, Settings
 from lshdb.shingling.arrays import chunks
@@ -37,12 +36,6 @@ _NEIGHBOURS: Final = 5
 """Keys before and after an unknown one that may be meant."""
 _SEARCHING: Final = 0.025
 """Seconds to look for such keys: enough for some 100,000, and nobody notices the wait."""
-_FTS5_TABLE: Final = re.compile(
-    r"""\s*CREATE\s+VIRTUAL\s+TABLE\s+["'`\[]?documents_fts["'`\]]?\s+USING\s+fts5\b""",
-    re.IGNORECASE,
-)
-_PLAIN_TABLE: Final = re.compile(r"CREATE TABLE ", re.IGNORECASE)
-_OF_DOCUMENTS: Final = re.compile(r"""\bcontent\s*=\s*["']?documents["']?\s*[,)]""", re.IGNORECASE)
 _MAX_CONTAINING: Final = 1_000
 """Maximum number of such keys: ranking them takes some milliseconds."""
 _LONGEST: Final = 200
@@ -104,16 +97,15 @@ class TextHits:
 class StoreReader:
     """Reads an open database file; values are typed, and errors are lshdb's."""
 
-    def __init__(self, path: Path, connection: Connection, timeout: float) -> None:
-        self.path = path
+    def __init__(self, connection: Connection) -> None:
+        self.path = connection.path
         self.limits = connection.limits
         self._connection = connection
-        self._timeout = timeout
+        self._rows = connection.rows
         self._settings_row: Any = ()
-        try:
-            self._run(self._read_settings)
-        except QueryError as error:
-            raise DamagedFile(f"{path} lacks lshdb's tables: {error}") from error
+        with translated_errors(self.path):
+            self._read_settings()
+        connection.check_unchanged()
 
     def _read_settings(self) -> None:
         """Read the settings again if they have changed; sqlite3.Error as usual.
@@ -134,11 +126,13 @@ class StoreReader:
         Its settings are those of the index that it reads: another process may have reindexed it.
         """
         self._connection.check_file()
-        connection = connect(self.path, "read", self._timeout, sealed=True, limits=self.limits)
+        connection = connect(
+            self.path, "read", self._connection.timeout, sealed=True, limits=self.limits
+        )
         try:
             with translated_errors(self.path):
                 connection.execute("BEGIN")
-            yield StoreReader(self.path, connection, self._timeout)
+            yield StoreReader(connection)
         finally:
             connection.close()
 
@@ -151,12 +145,12 @@ class StoreReader:
         Both use one connection that can only read, and one transaction of it.
         """
         self._connection.check()
-        connection = sealed_connection(self.path, self._timeout, one_moment=True)
+        connection = sealed_connection(self.path, self._connection.timeout, one_moment=True)
         connection.limits = self.limits
         try:
             condition = Condition(connection, self.path, expression, parameters)
             connection.text_factory = str  # from here on, text that is not UTF-8 is damage
-            yield StoreReader(self.path, connection, self._timeout), condition
+            yield StoreReader(connection), condition
         finally:
             connection.close()
 
@@ -232,7 +226,10 @@ class StoreReader:
 
     def _integers(self, statement: str, *parameters: SqlValue) -> npt.NDArray[np.int64]:
         """The values of a result, row by row, int64[any], without a list of all its rows."""
-        return self._run(lambda: integers(self._connection.execute(statement, parameters)))
+        with translated_errors(self.path):
+            found = integers(self._connection.execute(statement, parameters))
+        self._connection.check_unchanged()
+        return found
 
     def document(self, key: str) -> DocumentRow | None:
         """The document of a key, None if there is none."""
@@ -301,11 +298,9 @@ class StoreReader:
         found = 0
         for part in chunks(len(doc_ids), self.limits.documents_read):
             wanted = dumps(doc_ids[part].tolist())
-            with translated_errors(self.path):
-                for row in self._connection.execute(statement, (wanted,)):
-                    found += 1
-                    yield row
-            self._connection.check_unchanged()
+            for row in self._connection.each(statement, wanted):
+                found += 1
+                yield row
         self._check_number(found, doc_ids)
 
     def _check_number(self, found: int, doc_ids: npt.NDArray[np.int64]) -> None:
@@ -338,13 +333,9 @@ class StoreReader:
         Yields:
             int64[n], how many documents the bucket of each row has, and int64[n], their doc_ids.
         """
-        with translated_errors(self.path):
-            cursor = self._connection.execute(sql.SHARED_BUCKETS, (band,))
-            while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-                self._connection.check_unchanged()
-                table = integers(rows).reshape(-1, 2)
-                yield table[:, 0], table[:, 1]
-                self._connection.check_owner()
+        for rows in self._connection.parts(sql.SHARED_BUCKETS, band, size=_ROWS_AT_ONCE):
+            table = integers(rows).reshape(-1, 2)
+            yield table[:, 0], table[:, 1]
 
     def shared_fingerprints(
         self, most: int
@@ -419,8 +410,8 @@ class StoreReader:
     def not_found(self, key: str) -> KeyNotFound:
         """The error for a missing key; it names up to three keys that may be meant.
 
-        They contain the key, or share half of its characters at their ends. They are searched
-        among its neighbours in the index, and by a short scan of the index.
+        They contain the key, or share half of its characters. They are searched among its
+        neighbours in the index, and by a short scan of the index.
         """
         wanted = key.encode(errors="ignore").decode().removeprefix("./")
         found = {text(one) for (one,) in self._rows(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
@@ -431,11 +422,13 @@ class StoreReader:
         if name := (wanted.rpartition("/")[2] or wanted).lower():
             with translated_errors(self.path):
                 found.update(self._keys_containing(name))
-        scored = sorted(
-            (-_likeness(wanted, one), len(one), one) for one in found if len(one) <= _LONGEST
+        short = sorted((one for one in found if len(one) <= _LONGEST), key=len)
+        asked = wanted.lower()
+        holding = [one for one in short if len(asked) > 1 and asked in one.lower()]
+        return KeyNotFound(
+            f"no document has the key {key!r}",
+            holding[:3] or difflib.get_close_matches(wanted, short, 3, 0.5),
         )
-        nearest = [one for score, _, one in scored if -2 * score >= max(3, len(wanted))]
-        return KeyNotFound(f"no document has the key {key!r}", nearest[:3])
 
     def _keys_containing(self, part: str, seconds: float = _SEARCHING) -> Iterator[str]:
         """Keys that contain a text in lower case: as many as are found in some seconds."""
@@ -513,12 +506,10 @@ class StoreReader:
             most: how many are found.
             seconds: after which the search ends, and the index is not usable.
         """
-        with translated_errors(self.path):
-            tables = self._connection.execute(sql.TEXT_INDEX_TABLES).fetchall()
-        definitions = {text(name): (text(kind), text(made)) for name, kind, made in tables}
-        if "documents_fts" not in definitions:
+        ((parts, usable),) = self._rows(sql.TEXT_INDEX)
+        if not parts:
             return None
-        if not _is_text_index(definitions):
+        if not usable:
             return TextHits([], 0, usable=False)
         # A phrase is taken as it is, whatever is in it; SQLite's language of queries ends at NUL.
         phrases = (word.replace("\0", "").replace('"', '""') for word in words)
@@ -580,7 +571,7 @@ class StoreReader:
         After `seconds` it is interrupted.
         """
         self._connection.check_file()
-        return run_readonly(self.path, statement, self._timeout, parameters, seconds)
+        return run_readonly(self.path, statement, self._connection.timeout, parameters, seconds)
 
     def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:
         doc_id, key, shingles, metadata, content, signature = row
@@ -630,45 +621,6 @@ class StoreReader:
                     f"{width}; restore the file from a copy"
                 )
         return bytearray().join(blobs)
-
-    def _run(self, action: Callable[[], _T]) -> _T:
-        with translated_errors(self.path):
-            result = action()
-        self._connection.check_unchanged()
-        return result
-
-    def _rows(self, statement: str, *parameters: SqlValue) -> list[tuple[SqlValue, ...]]:
-        return self._run(lambda: self._connection.execute(statement, parameters).fetchall())
-
-
-def _is_text_index(definitions: Mapping[str, tuple[str, str]]) -> bool:
-    """Whether some tables, each with its type and definition, are an FTS5 index of documents.
-
-    In a file of somebody else any of them may be a view or another kind of table, with code.
-    """
-    _, made = definitions["documents_fts"]
-    others = [each for name, each in definitions.items() if name != "documents_fts"]
-    return (
-        len(others) == 4
-        and all(kind == "table" and _PLAIN_TABLE.match(own) for kind, own in others)
-        and _FTS5_TABLE.match(made) is not None
-        and _OF_DOCUMENTS.search(made) is not None
-    )
-
-
-def _likeness(wanted: str, key: str) -> int:
-    """How many characters a key shares with a wanted one, at both ends or in one piece."""
-    one, other = wanted.lower(), key.lower()
-    if one in other:
-        return len(one)
-    begin = _equal(one, other)
-    return begin + _equal(one[begin:][::-1], other[begin:][::-1])
-
-
-def _equal(one: str, other: str) -> int:
-    """How many characters are equal from the start."""
-    pairs = zip(one, other, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _stored_file(row: tuple[SqlValue, ...]) -> StoredFile:

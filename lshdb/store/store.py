@@ -68,9 +68,10 @@ class Store(StoreReader):
         index: writes rows of the index.
     """
 
-    def __init__(self, path: Path, connection: Connection, timeout: float) -> None:
-        super().__init__(path, connection, timeout)
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
         self.index = Index(connection)
+        self._run_many = connection.run_many
 
     @classmethod
     def open(
@@ -98,7 +99,7 @@ class Store(StoreReader):
                             if is_new(connection):
                                 create_tables(connection)
                                 write_settings(connection, settings)
-            return cls(path, connection, timeout)
+            return cls(connection)
         except BaseException:
             connection.close()
             raise
@@ -106,7 +107,7 @@ class Store(StoreReader):
     @property
     def timeout(self) -> float:
         """Seconds to wait while another process writes."""
-        return self._timeout
+        return self._connection.timeout
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
@@ -169,16 +170,16 @@ class Store(StoreReader):
 
     def insert(self, documents: Iterable[DocumentValues]) -> None:
         """Insert rows of documents, without their signatures and bands."""
-        self._connection.run_many(sql.INSERT_DOCUMENT, documents)
+        self._run_many(sql.INSERT_DOCUMENT, documents)
 
     def update(self, documents: Iterable[DocumentValues]) -> None:
         """Update stored documents, whose old signatures and bands are already deleted."""
-        self._connection.run_many(sql.UPDATE_DOCUMENT, documents)
+        self._run_many(sql.UPDATE_DOCUMENT, documents)
 
     def set_metadata(self, documents: Sequence[tuple[int, str | None]]) -> None:
         """Set the metadata of stored documents, named by their ids."""
         if documents:
-            self._connection.run_many(sql.UPDATE_METADATA, documents)
+            self._run_many(sql.UPDATE_METADATA, documents)
 
     def set_files(self, files: Iterable[tuple[str, FileState]]) -> None:
         """Note the files that stored documents were read from, by their keys."""
@@ -188,16 +189,16 @@ class Store(StoreReader):
 
     def forget_files(self, doc_ids: Iterable[int]) -> None:
         """Forget that documents were read from files."""
-        self._connection.run_many(sql.DELETE_FILE, [(doc_id,) for doc_id in doc_ids])
+        self._run_many(sql.DELETE_FILE, [(doc_id,) for doc_id in doc_ids])
 
     def set_key(self, doc_id: int, key: str) -> None:
         """Give a stored document another, unused key, also in the decisions about it."""
-        self._connection.run_many(sql.MOVE_DECISIONS, [(doc_id, key)])
-        self._connection.run_many(sql.SET_KEY, [(doc_id, key)])
+        self._run_many(sql.MOVE_DECISIONS, [(doc_id, key)])
+        self._run_many(sql.SET_KEY, [(doc_id, key)])
 
     def delete(self, doc_ids: Sequence[int]) -> None:
         """Delete rows of documents, whose signatures and bands are already deleted."""
-        self._connection.run_many(sql.DELETE_DOCUMENT, [(doc_id,) for doc_id in doc_ids])
+        self._run_many(sql.DELETE_DOCUMENT, [(doc_id,) for doc_id in doc_ids])
 
     def last_decision(self) -> int:
         """The largest number of a decision, 0 if there is none."""
@@ -205,11 +206,11 @@ class Store(StoreReader):
 
     def insert_decisions(self, rows: Iterable[Sequence[SqlValue]]) -> None:
         """Insert rows of decisions: their columns except the present digest."""
-        self._connection.run_many(sql.INSERT_DECISION, rows)
+        self._run_many(sql.INSERT_DECISION, rows)
 
     def delete_decision(self, decision: int) -> None:
         """Delete the rows of a decision."""
-        self._connection.run_many(sql.DELETE_DECISION, [(decision,)])
+        self._run_many(sql.DELETE_DECISION, [(decision,)])
 
     def insert_signatures(
         self, doc_ids: npt.NDArray[np.int64], signatures: npt.NDArray[np.uint32]
@@ -219,7 +220,7 @@ class Store(StoreReader):
         width = signatures.shape[1] * 4
         packed = bytearray(little)  # see DocumentValues
         blobs = (packed[start : start + width] for start in range(0, len(packed), width))
-        self._connection.run_many(sql.INSERT_SIGNATURE, zip(doc_ids.tolist(), blobs, strict=True))
+        self._run_many(sql.INSERT_SIGNATURE, zip(doc_ids.tolist(), blobs, strict=True))
 
     def insert_bands(
         self, doc_ids: npt.NDArray[np.int64], bucket_keys: Sequence[npt.NDArray[np.int64]]
@@ -237,11 +238,12 @@ class Store(StoreReader):
     def delete_fingerprints(self, found: Fingerprints) -> None:
         """Delete the fingerprints of documents, which are named by their ids."""
         rows = np.column_stack([found.values, found.documents, found.positions])
-        self._connection.run_many(sql.DELETE_FINGERPRINT, rows.tolist())
+        self._run_many(sql.DELETE_FINGERPRINT, rows.tolist())
 
     def set_index(self, settings: Settings) -> None:
         """Write the threshold, recall and construction of the index."""
-        self._run(lambda: write_settings(self._connection, settings))
+        with translated_errors(self.path):
+            write_settings(self._connection, settings)
 
     def unindex(self, doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]) -> None:
         """Delete the signatures and band rows of documents int64[n], buckets int64[n, b]."""
@@ -249,8 +251,8 @@ class Store(StoreReader):
             order = np.argsort(bucket_keys[:, band])
             keys = bucket_keys[order, band].tolist()
             rows = zip(repeat(band), keys, doc_ids[order].tolist(), strict=False)
-            self._connection.run_many(sql.DELETE_BAND, rows)
-        self._connection.run_many(sql.DELETE_SIGNATURE, [(doc_id,) for doc_id in doc_ids.tolist()])
+            self._run_many(sql.DELETE_BAND, rows)
+        self._run_many(sql.DELETE_SIGNATURE, [(doc_id,) for doc_id in doc_ids.tolist()])
 
 
 class Index:
