@@ -290,6 +290,11 @@ def test_clusters_are_those_of_the_pairs_that_are_not_different(path: Path) -> N
                 assert (decided == "different") == (frozenset([one.keep, member]) in apart)
         for one in db.clusters(star=True):
             assert "different" not in one.decided
+        for verdict in ("drop", "drop", "keep", "drop"):
+            db.decide(verdict, rng.sample(db.keys(), 8))
+            for one in db.clusters(star=True):
+                ranks = [{"keep": 0, "drop": 2}.get(each or "", 1) for each in one.decided]
+                assert ranks[one.members.index(one.keep)] == min(ranks)
 
 
 def test_dedup_keeps_what_is_marked_different(path: Path, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 from helpers import database_of, set_families
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import connected, stars
 
 import lshdb
 from lshdb import Limits
@@ -114,12 +113,8 @@ def test_clusters_are_chosen_from_all(
     asked = {"keep": keep, "star": star, **condition}
     with lshdb.open(filled, mode="read") as db:
         everything = list(db.clusters(**asked))
-        pairs = [(pair.a, pair.b) for pair in db.pairs(**condition)]
     with lshdb.open(filled, mode="read", limits=Limits(pairs_rows=3)) as db:
         found = list(db.clusters(key=key, top=top, min_size=least, max_size=most, **asked))
-    if not star or keep == "first":
-        expected = stars(KEYS, pairs).values() if star else connected(pairs)
-        assert {frozenset(one.members) for one in everything} == set(map(frozenset, expected))
     wanted = [
         one
         for one in everything
