@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, fields
 from heapq import nsmallest
 from os.path import commonprefix
-from typing import Any, Final, TypeAlias, get_args
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any, Final, get_args
 
 from lshdb.errors import UsageError
-from lshdb.model import Cluster, Keep, Verdict
+from lshdb.model import Cluster, Keep, Pair, Verdict
 from lshdb.search.decisions import Verdicts
-from lshdb.web.surveys import ClusterSurvey, Facet, PairSurvey
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
+from lshdb.web.surveys import Survey, keys_of
 
 SORTS_OF_CLUSTERS: Final = {
     "size": "most documents",
@@ -107,65 +103,64 @@ def similarity(text: str, name: str) -> float | None:
     return number
 
 
-def chosen_clusters(survey: ClusterSurvey, asked: Filters, verdicts: Verdicts) -> list[int]:
-    """The places of the clusters that match the filters, in the requested order."""
-    sizes = survey.sizes
-    chosen = _between(survey.lowest, asked)
-    chosen &= sizes >= int(asked.smallest or 0)
-    chosen &= sizes <= int(asked.largest or len(survey.keys))
-    if asked.field:
-        chosen &= survey.any_of(_with_value(survey.facets, asked, len(survey.keys)))
-    if part := asked.part.casefold():
-        chosen &= survey.any_of(np.array([part in key.casefold() for key in survey.keys]))
-    if asked.decided:
-        done = np.zeros(len(survey), dtype=np.bool_)
-        done[list(decided_clusters(survey, verdicts))] = True
-        chosen &= done == (asked.decided == "yes")
-    places = np.flatnonzero(chosen)
-    sort = _sort(asked, SORTS_OF_CLUSTERS)
-    if sort == "key":
-        return sorted(places.tolist(), key=survey.keep)
-    keys = {"size": -sizes, "lowest": survey.lowest, "highest": -survey.lowest}
-    if sort in keys:
-        places = places[np.argsort(keys[sort][places], kind="stable")]
-    found: list[int] = places.tolist()
-    return found
+def chosen(survey: Survey[Any], asked: Filters, done: Container[int]) -> list[int]:
+    """The places of the items that match the filters, in the requested order.
+
+    `done` has the places of those that are decided.
+    """
+    sorts = SORTS_OF_CLUSTERS if _of_clusters(survey) else SORTS_OF_PAIRS
+    if asked.sort and asked.sort not in sorts:
+        raise UsageError(f"sort {asked.sort!r:.50} is not {', '.join(sorts)}")
+    low, high = asked.number("least") or 0.0, asked.number("most")
+    smallest, largest = int(asked.smallest or 0), int(asked.largest or sys.maxsize)
+    part = asked.part.casefold()
+    valued = set(survey.facets.get(asked.field, {}).get(asked.value, ()))
+
+    def fits(place: int, one: Cluster | Pair) -> bool:
+        keys = keys_of(one)
+        return (
+            low <= _lowest(one) <= (1.0 if high is None else high)
+            and smallest <= len(keys) <= largest
+            and (not asked.field or place in valued)
+            and (not asked.decided or (place in done) == (asked.decided == "yes"))
+            and (not part or any(part in key.casefold() for key in keys))
+        )
+
+    places = [place for place, one in enumerate(survey.items) if fits(place, one)]
+    order = _ORDERS.get(asked.sort or next(iter(sorts)))
+    return places if order is None else sorted(places, key=lambda at: order(survey.items[at]))
 
 
-def chosen_pairs(survey: PairSurvey, asked: Filters, verdicts: Verdicts) -> list[int]:
-    """The places of the pairs that match the filters, in the requested order."""
-    count = len(survey.a)
-    chosen = _between(survey.similarities, asked)
-    if asked.field:
-        both = _with_value(survey.facets, asked, 2 * count)
-        chosen = chosen & (both[:count] | both[count:])
-    places = np.flatnonzero(chosen).tolist()
-    a, b = survey.a, survey.b
-    if part := asked.part.casefold():
-        places = [i for i in places if part in a[i].casefold() or part in b[i].casefold()]
-    if asked.decided:
-        done = decided_pairs(survey, verdicts)
-        places = [i for i in places if (i in done) == (asked.decided == "yes")]
-    sort = _sort(asked, SORTS_OF_PAIRS)
-    if sort == "lowest":
-        places.reverse()
-    elif sort == "key":
-        places.sort(key=lambda i: (a[i], b[i]))
-    return places
+def _of_clusters(survey: Survey[Any]) -> bool:
+    return not survey.items or isinstance(survey.items[0], Cluster)
 
 
-def decided_clusters(survey: ClusterSurvey, verdicts: Verdicts) -> set[int]:
-    """The places of the clusters with nothing left to decide."""
-    places = set(survey.places_of(verdicts.decided()).values())
-    return {place for place in places if verdicts.of_cluster(survey.cluster(place))}
+def _lowest(one: Cluster | Pair) -> float:
+    return one.lowest if isinstance(one, Cluster) else one.similarity
 
 
-def decided_pairs(survey: PairSurvey, verdicts: Verdicts) -> set[int]:
-    """The places of the pairs with nothing left to decide."""
-    done = verdicts.decided()
-    a, b = survey.a, survey.b
-    some = (i for i in range(len(a)) if a[i] in done or b[i] in done) if done else ()
-    return {i for i in some if verdicts.of_pair(a[i], b[i])}
+_ORDERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "size": lambda one: -len(one.members),
+    "lowest": _lowest,
+    "highest": lambda one: -_lowest(one),
+    "key": lambda one: one.keep if isinstance(one, Cluster) else (one.a, one.b),
+}
+
+
+def decided(survey: Survey[Any], verdicts: Verdicts) -> set[int]:
+    """The places of the items with nothing left to decide."""
+    some = verdicts.decided()
+    if not some:
+        return set()
+
+    def is_decided(one: Cluster | Pair) -> bool:
+        if some.isdisjoint(keys_of(one)):
+            return False
+        if isinstance(one, Cluster):
+            return verdicts.of_cluster(one)
+        return verdicts.of_pair(one.a, one.b)
+
+    return {place for place, one in enumerate(survey.items) if is_decided(one)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +224,8 @@ def neighbours(
     )
 
 
-def described(
-    survey: ClusterSurvey, place: int, verdicts: Verdicts, most: int | None = None
-) -> dict[str, Any]:
+def described(one: Cluster, verdicts: Verdicts, most: int | None = None) -> dict[str, Any]:
     """A cluster as pages show it: its numbers, and the members nearest to the kept one."""
-    one = survey.cluster(place)
-    lengths = survey.lengths[survey.members(place)].tolist()
     return {
         "keep": one.keep,
         "documents": len(one.members),
@@ -249,7 +240,6 @@ def described(
                 "key": (key := one.members[at]),
                 "similarity": one.similarities[at],
                 "identical": one.identical[at],
-                "bytes": lengths[at],
                 "decided": (decided := verdict_on(key, one.keep, verdicts)),
                 # Unless it was decided otherwise, the one that others are compared with.
                 "kept": decided == "keep" or (key == one.keep and decided != "drop"),
@@ -271,9 +261,13 @@ def is_left(member: Mapping[str, Any], one: Mapping[str, Any], verdicts: Verdict
     return member["decided"] is None and bool(member["similarity"] >= one["threshold"])
 
 
-def facets(found: Mapping[str, Facet]) -> dict[str, list[tuple[str, int]]]:
+def facets(survey: Survey[Any]) -> dict[str, list[tuple[str, int]]]:
     """The fields of metadata with more than one value: these, and how many documents have each."""
-    return {name: facet.counts() for name, facet in found.items() if len(facet.values) > 1}
+    return {
+        name: sorted(((text, len(found[text])) for text in found), key=lambda each: -each[1])
+        for name, found in survey.facets.items()
+        if len(found) > 1
+    }
 
 
 def common_path(keys: list[str] | tuple[str, ...]) -> str:
@@ -298,22 +292,3 @@ def nearest(one: Cluster, most: int) -> list[int]:
         range(len(one.members)),
         key=lambda at: (one.members[at] != one.keep, -one.similarities[at]),
     )
-
-
-def _sort(asked: Filters, sorts: Mapping[str, str]) -> str:
-    if asked.sort and asked.sort not in sorts:
-        raise UsageError(f"sort {asked.sort!r:.50} is not {', '.join(sorts)}")
-    return asked.sort or next(iter(sorts))
-
-
-def _between(similarities: npt.NDArray[np.float64], asked: Filters) -> Mask:
-    least, most = asked.number("least"), asked.number("most")
-    return (similarities >= (least or 0)) & (similarities <= (1 if most is None else most))
-
-
-def _with_value(facets: dict[str, Facet], asked: Filters, count: int) -> Mask:
-    facet = facets.get(asked.field)
-    if facet is None or asked.value not in facet.values:
-        return np.zeros(count, dtype=np.bool_)
-    found: Mask = facet.codes == facet.values[asked.value]
-    return found

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -20,17 +19,17 @@ from markupsafe import Markup
 
 from lshdb.database import Database
 from lshdb.errors import limits_noted
-from lshdb.model import Keep, Pair
+from lshdb.model import Cluster, Keep, Pair
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import near_differences
-from lshdb.search.pairs import Request, all_pairs
+from lshdb.search.pairs import Request
 from lshdb.store.store import Store
 from lshdb.web.beside import lines_of, sets_beside, texts_beside
 from lshdb.web.drawing import columns, s_curve
-from lshdb.web.listing import Filters, chosen_clusters, described
+from lshdb.web.listing import Filters, chosen, described
 from lshdb.web.rendering import rendered
-from lshdb.web.surveys import survey_clusters
+from lshdb.web.surveys import survey_clusters, survey_pairs
 
 MAX_BYTES: Final = 10_000_000
 """Of a report."""
@@ -38,13 +37,8 @@ MAX_PAIRS: Final = 1_000
 """Pairs side by side."""
 _PAIRS_BYTES: Final = 6_000_000
 """Bytes of texts side by side; the other parts have bounded numbers and lengths."""
-_LOOKED_AT: Final = 1_000_000
-"""Pairs that are counted, in the order of addition."""
-_BEST: Final = 20_000
-"""Pairs kept of these, the most similar: some 10 MB."""
 _EACH: Final = 3
 """Pairs shown of a cluster, if there are enough clusters."""
-_BINS: Final = 50
 _COPIES: Final = 50
 """Identical pairs that are listed."""
 _CLUSTERS: Final = 50
@@ -93,11 +87,12 @@ def report(
         settings, info = database.settings, database.info()
         least = settings.threshold if threshold is None else threshold
         request = Request(least, False, keep, star, **condition)
-        found = _pairs(all_pairs(store, request, progress))
+        found = survey_pairs(store, request, progress)
         survey = survey_clusters(store, request, progress)
-        keys = {key for pair in found["best"] for key in (pair.a, pair.b)}
-        shown = _chosen(found["best"], survey.places_of(keys), pairs)
-        largest = chosen_clusters(survey, Filters(), Verdicts([]))[:_CLUSTERS]
+        same = [pair for pair in found.items if pair.identical]
+        copies = _copies(same)
+        shown = _chosen([pair for pair in found.items if not pair.identical], survey.items, pairs)
+        largest = chosen(survey, Filters(), ())[:_CLUSTERS]
         parts: list[Markup] = []
         size = 0
         for number, pair in enumerate(shown, 1):
@@ -124,11 +119,14 @@ def report(
             where=condition.get("where"),
             curve=s_curve(settings.construction, least),
             found=found,
-            clusters=[described(survey, place, decided, _MEMBERS) for place in largest],
+            columns=columns(found.histogram),
+            identical=len(same),
+            copies=len(copies),
+            clusters=[described(survey.items[place], decided, _MEMBERS) for place in largest],
             survey=survey,
-            redundant=survey.redundant(),
+            members=sum(len(one.members) for one in survey.items),
             keep=keep,
-            listed=[*((0, pair) for pair in found["copies"]), *enumerate(shown[: len(parts)], 1)],
+            listed=[*((0, pair) for pair in copies), *enumerate(shown[: len(parts)], 1)],
             left_out=len(shown) - len(parts),
             parts_of_pairs=parts,
             decisions=decisions[: -_DECISIONS - 1 : -1],
@@ -139,46 +137,14 @@ def report(
         )
 
 
-def _pairs(pairs: Iterable[Pair]) -> dict[str, Any]:
-    """Go through the pairs: how many there are of each similarity, and the best of them.
-
-    Of the values, `best` are those that are not identical, `copies` some that are, each with a new
-    document; `cut` says whether there are more than were counted.
-    """
-    counts = [0] * _BINS
-    copies: list[Pair] = []
-    named: set[str] = set()
-    identical = count = 0
-    rest = iter(pairs)
-
-    def others() -> Iterator[Pair]:
-        """Count all pairs; yield those that are not identical."""
-        nonlocal identical, count
-        for pair in islice(rest, _LOOKED_AT):
-            count += 1
-            counts[min(int(pair.similarity * _BINS), _BINS - 1)] += 1
-            if not pair.identical:
-                yield pair
-                continue
-            identical += 1
-            if len(copies) < _COPIES and pair.b not in named:
-                named.add(pair.b)
-                copies.append(pair)
-
-    best = heapq.nlargest(_BEST, others(), key=lambda pair: pair.similarity)
-    cut = count == _LOOKED_AT and next(rest, None) is not None
-    return {
-        "best": best,
-        "copies": copies,
-        "histogram": columns(counts),
-        "count": count,
-        "identical": identical,
-        "cut": cut,
-    }
+def _copies(same: list[Pair]) -> list[Pair]:
+    """Some identical pairs, each with a new document."""
+    return list({pair.b: pair for pair in reversed(same)}.values())[: -_COPIES - 1 : -1]
 
 
-def _chosen(best: list[Pair], cluster_of: Mapping[str, int], most: int) -> list[Pair]:
+def _chosen(best: list[Pair], clusters: list[Cluster], most: int) -> list[Pair]:
     """The pairs to show: a few of each cluster, or more if there are not enough."""
+    cluster_of = {key: number for number, one in enumerate(clusters) for key in one.members}
     shown: Counter[int | None] = Counter()
     first: list[Pair] = []
     others: list[Pair] = []
@@ -186,8 +152,7 @@ def _chosen(best: list[Pair], cluster_of: Mapping[str, int], most: int) -> list[
         number = cluster_of.get(pair.a)
         shown[number] += 1
         (first if shown[number] <= _EACH else others).append(pair)
-    chosen = [*first, *others][:most]
-    return sorted(chosen, key=lambda pair: -pair.similarity)
+    return sorted([*first, *others][:most], key=lambda pair: -pair.similarity)
 
 
 def _beside(database: Database, pair: Pair) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode
+
+import numpy as np
 
 import lshdb
 from lshdb.database import Database
@@ -23,7 +24,7 @@ from lshdb.errors import limits_noted, warn_of_limit
 from lshdb.formatting import shortened
 from lshdb.json_text import dumps
 from lshdb.limits import DEFAULTS
-from lshdb.model import Content, Decision, Document, Passage, Settings
+from lshdb.model import Cluster, Content, Decision, Document, Pair, Passage, Settings
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.limits import text_cut
@@ -31,14 +32,14 @@ from lshdb.search.pairs import Request
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources.sinks import csv_lines, json_lines
 from lshdb.store.store import Store
-from lshdb.web import beside, listing, pasted, surveys
+from lshdb.web import beside, listing, pasted
 from lshdb.web.beside import Beside
 from lshdb.web.drawing import bars, columns, s_curve
 from lshdb.web.listing import Filters, Neighbours
 from lshdb.web.rendering import Page, snippet
 from lshdb.web.results import Results, Stage, state_of
 from lshdb.web.reviewing import MAX_MEMBERS, Review
-from lshdb.web.surveys import ClusterSurvey, PairSurvey
+from lshdb.web.surveys import Survey, survey_clusters, survey_pairs
 
 TIMEOUT: Final = 5.0
 """Seconds that a page waits for a locked file."""
@@ -191,16 +192,16 @@ def overview(visit: Visit) -> Page:
         "pairs": None,
         "buckets": None,
     }
-    survey = _cluster_survey(visit, Filters())
+    survey = _survey(visit, "clusters", Filters())
     if survey is not None:
         verdicts = Verdicts(visit.database.decisions())
-        places = listing.chosen_clusters(survey, Filters(), Verdicts([]))[:_LARGEST]
-        data["clusters"] = _counts(survey, verdicts) | {
+        largest = listing.chosen(survey, Filters(), ())[:_LARGEST]
+        data["clusters"] = _counts(survey, listing.decided(survey, verdicts)) | {
             "largest": [
-                listing.described(survey, place, verdicts, most=_PREVIEW) for place in places
+                listing.described(survey.items[place], verdicts, _PREVIEW) for place in largest
             ]
         }
-    pairs = _pair_survey(visit, Filters())
+    pairs = _survey(visit, "pairs", Filters())
     if pairs is not None:
         own = {"found": pairs.found, "cut": pairs.cut}
         data["pairs"] = own | {"similarities": columns(pairs.histogram)}
@@ -229,15 +230,14 @@ def _settings(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _counts(survey: ClusterSurvey, verdicts: Verdicts) -> dict[str, Any]:
+def _counts(survey: Survey[Any], done: set[int]) -> dict[str, Any]:
     """How many clusters there are, how many are decided, and how many documents could go."""
-    redundant, saved = survey.redundant()
     return {
-        "count": len(survey),
-        "members": len(survey.keys),
-        "decided": len(listing.decided_clusters(survey, verdicts)),
-        "redundant": redundant,
-        "redundant_bytes": saved,
+        "count": len(survey.items),
+        "members": sum(len(one.members) for one in survey.items),
+        "decided": len(done),
+        "redundant": survey.redundant,
+        "redundant_bytes": survey.redundant_bytes,
     }
 
 
@@ -430,9 +430,7 @@ def compare(visit: Visit) -> Page:
             view |= shown
         if "listed" in visit.arguments:
             asked = view["asked"] = Filters.of(visit.arguments)
-            near = _pair_neighbours(visit, asked, verdicts, (title, b))
-            if near is not None:
-                data["list"] = view["near"] = near
+            data["list"] = view["near"] = _near(visit, "pairs", asked, (title, b))[1]
         view |= {} if name else _form(visit, [title, b])
     return Page("compare", f"{title} and {b}", data, view)
 
@@ -464,110 +462,113 @@ def _side_by_side(
     }
 
 
-def _pair_neighbours(
-    visit: Visit, asked: Filters, verdicts: Verdicts, pair: tuple[str, str]
-) -> Neighbours | None:
-    """The pairs before and after one in a list; None if it is not in it, or not ready."""
-    survey = _pair_survey(visit, asked)
-    if survey is None:
-        return None
-    places = listing.chosen_pairs(survey, replace(asked, decided=""), verdicts)
-    at = next((i for i in places if (survey.a[i], survey.b[i]) == pair), None)
-    done = listing.decided_pairs(survey, verdicts)
-    return listing.neighbours(places, at, done, asked.decided, partial(_pair_at, survey))
-
-
-def _pair_at(survey: PairSurvey, place: int) -> dict[str, str]:
-    return {"a": survey.a[place], "b": survey.b[place], "listed": "yes"}
-
-
 # clusters and pairs
 
 
 def clusters(visit: Visit) -> Page:
     """The groups of similar documents, filtered and sorted, some on each page."""
-    asked = Filters.of(visit.arguments)
-    survey = _cluster_survey(visit, asked)
-    verdicts = Verdicts(visit.database.decisions())
-    data: dict[str, Any] = {"clusters": None}
-    if survey is not None:
-        places = listing.chosen_clusters(survey, asked, verdicts)
-        if visit.arguments.get("format"):
-            return _download(visit, _cluster_rows(survey, places, verdicts))
-        some, data["paging"] = _some(visit, list(enumerate(places, 1)), _CLUSTERS)
-        data |= _counts(survey, verdicts) | {"facets": listing.facets(survey.facets)}
-        data["clusters"] = [
-            {"number": number, **listing.described(survey, place, verdicts, most=_PREVIEW)}
-            for number, place in some
-        ]
-    return _list(visit, "clusters", asked, listing.SORTS_OF_CLUSTERS, data)
+    return _list(visit, "clusters", listing.SORTS_OF_CLUSTERS, _CLUSTERS)
 
 
 def pairs(visit: Visit) -> Page:
     """The pairs of similar documents, filtered and sorted, some on each page."""
+    return _list(visit, "pairs", listing.SORTS_OF_PAIRS, _PAIRS)
+
+
+def _list(visit: Visit, kind: str, sorts: Mapping[str, str], most: int) -> Page:
     asked = Filters.of(visit.arguments)
-    survey = _pair_survey(visit, asked)
+    data: dict[str, Any] = {kind: None}
+    view = {"asked": asked, "sorts": sorts, "settings": _settings(visit.database.settings)}
+    page = Page(kind, f"{kind.capitalize()} of {visit.name}", data, view)
+    if (survey := _survey(visit, kind, asked)) is None:
+        return page
     verdicts = Verdicts(visit.database.decisions())
-    data: dict[str, Any] = {"pairs": None}
-    if survey is not None:
-        places = listing.chosen_pairs(survey, asked, verdicts)
-        if visit.arguments.get("format"):
-            return _download(visit, _pair_rows(survey, places, verdicts))
-        some, data["paging"] = _some(visit, list(enumerate(places, 1)), _PAIRS)
-        data |= {
-            "facets": listing.facets(survey.facets),
-            "found": survey.found,
-            "cut": survey.cut,
-            "kept": len(survey.a),
-            "exact": survey.exact,
-            "decided": len(listing.decided_pairs(survey, verdicts)),
-            "pairs": [
-                {"number": number, **_pair(survey, place, verdicts)} for number, place in some
-            ],
+    done = listing.decided(survey, verdicts)
+    places = listing.chosen(survey, asked, done)
+    of_clusters = kind == "clusters"
+    if visit.arguments.get("format"):
+        chosen = [survey.items[place] for place in places]
+        return _download(
+            visit, _cluster_rows(chosen, verdicts) if of_clusters else _pair_rows(chosen, verdicts)
+        )
+    some, data["paging"] = _some(visit, list(enumerate(places, 1)), most)
+    data["facets"] = listing.facets(survey)
+    if of_clusters:
+        data |= _counts(survey, done)
+    else:
+        data |= {"found": survey.found, "cut": survey.cut}
+        data |= {"kept": len(survey.items), "decided": len(done)}
+    data[kind] = [
+        {
+            "number": number,
+            **(
+                listing.described(survey.items[place], verdicts, _PREVIEW)
+                if of_clusters
+                else _pair(survey.items[place], verdicts)
+            ),
         }
-    return _list(visit, "pairs", asked, listing.SORTS_OF_PAIRS, data)
+        for number, place in some
+    ]
+    return page
 
 
-def _list(
-    visit: Visit, page: str, asked: Filters, sorts: Mapping[str, str], data: dict[str, Any]
-) -> Page:
-    settings = _settings(visit.database.settings)
-    view = {"asked": asked, "sorts": sorts, "settings": settings}
-    return Page(page, f"{page.capitalize()} of {visit.name}", data, view)
-
-
-def _pair(survey: PairSurvey, place: int, verdicts: Verdicts) -> dict[str, Any]:
-    a, b = survey.a[place], survey.b[place]
+def _pair(one: Pair, verdicts: Verdicts) -> dict[str, Any]:
     return {
-        "a": a,
-        "b": b,
-        "similarity": float(survey.similarities[place]),
-        "identical": bool(survey.identical[place]),
-        "a_decided": verdicts.of_key.get(a),
-        "b_decided": verdicts.of_key.get(b),
-        "different": verdicts.apart(a, b),
+        "a": one.a,
+        "b": one.b,
+        "similarity": one.similarity,
+        "exact": one.exact,
+        "identical": one.identical,
+        "a_decided": verdicts.of_key.get(one.a),
+        "b_decided": verdicts.of_key.get(one.b),
+        "different": verdicts.apart(one.a, one.b),
     }
 
 
-def _cluster_survey(visit: Visit, asked: Filters) -> ClusterSurvey | None:
-    threshold, star = asked.number("threshold"), bool(asked.star)
+_SURVEYS: Final[Mapping[str, Callable[[Store, Request, Progress], Survey[Any]]]] = {
+    "clusters": survey_clusters,
+    "pairs": survey_pairs,
+}
+
+
+def _survey(visit: Visit, kind: str, asked: Filters) -> Survey[Any] | None:
+    """All clusters or pairs; without decisions, so that they keep their places in a review."""
     keep: Any = asked.keep or "first"
-    # Decisions are left out, so that clusters keep their places during a review.
+    threshold, star = asked.number("threshold"), bool(asked.star)
     request = Request(threshold, False, keep, star, ignore_decisions=True)
 
-    def make(_: Database, store: Store, progress: Progress) -> ClusterSurvey:
-        return surveys.survey_clusters(store, request, progress)
+    def make(_: Database, store: Store, progress: Progress) -> Survey[Any]:
+        return _SURVEYS[kind](store, request, progress)
 
-    return visit.wait_for(("clusters", threshold, keep, star), make)
+    return visit.wait_for((kind, threshold, keep, star), make)
 
 
-def _pair_survey(visit: Visit, asked: Filters) -> PairSurvey | None:
-    threshold = asked.number("threshold")
+def _near(
+    visit: Visit, kind: str, asked: Filters, keys: tuple[str, ...]
+) -> tuple[Cluster | Pair | None, Neighbours | None]:
+    """The cluster of a key, or a pair, and its neighbours in the list; None if it is not ready."""
+    survey = _survey(visit, kind, asked)
+    if survey is None:
+        return None, None
+    done = listing.decided(survey, Verdicts(visit.database.decisions()))
+    places = listing.chosen(survey, replace(asked, decided=""), done)
+    at = next(
+        (
+            place
+            for place, one in enumerate(survey.items)
+            if (keys[0] in one.members if isinstance(one, Cluster) else keys == (one.a, one.b))
+        ),
+        None,
+    )
 
-    def make(_: Database, store: Store, progress: Progress) -> PairSurvey:
-        return surveys.survey_pairs(store, threshold, progress)
+    def name(place: int) -> dict[str, str]:
+        one = survey.items[place]
+        if isinstance(one, Cluster):
+            return {"key": one.keep}
+        return {"a": one.a, "b": one.b, "listed": "yes"}
 
-    return visit.wait_for(("pairs", threshold), make)
+    near = listing.neighbours(places, at if at in places else None, done, asked.decided, name)
+    return None if at is None else survey.items[at], near
 
 
 def cluster(visit: Visit) -> Page:
@@ -577,20 +578,23 @@ def cluster(visit: Visit) -> Page:
     data: dict[str, Any] = {"cluster": None}
     view: dict[str, Any] = {"asked": asked}
     page = Page("cluster", f"A cluster of {visit.name}", data, view)
-    survey = _cluster_survey(visit, asked)
-    if survey is None:
+    found, near = _near(visit, "clusters", asked, (key,))
+    if near is None:
         return page
-    verdicts = Verdicts(visit.database.decisions())
-    place = survey.places_of([key]).get(key)
-    if place is None:
+    if not isinstance(found, Cluster):
         raise lshdb.KeyNotFound(
             f"{key!r:.100} is in no cluster: no document is similar enough to it"
         )
-    done = listing.decided_clusters(survey, verdicts)
-    data["list"] = view["near"] = _cluster_neighbours(survey, asked, verdicts, place, done)
-    one = listing.described(survey, place, verdicts)
+    data["list"] = view["near"] = near
+    verdicts = Verdicts(visit.database.decisions())
+    one = listing.described(found, verdicts)
     members = one["members"]
     one["members"], data["paging"] = _some(visit, members, _MEMBERS)
+    known = visit.store.known([member["key"] for member in one["members"]])
+    sizes = visit.store.byte_lengths(np.array([one.doc_id for one in known.values()], np.int64))
+    size_of = dict(zip(known, sizes.tolist(), strict=True))
+    for member in one["members"]:
+        member["bytes"] = size_of.get(member["key"], 0)
     one["threshold"] = asked.number("threshold") or visit.database.settings.threshold
     data["cluster"] = one
     if visit.review is not None:
@@ -603,27 +607,14 @@ def cluster(visit: Visit) -> Page:
     return page
 
 
-def _cluster_neighbours(
-    survey: ClusterSurvey, asked: Filters, verdicts: Verdicts, place: int, done: set[int]
-) -> Neighbours:
-    places = listing.chosen_clusters(survey, replace(asked, decided=""), verdicts)
-    at = place if place in places else None
-
-    def name(other: int) -> dict[str, str]:
-        return {"key": survey.keep(other)}
-
-    return listing.neighbours(places, at, done, asked.decided, name)
-
-
 Rows: TypeAlias = tuple[Sequence[str], Iterator[Sequence[object]]]
 
 
-def _cluster_rows(survey: ClusterSurvey, places: Sequence[int], verdicts: Verdicts) -> Rows:
+def _cluster_rows(some: Sequence[Cluster], verdicts: Verdicts) -> Rows:
     """The members of clusters as rows; clusters are numbered from 1 in the order shown."""
 
     def rows() -> Iterator[tuple[object, ...]]:
-        for number, place in enumerate(places, 1):
-            one = survey.cluster(place)
+        for number, one in enumerate(some, 1):
             for key, score, same in zip(one.members, one.similarities, one.identical, strict=True):
                 decided = listing.verdict_on(key, one.keep, verdicts)
                 yield number, key, one.keep, score, one.exact, same, decided
@@ -631,10 +622,10 @@ def _cluster_rows(survey: ClusterSurvey, places: Sequence[int], verdicts: Verdic
     return ("cluster", "key", "keep", "similarity", "exact", "identical", "decided"), rows()
 
 
-def _pair_rows(survey: PairSurvey, places: Sequence[int], verdicts: Verdicts) -> Rows:
+def _pair_rows(some: Sequence[Pair], verdicts: Verdicts) -> Rows:
     names = ("a", "b", "similarity", "exact", "identical", "different")
-    whole = ({"exact": survey.exact, **_pair(survey, place, verdicts)} for place in places)
-    return names, ([one[name] for name in names] for one in whole)
+    described = (_pair(one, verdicts) for one in some)
+    return names, ([one[name] for name in names] for one in described)
 
 
 def _download(visit: Visit, found: Rows) -> Page:
@@ -708,11 +699,8 @@ def decide(visit: Visit) -> Page:
         if undone := posted.get("undo"):
             return _undone(came_from, back, review.undo(undone))
         review.decide(posted)
-        if came_from == "cluster":
-            return _next_cluster(visit, back)
-        if came_from == "compare" and "listed" in back:
-            return _next_pair(visit, back)
-        return came_from, back
+        listed = came_from == "cluster" or (came_from == "compare" and "listed" in back)
+        return _next(visit, came_from, back) if listed else (came_from, back)
 
     return Page("decide", "", redirect=review.once(posted.get("form", ""), act))
 
@@ -732,31 +720,20 @@ def _undone(
     return page, back
 
 
-def _next_cluster(visit: Visit, back: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """The next undecided cluster of the list, if this one is now decided."""
+def _next(visit: Visit, page: str, back: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """The next pair of the list, or if this cluster is now decided the next undecided one."""
     asked = Filters.of(back)
-    survey = _cluster_survey(visit, asked)
-    key = _argument(back, "key")
-    place = None if survey is None or key is None else survey.places_of([key]).get(key)
-    if survey is None or place is None:
-        return "cluster", back
-    verdicts = Verdicts(visit.database.decisions())
-    done = listing.decided_clusters(survey, verdicts)
-    if place not in done:
-        return "cluster", back
-    near = _cluster_neighbours(survey, replace(asked, decided="no"), verdicts, place, done)
-    return _next("cluster", near, back)
-
-
-def _next_pair(visit: Visit, back: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """The next pair of the list."""
-    asked = Filters.of(back)
-    pair = (_argument(back, "a") or "", _argument(back, "b") or "")
-    near = _pair_neighbours(visit, asked, Verdicts(visit.database.decisions()), pair)
-    return ("compare", back) if near is None else _next("compare", near, back)
-
-
-def _next(page: str, near: Neighbours, back: dict[str, str]) -> tuple[str, dict[str, str]]:
+    if page == "cluster":
+        key = _argument(back, "key") or ""
+        found, near = _near(visit, "clusters", replace(asked, decided="no"), (key,))
+        verdicts = Verdicts(visit.database.decisions())
+        if not isinstance(found, Cluster) or not verdicts.of_cluster(found):
+            return page, back
+    else:
+        pair = _argument(back, "a") or "", _argument(back, "b") or ""
+        _, near = _near(visit, "pairs", asked, pair)
+    if near is None:
+        return page, back
     if near.following is None:
         return "decisions", {"finished": page}
     for name in ("page", "more", "a_quoted", "b_quoted", "key_quoted"):

@@ -360,7 +360,7 @@ def is_near(rows: list[Row]) -> Any:
             None,
         ),
         ("pairs", {}, None, None),
-        ("pairs", {"sort": "lowest"}, None, "reversed"),
+        ("pairs", {"sort": "lowest"}, None, lowest),
         ("pairs", {"sort": "key", "least": "0.8"}, is_near, lambda rows: [*rows[0].values()][:2]),
         (
             "pairs",
@@ -378,7 +378,7 @@ def test_lists_are_filtered_and_sorted(
     _, site = varied
     everything = listed(site, page, **({"sort": "first"} if page == "clusters" else {}))
     wanted = [rows for rows in everything if belongs is None or belongs(rows)]
-    wanted = wanted[::-1] if order == "reversed" else sorted(wanted, key=order or (lambda _: 0))
+    wanted = sorted(wanted, key=order or (lambda _: 0))
     assert listed(site, page, **asked) == wanted
 
 
