@@ -27,6 +27,7 @@ from lshdb.search.differences import Piece, differences, near_differences, same_
 from lshdb.search.limits import text_cut
 from lshdb.shingling.content import from_stored
 from lshdb.sources.paths import escaped
+from lshdb.store import statements as sql
 from lshdb.web.listing import common_path
 
 _ACTIONS: Final = {
@@ -55,8 +56,6 @@ _BEGINNING: Final = 400
 _LINES: Final = 24
 """Lines of a screen whose height is not known."""
 _MIN_LINES: Final = 8
-
-_DOCUMENT: Final = "SELECT lower(hex(digest)) AS digest, content FROM documents WHERE key = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +284,7 @@ class Review:
 
     def _document(self, key: str) -> tuple[str, Content | None]:
         """The digest and the content of a document, from the same moment."""
-        rows = list(self._database.sql(_DOCUMENT, [key]))
+        rows = list(self._database.sql(sql.DIGEST_AND_CONTENT, [key]))
         if not rows:
             raise KeyNotFound(f"{key!r:.100} no longer exists")
         digest, stored = rows[0]

@@ -25,6 +25,7 @@ from lshdb.shingling.arrays import bounded
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import KEY, Columns, check_keys, documents
 from lshdb.spark.sketching import Batches, usable
+from lshdb.store import statements as sql
 from lshdb.store.connection import TIMEOUT
 from lshdb.store.store import Store
 
@@ -135,8 +136,7 @@ def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFram
     return _of_files(
         spark,
         path,
-        "SELECT doc_id, key, shingles, content, signature"
-        " FROM documents LEFT JOIN signatures USING (doc_id) ORDER BY doc_id",
+        sql.ALL_DOCUMENTS,
         "doc_id long, key string, shingles long, content string, signature binary",
     )
 
@@ -146,7 +146,7 @@ def read_bands(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
     return _of_files(
         spark,
         path,
-        "SELECT doc_id, band_no, bucket_key FROM bands ORDER BY band_no, bucket_key",
+        sql.ALL_BANDS,
         "doc_id long, band_no int, bucket_key long",
     )
 

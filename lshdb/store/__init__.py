@@ -1,7 +1,8 @@
 """The SQLite file: the only room that imports sqlite3.
 
 In: rows as arrays and lists. Out: rows as arrays and lists, typed; lshdb's errors in place of
-SQLite's. The tables are in schema.sql, all other SQL in statements.
+SQLite's. The tables are in schema.sql, all other SQL in statements, but for pragmas and the tables
+of waiting.
 
     connection     opens a file and checks its format; pragmas
     sqlite_errors  SQLite's errors as lshdb's own
@@ -18,5 +19,5 @@ SQLite's. The tables are in schema.sql, all other SQL in statements.
     partial_files  files that take their names when complete; what killed runs left of them
 
 Doors: auditing, backup, conditions, connection, functions, guard, lookups, partial_files,
-readonly_sql, rows, store, waiting.
+readonly_sql, rows, statements, store, waiting.
 """

@@ -12,6 +12,7 @@ from typing import Final
 
 from lshdb.errors import StoreError, UsageError
 from lshdb.progress import Progress
+from lshdb.store import statements as sql
 from lshdb.store.connection import connect
 from lshdb.store.partial_files import PartialFile
 from lshdb.store.sqlite_errors import translated_errors
@@ -49,7 +50,7 @@ def back_up(
         with translated_errors(path):
             # The copy is of this moment. Otherwise it would begin again whenever others write.
             connection.execute("BEGIN")
-            connection.execute("SELECT count(*) FROM sqlite_schema")
+            connection.execute(sql.COUNT_SCHEMA)
         with _named(shown):
             partial = PartialFile(target, private=True)
         if os.name != "posix":  # what is open cannot be renamed there

@@ -15,6 +15,7 @@ from lshdb.errors import (
     StoreError,
 )
 from lshdb.limits import DEFAULTS, Limits
+from lshdb.store import statements as sql
 from lshdb.store.guard import Connection, check_may_open, has_log
 from lshdb.store.schema import FORMAT, check_contents, schema_statements, seal
 from lshdb.store.sqlite_errors import directory_is_read_only, translated_errors
@@ -147,7 +148,7 @@ def file_size(path: Path) -> int:
 
 def is_new(connection: sqlite3.Connection) -> bool:
     """Whether the file has no tables yet."""
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    (tables,) = connection.execute(sql.COUNT_SCHEMA).fetchone()
     return bool(tables == 0 and _pragma(connection, "application_id") == 0)
 
 

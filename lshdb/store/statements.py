@@ -205,6 +205,13 @@ LAST_DECISION: Final = "SELECT coalesce(max(decision), 0) FROM decisions"
 INSERT_DECISION: Final = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)"
 DELETE_DECISION: Final = "DELETE FROM decisions WHERE decision = ?"
 
+# For `lshdb review` and Spark, on connections that only read.
+DIGEST_AND_CONTENT: Final = "SELECT lower(hex(digest)), content FROM documents WHERE key = ?"
+ALL_DOCUMENTS: Final = """
+    SELECT doc_id, key, shingles, content, signature
+    FROM documents LEFT JOIN signatures USING (doc_id) ORDER BY doc_id"""
+ALL_BANDS: Final = "SELECT doc_id, band_no, bucket_key FROM bands ORDER BY band_no, bucket_key"
+
 DATA_VERSION: Final = "PRAGMA data_version"
 COUNT_DOCUMENTS: Final = "SELECT count(*) FROM documents"
 COUNT_EMPTY: Final = "SELECT count(*) FROM documents WHERE shingles = 0"
@@ -221,6 +228,7 @@ OWN_SCHEMA: Final = """
     FROM json_each(?) AS own
     LEFT JOIN main.sqlite_schema AS s ON s.name = json_extract(own.value, '$[1]') COLLATE NOCASE
     ORDER BY own.key"""
+COUNT_SCHEMA: Final = "SELECT count(*) FROM main.sqlite_schema"
 COUNT_DEFINITIONS: Final = "SELECT count(*) FROM main.sqlite_schema WHERE sql IS NOT NULL"
 # The user's indexes on tables of lshdb's that have an expression or a condition.
 INDEXES_WITH_CODE: Final = """

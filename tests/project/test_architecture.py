@@ -188,6 +188,18 @@ def test_only_the_store_knows_sqlite() -> None:
     assert {room_of(name) for name in users} == {"store"}
 
 
+def test_only_the_store_has_sql() -> None:
+    begins = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|PRAGMA|CREATE) ")
+    texts = {
+        (name, node.value)
+        for name in PATHS
+        if room_of(name) != "store"
+        for node in ast.walk(tree_of(name))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert not [text for text in texts if begins.match(text[1])]
+
+
 def test_only_the_command_line_knows_the_terminal() -> None:
     users = {name for name in PATHS if "typer" in foreign_imports(name)}
     assert {room_of(name) for name in users} == {"cli"}

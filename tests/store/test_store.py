@@ -55,6 +55,10 @@ SCANS_ON_PURPOSE = {
     "ORPHAN_SIGNATURES",
     "OWN_SCHEMA",
     "COUNT_DEFINITIONS",
+    "COUNT_SCHEMA",
+    # What Spark reads.
+    "ALL_DOCUMENTS",
+    "ALL_BANDS",
 }
 STATEMENTS = {name: value for name, value in vars(statements).items() if isinstance(value, str)}
 STATEMENTS = {name: value for name, value in STATEMENTS.items() if name.isupper()}
