@@ -7,63 +7,72 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self, get_args
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 import numpy.typing as npt
 
 from lshdb.errors import UsageError
-from lshdb.limits import DEFAULTS, Limits
+from lshdb.groups import checked, function_takes, takes, takes_with
 from lshdb.model import (
     AddReport,
     Bucket,
     Cluster,
     Comparison,
-    Construction,
     Content,
     Decision,
     Document,
     Info,
-    Keep,
     Pair,
     Passages,
     Settings,
     StoredDocument,
     Verdict,
 )
-from lshdb.progress import Progress, shown
+from lshdb.options import (
+    AddFilesOptions,
+    AddManyOptions,
+    AddTableOptions,
+    BackupOptions,
+    CheckOptions,
+    ClustersOptions,
+    DedupOptions,
+    MeasureOptions,
+    OpenOptions,
+    PairsOptions,
+    Parameters,
+    PassagePairsOptions,
+    PassagesOptions,
+    QueryManyOptions,
+    QueryOptions,
+    RankingOptions,
+    ReindexOptions,
+    SyncOptions,
+    TuneOptions,
+)
 from lshdb.search.buckets import buckets_of
-from lshdb.search.query import Query, row_of_key, search
-from lshdb.settings import SettingsRequest, check_given, check_needed
+from lshdb.search.query import row_of_key, search
+from lshdb.settings import check_against
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sources.metadata import from_json
-from lshdb.store.connection import TIMEOUT, Mode
-from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import resolve
 
 if TYPE_CHECKING:
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
-    from lshdb.ingest.add import Outcome
-    from lshdb.ingest.reference import Reference
     from lshdb.maintenance.findings import CheckReport
-    from lshdb.model import DecidedRow, DroppedRow, OnSimilar, Reindexed, SyncReport
+    from lshdb.model import DecidedRow, Reindexed, SyncReport
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
-    from lshdb.sources.readers import Reader
-    from lshdb.sources.records import Failure
-    from lshdb.store.waiting import Order
     from lshdb.tuning.choices import Tuned
     from lshdb.tuning.measuring import Measured
 
+Documents: TypeAlias = Iterable[Document | tuple[str, Content] | Mapping[str, object]]
 _MAX_ROWS: Final = (1 << 63) - 1
-_LONGEST_TIMEOUT: Final = 1_000_000.0
-"""SQLite counts milliseconds in 32 bits."""
 
 
 class Database:
@@ -74,7 +83,7 @@ class Database:
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store = store
 
     def __enter__(self) -> Self:
         return self
@@ -89,24 +98,24 @@ class Database:
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
-        self._store.close()
+        self.store.close()
 
     def __repr__(self) -> str:
-        settings = self._store.settings  # as last read: a repr reads no file, and never fails
+        settings = self.store.settings  # as last read: a repr reads no file, and never fails
         index = f"{settings.shingling}, threshold {settings.threshold:g}, {settings.construction}"
-        closed = ", closed" if self._store.closed else ""
+        closed = ", closed" if self.store.closed else ""
         return f"<lshdb.Database {str(self.path)!r}: {index}{closed}>"
 
     @property
     def path(self) -> Path:
         """The file."""
-        return self._store.path
+        return self.store.path
 
     @property
     def settings(self) -> Settings:
         """The settings it was made with, or was reindexed to since, here or by another process."""
-        with self._store.reading():
-            return self._store.settings
+        with self.store.reading():
+            return self.store.settings
 
     # adding and removing
 
@@ -134,16 +143,8 @@ class Database:
         """
         return self.add_many([Document(key, content, metadata)])
 
-    def add_many(
-        self,
-        documents: Iterable[Document | tuple[str, Content] | Mapping[str, object]],
-        *,
-        on_batch: Callable[[AddReport], None] | None = None,
-        workers: int | None = None,
-        on_similar: OnSimilar = "keep",
-        on_skip: Callable[[DroppedRow], None] | None = None,
-        progress: bool | Progress = False,
-    ) -> AddReport:
+    @takes_with(AddManyOptions)
+    def add_many(self, documents: Documents, options: AddManyOptions) -> AddReport:
         """Add documents in batches, each written in one transaction, whole or not at all.
 
         A key given again replaces the earlier document, or changes nothing where content and
@@ -153,17 +154,6 @@ class Database:
             documents: any number of documents, pairs of key and content, or dicts, by the rules
                 for records of files: `key` (or `id`), `text` (or `set`), and all other fields as
                 metadata; read as needed.
-            on_batch: called with the report of each batch when it is safely in the file.
-            workers: processes that sign documents beside this one, once there is more than a
-                batch; None for as many as there are processors to spare. The result is the same.
-            on_similar: `skip` leaves out each document that shares a bucket with one that is
-                stored, or was added before it, and is similar to it. The old version of a
-                document does not count; if another document is similar to the new version,
-                the old one stays.
-            on_skip: called with each document left out, when its batch is in the file.
-            progress: show a bar, in a terminal or a notebook; or a function, called after each
-                batch with the number of documents done, the number of all (None if `documents`
-                has no length), and the unit, here `documents`.
 
         Returns:
             How many were added, updated, unchanged and skipped, and how many of the first two
@@ -178,48 +168,18 @@ class Database:
         ...     db.add_many([("a", "The fox and the grapes"), ("b", "The fox and the grapes!")])
         AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0, skipped=0)
         """
-        check_needed(documents=documents, progress=progress)
-        check_given(on_batch=on_batch, workers=workers, on_skip=on_skip)
-        from lshdb.ingest.add import add_documents
+        from lshdb.ingest.add import add_many
 
-        with shown(progress, "adding") as report:
-            return add_documents(
-                self._store,
-                documents,
-                workers=workers,
-                on_similar=on_similar,
-                on_batch=on_batch,
-                on_skip=on_skip,
-                progress=report,
-            )
+        return add_many(self.store, documents, options)
 
-    def add_files(
-        self,
-        paths: Iterable[str],
-        reader: Reader | None = None,
-        *,
-        on_batch: Callable[[AddReport], None] | None = None,
-        on_failure: Callable[[Failure], None] | None = None,
-        workers: int | None = None,
-        on_similar: OnSimilar = "keep",
-        on_skip: Callable[[DroppedRow], None] | None = None,
-        progress: bool | Progress = False,
-    ) -> AddReport:
+    @takes_with(AddFilesOptions)
+    def add_files(self, paths: Iterable[str], options: AddFilesOptions) -> AddReport:
         """Add the documents of files and directories, as `lshdb add` does.
 
         Faster than `add_many` for lines and tables, which are parsed where they are signed.
 
         Args:
             paths: files, directories and patterns; `-` is the reader's standard input.
-            reader: how they are read; None for what `lshdb add` does without options.
-            on_batch: as for `add_many`.
-            on_failure: called with each file and line that gives no document; they are counted,
-                and the others are added.
-            workers: as for `add_many`.
-            on_similar: as for `add_many`.
-            on_skip: as for `add_many`.
-            progress: as for `add_many`, and before each call one with the bytes read; their total
-                is known if all paths are uncompressed files, that of documents never.
 
         Raises:
             StoreError: writing failed; earlier batches stay.
@@ -231,44 +191,12 @@ class Database:
         ...     db.add_files(["fables.jsonl"]).added
         1
         """
-        check_needed(paths=paths, progress=progress)
-        check_given(reader=reader, workers=workers)
-        check_given(on_batch=on_batch, on_failure=on_failure, on_skip=on_skip)
-        from lshdb.ingest.add import add_documents, never_wait
-        from lshdb.sources.readers import Reader
+        from lshdb.ingest.add import add_files
 
-        if reader is None:
-            of_sets = self._store.settings.shingling.of_sets
-            reader = Reader(of_sets=of_sets, limits=self._store.limits)
-        replaced = reader.replaced
-        with reader.shown(progress, "adding", paths) as report:
-            added = add_documents(
-                self._store,
-                reader.items(paths),
-                parser=reader.parser,
-                workers=workers,
-                on_similar=on_similar,
-                on_batch=on_batch,
-                on_failure=on_failure,
-                on_skip=on_skip,
-                progress=report,
-                prompt=never_wait(paths),
-            )
-        # Text files are decoded by the reader itself.
-        return added + AddReport(replaced=reader.replaced - replaced)
+        return add_files(self.store, paths, options)
 
-    def sync(
-        self,
-        directories: Sequence[str],
-        reader: Reader | None = None,
-        *,
-        dry_run: bool = False,
-        remove_most: bool = False,
-        on_batch: Callable[[AddReport], None] | None = None,
-        on_failure: Callable[[Failure], None] | None = None,
-        workers: int | None = None,
-        progress: bool | Progress = False,
-    ) -> SyncReport:
+    @takes_with(SyncOptions)
+    def sync(self, directories: Sequence[str], options: SyncOptions) -> SyncReport:
         """Bring the database in line with directories, as `lshdb sync` does.
 
         New text files are added, changed ones updated, and documents whose files are gone
@@ -280,17 +208,6 @@ class Database:
 
         Args:
             directories: each with all files below it.
-            reader: which files are read, how, and what their keys are; None for what `lshdb sync`
-                does without options.
-            dry_run: change nothing; `SyncReport.changes` has what would happen, and
-                `SyncReport.refused` whether it would be refused.
-            remove_most: remove documents even if that is more than half of the 100 or more that
-                came from files below one of the directories.
-            on_batch: as for `add_many`.
-            on_failure: called with each file and directory that cannot be read; its documents
-                stay.
-            workers: as for `add_many`.
-            progress: as for `add_many`, with the documents that are written; no total.
 
         Raises:
             InputError: a directory does not exist, or most of its files are gone, as if it was
@@ -311,38 +228,11 @@ class Database:
         """
         from lshdb.ingest.sync import sync
 
-        self._store.check_open()
-        check_needed(directories=directories, dry_run=dry_run, remove_most=remove_most)
-        check_needed(progress=progress)
-        check_given(reader=reader, on_batch=on_batch, on_failure=on_failure, workers=workers)
-        with shown(progress, "reading files") as report:
-            return sync(
-                self._store,
-                directories,
-                reader,
-                dry_run=dry_run,
-                remove_most=remove_most,
-                on_batch=on_batch,
-                on_failure=on_failure,
-                workers=workers,
-                progress=report,
-            )
+        self.store.check_open()
+        return sync(self.store, directories, options)
 
-    def add_table(
-        self,
-        table: object,
-        key: str = "id",
-        text: str = "text",
-        set: str | None = None,
-        *,
-        metadata: bool = True,
-        metadata_fields: Sequence[str] = (),
-        on_batch: Callable[[AddReport], None] | None = None,
-        on_failure: Callable[[Failure], None] | None = None,
-        workers: int | None = None,
-        on_similar: OnSimilar = "keep",
-        on_skip: Callable[[DroppedRow], None] | None = None,
-    ) -> AddReport:
+    @takes_with(AddTableOptions)
+    def add_table(self, table: object, options: AddTableOptions) -> AddReport:
         """Add the rows of a table. Needs the extra `arrow` (pyarrow).
 
         Rows stay in Arrow's own form until they are parsed and signed. The other columns are kept
@@ -352,17 +242,6 @@ class Database:
             table: anything with the Arrow C stream interface: a pyarrow Table, RecordBatch or
                 RecordBatchReader, a pandas or Polars DataFrame, a DuckDB relation; an iterable
                 of these, read as needed; or a Hugging Face dataset.
-            key: the column of keys, strings or integers.
-            text: the column of texts, where the database holds texts.
-            set: the column of sets, lists of strings or integers, where it holds sets; `set`.
-            metadata: whether the other columns are kept.
-            metadata_fields: which of them; None for all except an unnamed index of pandas.
-            on_batch: as for `add_many`.
-            on_failure: called with each row that gives no document (a null, an empty key), named
-                `table:ROW`, rows counted from 1; they are counted, and the others are added.
-            workers: as for `add_many`.
-            on_similar: as for `add_many`.
-            on_skip: as for `add_many`.
 
         Raises:
             UsageError: this is not a table, or pyarrow is not installed.
@@ -379,27 +258,11 @@ class Database:
         >>> report.added, report.failed
         (1, 1)
         """
-        check_needed(key=key, text=text, metadata_fields=metadata_fields)
-        check_given(
-            set=set, on_batch=on_batch, on_failure=on_failure, workers=workers, on_skip=on_skip
-        )
         from lshdb.exchange.tables import add_table
 
-        return add_table(
-            self._store,
-            table,
-            key,
-            text,
-            set,
-            metadata=metadata,
-            metadata_fields=metadata_fields,
-            workers=workers,
-            on_similar=on_similar,
-            on_batch=on_batch,
-            on_failure=on_failure,
-            on_skip=on_skip,
-        )
+        return add_table(self.store, table, options)
 
+    @checked
     def add_signatures(
         self,
         keys: Sequence[str],
@@ -442,27 +305,12 @@ class Database:
         ...     list(db.pairs())
         [Pair(a='a', b='b', similarity=0.9375, exact=False, estimate=0.9375, identical=False)]
         """
-        check_needed(keys=keys)
-        check_given(digests=digests, on_batch=on_batch)
         from lshdb.exchange.signatures import add_signatures
 
-        return add_signatures(self._store, keys, signatures, made_with, shingles, digests, on_batch)
+        return add_signatures(self.store, keys, signatures, made_with, shingles, digests, on_batch)
 
-    def dedup(
-        self,
-        paths: Iterable[str],
-        reader: Reader | None = None,
-        *,
-        threshold: float | None = None,
-        estimate: bool = False,
-        numbered: bool = False,
-        against: str | os.PathLike[str] | None = None,
-        against_reader: Reader | None = None,
-        on_batch: Callable[[AddReport], None] | None = None,
-        on_failure: Callable[[Failure], None] | None = None,
-        workers: int | None = None,
-        progress: bool | Progress = False,
-    ) -> Iterator[DecidedRow]:
+    @takes_with(DedupOptions)
+    def dedup(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
         r"""Go through rows of files, and add the documents that are not similar to earlier ones.
 
         A row is dropped if its document is similar to one that is stored, or was kept before
@@ -471,21 +319,6 @@ class Database:
 
         Args:
             paths: files of JSON lines, CSV, Parquet and Arrow; `-` is the reader's standard input.
-            reader: how they are read; None for what `lshdb dedup` does without options.
-            threshold: drop a row of at least this similarity; None for the database's.
-            estimate: decide by estimates even where content is kept: less exact.
-            numbered: keys may be repeated: they are stored with a number before them, for a
-                temporary database. Otherwise a document replaces the one with its key, as in
-                `add_many`.
-            against: a reference: a row is also dropped if its document is similar to one of
-                these. Another database, whose signatures are made alike; or a file, directory
-                or pattern, which is indexed in a temporary database. It is only read.
-            against_reader: how its files are read, such as by other names of columns; None for
-                `reader`.
-            on_batch: as for `add_many`; called when the rows of the batch were taken.
-            on_failure: as for `add_files`.
-            workers: as for `add_many`.
-            progress: as for `add_files`.
 
         Yields:
             Each row that is a document, in order; a kept one when it is safely in the file.
@@ -511,95 +344,16 @@ class Database:
         ['1']
         """
         from lshdb.exchange.dedup import decided_rows
+        from lshdb.ingest.ordering import deduplicated_files
 
-        outcomes = self.dedup_blocks(
-            paths,
-            reader,
-            threshold=threshold,
-            estimate=estimate,
-            numbered=numbered,
-            against=against,
-            against_reader=against_reader,
-            on_batch=on_batch,
-            on_failure=on_failure,
-            workers=workers,
-            progress=progress,
-        )
-        return decided_rows(outcomes)
+        return decided_rows(deduplicated_files(self.store, paths, options))
 
-    def dedup_blocks(
-        self,
-        paths: Iterable[str],
-        reader: Reader | None = None,
-        *,
-        threshold: float | None = None,
-        estimate: bool = False,
-        numbered: bool = False,
-        against: str | os.PathLike[str] | Reference | None = None,
-        against_reader: Reader | None = None,
-        keep: Order = "first",
-        fields: Sequence[str] = (),
-        on_batch: Callable[[AddReport], None] | None = None,
-        on_failure: Callable[[Failure], None] | None = None,
-        workers: int | None = None,
-        progress: bool | Progress = False,
-    ) -> Iterator[Outcome]:
-        """Like `dedup`, but yields rows and text files in the blocks in which they were read.
-
-        With `keep`, the `longest` or the `last` of similar documents is kept, as if they came in
-        that order: the input is read twice. Stored documents come before all of them. What is
-        dropped comes with the `fields` of metadata, its own and the kept document's.
-        """
-        check_needed(paths=paths, fields=fields, progress=progress)
-        check_given(reader=reader, threshold=threshold, against=against, workers=workers)
-        check_given(against_reader=against_reader)
-        check_given(on_batch=on_batch, on_failure=on_failure)
-        from lshdb.ingest.add import Job
-        from lshdb.ingest.dedup import Selection
-        from lshdb.ingest.ordering import check_order, deduplicated, read_again
-        from lshdb.ingest.reference import Reference, reference
-        from lshdb.sources.readers import Reader
-        from lshdb.sources.walking import Rules
-
-        if reader is None:
-            # Data is often kept out of git.
-            rules = Rules(ignore=False)
-            of_sets = self._store.settings.shingling.of_sets
-            limits = self._store.limits
-            reader = Reader(of_sets, fallback="jsonl", rules=rules, whole=True, limits=limits)
-        selection = Selection(threshold, estimate, keep_blocks=True, fields=tuple(fields))
-        check_order(keep)
-        known: AbstractContextManager[Reference] | None = None
-        if isinstance(against, Reference):
-            known = nullcontext(against)
-        elif against is not None:
-            known = reference(
-                against,
-                against_reader or replace(reader),
-                self._store.settings,
-                self._store.timeout,
-                limits=self._store.limits,
-                fields=fields,
-                on_failure=on_failure,
-            )
-        if keep != "first":
-            paths = list(paths)
-        job = Job(self._store, reader.parser, workers, on_failure, selection, numbered=numbered)
-        return deduplicated(
-            job,
-            reader.items(paths),
-            read_again(reader, paths),
-            keep,
-            reader.shown(progress, "dedup", paths),
-            against=known,
-            on_batch=on_batch,
-        )
-
+    @checked
     def remove(self, key: str) -> None:
         """Remove a document; KeyNotFound if no document has the key."""
-        check_needed(key=key)
         self.remove_many([key])
 
+    @checked
     def remove_many(self, keys: Sequence[str], *, dry_run: bool = False) -> int:
         """Remove all of these documents, or none if a key is missing: KeyNotFound.
 
@@ -610,13 +364,11 @@ class Database:
         Returns:
             The number of documents.
         """
-        check_needed(keys=keys, dry_run=dry_run)
-        for key in (keys := list(keys)):
-            check_needed(key=key)
         from lshdb.ingest.add import remove
 
-        return remove(self._store, keys, dry_run=dry_run)
+        return remove(self.store, list(keys), dry_run=dry_run)
 
+    @checked
     def remove_where(self, where: str, parameters: Parameters = ()) -> int:
         """Remove the documents that match an SQL expression, all in one transaction.
 
@@ -640,13 +392,13 @@ class Database:
         ...     db.remove_where("metadata ->> '$.year' < ?", [2000]), db.keys()
         (1, ['ant'])
         """
-        check_needed(where=where)
         from lshdb.ingest.add import remove_where
 
-        return remove_where(self._store, where, parameters)
+        return remove_where(self.store, where, parameters)
 
     # documents
 
+    @checked
     def get(self, key: str) -> StoredDocument:
         """The document of a key; KeyNotFound if there is none.
 
@@ -656,15 +408,14 @@ class Database:
         ...     db.get("fox").content
         'The fox and the grapes'
         """
-        check_needed(key=key)
-        with self._store.reading():
-            row = row_of_key(self._store, key)
+        with self.store.reading():
+            row = row_of_key(self.store, key)
             keys = None
             if row.signature is not None:
-                keys = buckets_of(self._store, row.signature)
+                keys = buckets_of(self.store, row.signature)
         content = None
         if row.content is not None:
-            content = from_stored(row.content, self._store.settings.shingling)
+            content = from_stored(row.content, self.store.settings.shingling)
         return StoredDocument(
             row.doc_id,
             row.key,
@@ -676,19 +427,20 @@ class Database:
         )
 
     def __contains__(self, key: str) -> bool:
-        return isinstance(key, str) and self._store.document(key) is not None
+        return isinstance(key, str) and self.store.document(key) is not None
 
     def __len__(self) -> int:
-        return self._store.count()[0]
+        return self.store.count()[0]
 
     def __iter__(self) -> Iterator[str]:
         """All keys, in the order of first addition, read as they are taken."""
-        return (key for _, keys in self._store.all_keys() for key in keys)
+        return (key for _, keys in self.store.all_keys() for key in keys)
 
     def __getitem__(self, key: str) -> StoredDocument:
         """The document of a key, as `get`; KeyNotFound, which is a KeyError, if there is none."""
         return self.get(key)
 
+    @checked
     def keys(self, *, where: str | None = None, parameters: Parameters = ()) -> list[str]:
         """All keys, in the order of first addition, or those of some documents.
 
@@ -699,16 +451,16 @@ class Database:
         Raises:
             QueryError: `where` is not one expression, is wrong, or would do more than read.
         """
-        check_given(where=where)
         if where is None:
             if parameters:
                 raise UsageError("parameters need an expression: give where")
-            with self._store.reading():
+            with self.store.reading():
                 return list(self)
         from lshdb.ingest.add import matching_keys
 
-        return matching_keys(self._store, where, parameters)
+        return matching_keys(self.store, where, parameters)
 
+    @checked
     def keys_with_prefix(self, prefix: str, most: int = 100) -> list[str]:
         """The first keys that begin with this text, up to `most`, in the order of their bytes.
 
@@ -718,12 +470,11 @@ class Database:
         ...     db.keys_with_prefix("fable/")
         ['fable/1', 'fable/2']
         """
-        check_needed(prefix=prefix, most=most)
         if any("\ud800" <= character <= "\udfff" for character in prefix):
             return []  # no stored key has a lone surrogate
         if most < 1:
             raise UsageError(f"most {most} is below 1")
-        found = self._store.keys_from(prefix, min(most, _MAX_ROWS))
+        found = self.store.keys_from(prefix, min(most, _MAX_ROWS))
         return [key for key in found if key.startswith(prefix)]
 
     def signatures(self) -> SignatureSet:
@@ -743,47 +494,16 @@ class Database:
         """
         from lshdb.exchange.signatures import read_signatures
 
-        return read_signatures(self._store)
+        return read_signatures(self.store)
 
     # similar documents
 
-    def query(
-        self,
-        content: Content | None = None,
-        *,
-        key: str | None = None,
-        top: int | None = None,
-        threshold: float | None = None,
-        estimate: bool = False,
-        exhaustive: bool = False,
-        containment: bool = False,
-        where: str | None = None,
-        parameters: Parameters = (),
-        fields: Sequence[str] = (),
-    ) -> Matches:
+    @takes(QueryOptions)
+    def query(self, options: QueryOptions) -> Matches:
         """The stored documents similar to a document, best first.
 
         Candidates share a bucket with it. Where content is kept they are ranked by their exact
         Jaccard similarity, else by the estimate; `Match.exact` says which.
-
-        Args:
-            content: the document to compare with, a text or a set; or
-            key: the key of a stored one, which is then not among the matches.
-            top: maximum number of matches; None for all.
-            threshold: the minimum similarity; None for the database's own. Below that the index
-                finds fewer of the similar documents (see lshdb.sketching.constructions).
-            estimate: rank by the estimate even where content is kept: faster, less exact.
-            exhaustive: compare with every signature, not only with those that share a bucket.
-            containment: rank by the share of the document's distinct shingles that a stored one
-                holds, and compare that with the threshold: for a quotation in a longer text. The
-                index finds by Jaccard similarity, which is low where the stored one is much
-                longer (see lshdb.search.similarity.similarity_at). An index of passages finds all
-                documents that hold a run of its length of the query.
-            where: an SQL expression of the columns of `documents`, such as
-                "metadata ->> '$.lang' = ?": only documents that match it are compared.
-            parameters: values for each ? in it, or by name for each :name.
-            fields: of the metadata, for `Match.metadata`; `a.b` is the field b of the object a, and
-                `text` the document's text, or the JSON array of a set.
 
         Returns:
             A list, which also has `to_arrow()`, `df()` and a form for notebooks.
@@ -805,38 +525,13 @@ class Database:
         >>> match.key, match.similarity, match.exact, match.identical
         ('fox', 1.0, True, False)
         """
-        check_given(key=key, top=top, threshold=threshold, where=where)
-        check_needed(fields=fields)
         from lshdb.exchange.results import matches_of
 
-        asked = Query(
-            content,
-            key,
-            top,
-            threshold,
-            estimate,
-            exhaustive,
-            containment,
-            where=where,
-            parameters=parameters,
-            fields=tuple(dict.fromkeys(fields)),
-        )
-        return matches_of(search(self._store, asked), containment, asked.fields)
+        return matches_of(search(self.store, options), options.containment, options.fields)
 
+    @takes_with(QueryManyOptions)
     def query_many(
-        self,
-        documents: Iterable[Document | tuple[str, Content] | Mapping[str, object]],
-        *,
-        top: int | None = None,
-        threshold: float | None = None,
-        estimate: bool = False,
-        exhaustive: bool = False,
-        containment: bool = False,
-        where: str | None = None,
-        parameters: Parameters = (),
-        fields: Sequence[str] = (),
-        progress: bool | Progress = False,
-        workers: int | None = None,
+        self, documents: Documents, options: QueryManyOptions
     ) -> Iterator[tuple[str, Matches]]:
         """The stored documents similar to each of many: the results of `query`, many times as fast.
 
@@ -846,16 +541,6 @@ class Database:
         Args:
             documents: any number of documents, pairs of key and content, or dicts, as for
                 `add_many`; they are not stored.
-            top: as for `query`, like all arguments up to `fields`.
-            threshold: the minimum similarity.
-            estimate: rank by the estimate.
-            exhaustive: compare with every signature, which is as slow as single queries.
-            containment: rank by containment.
-            where: an SQL expression of the columns of `documents`.
-            parameters: the values of its parameters.
-            fields: of the metadata, for `Match.metadata`.
-            progress: as for `add_many`, with `queries`; shown while the answers are taken.
-            workers: as for `add_many`.
 
         Yields:
             The key of each document, in order, with its matches, best first, as `query` gives them:
@@ -878,25 +563,11 @@ class Database:
         from lshdb.exchange.results import answers_of
         from lshdb.ingest.queries import answer_many
 
-        self._store.check_open()
-        check_needed(documents=documents, fields=fields, progress=progress)
-        check_given(top=top, threshold=threshold, where=where, workers=workers)
-        asked = Query(
-            "",
-            None,
-            top,
-            threshold,
-            estimate,
-            exhaustive,
-            containment,
-            where=where,
-            parameters=parameters,
-            fields=tuple(dict.fromkeys(fields)),
-        )
+        self.store.check_open()
         total = len(documents) if isinstance(documents, Collection) else None
-        answers = answer_many([self._store], documents, asked, workers=workers)
-        return answers_of(answers, containment, asked.fields, progress, total)
+        return answers_of(answer_many([self.store], documents, options), options, total)
 
+    @checked
     def query_signature(
         self,
         signature: npt.ArrayLike,
@@ -929,39 +600,21 @@ class Database:
         ...     [match.key for match in db.query_signature(known.signatures[0], known.made_with)]
         ['a']
         """
-        check_given(top=top, threshold=threshold)
         from lshdb.exchange.results import matches_of
         from lshdb.exchange.signatures import query_signature
 
-        found = query_signature(self._store, signature, made_with, top, threshold, exhaustive)
+        query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive)
+        found = query_signature(self.store, signature, made_with, query)
         return matches_of(found, containment=False, fields=())
 
-    def passages(
-        self,
-        text: str | None = None,
-        *,
-        key: str | None = None,
-        least: int | None = None,
-        top: int | None = None,
-        gap: int = 0,
-        common: int | None = None,
-        base: Sequence[str] = (),
-    ) -> Passages:
+    @takes(PassagesOptions)
+    def passages(self, options: PassagesOptions) -> Passages:
         """The stored documents that share runs of words with a text, and which runs.
 
         Needs an index of passages (`passages` of lshdb.open or reindex). An index for N words
         finds every run of N words or more that is in both the text and a document, whatever
         else they hold; case and punctuation do not matter. Runs in `base` and common runs,
         those in more than `common` documents, are left out.
-
-        Args:
-            text: the text; or
-            key: the key of a stored document, which is not among its own sources.
-            least: words of the shortest run to show; None for that of the index.
-            top: maximum number of documents, those that share most; None for all.
-            gap: two runs with up to this many words between them, in either text, are one passage.
-            common: a run in more documents than this is common; None for 100.
-            base: texts that anyone may copy: a task, a template, a licence.
 
         Returns:
             The documents, the one that holds most of the text first, and the common runs.
@@ -978,23 +631,12 @@ class Database:
         >>> [(source.key, passage.text) for source in found for passage in source.passages]
         [('frost', 'two roads diverged in a yellow wood')]
         """
-        from lshdb.search.passages import PassageQuery, find_passages
+        from lshdb.search.passages import find_passages
 
-        check_given(text=text, key=key, least=least, top=top, common=common)
-        check_needed(gap=gap, base=base)
-        common = self._store.limits.common if common is None else common
-        query = PassageQuery(least, top, gap, common, tuple(base))
-        return find_passages(self._store, query, text, key)
+        return find_passages(self.store, options)
 
-    def passage_pairs(
-        self,
-        *,
-        least: int | None = None,
-        top: int | None = None,
-        gap: int = 0,
-        common: int | None = None,
-        base: Sequence[str] = (),
-    ) -> PassageResults:
+    @takes(PassagePairsOptions)
+    def passage_pairs(self, options: PassagePairsOptions) -> PassageResults:
         """All pairs of stored documents that share runs of words, and which runs.
 
         Each pair comes once, as it is found, in the order of addition; with `top` those that share
@@ -1013,23 +655,12 @@ class Database:
         ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
         [('a', 'b', 6)]
         """
-        from lshdb.exchange.results import PassageResults, passage_lines
-        from lshdb.search.passage_pairs import Noted, found_pairs, passage_pairs, passage_rows
-        from lshdb.search.passages import PassageQuery
+        from lshdb.exchange.results import passage_results
 
-        self._store.check_open()
-        check_given(least=least, top=top, common=common)
-        check_needed(gap=gap, base=base)
-        common = self._store.limits.common if common is None else common
-        query = PassageQuery(least, top, gap, common, tuple(base))
-        noted: Noted = []
-        return PassageResults(
-            lambda: passage_pairs(self._store, query, noted),
-            lambda: passage_rows(self._store, query, noted),
-            lambda: found_pairs(self._store, query, noted, passage_lines),
-            noted,
-        )
+        self.store.check_open()
+        return passage_results(self.store, options)
 
+    @checked
     def compare(self, a: str | Document, b: str | Document) -> Comparison:
         """What two documents have in common, and whether a query for one would find the other.
 
@@ -1060,37 +691,15 @@ class Database:
         """
         from lshdb.search.compare import compare
 
-        return compare(self._store, a, b)
+        return compare(self.store, a, b)
 
-    def pairs(
-        self,
-        *,
-        threshold: float | None = None,
-        estimate: bool = False,
-        ignore_decisions: bool = False,
-        where: str | None = None,
-        parameters: Parameters = (),
-        key: str | None = None,
-        top: int | None = None,
-        fields: Sequence[str] = (),
-    ) -> Results[Pair]:
+    @takes(PairsOptions)
+    def pairs(self, options: PairsOptions) -> Results[Pair]:
         """All pairs of similar documents, each once, in the order of addition.
 
         Pairs share a bucket. Where content is kept, their similarities are exact. They come as
         they are found, from the state of the file when the first was asked for: others may
         write to it meanwhile.
-
-        Args:
-            threshold: the minimum similarity; None for the database's own. Below that the index
-                finds fewer of the similar pairs (see lshdb.sketching.constructions).
-            estimate: use estimates even where content is kept: faster, less exact.
-            ignore_decisions: include pairs that are marked different (see `decide`).
-            where: an SQL expression, as for `query`: only pairs of which both documents match it.
-            parameters: the values of its parameters.
-            key: only the pairs with this stored document, without a search for others.
-            top: maximum number of pairs: the most similar ones, best first, when all are found;
-                of equal ones those added first. Only these are kept in memory.
-            fields: of the metadata, for `Pair.a_metadata` and `b_metadata`, as for `query`.
 
         Returns:
             An iterator, which also has `to_arrow()`, `df()` and a form for notebooks.
@@ -1108,70 +717,19 @@ class Database:
         ...     list(db.pairs())
         [Pair(a='a', b='c', similarity=1.0, exact=True, estimate=1.0, identical=False)]
         """
-        self._store.check_open()
-        check_given(threshold=threshold, where=where, key=key, top=top)
-        check_needed(fields=fields, ignore_decisions=ignore_decisions)
         from lshdb.exchange.results import pair_results
-        from lshdb.search.pairs import Request, all_pairs, pair_blocks
 
-        request = Request(
-            threshold,
-            estimate,
-            ignore_decisions=ignore_decisions,
-            where=where,
-            parameters=parameters,
-            key=key,
-            top=top,
-            fields=tuple(dict.fromkeys(fields)),
-        )
-        return pair_results(
-            partial(pair_blocks, self._store, request),
-            partial(all_pairs, self._store, request),
-            request.fields,
-        )
+        self.store.check_open()
+        return pair_results(self.store, options)
 
-    def clusters(
-        self,
-        *,
-        threshold: float | None = None,
-        keep: Keep = "first",
-        star: bool = False,
-        estimate: bool = False,
-        ignore_decisions: bool = False,
-        where: str | None = None,
-        parameters: Parameters = (),
-        key: str | None = None,
-        top: int | None = None,
-        min_size: int | None = None,
-        max_size: int | None = None,
-        fields: Sequence[str] = (),
-    ) -> Results[Cluster]:
+    @takes(ClustersOptions)
+    def clusters(self, options: ClustersOptions) -> Results[Cluster]:
         """Clusters of similar documents, and which document of each to keep.
 
         A cluster is all documents that similar pairs connect; with `star`, each is similar to the
         kept one itself. Clusters come in the order of their first members, when all are found.
         Unlike for `pairs`, there is a limit on what is compared in one bucket; with exact
         similarities, few files reach it (see lshdb.search.limits).
-
-        Args:
-            threshold: as for `pairs`.
-            keep: which member to keep, the `first` or `last` added or the `longest`.
-            star: in the order of `keep`, each document takes those that are similar to it and not
-                yet taken.
-            estimate: as for `pairs`.
-            ignore_decisions: as if nothing were decided. Otherwise pairs that are marked different
-                connect nothing; documents marked `keep` are preferred as the kept one, and
-                those marked `drop` are the kept one only if the whole cluster is;
-                `Cluster.decided` has the decision about each member.
-            where: an SQL expression, as for `query`: only documents that match it are compared,
-                so that no other document connects two of them.
-            parameters: the values of its parameters.
-            key: only the cluster with this stored document.
-            top: maximum number of clusters: those with the largest mean similarity to the kept
-                document, best first.
-            min_size: only clusters of this many documents or more.
-            max_size: only clusters of this many documents or fewer.
-            fields: of the metadata, for `Cluster.metadata`, as for `query`.
 
         Returns:
             An iterator, which also has `to_arrow()`, `df()` and a form for notebooks. A row of
@@ -1197,34 +755,14 @@ class Database:
         [('c', ('a', 'c'))]
         [{'cluster': 1, 'key': 'a', 'role': 'keep'}, {'cluster': 1, 'key': 'c', 'role': 'member'}]
         """
-        self._store.check_open()
-        check_given(threshold=threshold, where=where, key=key)
-        check_given(top=top, min_size=min_size, max_size=max_size)
-        check_needed(fields=fields, ignore_decisions=ignore_decisions)
         from lshdb.exchange.results import cluster_results
-        from lshdb.search.pairs import Request, all_clusters
 
-        if keep == "longest" and self.settings.shingling.foreign:
-            raise UsageError("signatures made elsewhere have no lengths: keep first or last")
-        request = Request(
-            threshold,
-            estimate,
-            keep,
-            star,
-            ignore_decisions,
-            where=where,
-            parameters=parameters,
-            key=key,
-            top=top,
-            min_size=min_size,
-            max_size=max_size,
-            fields=tuple(dict.fromkeys(fields)),
-        )
-        least = self.settings.threshold if threshold is None else threshold
-        return cluster_results(partial(all_clusters, self._store, request), least, request.fields)
+        self.store.check_open()
+        return cluster_results(self.store, options)
 
     # deciding
 
+    @checked
     def decide(
         self,
         verdict: Verdict,
@@ -1262,13 +800,9 @@ class Database:
         ...     made.keys, list(db.pairs()), len(list(db.pairs(ignore_decisions=True)))
         (('a', 'c'), [], 1)
         """
-        check_needed(verdict=verdict, keys=keys)
-        for key in (keys := list(keys)):
-            check_needed(key=key)
-        check_given(note=note, who=who)
         from lshdb.ingest.deciding import decide
 
-        return decide(self._store, verdict, keys, note, who)
+        return decide(self.store, verdict, keys, note, who)
 
     def decisions(self) -> list[Decision]:
         """All decisions, in the order in which they were stored, and whether they still hold.
@@ -1282,9 +816,10 @@ class Database:
         """
         from lshdb.search.decisions import read_decisions
 
-        with self._store.reading():
-            return read_decisions(self._store)
+        with self.store.reading():
+            return read_decisions(self.store)
 
+    @checked
     def add_decisions(self, decisions: Iterable[Decision]) -> int:
         """Store decisions that were made elsewhere, such as in a copy of the file.
 
@@ -1299,11 +834,11 @@ class Database:
             InputError: one is not a decision; nothing is written.
             KeyNotFound: one has no digests, and a document does not exist; nothing is written.
         """
-        check_needed(decisions=decisions)
         from lshdb.ingest.deciding import add_decisions
 
-        return add_decisions(self._store, decisions)
+        return add_decisions(self.store, decisions)
 
+    @checked
     def undo_decision(self, decision: int | None = None, decided: str | None = None) -> Decision:
         """Undo a decision, so that the one before it holds again.
 
@@ -1317,11 +852,11 @@ class Database:
         Raises:
             KeyNotFound: the decision does not exist.
         """
-        check_given(decision=decision, decided=decided)
         from lshdb.ingest.deciding import undo
 
-        return undo(self._store, decision, decided)
+        return undo(self.store, decision, decided)
 
+    @checked
     def remove_decided(self, *, dry_run: bool = False) -> list[str]:
         """Remove the documents that the decisions mark as `drop`.
 
@@ -1334,11 +869,11 @@ class Database:
         Returns:
             The keys of the documents, in the order of their bytes.
         """
-        check_needed(dry_run=dry_run)
         from lshdb.ingest.deciding import remove_decided
 
-        return remove_decided(self._store, dry_run=dry_run)
+        return remove_decided(self.store, dry_run=dry_run)
 
+    @checked
     def dropped_files(self, root: str | None = None) -> list[str]:
         """The paths of files whose documents the decisions mark as `drop`, removed or not.
 
@@ -1356,26 +891,25 @@ class Database:
         ...     db.remove_decided(), db.dropped_files()
         (['old.txt'], ['old.txt'])
         """
-        check_given(root=root)
         from lshdb.ingest.sync import dropped_files
 
-        return dropped_files(self._store, root)
+        return dropped_files(self.store, root)
 
     # looking inside
 
     def info(self) -> Info:
         """Settings, numbers of documents, size of the file."""
-        with self._store.reading():
-            documents, empty = self._store.count()
-            return Info(self._store.settings, documents, empty, self._store.bytes())
+        with self.store.reading():
+            documents, empty = self.store.count()
+            return Info(self.store.settings, documents, empty, self.store.bytes())
 
+    @checked
     def buckets(self, top: int = 10) -> list[Bucket]:
         """The buckets with the most documents, largest first; UsageError if top is below 1."""
-        check_needed(top=top)
         if top < 1:
             raise UsageError(f"top {top} is below 1")
-        with self._store.reading():
-            return self._store.largest_buckets(min(top, _MAX_ROWS))
+        with self.store.reading():
+            return self.store.largest_buckets(min(top, _MAX_ROWS))
 
     def buckets_of_size(self) -> dict[int, int]:
         """How many buckets there are of each number of documents, the smallest first.
@@ -1387,23 +921,23 @@ class Database:
         ...     db.buckets_of_size()
         {1: 16, 2: 16}
         """
-        return self._store.buckets_of_size()
+        return self.store.buckets_of_size()
 
+    @checked
     def buckets_of(self, key: str) -> list[Bucket]:
         """The buckets that a document is in, one per band; KeyNotFound if it does not exist."""
-        check_needed(key=key)
-        with self._store.reading():
-            row = row_of_key(self._store, key)
+        with self.store.reading():
+            row = row_of_key(self.store, key)
             if row.signature is None:
                 return []
-            return self._store.bucket_sizes(buckets_of(self._store, row.signature))
+            return self.store.bucket_sizes(buckets_of(self.store, row.signature))
 
+    @checked
     def count_distinct(self, document: StoredDocument) -> int | None:
         """How many distinct shingles a document has; None where content is not kept."""
-        check_needed(document=document)
         if document.content is None:
             return None
-        settings = self._store.settings
+        settings = self.store.settings
         return len(distinct_shingles([document.content], settings.shingling, secret_seed()).hashes)
 
     def data_version(self) -> int:
@@ -1411,8 +945,9 @@ class Database:
 
         It shows whether results are still up to date; do not compare numbers of two handles.
         """
-        return self._store.data_version()
+        return self.store.data_version()
 
+    @checked
     def sql(self, statement: str, parameters: Parameters = ()) -> SqlRows:
         """Run a SELECT on the file's tables and views.
 
@@ -1433,37 +968,19 @@ class Database:
         ...     [row.key for row in db.sql("SELECT * FROM documents WHERE shingles > ?", [2])]
         ['fox']
         """
-        self._store.check_open()
-        check_needed(statement=statement)
+        self.store.check_open()
         from lshdb.exchange.results import SqlRows
 
-        return SqlRows(partial(self._store.sql, statement, parameters))
+        return SqlRows(partial(self.store.sql, statement, parameters))
 
     # choosing and changing the index
 
-    def tune(
-        self,
-        *,
-        threshold: float | None = None,
-        recall: float | None = None,
-        permutations: int | None = None,
-        documents: int | None = None,
-        construction: str | None = None,
-        seed: int = 1,
-    ) -> list[Tuned]:
+    @takes(TuneOptions)
+    def tune(self, options: TuneOptions) -> list[Tuned]:
         """The constructions worth having for this database, best first.
 
         A sample of its signatures shows how similar documents are, and so how many candidates a
         query will have; without a database see `lshdb.tune`.
-
-        Args:
-            threshold: a Jaccard similarity; None for the database's own.
-            recall: the share of pairs to find there; None for the database's own.
-            permutations: lanes of a signature; None for as many as the database has, or the
-                named construction takes.
-            documents: how many documents a query searches; None for as many as there are.
-            construction: one to judge too; it comes last, unless it is worth having.
-            seed: of the sample; the same file and seed give the same result.
 
         Raises:
             UsageError: numbers out of range, or a construction of more lanes than `permutations`.
@@ -1472,40 +989,13 @@ class Database:
         Warns:
             LimitWarning: buckets were too large to be read whole.
         """
-        check_needed(seed=seed)
-        check_given(threshold=threshold, recall=recall, permutations=permutations)
-        from lshdb.tuning.choices import tune
-        from lshdb.tuning.sampling import distribution_of
+        from lshdb.tuning.choices import tune_stored
 
-        own = self.settings
-        if permutations is None:
-            lanes = 0 if construction is None else Construction.parse(construction).lanes
-            permutations = max(own.permutations, lanes)
-        count, distribution = distribution_of(self._store, seed)
-        return tune(
-            own.threshold if threshold is None else threshold,
-            own.recall if recall is None else recall,
-            permutations,
-            distribution,
-            count if documents is None else documents,
-            construction=construction,
-        )
+        return tune_stored(self.store, options)
 
-    def measure(
-        self,
-        *,
-        threshold: float | None = None,
-        sample: int | None = None,
-        seed: int = 1,
-        progress: bool | Progress = False,
-    ) -> Measured:
+    @takes(MeasureOptions)
+    def measure(self, options: MeasureOptions) -> Measured:
         """Measure what the index finds and costs, by brute force for a sample of the documents.
-
-        Args:
-            threshold: the similarity of a similar pair; None for the database's own.
-            sample: how many documents to compare with all; None for a run of some seconds.
-            seed: of the sample; the same file and seed give the same result.
-            progress: as for `add_many`, with `comparisons`.
 
         Raises:
             UsageError: numbers out of range.
@@ -1518,25 +1008,12 @@ class Database:
         >>> measured.recall.pairs, measured.recall.recall, measured.candidates
         (1, 1.0, 1.0)
         """
-        check_needed(seed=seed, progress=progress)
-        check_given(threshold=threshold, sample=sample)
         from lshdb.tuning.measuring import measure
 
-        least = self.settings.threshold if threshold is None else threshold
-        with shown(progress, "comparing") as report:
-            return measure(self._store, least, sample, seed, report)
+        return measure(self.store, options)
 
-    def reindex(
-        self,
-        *,
-        threshold: float | None = None,
-        recall: float | None = None,
-        bands: int | None = None,
-        rows: int | None = None,
-        construction: str | None = None,
-        passages: int | None = None,
-        progress: bool | Progress = False,
-    ) -> Reindexed:
+    @takes(ReindexOptions)
+    def reindex(self, options: ReindexOptions) -> Reindexed:
         """Rebuild the index from the stored signatures, for another threshold or shape.
 
         What is not given stays as it is; without a shape, bands and rows are chosen as for a new
@@ -1545,16 +1022,6 @@ class Database:
         All is one transaction: until it is done, queries elsewhere use the old index, and if it
         fails or the process dies, the file is as before. Others can read meanwhile, but not
         write. Other handles to the file notice at their next call.
-
-        Args:
-            threshold: the minimum similarity of similar documents, in (0, 1].
-            recall: the share of pairs at the threshold that the index must find.
-            bands: with rows, the shape of the index.
-            rows: of a band.
-            construction: the shape as text, "and ROWS, or BANDS" or a cascade.
-            passages: words of the shortest run that the index of passages finds; 0 deletes it.
-            progress: as for `add_many`, with `rows`: signatures read and band rows written; for
-                passages with `fingerprints`. The function must not use this object.
 
         Raises:
             SettingsError: nothing is given, or the stored signatures cannot give it.
@@ -1567,29 +1034,13 @@ class Database:
         Construction(rows=3, bands=35)
         """
         from lshdb.maintenance.reindex import reindex
-        from lshdb.settings import SettingsRequest
 
-        check_needed(progress=progress)
-        request = SettingsRequest(
-            threshold=threshold,
-            recall=recall,
-            bands=bands,
-            rows=rows,
-            construction=construction,
-            passages=passages,
-        )
-        with shown(progress, "reindexing") as report:
-            return reindex(self._store, request, report)
+        return reindex(self.store, options)
 
     # keeping the file
 
-    def check(
-        self,
-        *,
-        deep: bool = False,
-        repair: bool = False,
-        progress: bool | Progress = False,
-    ) -> CheckReport:
+    @takes(CheckOptions)
+    def check(self, options: CheckOptions) -> CheckReport:
         """Check whether the file is whole, and with `repair` repair what can be derived.
 
         The arguments are those of `lshdb.check`, which also checks a file that cannot be opened.
@@ -1603,35 +1054,22 @@ class Database:
         ...     db.check().problems
         ()
         """
-        self._store.check_open()
         from lshdb.maintenance.check import check
 
-        if repair:
-            with self._store.writing():
+        self.store.check_open()
+        if options.repair:
+            with self.store.writing():
                 pass  # a database that was opened for reading is not written
-        return check(
-            self.path,
-            deep=deep,
-            repair=repair,
-            progress=progress,
-            timeout=self._store.timeout,
-        )
+        return check(replace(options, path=self.path, timeout=self.store.timeout))
 
-    def backup(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        replace: bool = False,
-        progress: bool | Progress = False,
-    ) -> None:
+    @takes_with(BackupOptions)
+    def backup(self, path: str | os.PathLike[str], options: BackupOptions) -> None:
         """Copy the database, as it is at this moment, to a file; others may write meanwhile.
 
         The copy is one file, and gets its name when all of it is on the disk.
 
         Args:
             path: the file to create.
-            replace: whether to replace an existing file.
-            progress: as for `add_many`, with `pages`.
 
         Raises:
             UsageError: it is the database itself.
@@ -1644,59 +1082,17 @@ class Database:
         >>> lshdb.check("copy.db", deep=True).ok
         True
         """
-        self._store.check_open()
-        check_needed(path=path, progress=progress)
         from lshdb.store.backup import back_up
 
-        with shown(progress, "copying") as report:
-            back_up(self.path, Path(path), self._store.timeout, replace=replace, progress=report)
+        self.store.check_open()
+        back_up(self.path, Path(path), self.store.timeout, options)
 
 
-def open_database(
-    path: str | os.PathLike[str] = "lsh.db",
-    *,
-    threshold: float | None = None,
-    recall: float | None = None,
-    shingle: str | None = None,
-    permutations: int | None = None,
-    bands: int | None = None,
-    rows: int | None = None,
-    construction: str | None = None,
-    sketch: str | None = None,
-    seed: int | Literal["random"] | None = None,
-    content: bool | None = None,
-    purpose: str | None = None,
-    passages: int | None = None,
-    mode: Mode = "create",
-    timeout: float = TIMEOUT,
-    limits: Limits = DEFAULTS,
-) -> Database:
+@function_takes(OpenOptions)
+def open_database(options: OpenOptions) -> Database:
     """Open a database file; make it where there is none.
 
     The settings describe a new file. For an existing file, those given must be its own.
-
-    Args:
-        path: the file. SQLite's `:memory:` is refused: a database is always a file.
-        threshold: the minimum similarity of similar documents, in (0, 1]; 0.8.
-        recall: the share of pairs at the threshold that the index must find; 0.99.
-        shingle: `word:w`, `char:k` or `set`; `word:3`.
-        permutations: lanes of a signature, 16 to 4096; 128, or what the shape takes.
-        bands: with rows, the shape of the index, instead of the one that reaches the recall.
-        rows: of a band.
-        construction: the same as text, "and ROWS, or BANDS", or a cascade of levels, innermost
-            first: "and 4, or 4, and 4, or 4" (see lshdb.Construction).
-        sketch: `fast` (the default) or `minhash`.
-        seed: of all hashes, 0 to 2^63 - 1; 1. `random` is one that nobody can predict, kept in
-            the file; an existing file must have such a seed.
-        content: whether to keep the documents, so that similarities are exact; True.
-        purpose: `short-text`, `documents`, `code` or `baskets`: its usual shingle and threshold,
-            where they are not given.
-        passages: the number of words of the shortest run that an index of copied passages (see
-            Database.passages) always finds, 3 to 1000; 0 for no such index. With `char`
-            shingles, characters.
-        mode: `create` makes the file if there is none; `write` and `read` need an existing one.
-        timeout: seconds to wait while another process writes, up to 1,000,000.
-        limits: sizes of batches and other numbers, see lshdb.Limits.
 
     Raises:
         UsageError: wrong arguments, or a file that was open when the process was forked.
@@ -1709,30 +1105,14 @@ def open_database(
     ...     db.settings.construction
     Construction(rows=4, bands=17)
     """
-    check_needed(path=path, timeout=timeout, limits=limits)
-    request = SettingsRequest(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        permutations=permutations,
-        bands=bands,
-        rows=rows,
-        construction=construction,
-        sketch=sketch,
-        seed=seed,
-        content=content,
-        purpose=purpose,
-        passages=passages,
-    )
-    if mode not in get_args(Mode):
-        raise UsageError(f"mode {mode!r} is not create, write or read")
-    if not 0 <= timeout <= _LONGEST_TIMEOUT:
-        raise UsageError(f"timeout {timeout:g} is not from 0 to {_LONGEST_TIMEOUT:,.0f} seconds")
+    path, limits = options.path, options.limits
     if _is_empty(path):
-        resolve(request)  # impossible settings are refused before SQLite writes a file
-    store = Store.open(Path(path), mode, timeout, lambda: resolve(request), limits=limits)
+        resolve(options)  # impossible settings are refused before SQLite writes a file
+    store = Store.open(
+        Path(path), options.mode, options.timeout, lambda: resolve(options), limits=limits
+    )
     try:
-        request.check_against(store.settings, store.path)
+        check_against(options, store.settings, store.path)
     except BaseException:
         store.close()
         raise

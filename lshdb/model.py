@@ -284,6 +284,17 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """A file, line or row that gave no document: where it is, and why.
+
+    The reason contains only printable characters of the input.
+    """
+
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoredDocument:
     """A document as the database has it.
 

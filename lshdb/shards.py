@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,15 @@ from lshdb.database import open_database
 from lshdb.errors import InputError, KeyNotFound, SettingsMismatch, UsageError
 from lshdb.exchange.results import Matches, matches_of
 from lshdb.model import Content, Match, Settings
-from lshdb.search.query import Query, best
+from lshdb.options import QueryManyOptions, QueryOptions
+from lshdb.search.query import best
 from lshdb.store.connection import TIMEOUT
-from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
     from lshdb.ingest.batches import Item
-    from lshdb.sources.records import Failure, RecordParser
+    from lshdb.model import Failure
+    from lshdb.sources.records import RecordParser
 
 _WILD = frozenset("*?[")
 
@@ -38,21 +40,7 @@ def matching(path: Path) -> list[Path]:
     return found
 
 
-def query_files(
-    paths: Sequence[Path],
-    content: Content | None = None,
-    *,
-    key: str | None = None,
-    top: int | None = None,
-    threshold: float | None = None,
-    estimate: bool = False,
-    exhaustive: bool = False,
-    containment: bool = False,
-    where: str | None = None,
-    parameters: Parameters = (),
-    fields: Sequence[str] = (),
-    timeout: float = TIMEOUT,
-) -> Matches:
+def query_files(paths: Sequence[Path], options: QueryOptions, timeout: float = TIMEOUT) -> Matches:
     """The matches of `Database.query` in several files together, best first.
 
     Equal matches come in the order of the files. A key is looked up in all files; other documents
@@ -60,16 +48,7 @@ def query_files(
 
     Args:
         paths: files of the same settings.
-        content: as for `Database.query`, like all arguments that follow.
-        key: of a stored document instead.
-        top: maximum number of matches, of all files.
-        threshold: the minimum similarity.
-        estimate: rank by estimates.
-        exhaustive: compare with all documents.
-        containment: rank by containment.
-        where: only documents that match this SQL expression.
-        parameters: the values of its parameters.
-        fields: of the metadata, for `Match.metadata`.
+        options: as for `Database.query`.
         timeout: seconds to wait while another process writes to a file.
 
     Raises:
@@ -77,35 +56,24 @@ def query_files(
         KeyNotFound: no file has the key.
         UsageError: a key is given, and the files keep no contents.
     """
-    home = None
-    if key is not None:
-        home, content = _document(paths, key, timeout)
+    home, elsewhere = None, options
+    if options.key is not None:
+        home, content = _document(paths, options.key, timeout)
+        elsewhere = replace(options, key=None, content=content)
     found: list[Match] = []
     settings: Settings | None = None
     for path in paths:
         with open_database(path, mode="read", timeout=timeout) as database:
             settings = settings or database.settings
             _check_same(database.settings, settings, path, paths[0])
-            own = path == home
-            found += database.query(
-                None if own else content,
-                key=key if own else None,
-                top=top,
-                threshold=threshold,
-                estimate=estimate,
-                exhaustive=exhaustive,
-                containment=containment,
-                where=where,
-                parameters=parameters,
-                fields=fields,
-            )
-    return matches_of(best(found, top), containment, fields)
+            found += database.query(options if path == home else elsewhere)
+    return matches_of(best(found, options.top), options.containment, options.fields)
 
 
 def query_many(
     paths: Sequence[Path],
     items: Iterable[Item],
-    query: Query,
+    query: QueryManyOptions,
     *,
     parser: RecordParser | None = None,
     on_failure: Callable[[Failure], None] | None = None,

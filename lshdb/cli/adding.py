@@ -18,27 +18,17 @@ from lshdb.cli.documents import Failures, reader_for, report_passed_over, report
 from lshdb.cli.files import stdin
 from lshdb.cli.messages import hint, message, shape, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
-    DATABASE,
-    FIELDS,
-    SETTINGS,
-    TEXT,
-    WALKING,
     AsJson,
     DatabaseFile,
-    Encoding,
-    Fields,
     Form,
-    InputFormat,
-    NewSettings,
-    Strict,
-    Walking,
-    check_format,
-    key_given,
+    ListSkipped,
 )
+from lshdb.cli.parameters import key_of_text
 from lshdb.cli.results import columns_of, exactness, json_line, write_record, write_results
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
 from lshdb.errors import UsageError
 from lshdb.formatting import number
+from lshdb.options import AddFilesOptions, SettingsOptions, SyncOptions
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -46,22 +36,7 @@ if TYPE_CHECKING:
     from lshdb.sources.readers import Reader
 
 
-def init(
-    at: DatabaseFile = DATABASE,
-    settings: NewSettings = SETTINGS,
-    purpose: Annotated[
-        str | None,
-        typer.Option(
-            "--for",
-            metavar="short-text|documents|code|baskets",
-            help="Shingle and threshold for such documents.",
-        ),
-    ] = None,
-    no_content: Annotated[
-        bool,
-        typer.Option("--no-content", help="Keep signatures only; results are estimates."),
-    ] = False,
-) -> None:
+def init(*, at: DatabaseFile, settings: SettingsOptions) -> None:
     """Make a database with settings of your own.
 
     Not needed before add, which makes one with the defaults. For a file that exists, the settings
@@ -70,15 +45,15 @@ def init(
     Example: lshdb init -d code.db --threshold 0.7 --shingle char:5
     """
     existed = at.db.exists() and at.db.stat().st_size > 0
-    content = False if no_content else None
-    with at.open(content=content, purpose=purpose, **settings.given()) as database:
+    with at.open(settings=settings) as database:
         made = database.settings
         done = "exists already" if existed else "made"
         message(f"{at.db} {done}: shingle {made.shingling}, {shape(made)}")
-        warn_of_low_recall(made, settings.bands, settings.construction)
+        warn_of_low_recall(made, settings)
 
 
 def add(
+    *,
     paths: Annotated[
         list[str] | None,
         typer.Argument(
@@ -86,23 +61,12 @@ def add(
             help="Files, directories, or - for standard input.",
         ),
     ] = None,
-    at: DatabaseFile = DATABASE,
-    format: InputFormat = "auto",
-    fields: Fields = FIELDS,
+    at: DatabaseFile,
+    asked: AddFilesOptions,
     key: Annotated[
         str | None,
-        typer.Option(metavar="KEY", parser=key_given, help="Key of the text on standard input."),
+        typer.Option(metavar="KEY", parser=key_of_text, help="Key of the text on standard input."),
     ] = None,
-    auto_key: Annotated[
-        bool,
-        typer.Option("--auto-key", help="Rows without a key get FILE:NUMBER."),
-    ] = False,
-    metadata: Annotated[
-        bool, typer.Option("--metadata/--no-metadata", help="Keep the other fields.")
-    ] = True,
-    metadata_fields: Annotated[
-        str, typer.Option(metavar="NAME,...", help="Keep only these fields.")
-    ] = "",
     files_from: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Add the paths that FILE (or -) lists."),
@@ -111,17 +75,7 @@ def add(
         bool,
         typer.Option("--null", "-0", help="Paths of --files-from end with NUL bytes."),
     ] = False,
-    walking: Walking = WALKING,
-    strict: Strict = False,
-    encoding: Encoding = None,
-    on_similar: Annotated[
-        str,
-        typer.Option(
-            metavar="keep|skip",
-            help="skip leaves out similar documents. [default: keep]",
-            show_default=False,
-        ),
-    ] = "keep",
+    list_skipped: ListSkipped = False,
     as_json: AsJson = False,
 ) -> None:
     """Add files, folders and tables, or replace what has changed.
@@ -136,7 +90,6 @@ def add(
     """
     from lshdb.sources.paths import STDIN
 
-    check_format(format)
     paths = paths or []
     if not paths and files_from is None:
         raise UsageError("give PATH..., or --files-from FILE")
@@ -144,11 +97,9 @@ def add(
         raise UsageError("--null is for the list of --files-from")
     if files_from == STDIN and STDIN in paths:
         raise UsageError("standard input is the list of paths, so it cannot be added")
-    if metadata_fields and not metadata:
+    if asked.metadata_fields and not asked.metadata:
         raise UsageError("give one of --metadata-fields and --no-metadata")
-    if on_similar not in ("keep", "skip"):
-        raise UsageError(f"--on-similar {on_similar} is not keep or skip")
-    if key is not None and (paths != [STDIN] or files_from or format not in ("auto", "text")):
+    if key is not None and (paths != [STDIN] or files_from or asked.format not in ("auto", "text")):
         raise UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
         raise UsageError("--key is empty")
@@ -156,22 +107,10 @@ def add(
     with _listed(files_from, null) as also, at.open() as database:
         from lshdb.model import AddReport
 
-        reader = reader_for(
-            database,
-            fields,
-            format=format,
-            strict=strict,
-            encoding=encoding,
-            auto_key=auto_key,
-            stdin_key=key,
-            metadata=metadata,
-            metadata_fields=[name for name in metadata_fields.split(",") if name],
-            rules=walking.rules(),
-            root=walking.root,
-        )
+        reader = reader_for(database, asked, stdin_key=key)
         total = AddReport()
-        failures = Failures(print_all=walking.list_skipped)
-        if walking.list_skipped:
+        failures = Failures(print_all=list_skipped)
+        if list_skipped:
             reader.passed_over.on_skip = report_skip
         interrupted = False
 
@@ -180,15 +119,15 @@ def add(
             total += report
 
         try:
-            database.add_files(
-                paths if files_from is None else chain(paths, also),
-                reader,
+            options = replace(
+                asked,
+                reader=reader,
                 on_batch=written,
                 on_failure=failures.report,
-                on_similar=on_similar,  # type: ignore[arg-type]  # checked there
                 on_skip=partial(_print_dropped, as_json=as_json),
                 progress=shows_progress(),
             )
+            database.add_files(paths if files_from is None else chain(paths, also), options)
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -243,20 +182,12 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
 
 
 def sync(
+    *,
     directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Directories.")],
-    at: DatabaseFile = DATABASE,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", "-n", help="Print what would happen, but change nothing."),
-    ] = False,
-    yes: Annotated[
-        bool,
-        typer.Option("--yes", help="Also remove more than half of 100 documents or more."),
-    ] = False,
-    walking: Walking = WALKING,
-    strict: Strict = False,
-    encoding: Encoding = None,
-    form: Form = TEXT,
+    at: DatabaseFile,
+    asked: SyncOptions,
+    list_skipped: ListSkipped = False,
+    form: Form,
 ) -> None:
     """Bring the database in line with directories: add, update and remove documents.
 
@@ -278,34 +209,24 @@ def sync(
 
     form.check(at.db)
     check_directories(directories)
-    failures = Failures(print_all=walking.list_skipped)
+    failures = Failures(print_all=list_skipped)
     with ExitStack() as stack:
-        if dry_run and not at.db.exists():
+        if asked.dry_run and not at.db.exists():
             directory = Path(stack.enter_context(TemporaryDirectory(prefix="lshdb-")))
             database = stack.enter_context(replace(at, db=directory / "none.db").open())
         else:
-            database = stack.enter_context(at.open("read" if dry_run else "create"))
-        reader = reader_for(
-            database,
-            strict=strict,
-            encoding=encoding,
-            rules=walking.rules(),
-            root=walking.root,
-        )
-        if walking.list_skipped:
+            database = stack.enter_context(at.open("read" if asked.dry_run else "create"))
+        reader = reader_for(database, asked)
+        if list_skipped:
             reader.passed_over.on_skip = report_skip
         try:
-            report = database.sync(
-                directories,
-                reader,
-                dry_run=dry_run,
-                remove_most=yes,
-                on_failure=failures.report,
-                progress=shows_progress(),
+            options = replace(
+                asked, reader=reader, on_failure=failures.report, progress=shows_progress()
             )
+            report = database.sync(directories, options)
         except KeyboardInterrupt:
             raise failed("interrupted; run it again to go on", INTERRUPTED) from None
-    if dry_run:
+    if asked.dry_run:
         columns = columns_of(SyncChange)
         rows = map(attrgetter(*columns), report.changes)
         write_results(columns, rows, form, noun=("change",), none="nothing to do")
@@ -313,8 +234,9 @@ def sync(
         record = asdict(report)
         del record["changes"], record["refused"]
         write_record(record | {"passed_over": reader.passed_over.counts()}, form)
+    would = "would have " if asked.dry_run else ""
     message(
-        f"{'would have ' if dry_run else ''}added {report.added:,}, updated {report.updated:,}, "
+        f"{would}added {report.added:,}, updated {report.updated:,}, "
         f"moved {report.moved:,}, removed {report.removed:,}, unchanged {report.unchanged:,}, "
         f"failed {report.failed:,}"
     )

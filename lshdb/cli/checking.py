@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -11,19 +12,14 @@ import typer
 
 from lshdb.cli.messages import message, shape, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
-    DATABASE,
-    TEXT,
-    Bands,
-    Construction,
     DatabaseFile,
     Form,
-    Rows,
-    Threshold,
-    passages_given,
 )
 from lshdb.cli.results import Columns, write_results
 from lshdb.cli.running import FAILED, INTERRUPTED, end_on_interrupt, failed
 from lshdb.formatting import size
+from lshdb.groups import regrouped
+from lshdb.options import BackupOptions, CheckOptions, ReindexOptions, RepairOptions
 
 if TYPE_CHECKING:
     from lshdb.maintenance.findings import CheckReport
@@ -38,18 +34,7 @@ _FINDING: Final[Columns] = {
 }
 
 
-def check(
-    at: DatabaseFile = DATABASE,
-    deep: Annotated[
-        bool,
-        typer.Option("--deep", help="Also shingle and sign all contents again, and compare."),
-    ] = False,
-    repair: Annotated[
-        bool,
-        typer.Option("--repair", help="Repair what can be derived, in one transaction."),
-    ] = False,
-    form: Form = TEXT,
-) -> None:
+def check(*, at: DatabaseFile, asked: RepairOptions, form: Form) -> None:
     """Check whether the file is whole: for SQLite, and for lshdb.
 
     Prints a line per kind of problem: its name, how many there are, what it is, some examples
@@ -66,13 +51,14 @@ def check(
 
     form.check(at.db)
     end_on_interrupt()  # SQLite takes back what is half done
+    path, progress = at.db, shows_progress()
     report = lshdb.check(
-        at.db, timeout=at.timeout, deep=deep, repair=repair, progress=shows_progress()
+        regrouped(asked, CheckOptions, path=path, timeout=at.timeout, progress=progress)
     )
     if report.problems or not form.is_text:
         shown = ("kind", "count", "what", "examples")
         write_results(_FINDING, _findings(report), form, shown=shown)
-    conclusion = _conclusion(at.db, report, repair)
+    conclusion = _conclusion(at.db, report, asked.repair)
     if report.ok:
         message(conclusion)
     else:
@@ -118,11 +104,12 @@ def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
 
 
 def backup(
+    *,
     target: Annotated[
         Path, typer.Argument(metavar="FILE", help="The file to create.", readable=False)
     ],
-    at: DatabaseFile = DATABASE,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    at: DatabaseFile,
+    asked: BackupOptions,
 ) -> None:
     """Copy the database, even while others write to it.
 
@@ -136,30 +123,11 @@ def backup(
     for left in left_over(os.path.realpath(target)):
         message(f"lshdb: {left} was left by a killed run; delete it")
     with at.reading() as database:
-        database.backup(target, replace=force, progress=shows_progress())
+        database.backup(target, replace(asked, progress=shows_progress()))
     message(f"{target} made: {target.stat().st_size:,} bytes")
 
 
-def reindex(
-    at: DatabaseFile = DATABASE,
-    threshold: Threshold = None,
-    recall: Annotated[
-        float | None,
-        typer.Option(help="Share of pairs at the threshold to find. [default: unchanged]"),
-    ] = None,
-    bands: Bands = None,
-    rows: Rows = None,
-    construction: Construction = None,
-    passages: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WORDS|off",
-            parser=passages_given,
-            help="Make the index of passages for runs of this many words, or delete it. "
-            "[default: as it is]",
-        ),
-    ] = None,
-) -> None:
+def reindex(*, at: DatabaseFile, asked: ReindexOptions) -> None:
     """Rebuild the index for another threshold, recall or shape, or for passages.
 
     It is built from the stored signatures, and for passages from the contents. Others can query
@@ -171,20 +139,12 @@ def reindex(
     with at.open("write") as database:
         before = database.settings
         try:
-            done = database.reindex(
-                threshold=threshold,
-                recall=recall,
-                bands=bands,
-                rows=rows,
-                construction=construction,
-                passages=passages,  # type: ignore[arg-type]  # parsed
-                progress=shows_progress(),
-            )
+            done = database.reindex(replace(asked, progress=shows_progress()))
         except KeyboardInterrupt:
             is_old = database.settings == before
             now = "the index is as before" if is_old else "the new index is in place"
             raise failed(f"interrupted; {now}", INTERRUPTED) from None
-    warn_of_low_recall(done.after, bands, construction)
+    warn_of_low_recall(done.after, asked)
     if done.after == done.before:
         message(f"{at.db} has {shape(done.after)} already: nothing to do")
         return

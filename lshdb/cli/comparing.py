@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, fields
+from dataclasses import astuple, replace
+from dataclasses import fields as fields_of
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
@@ -16,23 +17,20 @@ import typer
 from lshdb.cli.documents import Failures, content_of_file, is_table, queries_reader
 from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message
-from lshdb.cli.options import (
-    DATABASE,
-    FIELDS,
-    TEXT,
-    DatabaseFile,
-    Encoding,
-    FailIfFound,
-    Fields,
-    Form,
-    StoredKey,
-    Top,
-    completed_keys,
-)
+from lshdb.cli.options import DatabaseFile, FailIfFound, Form, StoredKey
+from lshdb.cli.parameters import completed_keys
 from lshdb.cli.results import columns_of, on_terminal, write_record, write_results
 from lshdb.cli.running import FAILED
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.formatting import counted, listed, number
+from lshdb.groups import regrouped
+from lshdb.options import (
+    EncodingOption,
+    FieldOptions,
+    PassagePairsOptions,
+    PassagesOptions,
+    QueriesOptions,
+)
 from lshdb.sources.paths import escaped, key_of
 
 if TYPE_CHECKING:
@@ -62,9 +60,9 @@ def compare(
             metavar="B", autocompletion=completed_keys, help="The same; - is standard input."
         ),
     ],
-    at: DatabaseFile = DATABASE,
-    encoding: Encoding = None,
-    form: Form = TEXT,
+    at: DatabaseFile,
+    reading: EncodingOption,
+    form: Form,
 ) -> None:
     """Show why two documents are similar, or why not.
 
@@ -89,7 +87,7 @@ def compare(
     form.check(at.db, *files)
     with _database(at, len(files) == 2) as database:
         compared = database.compare(
-            _document(database, a, encoding), _document(database, b, encoding)
+            _document(database, a, reading.encoding), _document(database, b, reading.encoding)
         )
     write_record(_record(compared), form, _facts(compared), columns_of(Comparison))
     if not form.is_text:
@@ -147,7 +145,7 @@ def _document(database: Database, name: str, encoding: str | None) -> str | Docu
 def _record(compared: Comparison) -> dict[str, Any]:
     """All but the contents, with the texts of passages."""
     text = _text(compared.a_content)
-    record = {field.name: getattr(compared, field.name) for field in fields(compared)}
+    record = {field.name: getattr(compared, field.name) for field in fields_of(compared)}
     del record["a_content"], record["b_content"]
     if compared.passages is not None:
         record["passages"] = [
@@ -241,18 +239,6 @@ def _on_one_line(text: str) -> str:
 
 _COMMON_SHOWN: Final = 5
 
-Gap: TypeAlias = Annotated[
-    int,
-    typer.Option(min=0, metavar="WORDS", help="Join passages with up to this many words between."),
-]
-Common: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        metavar="DOCUMENTS",
-        help="Ignore passages in more documents than this. [default: 100]",
-    ),
-]
 Base: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -262,6 +248,7 @@ Base: TypeAlias = Annotated[
 
 
 def passages(
+    *,
     file: Annotated[
         str | None,
         typer.Argument(
@@ -269,22 +256,16 @@ def passages(
             help="A text, or a table or JSON lines whose rows are texts; - is standard input.",
         ),
     ] = None,
-    at: DatabaseFile = DATABASE,
+    at: DatabaseFile,
     key: StoredKey = None,
     everything: Annotated[
         bool, typer.Option("--all", help="All pairs of stored documents that share a passage.")
     ] = False,
-    least: Annotated[
-        int | None,
-        typer.Option(metavar="WORDS", help="Shortest passage. [default: what the index finds]"),
-    ] = None,
-    top: Top = None,
-    gap: Gap = 0,
-    common: Common = None,
+    asked: PassagePairsOptions,
     base: Base = None,
     fail_if_found: FailIfFound = False,
-    fields: Fields = FIELDS,
-    form: Form = TEXT,
+    fields: FieldOptions,
+    form: Form,
 ) -> None:
     """Find which passages of a text are in stored documents, and where.
 
@@ -306,19 +287,13 @@ def passages(
     failures = Failures()
     with at.reading(form) as database:
         texts = tuple(str(content_of_file(database, name)) for name in base or ())
-        asked: dict[str, Any] = {
-            "least": least,
-            "top": top,
-            "gap": gap,
-            "common": common,
-            "base": texts,
-        }
+        asked = replace(asked, base=texts)
         shown: tuple[str, ...] = ("passage_words", "line", "stored_line", "text")
         rows: Iterable[Sequence[Any]]
         ready = None
         noted: list[tuple[str, CommonPassage]] = []
         if everything:
-            pairs = database.passage_pairs(**asked)
+            pairs = database.passage_pairs(asked)
             columns, rows, ready, noted = pairs.columns, pairs.rows(), pairs, pairs.common
             shown = ("words", "a", "b", *shown)
             none = "no passage that two documents share"
@@ -339,22 +314,22 @@ def passages(
         if noted:
             from lshdb.search.passages import unit_of
 
-            _note_common(noted, unit_of(database.settings), common)
+            _note_common(noted, unit_of(database.settings), asked.common)
     if failures.count or (fail_if_found and count):
         raise typer.Exit(FAILED)
 
 
 def _queries(
-    database: Database, file: str | None, key: str | None, fields: Fields, failures: Failures
+    database: Database, file: str | None, key: str | None, fields: FieldOptions, failures: Failures
 ) -> Iterator[tuple[str, str | None]]:
     """The queries: the key of each text, and the text; None for a stored one."""
     if key is not None:
         yield key, None
         return
-    from lshdb.sources.records import Failure
+    from lshdb.model import Failure
 
     assert file is not None
-    for document in queries_reader(database, fields).read([file]):
+    for document in queries_reader(database, regrouped(fields, QueriesOptions)).read([file]):
         if isinstance(document, Failure):
             failures.report(document)
         elif isinstance(document.content, str):
@@ -364,7 +339,7 @@ def _queries(
 def _rows(
     database: Database,
     queries: Iterable[tuple[str, str | None]],
-    asked: dict[str, Any],
+    asked: PassagePairsOptions,
     own: str | None,
     noted: list[tuple[str, CommonPassage]],
 ) -> Iterator[tuple[object, ...]]:
@@ -372,11 +347,13 @@ def _rows(
 
     Common runs are noted, with the key of their query.
     """
-    top = asked["top"]
+    top = asked.top
     if own is not None and top is not None:
-        asked = {**asked, "top": top + 1}
+        asked = replace(asked, top=top + 1)
     for key, text in queries:
-        result = database.passages(text, key=key if text is None else None, **asked)
+        result = database.passages(
+            regrouped(asked, PassagesOptions, text=text, key=key if text is None else None)
+        )
         noted += [(key, one) for one in result.common]
         if not result.words:
             shortest = f"{result.shortest} {result.unit}s"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
@@ -28,15 +27,6 @@ _PARAMETER: Final = re.compile(
 # typer's own copy of click, or click itself for an older typer.
 _CLICK_TYPES: Final = import_module(typer.BadParameter.__module__.replace("exceptions", "types"))
 
-Values: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--parameter",
-        "-p",
-        metavar="VALUE",
-        help="Value of a ? in the SQL; repeatable.",
-    ),
-]
 NamedValues: TypeAlias = Annotated[
     list[Any] | None,
     typer.Option(
@@ -50,33 +40,8 @@ NamedValues: TypeAlias = Annotated[
 """Pairs of a name and a value: typer has no annotation for an option of two words that repeats."""
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """The options that say which documents are meant; UsageError for values without SQL."""
-
-    where: Annotated[
-        str | None,
-        typer.Option(metavar="SQL", help="Only documents that match this expression."),
-    ] = None
-    parameter: Values = None
-
-    def __post_init__(self) -> None:
-        if self.where is None and self.parameter:
-            raise UsageError("-p is for the parameters of --where, which is not given")
-
-    def given(self) -> dict[str, Any]:
-        """Arguments for the library: `where` and `parameters`, or nothing."""
-        if self.where is None:
-            return {}
-        where, parameters = with_values(self.where, self.parameter or [])
-        return {"where": where, "parameters": parameters}
-
-
-ANY: Final = Condition()
-
-
-def with_values(sql: str, values: list[str]) -> tuple[str, Parameters]:
-    """An expression and the values of its ?, in order, as they are given on the command line.
+def with_values(sql: str | None, values: list[str]) -> dict[str, Any]:
+    """The options `where` and `parameters` for an expression and the values of its ?, in order.
 
     A numeric value is compared as a number: metadata ->> '$.year' is a number if the documents
     come from JSON, a text from CSV. SQLite converts what is compared with a value of numeric
@@ -84,12 +49,14 @@ def with_values(sql: str, values: list[str]) -> tuple[str, Parameters]:
     side).
 
     Raises:
-        UsageError: the SQL has names for parameters.
+        UsageError: the SQL has names for parameters, or there are values and no SQL.
     """
+    if sql is None:
+        raise UsageError("-p is for the parameters of --where, which is not given")
     if names := _names(sql):
         raise UsageError(f"--where has {names[0]}: write ? for it, and give each ? a -p VALUE")
     numbers = {str(place) for place, value in enumerate(values, 1) if _is_number(value)}
-    return _cast(sql, numbers), list(map(_value, values))
+    return {"where": _cast(sql, numbers), "parameters": list(map(_value, values))}
 
 
 def with_named_values(sql: str, values: list[tuple[str, str]]) -> tuple[str, Parameters]:

@@ -10,27 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.conditions import ANY, Condition
 from lshdb.cli.files import stdin
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import (
-    DATABASE,
-    TEXT,
     DatabaseFile,
     Form,
-    Keep,
-    Star,
-    StoredKey,
-    Threshold,
     Who,
     key_argument,
-    key_given,
 )
+from lshdb.cli.parameters import key_of_text
 from lshdb.cli.results import columns_of, write_results
 from lshdb.cli.running import failed
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.formatting import counted
+from lshdb.groups import regrouped
 from lshdb.json_text import loads
+from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -51,6 +46,7 @@ _ASKED_ABOVE: Final = 1_000
 
 
 def decide(
+    *,
     words: Annotated[
         list[str] | None,
         key_argument(
@@ -59,7 +55,7 @@ def decide(
             show_default=False,
         ),
     ] = None,
-    at: DatabaseFile = DATABASE,
+    at: DatabaseFile,
     note: Annotated[str | None, typer.Option(metavar="TEXT", help="Why.")] = None,
     who: Who = None,
     undo: Annotated[
@@ -135,9 +131,9 @@ def _take(at: DatabaseFile, path: str, who: str | None) -> None:
 def _decisions_of(path: str, who: str | None) -> Iterator[Decision]:
     """The decisions in a file; InputError if one is wrong. `-` is JSON lines."""
     from lshdb.ingest.deciding import now, user
+    from lshdb.model import Failure
     from lshdb.sources.paths import STDIN, format_of, printable_path
     from lshdb.sources.readers import Reader
-    from lshdb.sources.records import Failure
 
     if path != STDIN and format_of(path) == "text":
         name = printable_path(path)
@@ -199,7 +195,8 @@ def _texts(value: object, name: str) -> tuple[Any, ...]:
 
 
 def decisions(
-    at: DatabaseFile = DATABASE,
+    *,
+    at: DatabaseFile,
     drop: Annotated[bool, typer.Option("--drop", help="Only those to drop documents.")] = False,
     files: Annotated[
         bool,
@@ -214,7 +211,7 @@ def decisions(
         str | None,
         typer.Option(metavar="DIR", help="With --files: keys are paths from DIR. [default: .]"),
     ] = None,
-    form: Form = TEXT,
+    form: Form,
 ) -> None:
     """List the decisions about documents, and whether they still hold.
 
@@ -255,12 +252,13 @@ def decisions(
 
 
 def remove(
+    *,
     keys: Annotated[
         list[str] | None,
         key_argument(metavar="KEY...", help="Keys of documents.", show_default=False),
     ] = None,
-    at: DatabaseFile = DATABASE,
-    condition: Condition = ANY,
+    at: DatabaseFile,
+    condition: ConditionOptions,
     listed: Annotated[
         str | None,
         typer.Option("--from", metavar="FILE", help="Take the keys from FILE (or -), one a line."),
@@ -277,7 +275,7 @@ def remove(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Never ask, even for many documents.")
     ] = False,
-    form: Form = TEXT,
+    form: Form,
 ) -> None:
     """Remove documents: all of them, or none if a key is missing.
 
@@ -310,7 +308,7 @@ def remove(
         if decided:
             removed = len(database.remove_decided())
         elif keys is None:
-            removed = database.remove_where(**condition.given())
+            removed = database.remove_where(condition.where or "", condition.parameters)
         else:
             removed = database.remove_many(keys)
         message(f"removed {removed:,}")
@@ -326,17 +324,17 @@ def _listed(path: str, null: bool) -> list[str]:
     from lshdb.sources.paths import entries, opened
 
     with opened(path, stdin()) as file:
-        return [key_given(key) for key in entries(file, null=null)]
+        return [key_of_text(key) for key in entries(file, null=null)]
 
 
 def _found(
-    database: Database, keys: Sequence[str] | None, condition: Condition, decided: bool
+    database: Database, keys: Sequence[str] | None, condition: ConditionOptions, decided: bool
 ) -> list[str]:
     """The keys of the documents that would be removed."""
     if decided:
         return database.remove_decided(dry_run=True)
     if keys is None:
-        return database.keys(**condition.given())
+        return database.keys(where=condition.where, parameters=condition.parameters)
     database.remove_many(keys, dry_run=True)
     return list(dict.fromkeys(keys))
 
@@ -353,16 +351,13 @@ def _ask(documents: int, stored: int) -> None:
 
 
 def review(
-    at: DatabaseFile = DATABASE,
-    threshold: Threshold = None,
-    keep: Keep = "first",
-    star: Star = False,
+    *,
+    at: DatabaseFile,
+    asked: ClusteringOptions,
     sort: Annotated[
         str,
         typer.Option(metavar="size|highest|lowest", help="Largest first, or by similarity."),
     ] = "size",
-    key: StoredKey = None,
-    condition: Condition = ANY,
     who: Who = None,
 ) -> None:
     """Review the clusters at a terminal, and decide which documents stay.
@@ -384,21 +379,12 @@ def review(
 
     with at.open("write") as database:
         # Without decisions, so that clusters keep their places from one run to the next.
-        found = list(
-            database.clusters(
-                threshold=threshold,
-                keep=keep,  # type: ignore[arg-type]  # checked there
-                star=star,
-                key=key,
-                ignore_decisions=True,
-                **condition.given(),
-            )
-        )
+        found = list(database.clusters(regrouped(asked, ClustersOptions, ignore_decisions=True)))
         if not found:
             message("no two documents are similar: nothing to review")
             return
         found.sort(key=_SORTS[sort])
-        least = database.settings.threshold if threshold is None else threshold
+        least = asked.threshold or database.settings.threshold
         work = Review(database, found, least, user() if who is None else who)
         try:
             work.run()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,30 +17,25 @@ from lshdb.cli.documents import Failures, report_passed_over, report_skip
 from lshdb.cli.files import STDOUT, check_distinct, directory_beside, stdin
 from lshdb.cli.messages import hint, message, note_recall, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
-    DEFAULT_TIMEOUT,
-    FIELDS,
     NAMING,
-    REFERENCE_FIELDS,
     REFERENCE_NAMING,
-    SETTINGS,
-    WALKING,
     AsJson,
-    Encoding,
-    Estimate,
-    Fields,
     Form,
-    Keep,
-    NewSettings,
+    ListSkipped,
     ReferenceFields,
-    Shown,
-    Strict,
-    Timeout,
-    Walking,
-    check_format,
 )
 from lshdb.cli.results import fields_of, write_results
 from lshdb.cli.running import FAILED
 from lshdb.errors import StoreError, UsageError
+from lshdb.groups import regrouped
+from lshdb.options import (
+    TIMEOUT,
+    DedupOptions,
+    OpenOptions,
+    RowsOptions,
+    SettingsOptions,
+    WalkingOptions,
+)
 from lshdb.sources.compression import compression_of
 from lshdb.sources.paths import format_of
 from lshdb.store.partial_files import temporary_directory
@@ -50,6 +45,7 @@ if TYPE_CHECKING:
 
 
 def dedup(
+    *,
     inputs: Annotated[
         list[str],
         typer.Argument(
@@ -73,8 +69,6 @@ def dedup(
             help="List dropped rows, each with its kept row.",
         ),
     ] = None,
-    keep: Keep = "first",
-    names: Shown = None,
     null: Annotated[
         bool,
         typer.Option(
@@ -93,33 +87,13 @@ def dedup(
             readable=False,
         ),
     ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DB|FILE",
-            help="Also drop rows similar to a document of this.",
-        ),
-    ] = None,
-    timeout: Timeout = DEFAULT_TIMEOUT,
-    settings: NewSettings = SETTINGS,
-    estimate: Estimate = False,
-    format: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT",
-            help="Of all inputs. [default: by suffix, else JSON lines]",
-            show_default=False,
-        ),
-    ] = "auto",
-    fields: Fields = FIELDS,
-    reference_fields: ReferenceFields = REFERENCE_FIELDS,
-    auto_key: Annotated[
-        bool,
-        typer.Option("--auto-key", help="With -d: rows without a key get FILE:LINE."),
-    ] = False,
-    walking: Walking = WALKING,
-    strict: Strict = False,
-    encoding: Encoding = None,
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Wait while another process writes.")
+    ] = TIMEOUT,
+    settings: SettingsOptions,
+    asked: RowsOptions,
+    reference_fields: ReferenceFields,
+    list_skipped: ListSkipped = False,
     as_json: AsJson = False,
 ) -> None:
     """Drop rows that are similar to an earlier row.
@@ -144,35 +118,33 @@ def dedup(
         targets,
     )
     from lshdb.exchange.results import dropped_row
-    from lshdb.ingest.ordering import check_order
+    from lshdb.ingest.ordering import deduplicated_files
     from lshdb.ingest.reference import check_there, outermost, reference
-    from lshdb.settings import SettingsRequest
     from lshdb.sources.paths import expanded, is_database
-    from lshdb.sources.readers import Reader
+    from lshdb.sources.readers import reader_of
     from lshdb.sources.walking import PassedOver
     from lshdb.tuning.resolve import resolve
 
-    check_format(format)
-    check_order(keep)
+    against = None if asked.against is None else str(asked.against)
     reference_fields.check(against)
     paths = list(expanded(inputs))
-    if keep != "first" and any(map(_is_read_once, paths)):
+    if asked.keep != "first" and any(map(_is_read_once, paths)):
         raise UsageError(
-            f"--keep {keep} reads the input twice, and standard input or a pipe can be read only "
-            "once: save it to a file"
+            f"--keep {asked.keep} reads the input twice, and standard input or a pipe can be read "
+            "only once: save it to a file"
         )
     if against is not None:
         if against == STDOUT:
             raise UsageError("--against reads no standard input: save it to a file")
         check_there(against)
-    of_files = format == "text" or (output is None and any(map(os.path.isdir, paths)))
+    of_files = asked.format == "text" or (output is None and any(map(os.path.isdir, paths)))
     if null and not of_files:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
-    shown: list[str] = list(names or ())  # parsed
+    shown = list(asked.fields)
     if shown and not of_files and dropped is None:
         raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
-    rules = walking.rules()
-    passed_over = PassedOver(on_skip=report_skip if walking.list_skipped else None)
+    rules = regrouped(asked, WalkingOptions)
+    passed_over = PassedOver(on_skip=report_skip if list_skipped else None)
     outputs: str | list[str] = STDOUT if output is None else output
     if of_files:
         if output is not None or STDOUT in paths:
@@ -193,39 +165,40 @@ def dedup(
     )
     exists = db is not None and db.exists() and db.stat().st_size > 0
     threshold = settings.threshold
-    given = settings.given()
     if exists:
-        given["threshold"] = None
+        settings = replace(settings, threshold=None)
     elif against is not None and is_database(against):
         with lshdb.open(against, mode="read", timeout=timeout) as other:
-            given = _like(other.settings, given)
-    # Without -d contents are kept while the command runs: exact similarities need them.
-    given["content"] = False if estimate and db is None else None
-    failures = Failures(print_all=walking.list_skipped)
+            settings = _like(other.settings, settings)
+    if asked.estimate and db is None:
+        # Otherwise contents are kept while the command runs: exact similarities need them.
+        settings = replace(settings, content=False)
+
+    def opened(path: Path) -> lshdb.Database:
+        return lshdb.open(regrouped(settings, OpenOptions, path=path, timeout=timeout))
+
+    failures = Failures(print_all=list_skipped)
     counts = _Counts()
     with ExitStack() as stack:
         database = None
         if exists:
             assert db is not None
-            database = stack.enter_context(lshdb.open(db, timeout=timeout, **given))
-        made = resolve(SettingsRequest(**given)) if database is None else database.settings
-        given["seed"] = made.seed  # a random one is chosen once
-        reader = Reader(
-            of_sets=made.shingling.of_sets,
-            format="text" if of_files else format,  # type: ignore[arg-type]  # checked
+            database = stack.enter_context(opened(db))
+        made = resolve(settings) if database is None else database.settings
+        settings = replace(settings, seed=made.seed)  # a random one is chosen once
+        reader = reader_of(
+            asked,
+            made.shingling.of_sets,
+            format="text" if of_files else asked.format,
             fallback="jsonl",
             stdin=stdin(),
-            strict=strict,
-            encoding=encoding,
-            auto_key=auto_key or db is None,
-            metadata=db is not None or bool(shown),  # else nobody would see it
-            metadata_fields=() if db is not None else outermost(shown),
+            auto_key=asked.auto_key or db is None,
+            metadata=bool(shown) if db is None else asked.metadata,  # else nobody would see it
+            metadata_fields=asked.metadata_fields if db is not None else outermost(shown),
             rules=rules,
-            root=walking.root,
-            skip_tables=of_files and format != "text",
+            skip_tables=of_files and asked.format != "text",
             whole=True,
             naming=NAMING,
-            **asdict(fields),
         )
         for name in {reader.key_field, *reader.content_field.split(",")}.intersection(shown):
             raise UsageError(
@@ -246,7 +219,7 @@ def dedup(
         if against is not None:
             if not is_database(against):
                 message(f"{against} is not a database: lshdb indexes it in a temporary one")
-            its = replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(fields))
+            its = replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(asked))
             its.passed_over.on_skip = passed_over.on_skip
             known = stack.enter_context(
                 reference(
@@ -272,8 +245,8 @@ def dedup(
             if db is None:
                 stack.enter_context(_explaining_tmpdir())
                 where = stack.enter_context(temporary_directory(beside)) / "dedup.db"
-            database = stack.enter_context(lshdb.open(db or where, timeout=timeout, **given))
-        warn_of_low_recall(database.settings, settings.bands, settings.construction)
+            database = stack.enter_context(opened(db or where))
+        warn_of_low_recall(database.settings, settings)
         if threshold is not None and threshold < database.settings.threshold:
             note_recall(database.settings, threshold)
 
@@ -284,19 +257,17 @@ def dedup(
                 if file is not None:
                     file.flush()
 
-        outcomes = database.dedup_blocks(
-            paths,
-            reader,
+        options = regrouped(
+            asked,
+            DedupOptions,
+            reader=reader,
             threshold=threshold,
-            estimate=estimate,
             numbered=db is None,
-            against=known,
-            keep=keep,  # type: ignore[arg-type]  # checked
-            fields=shown,
             on_batch=written,
             on_failure=failures.report,
             progress=shows_progress(),
         )
+        outcomes = deduplicated_files(database.store, paths, options, known)
         stack.enter_context(closing(outcomes))  # type: ignore[type-var]
 
         def dropped_rows() -> Iterator[Sequence[object]]:
@@ -384,17 +355,18 @@ def _is_directory(output: str, inputs: Sequence[str]) -> bool:
     return not named and any(map(os.path.isdir, inputs))
 
 
-def _like(own: Settings, given: dict[str, Any]) -> dict[str, Any]:
+def _like(own: Settings, asked: SettingsOptions) -> SettingsOptions:
     """The given settings, completed by those of a reference."""
-    wanted: dict[str, Any] = {
-        "shingle": str(own.shingling),
-        "permutations": own.permutations,
-        "sketch": own.sketch,
-        "seed": own.seed,
-    }
-    if not any(given[name] for name in ("bands", "rows", "construction")):
-        wanted |= {"threshold": own.threshold, "recall": own.recall}
-    return given | {name: one for name, one in wanted.items() if given[name] is None}
+    if not (asked.bands or asked.rows or asked.construction):
+        threshold, recall = asked.threshold or own.threshold, asked.recall or own.recall
+        asked = replace(asked, threshold=threshold, recall=recall)
+    return replace(
+        asked,
+        shingle=asked.shingle or str(own.shingling),
+        permutations=asked.permutations or own.permutations,
+        sketch=asked.sketch or own.sketch,
+        seed=own.seed if asked.seed is None else asked.seed,
+    )
 
 
 @contextmanager

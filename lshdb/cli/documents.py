@@ -4,50 +4,39 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from lshdb.cli.files import STDOUT, stdin
 from lshdb.cli.messages import message, warn
-from lshdb.cli.options import FIELDS, NAMING, Fields
+from lshdb.cli.options import NAMING
+from lshdb.groups import Options
+from lshdb.options import QueriesOptions, ReadingOptions, TextOptions
 
 if TYPE_CHECKING:
     from lshdb.database import Database
-    from lshdb.model import Content
+    from lshdb.model import Content, Failure
     from lshdb.sources.readers import Reader
-    from lshdb.sources.records import Failure
 
 _FAILURES_SHOWN: Final = 20
+_DEFAULT: Final = ReadingOptions()
 
 
-def reader_for(database: Database, fields: Fields = FIELDS, **options: Any) -> Reader:
+def reader_for(database: Database, options: Options = _DEFAULT, **others: Any) -> Reader:
     """The reader of files for a database; see lshdb.sources.readers.Reader."""
-    from lshdb.sources.readers import Reader
+    from lshdb.sources.readers import reader_of
 
     of_sets = database.settings.shingling.of_sets
-    return Reader(of_sets=of_sets, stdin=stdin(), naming=NAMING, **asdict(fields), **options)
+    return reader_of(options, of_sets, stdin=stdin(), naming=NAMING, **others)
 
 
-def queries_reader(
-    database: Database,
-    fields: Fields = FIELDS,
-    format: str = "auto",
-    encoding: str | None = None,
-) -> Reader:
+def queries_reader(database: Database, options: QueriesOptions) -> Reader:
     """The reader of queries: each row of a table is one, and so is a whole text file.
 
     A text on standard input has the key `-`; a row without a key is named by its place.
     """
-    stdin_key = STDOUT if format in ("auto", "text") else None
-    return reader_for(
-        database,
-        fields,
-        format=format,
-        encoding=encoding,
-        auto_key=True,
-        stdin_key=stdin_key,
-        metadata=False,
-    )
+    stdin_key = STDOUT if options.format in ("auto", "text") else None
+    others: Any = {"auto_key": True, "metadata": False}
+    return reader_for(database, options, stdin_key=stdin_key, **others)
 
 
 def is_table(file: str, format: str = "auto") -> bool:
@@ -61,7 +50,7 @@ def is_table(file: str, format: str = "auto") -> bool:
 
 def content_of_file(database: Database, name: str, encoding: str | None = None) -> Content:
     """The one document that a file or `-` holds; InputError if it does not."""
-    return read_content(reader_for(database, encoding=encoding), name)
+    return read_content(reader_for(database, TextOptions(encoding=encoding)), name)
 
 
 def read_content(reader: Reader, name: str) -> Content:

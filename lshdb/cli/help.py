@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from typer.core import TyperCommand, TyperGroup
 
-from lshdb.cli.options import NewSettings, Walking
+from lshdb.options import SettingsOptions, WalkingOptions
 
 GROUPS: Final = {
     "Find": ("query", "passages", "pairs", "clusters", "compare", "dedup"),
@@ -35,10 +35,10 @@ _HEADINGS: Final = {
         "encoding",
         "strict",
     ),
-    "Files": tuple(one.name for one in fields(Walking)),
-    "Matching": ("estimate", "exhaustive", "containment", "where", "parameter"),
+    "Files": (*(one.name for one in fields(WalkingOptions)), "list_skipped"),
+    "Matching": ("estimate", "exhaustive", "containment", "where", "parameters"),
     "Output": ("as_json", "as_csv", "output", "heading", "quiet"),
-    "Index": tuple(one.name for one in fields(NewSettings) if one.name != "threshold"),
+    "Index": tuple(one.name for one in fields(SettingsOptions) if one.name != "threshold"),
     "Advanced": ("timeout", "workers", "conf"),
 }
 """Options by name; all others are those that most people use, and come first."""

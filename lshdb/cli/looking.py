@@ -11,18 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.conditions import ANY, Condition, NamedValues, with_named_values
+from lshdb.cli.conditions import NamedValues, with_named_values
 from lshdb.cli.files import STDOUT, check_distinct, output_to, stdin
 from lshdb.cli.messages import message, shows_progress
 from lshdb.cli.options import (
-    DATABASE,
-    TEXT,
     DatabaseFile,
     Form,
-    Keep,
-    Star,
     StoredKey,
-    Threshold,
     Who,
     key_argument,
 )
@@ -30,6 +25,7 @@ from lshdb.cli.results import columns_of, write_record, write_results
 from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
 from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.json_text import dumps
+from lshdb.options import GroupingOptions
 from lshdb.progress import shown
 from lshdb.sources.paths import escaped, printable_path
 
@@ -43,9 +39,10 @@ _MAY_BE_UNKNOWN: Final = {"shingles": int, "distinct_shingles": int}
 
 
 def show(
+    *,
     key: Annotated[str, key_argument(metavar="KEY", help="The document's key.")],
-    at: DatabaseFile = DATABASE,
-    form: Form = TEXT,
+    at: DatabaseFile,
+    form: Form,
 ) -> None:
     """Show one document: its sizes, its metadata, its signature, its buckets.
 
@@ -93,10 +90,11 @@ def _write_buckets(buckets: Iterable[Bucket], form: Form) -> None:
 
 
 def buckets(
-    at: DatabaseFile = DATABASE,
+    *,
+    at: DatabaseFile,
     top: Annotated[int, typer.Option(min=1, help="How many, the largest.")] = 10,
     key: StoredKey = None,
-    form: Form = TEXT,
+    form: Form,
 ) -> None:
     """Show the largest buckets, or all those of one stored document.
 
@@ -112,6 +110,7 @@ def buckets(
 
 
 def sql(
+    *,
     statement: Annotated[
         str | None,
         typer.Argument(
@@ -120,13 +119,13 @@ def sql(
             show_default=False,
         ),
     ] = None,
-    at: DatabaseFile = DATABASE,
+    at: DatabaseFile,
     file: Annotated[
         str | None,
         typer.Option("--file", "-f", metavar="FILE", help="Read the statement from FILE (or -)."),
     ] = None,
     parameter: NamedValues = None,
-    form: Form = TEXT,
+    form: Form,
 ) -> None:
     """Run a SELECT on the file's tables and views.
 
@@ -175,7 +174,7 @@ def _statement_in(file: str) -> str:
         raise InputError(f"{file}: the statement is not UTF-8") from error
 
 
-def info(at: DatabaseFile = DATABASE, form: Form = TEXT) -> None:
+def info(*, at: DatabaseFile, form: Form) -> None:
     """Show the database's settings and size.
 
     Example: lshdb info -d code.db
@@ -206,7 +205,8 @@ _SUFFIXES = (".html", ".htm")
 
 
 def serve(
-    at: DatabaseFile = DATABASE,
+    *,
+    at: DatabaseFile,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port on this machine; 0 for any free one.")
     ] = 8001,
@@ -257,19 +257,17 @@ def serve(
 
 
 def report(
+    *,
     report_file: Annotated[
         str,
         typer.Option("--output", "-o", metavar="FILE.html", help="The file to write, or -."),
     ],
-    at: DatabaseFile = DATABASE,
+    at: DatabaseFile,
     pairs: Annotated[
         int, typer.Option(min=0, max=1000, help="Pairs to show side by side, up to 1,000.")
     ] = 50,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="The heading.")] = None,
-    threshold: Threshold = None,
-    keep: Keep = "first",
-    star: Star = False,
-    condition: Condition = ANY,
+    asked: GroupingOptions,
 ) -> None:
     """Write a report of the near duplicates, as one HTML file.
 
@@ -291,15 +289,7 @@ def report(
         from lshdb.web import report as web
     with output_to(report_file) as output, shown(shows_progress(), "report") as progress:
         page = web.report(
-            at.db,
-            pairs=pairs,
-            title=title,
-            threshold=threshold,
-            keep=keep,  # type: ignore[arg-type]  # checked there
-            star=star,
-            condition=condition.given(),
-            timeout=at.timeout,
-            progress=progress,
+            at.db, asked, pairs=pairs, title=title, timeout=at.timeout, progress=progress
         )
         output.write(page.encode())
     if report_file != STDOUT:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TextIO
 
 from lshdb.formatting import percent
+from lshdb.options import ShapeOptions
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -64,9 +65,10 @@ def note_recall(settings: Settings, threshold: float, advice: str = "") -> None:
     )
 
 
-def warn_of_low_recall(settings: Settings, bands: int | None, construction: str | None) -> None:
+def warn_of_low_recall(settings: Settings, asked: ShapeOptions) -> None:
     """Warn if the given bands and rows, or construction, find too little."""
-    if settings.recall < _LOW_RECALL and (bands is not None or construction is not None):
+    is_shaped = asked.bands is not None or asked.construction is not None
+    if settings.recall < _LOW_RECALL and is_shaped:
         warn(
             f"lshdb: this index finds {settings.recall:.2%} of the pairs at similarity "
             f"{settings.threshold:g}: take more bands or fewer rows, or give --recall instead, and "

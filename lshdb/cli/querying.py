@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import typer
 
-from lshdb.cli.conditions import ANY, Condition
 from lshdb.cli.documents import (
     Failures,
     content_of_file,
@@ -23,29 +22,20 @@ from lshdb.cli.documents import (
 )
 from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message, note_recall, shows_progress
-from lshdb.cli.options import (
-    DATABASE,
-    FIELDS,
-    TEXT,
-    DatabaseFile,
-    Encoding,
-    Estimate,
-    FailIfFound,
-    Fields,
-    Form,
-    InputFormat,
-    Keep,
-    Shown,
-    Star,
-    StoredKey,
-    Threshold,
-    Top,
-    check_format,
-)
+from lshdb.cli.options import DatabaseFile, FailIfFound, Form, StoredKey
 from lshdb.cli.results import fields_of, noting_absent, on_terminal, write_results
 from lshdb.cli.running import FAILED, failed
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import percent
+from lshdb.groups import regrouped
+from lshdb.options import (
+    ClustersOptions,
+    PairsOptions,
+    QueriesOptions,
+    QueryManyOptions,
+    QueryOptions,
+    RankingOptions,
+)
 from lshdb.progress import Progress, silent
 from lshdb.sources.paths import escaped
 
@@ -60,6 +50,7 @@ _COUNTED: Final = 500
 
 
 def query(
+    *,
     files: Annotated[
         list[str] | None,
         typer.Argument(
@@ -67,36 +58,19 @@ def query(
             help="Texts, tables, directories, or - for standard input.",
         ),
     ] = None,
-    at: DatabaseFile = DATABASE,
+    at: DatabaseFile,
     text: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The text itself, instead of FILE.")
     ] = None,
     key: StoredKey = None,
-    top: Top = None,
-    threshold: Threshold = None,
-    estimate: Estimate = False,
-    exhaustive: Annotated[
-        bool,
-        typer.Option("--exhaustive", help="Slower: compare with all documents."),
-    ] = False,
-    containment: Annotated[
-        bool,
-        typer.Option(
-            "--containment",
-            help="Rank by the share of the query held.",
-        ),
-    ] = False,
+    asked: RankingOptions,
     unmatched: Annotated[
         bool,
         typer.Option("--unmatched", help="Print the queries without a match."),
     ] = False,
     fail_if_found: FailIfFound = False,
-    format: InputFormat = "auto",
-    fields: Fields = FIELDS,
-    encoding: Encoding = None,
-    condition: Condition = ANY,
-    names: Shown = None,
-    form: Form = TEXT,
+    reading: QueriesOptions,
+    form: Form,
 ) -> None:
     """Find the stored documents similar to a text, or to each row of a table.
 
@@ -112,7 +86,6 @@ def query(
     Example: lshdb query page.txt --where "metadata ->> '$.lang' = ?" -p en
     """
     from lshdb.exchange.results import match_columns, match_row, with_fields
-    from lshdb.search.query import Query
     from lshdb.shards import matching, query_files, query_many
     from lshdb.sources.paths import key_of
 
@@ -121,52 +94,43 @@ def query(
         raise UsageError("give one of FILE..., -, --text TEXT and --key KEY")
     if unmatched and not files:
         raise UsageError("--unmatched is for FILE...")
-    check_format(format)
     if files.count(STDOUT) > 1:
         raise UsageError("- is given twice, and standard input can be read once")
     paths = matching(at.db)
     form.check(*paths, *files)
     failures = Failures()
     with replace(at, db=paths[0]).reading() as database, ExitStack() as stack:
-        asked: dict[str, Any] = {
-            # One more, as a file is left out.
-            "top": top + 1 if files and top is not None else top,
-            "threshold": threshold,
-            "estimate": estimate,
-            "exhaustive": exhaustive,
-            "containment": containment,
-            "fields": tuple(names or ()),
-            **condition.given(),
-        }
-        least = database.settings.threshold if threshold is None else threshold
+        # One more, as a file is left out.
+        top = asked.top
+        if files and top is not None:
+            asked = replace(asked, top=top + 1)
+        least = database.settings.threshold if asked.threshold is None else asked.threshold
         counts = _Counts()
-        several = not _is_one(database, files, format)
+        several = not _is_one(database, files, reading.format)
         file_keys: set[str] = set()
         if several:
-            reader = queries_reader(database, fields, format, encoding)
+            reader = queries_reader(database, reading)
             progress = stack.enter_context(reader.shown(shows_progress(), "query", files))
             answers = query_many(
                 paths,
                 _noting_files(reader.items(files), file_keys),
-                Query("", None, **asked),
+                regrouped(asked, QueryManyOptions),
                 parser=reader.parser,
                 on_failure=failures.report,
                 timeout=at.timeout,
             )
             answers = counts.counted(_without_own(answers, file_keys, top), progress)
         else:
-            content = None if key is not None else _content(database, files, text, encoding)
-            if len(paths) > 1:
-                matches = query_files(paths, content, key=key, timeout=at.timeout, **asked)
-            else:
-                matches = database.query(content, key=key, **asked)
+            content = None if key is not None else _content(database, files, text, reading.encoding)
+            one = regrouped(asked, QueryOptions, content=content, key=key)
+            matches = query_files(paths, one, at.timeout) if paths[1:] else database.query(one)
             name = "".join(files)
             if name not in ("", STDOUT):
                 file_keys.add(name := key_of(name))
             answers = counts.counted(_without_own([(name, matches)], file_keys, top))
-        if containment and not exhaustive:
+        if asked.containment and not asked.exhaustive:
             _note_containment_recall(database, least)
-        elif least < database.settings.threshold and not exhaustive:
+        elif least < database.settings.threshold and not asked.exhaustive:
             note_recall(database.settings, least, "; --exhaustive finds all")
         if unmatched:
             write_results(
@@ -177,10 +141,10 @@ def query(
                 none="every query has a match",
             )
         else:
-            own = match_columns(containment=containment)
+            own = match_columns(containment=asked.containment)
             before = ["query"] if several else []
-            columns = with_fields(dict.fromkeys(before, str) | own, asked["fields"])
-            by = ["containment", "similarity"] if containment else ["similarity"]
+            columns = with_fields(dict.fromkeys(before, str) | own, asked.fields)
+            by = ["containment", "similarity"] if asked.containment else ["similarity"]
             rows = (
                 (name, *match_row(match, own)) if several else match_row(match, own)
                 for name, matches in answers
@@ -188,7 +152,7 @@ def query(
             )
             write_results(
                 columns,
-                noting_absent(columns, rows, asked["fields"]),
+                noting_absent(columns, rows, asked.fields),
                 form,
                 shown=(*before, *by, "exact", "key", *fields_of(columns)),
                 noun=("match", "matches"),
@@ -288,22 +252,7 @@ def _note_containment_recall(database: Database, containment: float) -> None:
     )
 
 
-Everything: TypeAlias = Annotated[
-    bool, typer.Option("--all", help="Ignore decisions: see lshdb decide.")
-]
-
-
-def pairs(
-    at: DatabaseFile = DATABASE,
-    threshold: Threshold = None,
-    top: Top = None,
-    key: StoredKey = None,
-    condition: Condition = ANY,
-    estimate: Estimate = False,
-    everything: Everything = False,
-    fields: Shown = None,
-    form: Form = TEXT,
-) -> None:
+def pairs(*, at: DatabaseFile, asked: PairsOptions, form: Form) -> None:
     """Find all pairs of similar documents.
 
     Similarities are exact where the database keeps contents, else estimates. Each pair comes
@@ -316,19 +265,11 @@ def pairs(
     Example: lshdb pairs -d code.db --threshold 0.9 --top 20
     """
     with at.reading(form) as database:
-        least = _least(database, threshold)
-        found = database.pairs(
-            threshold=threshold,
-            estimate=estimate,
-            ignore_decisions=everything,
-            key=key,
-            top=top,
-            fields=fields or (),
-            **condition.given(),
-        )
+        least = _least(database, asked.threshold)
+        found = database.pairs(asked)
         write_results(
             found.columns,
-            noting_absent(found.columns, found.rows(), fields or ()),
+            noting_absent(found.columns, found.rows(), asked.fields),
             form,
             shown=("similarity", "exact", "a", "b", *fields_of(found.columns)),
             noun=("pair",),
@@ -338,17 +279,9 @@ def pairs(
 
 
 def clusters(
-    at: DatabaseFile = DATABASE,
-    threshold: Threshold = None,
-    keep: Keep = "first",
-    star: Star = False,
-    min_size: Annotated[int | None, typer.Option(min=1, help="Minimum number of members.")] = None,
-    max_size: Annotated[int | None, typer.Option(min=2, help="Maximum number of members.")] = None,
-    top: Top = None,
-    key: StoredKey = None,
-    condition: Condition = ANY,
-    estimate: Estimate = False,
-    everything: Everything = False,
+    *,
+    at: DatabaseFile,
+    asked: ClustersOptions,
     drop_list: Annotated[
         bool,
         typer.Option("--drop-list", help="Print only the keys of what can go."),
@@ -357,8 +290,7 @@ def clusters(
         bool,
         typer.Option("--null", "-0", help="End keys of --drop-list with NUL bytes."),
     ] = False,
-    fields: Shown = None,
-    form: Form = TEXT,
+    form: Form,
 ) -> None:
     """Group similar documents, and show which one of each group to keep.
 
@@ -371,29 +303,17 @@ def clusters(
     """
     if null and not (drop_list and form.is_text):
         raise UsageError("--null is for --drop-list as text")
-    if drop_list and fields:
+    if drop_list and asked.fields:
         raise UsageError("give one of --drop-list and --fields")
     with at.reading(form) as database:
-        least = _least(database, threshold)
-        found = database.clusters(
-            threshold=threshold,
-            keep=keep,  # type: ignore[arg-type]  # checked there
-            star=star,
-            estimate=estimate,
-            ignore_decisions=everything,
-            key=key,
-            top=top,
-            min_size=min_size,
-            max_size=max_size,
-            fields=fields or (),
-            **condition.given(),
-        )
+        least = _least(database, asked.threshold)
+        found = database.clusters(asked)
         if drop_list:
             _write_dropped(found.columns, found.rows(), form, null)
             return
         write_results(
             found.columns,
-            noting_absent(found.columns, found.rows(), fields or ()),
+            noting_absent(found.columns, found.rows(), asked.fields),
             form,
             shown=("cluster", "similarity", "exact", "role", "key", *fields_of(found.columns)),
             noun=("document in clusters", "documents in clusters"),

@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.text import Text
 
 from lshdb.cli.messages import message
-from lshdb.cli.options import DATABASE, DatabaseFile
+from lshdb.cli.options import DatabaseFile
+from lshdb.cli.parameters import DATABASE
 from lshdb.database import Database
 from lshdb.errors import KeyNotFound, warn_of_limit
 from lshdb.formatting import share
@@ -141,7 +142,7 @@ class Review:
         message(f"decided in this run: {steps:,}; {self._progress()}")
         dropped = sum(verdict == "drop" for verdict in self._verdicts.of_key.values())
         if dropped:
-            named = "" if at == DATABASE else f" -d {shlex.quote(str(at.db))}"
+            named = "" if at.db == DATABASE else f" -d {shlex.quote(str(at.db))}"
             message(
                 f"to be dropped: {dropped:,}; lshdb remove --decided{named} removes them, and "
                 "lists them with --dry-run"

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from functools import wraps
-from typing import Annotated, Final, ParamSpec, TypeAlias
+from typing import Annotated, Any, Final, ParamSpec, TypeAlias
 
 import typer
 
 from lshdb.cli.messages import be_quiet, discard, warn
+from lshdb.cli.parameters import parameters_of, values_of
 from lshdb.errors import LshdbError, UsageError, limits_to
 
 FAILED: Final = 1
@@ -30,14 +31,12 @@ _P = ParamSpec("_P")
 def command(function: Callable[_P, None]) -> Callable[..., None]:
     """Make a function a command: its errors are one line, without a traceback.
 
-    The command has the option --quiet besides its own. A parameter whose type is a dataclass
-    stands for the options that are its fields.
+    The command has the option --quiet besides its own. A parameter whose type is a group of options
+    (lshdb.options), or another dataclass, stands for the options that are its fields.
     """
     own = inspect.signature(function, eval_str=True).parameters.values()
-    groups: dict[str, Callable[..., object]] = {
-        one.name: one.annotation
-        for one in own
-        if isinstance(one.annotation, type) and is_dataclass(one.annotation)
+    groups: dict[str, Any] = {
+        one.name: one.annotation for one in own if is_dataclass(one.annotation)
     }
 
     @wraps(function)
@@ -46,10 +45,7 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
             be_quiet(True)
         try:
             for name, group in groups.items():
-                given = {
-                    option: kwargs.pop(option) for option in inspect.signature(group).parameters
-                }
-                kwargs[name] = group(**given)
+                kwargs[name] = group(**values_of(group, kwargs))
             with limits_to(lambda cut: warn(f"lshdb: {cut}")):
                 function(*args, **kwargs)
             # Here and not at the interpreter's end, where an error could not change the status.
@@ -73,10 +69,10 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
     )
     options: list[inspect.Parameter] = []
     for one in own:
-        group = groups.get(one.name)
-        of_group = inspect.signature(group, eval_str=True).parameters.values() if group else [one]
-        options += of_group
-    run.__signature__ = inspect.Signature([*options, quiet])  # type: ignore[attr-defined]
+        options += parameters_of(groups[one.name]) if one.name in groups else [one]
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [*(one.replace(kind=one.KEYWORD_ONLY) for one in options), quiet]
+    )
     return run
 
 

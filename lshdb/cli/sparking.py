@@ -6,28 +6,30 @@ import glob
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from dataclasses import fields as dataclass_fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from lshdb.cli.comparing import Base, Common, Gap
+from lshdb.cli.comparing import Base
 from lshdb.cli.documents import read_content
 from lshdb.cli.files import stdin
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import (
-    FIELDS,
-    REFERENCE_FIELDS,
-    SETTINGS,
     AsJson,
-    Estimate,
-    Fields,
-    NewSettings,
     ReferenceFields,
-    seed_given,
 )
 from lshdb.cli.results import json_line
 from lshdb.errors import LshdbError, UsageError
+from lshdb.groups import regrouped
+from lshdb.options import (
+    CommonOptions,
+    FieldOptions,
+    SettingsOptions,
+    ShingleOptions,
+    SparkDedupOptions,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -114,10 +116,8 @@ class Spark:
         return _FORMATS[name]
 
 
-SPARK = Spark()
-
-
 def spark_dedup(
+    *,
     input: Input,
     output: Annotated[
         str, typer.Argument(metavar="OUTPUT", help="A new directory for the kept rows.")
@@ -131,24 +131,17 @@ def spark_dedup(
             "databases ('*.db'), whose settings are then the default.",
         ),
     ] = None,
-    settings: NewSettings = SETTINGS,
-    keep: Annotated[
-        str, typer.Option(metavar="first|last|longest", help="Of similar rows, by key.")
-    ] = "first",
+    settings: SettingsOptions,
     dropped: Annotated[
         str | None,
         typer.Option(
             metavar="DIR", help="A new directory: what is dropped, for which, how similar."
         ),
     ] = None,
-    estimate: Estimate = False,
-    limit: Annotated[
-        int,
-        typer.Option(min=2, help="In larger buckets, compare each with the first only."),
-    ] = 2000,
-    spark: Spark = SPARK,
-    fields: Fields = FIELDS,
-    reference_fields: ReferenceFields = REFERENCE_FIELDS,
+    asked: SparkDedupOptions,
+    spark: Spark,
+    fields: FieldOptions,
+    reference_fields: ReferenceFields,
     as_json: AsJson = False,
 ) -> None:
     """Drop near duplicates among more documents than a machine holds, on Spark.
@@ -162,16 +155,11 @@ def spark_dedup(
 
     Example: lshdb spark-dedup crawl/ unique/ --threshold 0.8 --master "local[*]"
     """
-    from lshdb.model import Keep
-
-    if keep not in get_args(Keep):
-        raise UsageError(f"keep {keep!r} is not {', '.join(get_args(Keep))}")
     reference_fields.check(against)
     databases = [] if against is None else _databases(against)
-    given = settings.given()
-    if databases and settings_from is None and not _named(given):
+    if databases and settings_from is None and not _named(settings):
         settings_from = databases[0]
-    wanted = _settings(settings_from, given)
+    wanted = _settings(settings_from, settings)
     for database in databases:
         _check_readable(database, wanted)
     with spark.session(output, dropped) as running:
@@ -207,9 +195,9 @@ def spark_dedup(
             text=None if of_sets else content_field,
             set=content_field if of_sets else None,
             threshold=settings.threshold,
-            keep=cast(Keep, keep),
-            estimate=estimate,
-            limit=limit,
+            keep=asked.keep,
+            estimate=asked.estimate,
+            limit=asked.limit,
             against=reference,
         )
         result.kept.write.save(output, format)
@@ -217,7 +205,7 @@ def spark_dedup(
             result.dropped.write.save(dropped, format)
         kept = running.read.load(output, format).count()
         gone = source.count() - kept
-        for line in result.counts.lines(limit):
+        for line in result.counts.lines(asked.limit):
             warn(f"lshdb: {line}")
         if as_json:
             counts = result.counts
@@ -229,6 +217,7 @@ def spark_dedup(
 
 
 def spark_passages(
+    *,
     input: Input,
     output: Annotated[
         str, typer.Argument(metavar="OUTPUT", help="A new directory for the passages.")
@@ -242,18 +231,12 @@ def spark_passages(
             help="Shortest run that is surely found. [default: 8]",
         ),
     ] = None,
-    gap: Gap = 0,
-    common: Common = None,
+    asked: CommonOptions,
     base: Base = None,
     settings_from: SettingsFrom = None,
-    shingle: Annotated[
-        str | None, typer.Option(metavar="word:W|char:K", help="Runs of words or characters.")
-    ] = None,
-    seed: Annotated[
-        str | None, typer.Option(metavar="INTEGER|random", parser=seed_given, help="Of hashes.")
-    ] = None,
-    spark: Spark = SPARK,
-    fields: Fields = FIELDS,
+    settings: ShingleOptions,
+    spark: Spark,
+    fields: FieldOptions,
     as_json: AsJson = False,
 ) -> None:
     """Find copied passages among more documents than a machine holds, on Spark.
@@ -270,10 +253,9 @@ def spark_passages(
     from lshdb.limits import DEFAULTS
     from lshdb.sources.readers import Reader
 
-    given = NewSettings(shingle=shingle, seed=seed).given() | {"passages": words}
     if settings_from is None and words is None:
-        given["passages"] = 8
-    wanted = _settings(settings_from, given)
+        words = 8
+    wanted = _settings(settings_from, regrouped(settings, SettingsOptions, passages=words))
     texts = [str(read_content(Reader(of_sets=False, stdin=stdin()), name)) for name in base or ()]
     with spark.session(output) as running:
         from pyspark.sql import Observation
@@ -287,8 +269,8 @@ def spark_passages(
             wanted,
             key=fields.key_field,
             text=fields.text_field,
-            gap=gap,
-            common=common or DEFAULTS.common,
+            gap=asked.gap,
+            common=asked.common or DEFAULTS.common,
             base=texts,
             counts=counts,
         )
@@ -314,21 +296,22 @@ def _rows(pairs: DataFrame) -> DataFrame:
     return pairs.selectExpr(*totals, "inline(passages)").toDF(*PASSAGE_PAIR)
 
 
-def _settings(file: Path | None, given: dict[str, Any]) -> Settings:
+def _settings(file: Path | None, asked: SettingsOptions) -> Settings:
+    """The settings of a database, or those of the options."""
     import lshdb
-    from lshdb.settings import SettingsRequest
     from lshdb.tuning.resolve import resolve
 
     if file is None:
-        return resolve(SettingsRequest(**given))
-    if wrong := _named(given):
+        return resolve(asked)
+    if wrong := _named(asked):
         raise lshdb.UsageError(f"give either --settings-from or --{wrong[0]}")
     with lshdb.open(file, mode="read") as database:
         return database.settings
 
 
-def _named(given: dict[str, Any]) -> list[str]:
-    """The given settings without the threshold, which does not change signatures."""
+def _named(asked: SettingsOptions) -> list[str]:
+    """The options given but the threshold, which any index may be asked for."""
+    given = {one.name: getattr(asked, one.name) for one in dataclass_fields(asked)}
     return [name for name, value in given.items() if value is not None and name != "threshold"]
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 from lshdb.cli.files import STDOUT, output_to
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import dropped_columns
+from lshdb.options import WalkingOptions
 from lshdb.sources.paths import format_of, is_database, printable_path
 from lshdb.sources.sinks import KIND, Target, common_head, head_of, output_format, sink
-from lshdb.sources.walking import PassedOver, Rules, walk
+from lshdb.sources.walking import PassedOver, walk
 
 if TYPE_CHECKING:
     from lshdb.ingest.add import Outcome
@@ -37,7 +38,9 @@ class Table:
     name: str
 
 
-def find_tables(paths: Iterable[str], rules: Rules, passed_over: PassedOver) -> list[Table]:
+def find_tables(
+    paths: Iterable[str], rules: WalkingOptions, passed_over: PassedOver
+) -> list[Table]:
     """The named tables, and the files of directories that are tables by their suffix.
 
     Raises:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from lshdb.cli.messages import message, shows_progress
-from lshdb.cli.options import DATABASE, TEXT, DatabaseFile, Form
+from lshdb.cli.options import DatabaseFile, Form
 from lshdb.cli.results import Columns, on_terminal, write_results
 from lshdb.errors import LshdbError, UsageError
+from lshdb.groups import regrouped
+from lshdb.options import MeasureOptions, TuneOptions
 
 if TYPE_CHECKING:
     from lshdb.model import Construction
@@ -38,27 +41,9 @@ _MEASURED: Final[Columns] = {
 
 
 def tune(
-    at: DatabaseFile = DATABASE,
-    threshold: Annotated[
-        float | None,
-        typer.Option(help="Minimum similarity. [default: the database's, or 0.8]"),
-    ] = None,
-    recall: Annotated[
-        float | None,
-        typer.Option(help="Share of pairs to find. [default: its own, or 0.99]"),
-    ] = None,
-    permutations: Annotated[
-        int | None,
-        typer.Option(help="Lanes of a signature. [default: its own, or 128]"),
-    ] = None,
-    documents: Annotated[
-        int | None,
-        typer.Option(min=0, help="Size of the collection to predict for. [default: its own]"),
-    ] = None,
-    construction: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Also judge this construction."),
-    ] = None,
+    *,
+    at: DatabaseFile,
+    asked: TuneOptions,
     top: Annotated[int, typer.Option(min=1, help="Maximum number of constructions.")] = 10,
     plot: Annotated[
         Path | None,
@@ -75,8 +60,7 @@ def tune(
             help="Documents to compare with all. [default: some seconds']",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of samples.")] = 1,
-    form: Form = TEXT,
+    form: Form,
 ) -> None:
     """Show which bands and rows, or cascades, fit a threshold and a recall, best first.
 
@@ -91,29 +75,22 @@ def tune(
     if plot is not None and plot.suffix not in _PICTURES:
         raise UsageError(f"{plot} is not a name that ends in {', '.join(_PICTURES)}")
     if measure:
-        given = (recall, permutations, documents, construction, plot)
+        given = (asked.recall, asked.permutations, asked.documents, asked.construction, plot)
         if any(option is not None for option in given):
             raise UsageError(
                 "--measure is of the index that the database has: it goes with --threshold, "
                 "--sample, --seed and --json only"
             )
-        _measure(at, threshold, sample, seed, form)
+        _measure(at, regrouped(asked, MeasureOptions, sample=sample), form)
         return
     if sample is not None:
         raise UsageError("--sample goes with --measure")
     form.check(at.db)
     if at.is_there:
         with at.reading() as database:
-            found = database.tune(
-                threshold=threshold,
-                recall=recall,
-                permutations=permutations,
-                documents=documents,
-                construction=construction,
-                seed=seed,
-            )
-            threshold = database.settings.threshold if threshold is None else threshold
-    elif documents is not None:
+            found = database.tune(asked)
+            threshold = asked.threshold or database.settings.threshold
+    elif asked.documents is not None:
         raise UsageError(
             "--documents needs a database, whose documents show how similar documents are"
         )
@@ -121,9 +98,8 @@ def tune(
         from lshdb import settings
         from lshdb.tuning import choices as tuning
 
-        threshold = settings.THRESHOLD if threshold is None else threshold
-        recall = settings.RECALL if recall is None else recall
-        found = tuning.tune(threshold, recall, permutations, construction=construction)
+        threshold = asked.threshold or settings.THRESHOLD
+        found = tuning.tune(asked)
     _write_tuned([*found[:top], *(tuned for tuned in found[top:] if tuned.named)], form)
     best = next((tuned for tuned in found if tuned.named), found[0]).construction
     picture = plot is not None and _plot(plot, best, threshold)
@@ -151,15 +127,11 @@ def _write_tuned(found: list[Tuned], form: Form) -> None:
     write_results({**numbers, **curve, **costs}, rows, form, shown=shown)
 
 
-def _measure(
-    at: DatabaseFile, threshold: float | None, sample: int | None, seed: int, form: Form
-) -> None:
+def _measure(at: DatabaseFile, asked: MeasureOptions, form: Form) -> None:
     """Measure the index, and print the result beside the formulas'."""
     form.check(at.db)
     with at.reading() as database:
-        measured = database.measure(
-            threshold=threshold, sample=sample, seed=seed, progress=shows_progress()
-        )
+        measured = database.measure(replace(asked, progress=shows_progress()))
     kind = "exact similarities" if measured.exact else "estimates: recall looks better than it is"
     message(
         f"{measured.sample:,} of {measured.documents:,} documents compared with all, {kind}; "

@@ -9,27 +9,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, compress, groupby, islice, starmap
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import DROPPED
+from lshdb.groups import checked, function_takes_with
 from lshdb.ingest.add import Job, Outcome
 from lshdb.ingest.dedup import Selection
-from lshdb.ingest.ordering import check_order, deduplicated
-from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import DecidedRow, DroppedRow, Settings
+from lshdb.ingest.ordering import deduplicated
+from lshdb.model import DecidedRow, DroppedRow, Failure, Settings
+from lshdb.options import DataOptions
 from lshdb.progress import shown
-from lshdb.settings import SettingsRequest, check_given, check_needed
 from lshdb.sources.outputs import Output
 from lshdb.sources.paths import expanded, is_database, printable_path
 from lshdb.sources.readers import Item, Reader
-from lshdb.sources.records import Failure, Lines, RecordParser, Rows
+from lshdb.sources.records import Lines, RecordParser, Rows
 from lshdb.sources.sinks import (
     KIND,
     Target,
@@ -43,7 +43,6 @@ from lshdb.sources.sinks import (
 from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
-from lshdb.store.waiting import Order
 from lshdb.tuning.resolve import resolve
 
 if TYPE_CHECKING:
@@ -133,6 +132,7 @@ class Deduplicated:
         """The dropped rows, in order."""
         return iter(self._dropped)
 
+    @checked
     def rethreshold(self, threshold: float) -> Deduplicated:
         """The result for the same or a higher threshold, with the same index.
 
@@ -142,7 +142,6 @@ class Deduplicated:
         Raises:
             UsageError: a threshold below the first, for which the index was not made.
         """
-        check_given(threshold=threshold)
         if threshold < self.threshold:
             raise UsageError(
                 f"threshold {threshold:g} is below {self.threshold:g}, for which the index is "
@@ -166,28 +165,8 @@ class Deduplicated:
         _save(os.fspath(path), self._run.source, self.mask)
 
 
-def dedup(
-    data: object,
-    *,
-    key: str = "id",
-    text: str = "text",
-    set: str = "set",
-    keep: Order = "first",
-    estimate: bool = False,
-    threshold: float | None = None,
-    recall: float | None = None,
-    shingle: str | None = None,
-    permutations: int | None = None,
-    bands: int | None = None,
-    rows: int | None = None,
-    construction: str | None = None,
-    sketch: str | None = None,
-    seed: int | Literal["random"] | None = None,
-    purpose: str | None = None,
-    workers: int | None = None,
-    on_failure: Callable[[Failure], None] | None = None,
-    limits: Limits = DEFAULTS,
-) -> Deduplicated:
+@function_takes_with(DataOptions)
+def dedup(data: object, options: DataOptions) -> Deduplicated:
     """Drop rows that are similar to a kept row.
 
     A row is dropped if it is similar to an earlier kept one. So no two kept rows are similar, as
@@ -196,25 +175,6 @@ def dedup(
     Args:
         data: a table of pyarrow, pandas, Polars or DuckDB; a Hugging Face Dataset; dicts in a list
             or another iterable; the name of a file of rows or a pattern, or a list of them.
-        key: the column of keys; rows may lack it, and keys may be repeated.
-        text: the column of texts; `a,b` joins two, and `a.b` is b in a.
-        set: the column of sets, with `shingle="set"`.
-        keep: which of similar rows to keep: the `first`, `longest` or `last`; the rows are decided
-            on in that order.
-        estimate: decide by estimates from signatures.
-        threshold: as for `lshdb.open`, like the settings below.
-        recall: the share of similar pairs that the index must find.
-        shingle: the unit that is compared.
-        permutations: lanes of a signature.
-        bands: with rows, the shape of the index.
-        rows: of a band.
-        construction: the same as text.
-        sketch: the kind of signature.
-        seed: of all hashes.
-        purpose: the kind of documents, instead of shingle and threshold.
-        workers: as for `Database.add_many`.
-        on_failure: called with each row that has no document, with the place and reason.
-        limits: sizes of batches and other numbers, see lshdb.Limits.
 
     Raises:
         UsageError: data of another kind, or wrong arguments.
@@ -233,31 +193,22 @@ def dedup(
     >>> [(row.key, row.kept, row.similarity) for row in result.iter_dropped()]
     [('b', 'a', 1.0)]
     """
-    check_order(keep)
-    check_given(threshold=threshold, key=key, text=text, workers=workers, on_failure=on_failure)
-    check_needed(limits=limits)
-    request = SettingsRequest(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        permutations=permutations,
-        bands=bands,
-        rows=rows,
-        construction=construction,
-        sketch=sketch,
-        seed=seed,
-        content=not estimate,
-        purpose=purpose,
-    )
-    settings = resolve(request)
-    of_sets = settings.shingling.of_sets
+    if options.content is None:
+        options = replace(options, content=not options.estimate)
+    settings = resolve(options)
     parser = RecordParser(
-        of_sets, key, text, set, auto_key=True, metadata=False, naming="{}=", limits=limits
+        settings.shingling.of_sets,
+        options.key,
+        options.text,
+        options.set,
+        auto_key=True,
+        metadata=False,
+        naming="{}=",
+        limits=options.limits,
     )
     source = _source_of(data, parser)
 
-    run = _Run(source, settings, keep, estimate, workers, on_failure, limits)
-    return run.decided(settings.threshold)
+    return _Run(source, settings, options).decided(settings.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,36 +217,32 @@ class _Run:
 
     source: _Source
     settings: Settings
-    keep: Order
-    estimate: bool
-    workers: int | None
-    on_failure: Callable[[Failure], None] | None
-    limits: Limits
+    options: DataOptions
 
     def decided(self, threshold: float) -> Deduplicated:
         """Decide on all rows."""
-        failed = 0
+        failed, options = 0, self.options
 
         def fail(failure: Failure) -> None:
             nonlocal failed
             failed += 1
-            if self.on_failure is not None:
-                self.on_failure(failure)
+            if options.on_failure is not None:
+                options.on_failure(failure)
 
         def made() -> Settings:
             return self.settings
 
         masks = [np.zeros(0, dtype=bool)]
         dropped: list[DroppedRow] = []
-        selection = Selection(threshold, self.estimate, keep_blocks=True)
+        selection = Selection(threshold, options.estimate, keep_blocks=True)
         read, parser = self.source.items, self.source.parser
         with ExitStack() as stack:
             path = stack.enter_context(temporary_directory(None)) / "dedup.db"
-            store = Store.open(path, "create", TIMEOUT, made, limits=self.limits)
+            store = Store.open(path, "create", TIMEOUT, made, limits=options.limits)
             stack.callback(store.close)
-            job = Job(store, parser, self.workers, fail, selection, numbered=True)
+            job = Job(store, parser, options.workers, fail, selection, numbered=True)
             progress = shown(False, "dedup")
-            for outcome in deduplicated(job, read(), read(), self.keep, progress):
+            for outcome in deduplicated(job, read(), read(), options.keep, progress):
                 if outcome.block is not None:
                     masks.append(np.zeros(outcome.block.count, dtype=bool))
                     masks[-1][outcome.kept] = True

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
@@ -18,7 +19,8 @@ from lshdb.errors import LshdbError, UsageError
 from lshdb.formatting import listed
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, CommonPassage, DroppedRow, Match, Pair, PassagePair
-from lshdb.progress import Progress, shown
+from lshdb.options import ClustersOptions, PairsOptions, PassagePairsOptions, QueryManyOptions
+from lshdb.progress import shown
 from lshdb.sources.sinks import Columns, json_lines
 from lshdb.templates import html_table
 
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lshdb.search.pairs import PairBlock
-    from lshdb.search.passage_pairs import FoundPair
+    from lshdb.search.passage_pairs import FoundPair, Noted
     from lshdb.store.rows import SqlValue
+    from lshdb.store.store import Store
 
 T = TypeVar("T")
 _SHOWN: Final = 20
@@ -186,16 +189,12 @@ def matches_of(found: Iterable[Match], containment: bool, fields: Sequence[str])
 
 
 def answers_of(
-    answers: Iterator[tuple[str, list[Match]]],
-    containment: bool,
-    fields: Sequence[str],
-    progress: bool | Progress,
-    total: int | None,
+    answers: Iterator[tuple[str, list[Match]]], options: QueryManyOptions, total: int | None
 ) -> Generator[tuple[str, Matches]]:
     """The keys of many queries and their matches; shows progress while they are taken."""
-    columns = with_fields(match_columns(containment=containment), fields)
+    columns = with_fields(match_columns(containment=options.containment), options.fields)
     count = 0
-    with shown(progress, "query") as show, closing(answers):  # type: ignore[type-var]
+    with shown(options.progress, "query") as show, closing(answers):  # type: ignore[type-var]
         for key, found in answers:
             count += 1
             if not count % _COUNTED:
@@ -305,12 +304,12 @@ def _first_rows(
     return html_table(names, rows[:_SHOWN], len(rows) if len(rows) <= _SHOWN else None)
 
 
-def pair_results(
-    blocks: Callable[[], Iterator[PairBlock]],
-    find: Callable[[], Iterator[Pair]],
-    fields: Sequence[str],
-) -> Results[Pair]:
-    """Pairs as results; `blocks` starts finding them as columns, `find` one by one."""
+def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
+    """The results of `Database.pairs`."""
+    from lshdb.search.pairs import all_pairs, pair_blocks
+
+    def blocks() -> Iterator[PairBlock]:
+        return pair_blocks(store, options)
 
     def rows() -> Iterator[Sequence[Any]]:
         for block in blocks():
@@ -332,16 +331,23 @@ def pair_results(
 
         return pair_batches(blocks(), schema_of(PAIR))
 
-    columns = with_fields(PAIR, fields, "a.", "b.")
-    in_batches = None if fields else batches
+    columns = with_fields(PAIR, options.fields, "a.", "b.")
+    in_batches = None if options.fields else batches
+    find = partial(all_pairs, store, options)
     return Results("pairs", columns, find, rows, (list(columns), shown), in_batches)
 
 
-def cluster_results(
-    find: Callable[[], Iterator[Cluster]], threshold: float, fields: Sequence[str]
-) -> Results[Cluster]:
-    """Clusters as results; the rows of the table are their members."""
+def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
+    """The results of `Database.clusters`."""
+    from lshdb.search.pairs import all_clusters
+
+    with store.reading():
+        settings = store.settings
+    if options.keep == "longest" and settings.shingling.foreign:
+        raise UsageError("signatures made elsewhere have no lengths: keep first or last")
+    threshold = settings.threshold if options.threshold is None else options.threshold
     names = ["cluster", "documents", "keep", "others", "lowest", "mean", "below"]
+    find = partial(all_clusters, store, options)
 
     def rows() -> Iterator[Sequence[Any]]:
         return member_rows(find(), threshold)
@@ -351,7 +357,7 @@ def cluster_results(
         some = listed(others, _MEMBERS_SHOWN)
         return one.cluster, len(one.members), one.keep, some, one.lowest, one.mean, one.below
 
-    return Results("clusters", with_fields(MEMBER, fields), find, rows, (names, shown))
+    return Results("clusters", with_fields(MEMBER, options.fields), find, rows, (names, shown))
 
 
 class PassageResults(Results[PassagePair]):
@@ -377,6 +383,19 @@ class PassageResults(Results[PassagePair]):
 
         super().__init__("passages", PASSAGE_PAIR, find, rows, (names, shown), lines=lines)
         self.common = common
+
+
+def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:
+    """The results of `Database.passage_pairs`."""
+    from lshdb.search.passage_pairs import found_pairs, passage_pairs, passage_rows
+
+    noted: Noted = []
+    return PassageResults(
+        partial(passage_pairs, store, options, noted),
+        partial(passage_rows, store, options, noted),
+        partial(found_pairs, store, options, noted, passage_lines),
+        noted,
+    )
 
 
 def passage_lines(found: Iterable[FoundPair]) -> bytes:

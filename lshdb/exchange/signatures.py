@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +14,8 @@ from lshdb.ingest.batches import checked_key
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
 from lshdb.model import AddReport, Match, Settings
-from lshdb.search.query import Query, search
+from lshdb.options import RankingOptions
+from lshdb.search.query import search
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, digest
 from lshdb.sketching.banding import bucket_keys
@@ -119,14 +121,12 @@ def query_signature(
     store: Store,
     signature: npt.ArrayLike,
     made_with: Sketching,
-    top: int | None,
-    threshold: float | None,
-    exhaustive: bool,
+    query: RankingOptions,
 ) -> list[Match]:
     """The stored documents similar to one signature; see Database.query_signature."""
     check_made_with(store, made_with)
     row = lanes(np.asarray(signature)[np.newaxis], store.settings.permutations)[0]
-    return search(store, Query(None, None, top, threshold, True, exhaustive, signature=row))
+    return search(store, replace(query, estimate=True), row)
 
 
 def _sizes(

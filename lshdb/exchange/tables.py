@@ -5,15 +5,15 @@ Needs the extra `arrow`; pyarrow is imported for the first table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from lshdb.errors import UsageError
 from lshdb.ingest.add import add_documents
-from lshdb.ingest.dedup import selection_for
-from lshdb.model import AddReport, DroppedRow, OnSimilar
+from lshdb.model import AddReport
+from lshdb.options import AddTableOptions
 from lshdb.search.pairs import PairBlock
-from lshdb.sources.records import Failure, RecordParser
+from lshdb.sources.records import RecordParser
 from lshdb.sources.sinks import arrow, record_batch
 from lshdb.store.store import Store
 
@@ -21,50 +21,29 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def add_table(
-    store: Store,
-    table: object,
-    key: str,
-    text: str,
-    set: str | None,
-    *,
-    metadata: bool,
-    metadata_fields: Sequence[str],
-    workers: int | None = None,
-    on_similar: OnSimilar = "keep",
-    on_batch: Callable[[AddReport], None] | None = None,
-    on_failure: Callable[[Failure], None] | None = None,
-    on_skip: Callable[[DroppedRow], None] | None = None,
-) -> AddReport:
+def add_table(store: Store, table: object, options: AddTableOptions) -> AddReport:
     """Add the rows of a table; see Database.add_table."""
     of_sets = store.settings.shingling.of_sets
-    if set is not None and not of_sets:
-        raise UsageError(f"set={set!r}: this database holds texts, of a column named by text")
-    if metadata_fields and not metadata:
+    if options.set is not None and not of_sets:
+        raise UsageError(
+            f"set={options.set!r}: this database holds texts, of a column named by text"
+        )
+    if options.metadata_fields and not options.metadata:
         raise UsageError("metadata=False and metadata_fields do not go together")
     parser = RecordParser(
         of_sets,
-        key,
-        text,
-        "set" if set is None else set,
-        metadata=metadata,
-        metadata_fields=tuple(metadata_fields),
+        options.key,
+        options.text,
+        options.set or "set",
+        metadata=options.metadata,
+        metadata_fields=tuple(options.metadata_fields),
         naming="{}=",
     )
-    selection_for(on_similar)  # refuses wrong values before reading
     arrow()
     from lshdb.sources.arrow_rows import blocks, table_batches  # needs pyarrow
 
-    return add_documents(
-        store,
-        blocks(table_batches(table, parser), "table", parser),
-        parser=parser,
-        workers=workers,
-        on_similar=on_similar,
-        on_batch=on_batch,
-        on_failure=on_failure,
-        on_skip=on_skip,
-    )
+    items = blocks(table_batches(table, parser), "table", parser)
+    return add_documents(store, items, options, parser, options.on_failure)
 
 
 def pair_batches(blocks: Iterable[PairBlock], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

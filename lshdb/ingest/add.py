@@ -22,15 +22,16 @@ from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.dedup import Places, Selecting, Selection, selection_for
 from lshdb.ingest.parts import SignedPart, Signing
 from lshdb.ingest.writing import Writer, delete, numbered_keys
-from lshdb.model import AddReport, DroppedRow, OnSimilar
-from lshdb.progress import Progress, silent
+from lshdb.model import AddReport, DroppedRow, Failure
+from lshdb.options import AddFilesOptions, AddManyOptions, Parameters
+from lshdb.progress import Progress, shown, silent
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
-from lshdb.sources.records import Block, Failure, RecordParser
-from lshdb.store.rows import Parameters
+from lshdb.sources.readers import reader_of
+from lshdb.sources.records import Block, RecordParser
 from lshdb.store.store import Store
 from lshdb.workers import Workers, default_workers
 
@@ -150,30 +151,53 @@ def write_documents(job: Job, items: Iterable[Item]) -> Iterator[tuple[AddReport
 def add_documents(
     store: Store,
     items: Iterable[Item],
-    *,
+    options: AddManyOptions,
     parser: RecordParser | None = None,
-    workers: int | None = None,
-    on_similar: OnSimilar = "keep",
-    on_batch: Callable[[AddReport], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
-    on_skip: Callable[[DroppedRow], None] | None = None,
+    *,
     progress: Progress = silent,
     prompt: bool = False,
 ) -> AddReport:
     """Add documents in batches; see Database.add_many and `write_documents`."""
-    selection = selection_for(on_similar)
+    selection = selection_for(options.on_similar)
     total = AddReport()
     count = len(items) if isinstance(items, Sized) else None
-    job = Job(store, parser, workers, on_failure, selection, prompt)
+    job = Job(store, parser, options.workers, on_failure, selection, prompt)
     for report, outcomes in write_documents(job, items):
         total += report
         for one in chain.from_iterable(outcome.dropped for outcome in outcomes):
-            if one is not None and one.kept != one.key and on_skip is not None:
-                on_skip(one)
+            if one is not None and one.kept != one.key and options.on_skip is not None:
+                options.on_skip(one)
         progress(total.documents + total.failed, count, "documents")
-        if on_batch is not None:
-            on_batch(report)
+        if options.on_batch is not None:
+            options.on_batch(report)
     return total
+
+
+def add_many(store: Store, documents: Iterable[Item], options: AddManyOptions) -> AddReport:
+    """Add documents; see Database.add_many."""
+    with shown(options.progress, "adding") as report:
+        return add_documents(store, documents, options, progress=report)
+
+
+def add_files(store: Store, paths: Iterable[str], options: AddFilesOptions) -> AddReport:
+    """Add the documents of files; see Database.add_files."""
+    reader = options.reader
+    if reader is None:
+        reader = reader_of(options, store.settings.shingling.of_sets, limits=store.limits)
+    replaced = reader.replaced
+    with reader.shown(options.progress, "adding", paths) as report:
+        added = add_documents(
+            store,
+            reader.items(paths),
+            options,
+            reader.parser,
+            options.on_failure,
+            progress=report,
+            prompt=never_wait(paths),
+        )
+    # Text files are decoded by the reader itself.
+    return added + AddReport(replaced=reader.replaced - replaced)
 
 
 def never_wait(paths: Iterable[str]) -> bool:

@@ -16,12 +16,11 @@ from typing import Final, TypeAlias
 from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import Part, SignedPart
 from lshdb.limits import Limits
-from lshdb.model import Content, Document, FileState, Settings
+from lshdb.model import Content, Document, Failure, FileState, Settings
 from lshdb.shingling.content import cleaned
 from lshdb.sources.metadata import to_json
 from lshdb.sources.records import (
     Block,
-    Failure,
     Lines,
     Origin,
     RecordParser,

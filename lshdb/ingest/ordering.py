@@ -10,42 +10,90 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from itertools import chain
-from typing import Final, get_args
+from typing import Final
 
 from lshdb.errors import ContentError, InputError, UsageError
+from lshdb.groups import regrouped
 from lshdb.ingest.add import Job, Outcome, write_documents
 from lshdb.ingest.dedup import Selection, both_fields
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.reference import Reference, Without
-from lshdb.model import AddReport, Document, DroppedRow, Settings
+from lshdb.ingest.reference import Reference, Without, reference
+from lshdb.model import AddReport, Document, DroppedRow, Failure, Settings
+from lshdb.options import DedupOptions, Keep, WalkingOptions
 from lshdb.progress import Progress
 from lshdb.shingling.content import cleaned, encoded, from_stored
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import STDIN
-from lshdb.sources.readers import Item, Reader, parsed
-from lshdb.sources.records import Failure, Lines, Rows, TextFile, Where
+from lshdb.sources.readers import Item, Reader, parsed, reader_of
+from lshdb.sources.records import Lines, Rows, TextFile, Where
 from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
-from lshdb.store.waiting import Order, Waiting
+from lshdb.store.waiting import Waiting
 
 _CHANGED: Final = "the input has changed while it was read"
 
 
-def check_order(keep: str) -> None:
-    """UsageError for an unknown order."""
-    if keep not in get_args(Order):
-        raise UsageError(f"keep {keep!r} is not {', '.join(get_args(Order))}")
+def deduplicated_files(
+    store: Store, paths: Iterable[str], options: DedupOptions, against: Reference | None = None
+) -> Iterator[Outcome]:
+    """The decisions about rows and text files, in the blocks in which they were read.
+
+    See Database.dedup. With `keep`, the input is read twice.
+
+    Args:
+        store: as for `deduplicated`.
+        paths: the input.
+        options: those of Database.dedup.
+        against: the reference, if it is open already.
+    """
+    reader = options.reader
+    if reader is None:
+        # Data is often kept out of git.
+        rules = regrouped(options, WalkingOptions, ignore=False)
+        of_sets, limits = store.settings.shingling.of_sets, store.limits
+        reader = reader_of(
+            options, of_sets, fallback="jsonl", rules=rules, whole=True, limits=limits
+        )
+    selection = Selection(
+        options.threshold, options.estimate, keep_blocks=True, fields=tuple(options.fields)
+    )
+    known: AbstractContextManager[Reference] | None = None
+    if against is not None:
+        known = nullcontext(against)
+    elif options.against is not None:
+        known = reference(
+            options.against,
+            options.against_reader or replace(reader),
+            store.settings,
+            store.timeout,
+            limits=store.limits,
+            fields=options.fields,
+            on_failure=options.on_failure,
+        )
+    if options.keep != "first":
+        paths = list(paths)
+    parser, workers = reader.parser, options.workers
+    job = Job(store, parser, workers, options.on_failure, selection, numbered=options.numbered)
+    return deduplicated(
+        job,
+        reader.items(paths),
+        read_again(reader, paths),
+        options.keep,
+        reader.shown(options.progress, "dedup", paths),
+        against=known,
+        on_batch=options.on_batch,
+    )
 
 
 def deduplicated(
     job: Job,
     items: Iterable[Item],
     again: Iterable[Item],
-    order: Order,
+    order: Keep,
     progress: AbstractContextManager[Progress],
     *,
     against: AbstractContextManager[Reference] | None = None,
@@ -165,8 +213,8 @@ class _References:
         """As Reference.similar."""
         dropped: list[DroppedRow | None] = [None] * sum(len(part.keys) for part in parts)
         unsure = 0
-        for reference in self.references:
-            of_one, some = reference.similar(parts, settings, selection)
+        for one_of in self.references:
+            of_one, some = one_of.similar(parts, settings, selection)
             dropped = [one or other for one, other in zip(dropped, of_one, strict=True)]
             unsure += some
         self.found.update(one.key for one in dropped if one)

@@ -8,12 +8,12 @@ from typing import cast
 
 from lshdb.errors import ContentError
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import Content, FileState, Settings
+from lshdb.model import Content, Failure, FileState, Settings
 from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import to_json
 from lshdb.sources.readers import parsed
-from lshdb.sources.records import Block, Failure, Origin, RecordParser, Rows, Where
+from lshdb.sources.records import Block, Origin, RecordParser, Rows, Where
 from lshdb.workers import Job
 
 

@@ -11,14 +11,15 @@ from lshdb.errors import Cut, warn_of_limit
 from lshdb.ingest.batches import Item, Stream
 from lshdb.ingest.parts import SignedPart, Signing
 from lshdb.ingest.writing import signatures_of
-from lshdb.model import Match, Settings
+from lshdb.model import Failure, Match, Settings
+from lshdb.options import QueryManyOptions
 from lshdb.search.limits import queries_cut
 from lshdb.search.many import Asked, answers
-from lshdb.search.query import Query, best, moment
+from lshdb.search.query import best, moment
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sketching.signing import Signed
-from lshdb.sources.records import Failure, RecordParser
+from lshdb.sources.records import RecordParser
 from lshdb.store.store import Store
 from lshdb.workers import Workers, default_workers
 
@@ -26,9 +27,8 @@ from lshdb.workers import Workers, default_workers
 def answer_many(
     stores: Sequence[Store],
     items: Iterable[Item],
-    query: Query,
+    query: QueryManyOptions,
     *,
-    workers: int | None = None,
     parser: RecordParser | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> Iterator[tuple[str, list[Match]]]:
@@ -40,7 +40,6 @@ def answer_many(
         stores: files of the same settings.
         items: documents, or blocks of rows.
         query: the options for each document; its own document does not matter.
-        workers: processes that sign documents beside this one.
         parser: for blocks of rows.
         on_failure: called with each line and row that gives no document.
     """
@@ -49,14 +48,13 @@ def answer_many(
     if query.where is not None:
         with stores[0].where(query.where, query.parameters):
             pass  # errors in it are raised before anything is read
-    return _answered(stores, items, query, workers, parser, on_failure or (lambda _: None))
+    return _answered(stores, items, query, parser, on_failure or (lambda _: None))
 
 
 def _answered(
     stores: Sequence[Store],
     items: Iterable[Item],
-    query: Query,
-    workers: int | None,
+    query: QueryManyOptions,
     parser: RecordParser | None,
     on_failure: Callable[[Failure], None],
 ) -> Generator[tuple[str, list[Match]]]:
@@ -69,7 +67,7 @@ def _answered(
         nonlocal cut
         cut += 1
 
-    processes = default_workers() if workers is None else workers
+    processes = default_workers() if query.workers is None else query.workers
     limits = stores[0].limits
     with Workers(Signing(settings, parser), processes, alone=limits.workers_from - 1) as pool:
         most = limits.query_batch

@@ -17,14 +17,15 @@ from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.queries import asked_about
 from lshdb.ingest.writing import number_of, without_number
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import DroppedRow, Settings
+from lshdb.model import DroppedRow, Failure, Settings
+from lshdb.options import RankingOptions
 from lshdb.progress import Progress
 from lshdb.search.many import answers
-from lshdb.search.query import Query, moment
+from lshdb.search.query import moment
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import is_database
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure, Where
+from lshdb.sources.records import Where
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 
@@ -66,7 +67,7 @@ class Reference:
     ) -> tuple[list[DroppedRow | None], int]:
         """The documents that are left out, and why; see `lshdb.ingest.dedup.Known`."""
         fields, least = tuple(selection.fields), selection.least(settings)
-        query = Query("", None, 1, least, selection.estimate, exhaustive=False, fields=fields)
+        query = RankingOptions(threshold=least, estimate=selection.estimate, fields=fields)
         found: list[DroppedRow | None] = []
         cuts: list[Cut] = []
         unsure = 0

@@ -21,13 +21,14 @@ import numpy as np
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.writing import delete
-from lshdb.model import AddReport, FileState, SyncChange, SyncReport
-from lshdb.progress import Progress, silent
+from lshdb.model import AddReport, Failure, FileState, SyncChange, SyncReport
+from lshdb.options import AddManyOptions, SyncOptions, WalkingOptions
+from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
 from lshdb.shingling.content import cleaned, digest
 from lshdb.sources.paths import format_of, key_of, printable_path
-from lshdb.sources.readers import TABLE, Item, Reader, reason, state_of
-from lshdb.sources.records import Failure, TextFile
+from lshdb.sources.readers import TABLE, Item, Reader, reader_of, reason, state_of
+from lshdb.sources.records import TextFile
 from lshdb.sources.walking import walk
 from lshdb.store.lookups import StoredFile
 from lshdb.store.store import Store
@@ -74,29 +75,22 @@ class _Plan:
 def sync(
     store: Store,
     directories: Sequence[str],
-    reader: Reader | None = None,
-    *,
-    dry_run: bool = False,
-    remove_most: bool = False,
-    on_batch: Callable[[AddReport], None] | None = None,
-    on_failure: Callable[[Failure], None] | None = None,
-    workers: int | None = None,
-    progress: Progress = silent,
+    options: SyncOptions,
 ) -> SyncReport:
     """Bring the database in line with directories; see Database.sync."""
     shingling = store.settings.shingling
     if shingling.of_sets:
         raise UsageError("text files are documents of texts, and this database holds sets")
     check_directories(directories)
-    given = reader or Reader(of_sets=False, limits=store.limits)
+    given = options.reader or reader_of(options, of_sets=False, limits=store.limits)
     reader = replace(given, format="text")
     reader.passed_over = given.passed_over
     failures: list[Failure] = []
 
     def failed(failure: Failure) -> None:
         failures.append(failure)
-        if on_failure is not None:
-            on_failure(failure)
+        if options.on_failure is not None:
+            options.on_failure(failure)
 
     plan = _plan(store, directories, reader, failed)
     _leave_out_dropped(store, plan, reader)
@@ -107,28 +101,23 @@ def sync(
     stale: list[str] = []
     items = _items(plan, reader, stale)
     moved, removed = len(plan.moves), len(plan.removed)
-    if dry_run:
+    if options.dry_run:
         added, changes = _forecast(store, plan, items, stale, failed)
         removed += len(stale)
-        if not remove_most:
+        if not options.remove_most:
             refused = _refusal(plan, [*plan.removed, *(plan.known[key] for key in stale)])
     else:
-        if not remove_most:
+        if not options.remove_most:
             _check_removals(plan, plan.removed)
         removed = _apply(store, [(one, None) for one in plan.removed])
         moved = _apply(store, plan.moves, plan.found)
-        added = add_documents(
-            store,
-            items,
-            parser=reader.parser,
-            workers=workers,
-            on_batch=on_batch,
-            on_failure=failed,
-            progress=progress,
-            prompt=True,
-        )
+        writing = AddManyOptions(workers=options.workers, on_batch=options.on_batch)
+        with shown(options.progress, "reading files") as report:
+            added = add_documents(
+                store, items, writing, reader.parser, failed, progress=report, prompt=True
+            )
         gone = [plan.known[key] for key in stale]
-        if not remove_most:
+        if not options.remove_most:
             _check_removals(plan, [*plan.removed, *gone])
         removed += _apply(store, [(one, None) for one in gone])
     return SyncReport(
@@ -189,7 +178,7 @@ def _plan(
     plan = _Plan()
     stored: dict[str, StoredFile] = {}
     spellings: list[tuple[StoredFile, str]] = []
-    keys = {path: key_of(path, reader.root) for path in directories}
+    keys = {path: key_of(path, reader.rules.root) for path in directories}
     for path, key in keys.items():
         start = os.path.join(key, "")
         below = [one for one in store.files_below(start) if _is_below(one.key, start)]
@@ -333,7 +322,7 @@ def dropped_files(store: Store, root: str | None) -> list[str]:
         return []
     with store.reading():
         dropped = dropped_contents(store)
-    reader = Reader(of_sets=False, format="text", root=root)
+    reader = Reader(of_sets=False, format="text", rules=WalkingOptions(root=root))
     paths = ((os.path.join(root or "", key), key, digest) for key, digest in sorted(dropped))
     return [
         path

@@ -6,45 +6,31 @@ write, examine again.
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from pathlib import Path
 
 from lshdb.errors import DamagedFile
+from lshdb.groups import function_takes
 from lshdb.maintenance.examining import Examination
 from lshdb.maintenance.findings import REPAIRS, CheckReport, Problem, Repair
-from lshdb.progress import Progress, shown
-from lshdb.settings import check_needed
+from lshdb.options import CheckOptions
+from lshdb.progress import shown
 from lshdb.store.auditing import audited
-from lshdb.store.connection import TIMEOUT
 
 
-def check(
-    path: str | os.PathLike[str] = "lsh.db",
-    *,
-    deep: bool = False,
-    repair: bool = False,
-    progress: bool | Progress = False,
-    timeout: float = TIMEOUT,
-) -> CheckReport:
+@function_takes(CheckOptions)
+def check(options: CheckOptions) -> CheckReport:
     """Check whether a file is whole, also one that `open` refuses.
 
     Runs SQLite's own check, then checks tables and settings, and that each document with shingles
     has a signature and exactly the band rows that follow from it; with an index of passages, that
     each text has exactly the fingerprints that follow from it.
 
-    Args:
-        path: the file.
-        deep: also shingle and sign all contents again, and compare digests, counts of shingles
-            and signatures.
-        repair: repair what can be derived, in one transaction: counts of shingles and signatures
-            from contents whose digests are right; all bands from signatures, if any differs, and
-            all fingerprints from contents; missing tables, indexes and views. Signatures without a
-            document are removed. Other problems stay, and are in `CheckReport.remaining`. A file
-            that SQLite finds damaged, or whose triggers and the like would run, is not changed.
-        progress: show a bar; or a function, called with the amount done, the total (or None), and
-            the unit: `pages`, `documents`, `band rows`, then what is repaired.
-        timeout: seconds to wait while another process writes.
+    `repair` rebuilds, in one transaction, counts of shingles and signatures from contents whose
+    digests are right; all bands from signatures, if any differs, and all fingerprints from
+    contents; missing tables, indexes and views. Signatures without a document are removed. Other
+    problems stay, and are in `CheckReport.remaining`. A file that SQLite finds damaged, or whose
+    triggers and the like would run, is not changed.
 
     Raises:
         StoreError: the file cannot be opened, or is not lshdb's; with `repair`, it cannot be
@@ -56,11 +42,11 @@ def check(
     >>> lshdb.check("fables.db", deep=True).ok
     True
     """
-    check_needed(path=path, timeout=timeout, progress=progress)
+    deep, repair = options.deep, options.repair
     with ExitStack() as stack:
-        report = stack.enter_context(shown(progress, "checking"))
+        report = stack.enter_context(shown(options.progress, "checking"))
         try:
-            audit = stack.enter_context(audited(Path(path), timeout, write=repair))
+            audit = stack.enter_context(audited(Path(options.path), options.timeout, write=repair))
         except DamagedFile as error:
             damage = (Problem("damaged", 1, (str(error),)),)
             return CheckReport(0, 0, deep, damage, (), damage)

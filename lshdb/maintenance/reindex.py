@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from lshdb.errors import temporary_file_errors
 from lshdb.model import Reindexed, Settings
-from lshdb.progress import Progress
+from lshdb.options import ReindexOptions, ShapeOptions
+from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
-from lshdb.settings import SettingsRequest
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.winnowing import Fingerprints, fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
@@ -39,8 +39,13 @@ _FINGERPRINTS: Final = 4_000_000
 """Fingerprints held before they are sorted and written: 24 bytes each, and 24 more to sort them."""
 
 
-def reindex(store: Store, request: SettingsRequest, progress: Progress) -> Reindexed:
+def reindex(store: Store, request: ReindexOptions) -> Reindexed:
     """Rebuild the index; see Database.reindex."""
+    with shown(request.progress, "reindexing") as progress:
+        return _reindex(store, request, progress)
+
+
+def _reindex(store: Store, request: ShapeOptions, progress: Progress) -> Reindexed:
     with store.reading():
         reindexed(request, store.settings)  # refuses invalid settings without waiting for writers
     rows = 0

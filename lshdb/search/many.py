@@ -11,18 +11,19 @@ a limit is given here; so are those that compare with all documents.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
 from lshdb.errors import Cut, limits_to
+from lshdb.groups import regrouped
 from lshdb.model import Match
+from lshdb.options import QueryOptions, RankingOptions
 from lshdb.search.buckets import Candidates, Keep
 from lshdb.search.limits import query_cut
 from lshdb.search.query import (
     Mask,
-    Query,
     Scored,
     answer,
     can_match,
@@ -88,7 +89,7 @@ class _Pairs:
 
 def answers(
     store: StoreReader,
-    query: Query,
+    query: RankingOptions,
     asked: Asked,
     keep: Keep | None,
     on_cut: Callable[[Cut], object],
@@ -119,7 +120,7 @@ def answers(
         if pairs is None or left[place]:
             content = from_stored(stored, store.settings.shingling)
             with limits_to(on_cut):
-                own = answer(store, replace(query, content=content), keep)
+                own = answer(store, regrouped(query, QueryOptions, content=content), keep)
             yield own
         else:
             if listed is not None and pairs.cut[place]:
@@ -195,7 +196,7 @@ def _rows(
 
 
 def _found(
-    store: StoreReader, query: Query, asked: Asked, pairs: _Pairs, listed: int | None
+    store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pairs, listed: int | None
 ) -> tuple[Iterator[Match], list[int], list[bool]]:
     """The matches among the candidates, how many each query has, and which are answered alone."""
     settings, count = store.settings, len(asked.stored)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import UsageError, warn_of_limit
+from lshdb.errors import warn_of_limit
 from lshdb.limits import Limit
-from lshdb.model import Cluster, Keep, Pair
+from lshdb.model import Cluster, Pair
+from lshdb.options import ClustersOptions, Keep, PairsOptions
 from lshdb.progress import Progress, silent
 from lshdb.search.buckets import buckets_of
 from lshdb.search.candidates import SharedBuckets, thinned
@@ -24,49 +25,12 @@ from lshdb.shingling.arrays import Numbers, chunks, parts_of, places_of, runs
 from lshdb.sources.metadata import picked
 from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader
-from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 
 Scored: TypeAlias = tuple[Numbers, Numbers, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
 _COMPARED: Final = "documents compared"
 _STAR: Final = Limit(whole=0, first=1, others=0)
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The arguments of `Database.pairs` or `Database.clusters`; invalid ones raise UsageError.
-
-    The threshold None is the database's own when the join begins.
-    """
-
-    threshold: float | None
-    estimate: bool
-    keep: Keep = "first"
-    star: bool = False
-    ignore_decisions: bool = False
-    where: str | None = None
-    parameters: Parameters = ()
-    key: str | None = None
-    top: int | None = None
-    min_size: int | None = None
-    max_size: int | None = None
-    fields: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.where is None and self.parameters:
-            raise UsageError("parameters need an expression: give where")
-        for name in ("top", "min_size", "max_size"):
-            if (number := getattr(self, name)) is not None and number < 1:
-                raise UsageError(f"{name} {number} is below 1")
-        if self.max_size is not None and self.max_size < (self.min_size or 2):
-            raise UsageError(
-                f"max_size {self.max_size} is below {self.min_size or 2}: no cluster is so small"
-            )
-        if self.threshold is not None and not 0 < self.threshold <= 1:
-            raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
-        if self.keep not in get_args(Keep):
-            raise UsageError(f"keep {self.keep!r} is not {', '.join(get_args(Keep))}")
 
 
 class _Join:
@@ -90,7 +54,7 @@ class _Join:
     def __init__(
         self,
         reader: StoreReader,
-        request: Request,
+        request: PairsOptions | ClustersOptions,
         condition: Condition | None,
         own: DocumentRow | None = None,
         progress: Progress = silent,
@@ -236,7 +200,9 @@ class PairBlock:
         return zip(self.a, self.b, scores, repeat(self.exact), estimates, identical, strict=False)
 
 
-def all_pairs(store: Store, request: Request, progress: Progress = silent) -> Iterator[Pair]:
+def all_pairs(
+    store: Store, request: PairsOptions | ClustersOptions, progress: Progress = silent
+) -> Iterator[Pair]:
     """All similar pairs of candidates, in the order of addition, or the best first."""
     for block in pair_blocks(store, request, progress):
         a_metadata, b_metadata = block.a_metadata or repeat(None), block.b_metadata or repeat(None)
@@ -244,7 +210,9 @@ def all_pairs(store: Store, request: Request, progress: Progress = silent) -> It
             yield Pair(*row, one, other)
 
 
-def pair_blocks(store: Store, request: Request, progress: Progress = silent) -> Iterator[PairBlock]:
+def pair_blocks(
+    store: Store, request: PairsOptions | ClustersOptions, progress: Progress = silent
+) -> Iterator[PairBlock]:
     """The same pairs, some thousands at a time."""
     with moment(store, request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else row_of_key(reader, request.key)
@@ -329,7 +297,9 @@ def _block(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64])
     )
 
 
-def all_clusters(store: Store, request: Request, progress: Progress = silent) -> Iterator[Cluster]:
+def all_clusters(
+    store: Store, request: ClustersOptions, progress: Progress = silent
+) -> Iterator[Cluster]:
     """The clusters of two or more documents, in the order of their first ones, or the best first.
 
     Their numbers are those among all clusters, whichever are chosen.

@@ -20,6 +20,7 @@ import numpy as np
 from lshdb.errors import Cut, DamagedFile, limits_noted, warn_of_limit
 from lshdb.limits import Limits
 from lshdb.model import CommonPassage, CopiedPassage, PassagePair
+from lshdb.options import PassagePairsOptions
 from lshdb.search.passage_runs import Asked, Pairs, shared_passages
 from lshdb.search.passage_windows import (
     WINDOW,
@@ -29,7 +30,7 @@ from lshdb.search.passage_windows import (
     common_windows,
     longest_common,
 )
-from lshdb.search.passages import PassageQuery
+from lshdb.search.passages import asked_of
 from lshdb.search.spilled import CAN_SHARE, Spool
 from lshdb.shingling.arrays import Numbers, bounded, offsets_of, parts_of, places_of
 from lshdb.shingling.hashing import distinct
@@ -67,14 +68,16 @@ Noted: TypeAlias = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
 
 
-def passage_pairs(store: Store, query: PassageQuery, common: Noted) -> Iterator[PassagePair]:
+def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> Iterator[PassagePair]:
     """All pairs of documents that share passages, in the order of addition."""
     for found in found_pairs(store, query, common, list):
         for totals, passages in found:
             yield PassagePair(*totals, tuple(CopiedPassage(*one) for one in passages))
 
 
-def passage_rows(store: Store, query: PassageQuery, common: Noted) -> Iterator[tuple[Any, ...]]:
+def passage_rows(
+    store: Store, query: PassagePairsOptions, common: Noted
+) -> Iterator[tuple[Any, ...]]:
     """The same as a row for each passage: what the pair has in common, and the passage."""
     for found in found_pairs(store, query, common, list):
         for totals, passages in found:
@@ -83,7 +86,10 @@ def passage_rows(store: Store, query: PassageQuery, common: Noted) -> Iterator[t
 
 
 def found_pairs(
-    store: Store, query: PassageQuery, common: Noted, form: Callable[[Iterable[FoundPair]], T]
+    store: Store,
+    query: PassagePairsOptions,
+    common: Noted,
+    form: Callable[[Iterable[FoundPair]], T],
 ) -> Iterator[T]:
     """The same as values, some pairs at a time, each in some form.
 
@@ -97,8 +103,8 @@ def found_pairs(
         form: makes something of pairs, perhaps in a worker process; a function of a module.
     """
     with store.beside() as reader:
-        asked = query.asked(reader.settings, reader.limits)
-        candidates = _candidates(reader, query.common)
+        asked = asked_of(query, reader.settings, reader.limits)
+        candidates = _candidates(reader, query.common or reader.limits.common)
         windows = common_windows(reader, candidates.hot)
         common[:] = longest_common(reader, candidates.hot, windows)
         counting = replace(

@@ -6,14 +6,13 @@ The fingerprints of a text (lshdb.shingling.winnowing) name the documents that m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from lshdb.errors import UsageError
-from lshdb.limits import DEFAULTS, Limits
+from lshdb.limits import Limits
 from lshdb.model import CopiedPassage, Passages, Settings, Source
+from lshdb.options import PassagePairsOptions, PassagesOptions
 from lshdb.search.passage_runs import Asked, Pairs, Shared, shared_passages
 from lshdb.search.passage_windows import (
     Counting,
@@ -30,39 +29,15 @@ from lshdb.shingling.winnowing import fingerprints
 from lshdb.store.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class PassageQuery:
-    """What `Database.passages` and `.passage_pairs` are asked; see there.
-
-    Invalid arguments raise UsageError.
-    """
-
-    least: int | None = None
-    top: int | None = None
-    gap: int = 0
-    common: int = DEFAULTS.common
-    base: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        if self.top is not None and self.top < 1:
-            raise UsageError(f"top {self.top} is below 1")
-        if self.gap < 0:
-            raise UsageError(f"gap {self.gap} is below 0")
-        if self.common < 1:
-            raise UsageError(f"common {self.common} is below 1")
-
-    def asked(self, settings: Settings, limits: Limits) -> Asked:
-        """The same for a database; UsageError if its index may miss such runs."""
-        run = run_of(settings)
-        return Asked(run, least_of(self.least, run), self.gap, limits.passages)
+def asked_of(query: PassagePairsOptions, settings: Settings, limits: Limits) -> Asked:
+    """What a database is asked; UsageError if its index may miss such runs."""
+    run = run_of(settings)
+    return Asked(run, least_of(query.min_words, run), query.gap, limits.passages)
 
 
-def find_passages(
-    store: Store, query: PassageQuery, text: str | None = None, key: str | None = None
-) -> Passages:
+def find_passages(store: Store, query: PassagesOptions) -> Passages:
     """The stored documents that share passages with a text, or with the document of a key."""
-    if (text is None) == (key is None):
-        raise UsageError("give either a text or a key")
+    text, key = query.text, query.key
     with store.reading():
         if key is None:
             return _find(store, query, str(cleaned(text or "", store.settings.shingling)), -1)
@@ -70,14 +45,14 @@ def find_passages(
         return _find(store, query, row.content or "", row.doc_id)
 
 
-def _find(store: Store, query: PassageQuery, text: str, own_id: int) -> Passages:
+def _find(store: Store, query: PassagesOptions, text: str, own_id: int) -> Passages:
     settings = store.settings
-    asked = query.asked(settings, store.limits)
+    asked, limit = asked_of(query, settings, store.limits), query.common or store.limits.common
     prints = fingerprints([text], settings.shingling, asked.run, settings.seed)
     if not len(prints):
         return Passages(0, asked.run, unit_of(settings), (), ())
-    place, doc_ids = store.documents_of_fingerprints(prints.values, query.common + 1)
-    many = np.bincount(place, minlength=len(prints)) > query.common
+    place, doc_ids = store.documents_of_fingerprints(prints.values, limit + 1)
+    many = np.bincount(place, minlength=len(prints)) > limit
     hot = prints.values[many]
     common = common_windows(store, hot)
     others = doc_ids != own_id

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Content, Match, Settings
+from lshdb.options import Parameters, QueryOptions, RankingOptions
 from lshdb.search.buckets import (
     Candidates,
     Keep,
@@ -41,43 +42,13 @@ from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import picked
 from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader
-from lshdb.store.rows import Parameters
 from lshdb.store.store import Store
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Lanes: TypeAlias = npt.NDArray[np.uint32]
 
 _MAX_TOP: Final = 1 << 62
 """More matches than any file has; SQLite takes no larger numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """The arguments of `Database.query`; see there. Invalid ones raise UsageError.
-
-    The threshold None is the database's own when the query begins.
-    """
-
-    content: Content | None
-    key: str | None
-    top: int | None
-    threshold: float | None
-    estimate: bool
-    exhaustive: bool
-    containment: bool = False
-    signature: npt.NDArray[np.uint32] | None = None
-    where: str | None = None
-    parameters: Parameters = ()
-    fields: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if sum(one is not None for one in (self.content, self.key, self.signature)) != 1:
-            raise UsageError("a query takes either a document or a key")
-        if self.top is not None and self.top < 1:
-            raise UsageError(f"top {self.top} is below 1")
-        if self.threshold is not None and not 0 < self.threshold <= 1:
-            raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
-        if self.where is None and self.parameters:
-            raise UsageError("parameters need an expression: give where")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +126,13 @@ class Scored:
         )
 
 
-def search(store: Store, query: Query) -> list[Match]:
-    """The matches of a query, best first."""
+def search(store: Store, query: RankingOptions, signature: Lanes | None = None) -> list[Match]:
+    """The matches of a query, or of a signature uint32[k] in place of its document, best first."""
     if query.where is None:
         with store.reading():
-            return answer(store, query, None)
+            return answer(store, query, None, signature)
     with store.where(query.where, query.parameters) as (reader, condition):
-        return answer(reader, query, condition.matching)
+        return answer(reader, query, condition.matching, signature)
 
 
 @contextmanager
@@ -181,12 +152,14 @@ def moment(
             yield reader, condition
 
 
-def answer(store: StoreReader, query: Query, keep: Keep | None) -> list[Match]:
+def answer(
+    store: StoreReader, query: RankingOptions, keep: Keep | None, signature: Lanes | None = None
+) -> list[Match]:
     """The same, in the caller's transaction, for the documents that match `keep`."""
     exact = store.settings.content and not query.estimate
     if query.containment and store.settings.shingling.foreign:
         raise UsageError("containment needs contents; this database has only signatures")
-    asked = _document_of(store, query, exact)
+    asked = _document_of(store, query, exact, signature)
     if asked.signature is None:
         return []
     found = _candidates(store, query, asked.signature, keep)
@@ -232,7 +205,7 @@ def _identical(store: StoreReader, asked: _Asked, found: Candidates) -> Mask:
 
 
 def metadata_of(
-    store: StoreReader, query: Query, doc_ids: npt.NDArray[np.int64]
+    store: StoreReader, query: RankingOptions, doc_ids: npt.NDArray[np.int64]
 ) -> list[dict[str, Any] | None]:
     """The fields of these documents that a query asks for; None for each if it asks for none."""
     if not query.fields:
@@ -248,10 +221,13 @@ def row_of_key(store: StoreReader, key: str) -> DocumentRow:
     return row
 
 
-def _document_of(store: StoreReader, query: Query, exact: bool) -> _Asked:
-    if query.signature is not None:
-        is_empty = bool((query.signature == EMPTY).all())
-        return _Asked(None, None if is_empty else query.signature, 0, -1, None)
+def _document_of(
+    store: StoreReader, query: RankingOptions, exact: bool, signature: Lanes | None
+) -> _Asked:
+    if signature is not None:
+        is_empty = bool((signature == EMPTY).all())
+        return _Asked(None, None if is_empty else signature, 0, -1, None)
+    assert isinstance(query, QueryOptions)
     shingling = store.settings.shingling
     content: Content | None = None
     if query.key is not None:
@@ -273,7 +249,7 @@ def _document_of(store: StoreReader, query: Query, exact: bool) -> _Asked:
     return _Asked(hashes, signature, size, doc_id, content)
 
 
-def finds_runs(settings: Settings, query: Query) -> bool:
+def finds_runs(settings: Settings, query: RankingOptions) -> bool:
     """Whether candidates of a query are also documents that share a run of words with it."""
     return query.containment and not query.exhaustive and settings.passages > 0
 
@@ -302,7 +278,7 @@ def _with_runs(
 
 
 def _candidates(
-    store: StoreReader, query: Query, signature: npt.NDArray[np.uint32], keep: Keep | None
+    store: StoreReader, query: RankingOptions, signature: npt.NDArray[np.uint32], keep: Keep | None
 ) -> Candidates:
     if query.exhaustive:
         return all_documents(store, signature, keep)
@@ -314,7 +290,7 @@ def _candidates(
 
 
 def _verified(
-    store: StoreReader, query: Query, asked: _Asked, found: Candidates, threshold: float
+    store: StoreReader, query: RankingOptions, asked: _Asked, found: Candidates, threshold: float
 ) -> Scored:
     """The exact scores of the candidates that can be matches, judged by estimate.
 

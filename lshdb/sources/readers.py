@@ -12,12 +12,14 @@ import stat
 import time
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain
-from typing import BinaryIO, Final, TypeAlias
+from typing import Any, BinaryIO, Final, TypeAlias
 
 from lshdb.errors import InputError, UsageError
-from lshdb.model import Content, Document, FileState
+from lshdb.groups import Options, regrouped
+from lshdb.model import Content, Document, Failure, FileState
+from lshdb.options import WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.sources.compression import compression_of
 from lshdb.sources.paths import (
@@ -35,7 +37,6 @@ from lshdb.sources.records import (
     BOM,
     Block,
     CsvText,
-    Failure,
     Head,
     Lines,
     Parsed,
@@ -53,7 +54,7 @@ from lshdb.sources.text_rows import (
     json_documents,
     line_blocks,
 )
-from lshdb.sources.walking import PassedOver, Rules, walk
+from lshdb.sources.walking import PassedOver, walk
 from lshdb.store.guard import is_open
 
 Item: TypeAlias = Document | TextFile | Failure | Block
@@ -87,9 +88,8 @@ class Reader(RecordOptions):
         fallback: for `auto`, the format of standard input and of files with any other suffix.
         stdin: the file for `-`; None if it is closed.
         stdin_key: the key of a text on standard input.
-        rules: which files in directories are read.
+        rules: which files in directories are read, and what their keys are relative to.
         skip_tables: whether files of rows in directories are skipped, although `format` is text.
-        root: the directory that keys of files are relative to; None for the current one.
         whole: whether rows of tables come with all of their columns, as they were read.
         passed_over: counts of skipped entries of directories.
         bytes_read: of all input so far.
@@ -101,9 +101,8 @@ class Reader(RecordOptions):
     stdin_key: str | None = None
     fallback: Format = "text"
     encoding: str | None = None
-    rules: Rules = field(default_factory=Rules)
+    rules: WalkingOptions = field(default_factory=WalkingOptions)
     skip_tables: bool = False
-    root: str | None = None
     whole: bool = False
     passed_over: PassedOver = field(default_factory=PassedOver, init=False)
     bytes_read: int = field(default=0, init=False)
@@ -168,7 +167,7 @@ class Reader(RecordOptions):
             raise InputError(f"{printable_path(path)}: {reason(error)}") from error
 
     def _directory(self, directory: str) -> Iterator[Item]:
-        key, start = key_of(directory, self.root), len(os.path.join(directory, ""))
+        key, start = key_of(directory, self.rules.root), len(os.path.join(directory, ""))
         for found in walk(directory, self.rules, self.passed_over):
             if isinstance(found, tuple):
                 path, error = found
@@ -193,7 +192,7 @@ class Reader(RecordOptions):
                 elif format == "text":
                     state = state_of(os.stat(path))
                     text = self._text_document(file)
-                    document = Document(key_of(path, self.root) if key is None else key, text)
+                    document = Document(key_of(path, self.rules.root) if key is None else key, text)
                     yield document if state is None else TextFile(document, state)
                 else:
                     yield from self._blocks(file, path, format)
@@ -348,6 +347,14 @@ class Reader(RecordOptions):
         data: bytes = getattr(file, "read1", file.read)(self.limits.block_bytes)
         self.bytes_read += len(data)
         return data
+
+
+def reader_of(options: Options, of_sets: bool, **others: Any) -> Reader:
+    """A reader by the options of a group, and others of `Reader`."""
+    names = {one.name for one in fields(Reader) if one.init}
+    own = {one.name: getattr(options, one.name) for one in fields(options) if one.name in names}
+    rules = regrouped(options, WalkingOptions)
+    return Reader(of_sets, **{"rules": rules, **own, **others})
 
 
 def _check_table(path: str, format: Format) -> None:

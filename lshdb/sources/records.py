@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from lshdb.errors import InputError
 from lshdb.json_text import MAX_DEPTH, loads, repaired, without_surrogates
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import Content, Document, FileState
+from lshdb.model import Content, Document, Failure, FileState
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -27,17 +27,6 @@ BOM: Final = b"\xef\xbb\xbf"
 _TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
 _NAMES_SHOWN: Final = 10
 _NAME_SHOWN: Final = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A file, line or row that gave no document: where it is, and why.
-
-    The reason contains only printable characters of the input.
-    """
-
-    where: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

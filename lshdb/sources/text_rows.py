@@ -20,13 +20,12 @@ import numpy as np
 
 from lshdb.errors import InputError
 from lshdb.json_text import has_large_float, rounded
-from lshdb.model import Document
+from lshdb.model import Document, Failure
 from lshdb.shingling.content import LARGEST
 from lshdb.sources.paths import escaped
 from lshdb.sources.records import (
     BOM,
     CsvText,
-    Failure,
     Lines,
     Parsed,
     RecordParser,

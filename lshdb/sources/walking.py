@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, fields
 from typing import Final, TypeAlias
 
 from lshdb.errors import UsageError
+from lshdb.options import WalkingOptions
 from lshdb.sources.paths import is_database
 from lshdb.store.guard import is_open, open_inodes
 
@@ -23,26 +24,6 @@ _IGNORE_FILES: Final = (".gitignore", ".lshdbignore")
 _REPOSITORY: Final = ".git"
 _SQLITE_SUFFIXES: Final = ("-wal", "-shm", "-journal")
 _BOM: Final = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """Which files in directories are read; a file named directly always is.
-
-    Attributes:
-        exclude: patterns as in a .gitignore, from the walked directory: matching files are
-            skipped.
-        include: such patterns: only files that match one are read.
-        hidden: whether files and directories whose names begin with a dot are read; .git never is.
-        ignore: whether .gitignore and .lshdbignore apply.
-        max_filesize: bytes of the largest file that is read; None for any.
-    """
-
-    exclude: Sequence[str] = ()
-    include: Sequence[str] = ()
-    hidden: bool = False
-    ignore: bool = True
-    max_filesize: int | None = None
 
 
 @dataclass(slots=True)
@@ -95,7 +76,7 @@ _Placed: TypeAlias = tuple[_Patterns, str, int]
 
 
 def walk(
-    directory: str, rules: Rules, passed_over: PassedOver
+    directory: str, rules: WalkingOptions, passed_over: PassedOver
 ) -> Iterator[os.DirEntry[str] | tuple[str, OSError]]:
     """The files in a directory and everything below it, in the order of their names.
 
@@ -168,7 +149,7 @@ def walk(
         waiting += reversed(taken)
 
 
-def _is_seen(entry: os.DirEntry[str], rules: Rules, passed_over: PassedOver) -> bool:
+def _is_seen(entry: os.DirEntry[str], rules: WalkingOptions, passed_over: PassedOver) -> bool:
     """Whether an entry is a file or directory to read, patterns aside; counts others."""
     if entry.name.startswith(".") and (not rules.hidden or entry.name == _REPOSITORY):
         passed_over.add("hidden", entry.path, "its name begins with a dot")

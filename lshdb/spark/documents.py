@@ -19,8 +19,9 @@ from pyspark.sql.types import (
 )
 
 from lshdb.errors import ContentError, InputError, UsageError
+from lshdb.groups import function_takes
 from lshdb.model import Content, Settings, Shingling
-from lshdb.settings import SettingsRequest
+from lshdb.options import SettingsOptions
 from lshdb.shingling.content import cleaned
 from lshdb.sources.records import Path, field_paths, set_of
 from lshdb.tuning.resolve import resolve
@@ -39,21 +40,8 @@ class Columns(NamedTuple):
     set: str | None = None
 
 
-def make_settings(
-    *,
-    threshold: float | None = None,
-    recall: float | None = None,
-    shingle: str | None = None,
-    permutations: int | None = None,
-    bands: int | None = None,
-    rows: int | None = None,
-    construction: str | None = None,
-    sketch: str | None = None,
-    seed: int | None = None,
-    content: bool | None = None,
-    purpose: str | None = None,
-    passages: int | None = None,
-) -> Settings:
+@function_takes(SettingsOptions)
+def make_settings(options: SettingsOptions) -> Settings:
     """Settings as `lshdb.open` makes them for a new file, with the same defaults.
 
     Those of a file that exists are `lshdb.open(path, mode="read").settings`.
@@ -65,21 +53,7 @@ def make_settings(
     >>> make_settings(threshold=0.7).construction
     Construction(rows=4, bands=17)
     """
-    request = SettingsRequest(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        permutations=permutations,
-        bands=bands,
-        rows=rows,
-        construction=construction,
-        sketch=sketch,
-        seed=seed,
-        content=content,
-        purpose=purpose,
-        passages=passages,
-    )
-    return resolve(request)
+    return resolve(options)
 
 
 def documents(df: DataFrame, settings: Settings, columns: Columns) -> DataFrame:

@@ -23,9 +23,10 @@ from pyspark.sql.types import StructType
 from lshdb.errors import Cut, limits_to
 from lshdb.limits import DEFAULTS
 from lshdb.model import CopiedPassage, PassagePair, Settings
+from lshdb.options import PassagePairsOptions
 from lshdb.search.passage_runs import Asked, Pairs, shared_passages
 from lshdb.search.passage_windows import COMMON_SAMPLE, Counting, Texts, agreed, run_of
-from lshdb.search.passages import PassageQuery
+from lshdb.search.passages import asked_of
 from lshdb.shingling.arrays import Numbers, parts_of
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.winnowing import fingerprints as winnowed
@@ -106,7 +107,8 @@ def passage_pairs(
         UsageError: settings without passages, numbers out of range.
         InputError: several documents have the same key.
     """
-    asked = PassageQuery(least, None, gap, common, base).asked(settings, DEFAULTS)
+    query = PassagePairsOptions(min_words=least, gap=gap, common=common, base=base)
+    asked = asked_of(query, settings, DEFAULTS)
     docs = documents(df, settings, Columns(key, text))
     check_keys(docs)
     rows = _winnowed(docs, settings, counts)

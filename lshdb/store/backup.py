@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from lshdb.errors import StoreError, UsageError
-from lshdb.progress import Progress
+from lshdb.options import BackupOptions
+from lshdb.progress import Progress, shown
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect
 from lshdb.store.partial_files import PartialFile
@@ -27,9 +28,7 @@ def back_up(
     path: Path,
     target: Path,
     timeout: float,
-    *,
-    replace: bool,
-    progress: Progress,
+    options: BackupOptions,
 ) -> None:
     """Copy a database file, as it is at this moment; others may write meanwhile.
 
@@ -41,26 +40,27 @@ def back_up(
         StoreError: the target exists and `replace` is false, or it is in use, or it is not a
             file, or reading or writing failed; the target is as before.
     """
-    shown = target
+    named = target
     # A link stays, and the file that it leads to is replaced.
     target = Path(os.path.realpath(target))
-    _check_target(path, target, shown, replace)
+    _check_target(path, target, named, options.replace)
     connection = connect(path, "read", timeout)
     try:
         with translated_errors(path):
             # The copy is of this moment. Otherwise it would begin again whenever others write.
             connection.execute("BEGIN")
             connection.execute(sql.COUNT_SCHEMA)
-        with _named(shown):
+        with _named(named):
             partial = PartialFile(target, private=True)
         if os.name != "posix":  # what is open cannot be renamed there
             partial.file.close()
         try:
-            _copy(connection, partial.path, shown, progress)
-            with _named(shown):
+            with shown(options.progress, "copying") as progress:
+                _copy(connection, partial.path, named, progress)
+            with _named(named):
                 if not os.path.exists(target):
                     shutil.copymode(path, partial.path)
-                partial.take_name(replace=replace, sync=True)
+                partial.take_name(replace=options.replace, sync=True)
         finally:
             partial.discard()
             for end in _BESIDE:
@@ -70,22 +70,22 @@ def back_up(
         connection.close()
 
 
-def _check_target(path: Path, target: Path, shown: Path, replace: bool) -> None:
+def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
     own = os.path.realpath(path)
     if os.fspath(target) in [own + end for end in _BESIDE]:
-        raise UsageError(f"{shown} is part of the database: name another file")
+        raise UsageError(f"{named} is part of the database: name another file")
     if os.path.exists(target):
         if path.exists() and target.samefile(path):
-            raise UsageError(f"{shown} is the database itself: name another file")
+            raise UsageError(f"{named} is the database itself: name another file")
         if not target.is_file():
-            raise StoreError(f"{shown} is not a file: name a file to create")
+            raise StoreError(f"{named} is not a file: name a file to create")
         if not replace:
-            raise StoreError(f"{shown} already exists; replace=True (--force) replaces it")
+            raise StoreError(f"{named} already exists; replace=True (--force) replaces it")
     # SQLite would use the old file's log with the new file.
     for end in _BESIDE:
         beside = target.with_name(target.name + end)
         if os.path.exists(beside):
-            raise StoreError(f"{shown} is in use ({beside.name} exists): name another file")
+            raise StoreError(f"{named} is in use ({beside.name} exists): name another file")
 
 
 def _copy(connection: sqlite3.Connection, partial: str, shown: Path, progress: Progress) -> None:

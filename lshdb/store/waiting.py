@@ -9,16 +9,13 @@ import sqlite3
 from collections.abc import Container, Generator, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
 from lshdb.model import DroppedRow
 from lshdb.store.connection import CACHE_KIB
 from lshdb.store.sqlite_errors import translated_errors
-
-Order: TypeAlias = Literal["first", "longest", "last"]
-"""Which of similar documents comes first, and so is kept."""
 
 _TABLES: Final = """
 CREATE TABLE documents (

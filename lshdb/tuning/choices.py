@@ -10,11 +10,15 @@ from typing import Final
 import numpy as np
 
 from lshdb.errors import UsageError
+from lshdb.groups import function_takes
 from lshdb.model import MAX_LANES, MIN_LANES, Construction
-from lshdb.settings import PERMUTATIONS, RECALL, THRESHOLD, check_given, check_needed
+from lshdb.options import TuneOptions
+from lshdb.settings import PERMUTATIONS, RECALL, THRESHOLD
 from lshdb.sketching.constructions import candidate_probability
+from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve, rows_per_query
 from lshdb.tuning.resolve import choose_construction
+from lshdb.tuning.sampling import distribution_of
 
 BAND_BYTES: Final = 20
 """Bytes of a band row in the file, measured with dbstat: 19.6 to 20.1."""
@@ -50,15 +54,8 @@ class Tuned:
     named: bool = False
 
 
-def tune(
-    threshold: float = THRESHOLD,
-    recall: float = RECALL,
-    permutations: int | None = None,
-    distribution: Distribution | None = None,
-    documents: int = 0,
-    *,
-    construction: str | None = None,
-) -> list[Tuned]:
+@function_takes(TuneOptions)
+def tune(options: TuneOptions) -> list[Tuned]:
     """The constructions worth having, best first.
 
     They are bands of rows, and cascades of three and four levels, within the number of lanes, that
@@ -67,15 +64,6 @@ def tune(
     it is the one that `lshdb.open` chooses, and the others follow by the mean of their curves below
     the threshold.
 
-    Args:
-        threshold: a Jaccard similarity, in (0, 1].
-        recall: in (0, 1].
-        permutations: lanes of a signature, 16 to 4096; None for 128, or what the named
-            construction takes.
-        distribution: of the similarities of the collection (see lshdb.tuning.sampling).
-        documents: how many documents a query searches.
-        construction: one to judge too; it comes last, unless it is worth having.
-
     Raises:
         UsageError: numbers out of range, or a construction of more lanes than `permutations`.
         SettingsError: no construction of this many lanes reaches the recall.
@@ -83,20 +71,15 @@ def tune(
     >>> tune(0.8, 0.99, 128)[0].construction
     Construction(rows=6, bands=16)
     """
-    check_needed(threshold=threshold, recall=recall)
-    check_given(permutations=permutations, distribution=distribution)
-    if not isinstance(documents, int):
-        raise UsageError(f"documents {documents!r:.100} is not an integer")
+    threshold, recall = options.threshold or THRESHOLD, options.recall or RECALL
+    permutations, distribution = options.permutations, options.distribution
+    documents, construction = options.documents or 0, options.construction
     named = None if construction is None else Construction.parse(construction)
     lanes = permutations
     if lanes is None:
         lanes = max(PERMUTATIONS, 0 if named is None else named.lanes)
-    if not 0 < threshold <= 1 or not 0 < recall <= 1:
-        raise UsageError(f"threshold {threshold:g} and recall {recall:g} are not in (0, 1]")
     if not MIN_LANES <= lanes <= MAX_LANES:
         raise UsageError(f"{lanes} permutations are not {MIN_LANES} to {MAX_LANES}")
-    if documents < 0:
-        raise UsageError(f"documents {documents} is below 0")
     if named is not None and named.lanes > lanes:
         raise UsageError(f"{named} takes {named.lanes} lanes, and there are {lanes} permutations")
     usual = choose_construction(threshold, recall, lanes)
@@ -121,6 +104,27 @@ def tune(
     return [
         replace(tuned, chosen=tuned is best, named=tuned.construction == named) for tuned in ranked
     ]
+
+
+def tune_stored(store: Store, options: TuneOptions) -> list[Tuned]:
+    """The constructions worth having for a file; see Database.tune."""
+    with store.reading():
+        own = store.settings
+    construction, permutations = options.construction, options.permutations
+    if permutations is None:
+        lanes = 0 if construction is None else Construction.parse(construction).lanes
+        permutations = max(own.permutations, lanes)
+    count, distribution = distribution_of(store, options.seed)
+    return tune(
+        replace(
+            options,
+            threshold=options.threshold or own.threshold,
+            recall=options.recall or own.recall,
+            permutations=permutations,
+            documents=count if options.documents is None else options.documents,
+            distribution=distribution,
+        )
+    )
 
 
 def describe(

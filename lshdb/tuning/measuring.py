@@ -19,9 +19,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import UsageError
 from lshdb.model import Construction
-from lshdb.progress import Progress, silent
+from lshdb.options import MeasureOptions
+from lshdb.progress import shown
 from lshdb.search.buckets import candidate_ids
 from lshdb.search.similarity import Exact, first_of_equal, least_estimate
 from lshdb.shingling.arrays import bounded
@@ -100,21 +100,11 @@ class Measured:
     precision_formula: float | None
 
 
-def measure(
-    store: Store,
-    threshold: float,
-    sample: int | None = None,
-    seed: int = 1,
-    progress: Progress = silent,
-) -> Measured:
+def measure(store: Store, options: MeasureOptions) -> Measured:
     """Measure an index; see Database.measure."""
-    if not 0 < threshold <= 1:
-        raise UsageError(f"threshold {threshold:g} is not above 0 and at most 1")
-    if sample is not None and sample < 1:
-        raise UsageError(f"sample {sample} is below 1")
-    if seed < 0:
-        raise UsageError(f"seed {seed} is below 0")
-    with store.reading():
+    with shown(options.progress, "comparing") as progress, store.reading():
+        threshold = options.threshold or store.settings.threshold
+        sample, seed = options.sample, options.seed
         count, empty = store.count()
         documents = count - empty
         if sample is None:

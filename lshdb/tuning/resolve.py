@@ -8,6 +8,7 @@ from typing import cast
 
 from lshdb.errors import SettingsError
 from lshdb.model import LARGEST_SEED, Construction, Settings, Shingling, SketchName
+from lshdb.options import SettingsOptions, ShapeOptions
 from lshdb.settings import (
     FOREIGN,
     MIN_RANDOM_SEED,
@@ -18,7 +19,7 @@ from lshdb.settings import (
     SHINGLE,
     SKETCH,
     THRESHOLD,
-    SettingsRequest,
+    given_construction,
     or_default,
 )
 from lshdb.sketching.constructions import candidate_probability
@@ -53,12 +54,12 @@ def choose_construction(threshold: float, recall: float, lanes: int) -> Construc
     return most
 
 
-def resolve(request: SettingsRequest) -> Settings:
+def resolve(request: SettingsOptions) -> Settings:
     """The settings of a new file; SettingsError if they are impossible."""
     usual_shingle, usual_threshold = PURPOSES.get(request.purpose or "", (SHINGLE, THRESHOLD))
     threshold = or_default(request.threshold, usual_threshold)
     recall = or_default(request.recall, RECALL)
-    construction = request.given_construction()
+    construction = given_construction(request)
     lanes = 0 if construction is None else construction.lanes
     permutations = or_default(request.permutations, max(PERMUTATIONS, lanes))
     # Checked before searching a construction, which needs valid numbers.
@@ -81,7 +82,7 @@ def resolve(request: SettingsRequest) -> Settings:
     return _shaped(request, settings, construction)
 
 
-def reindexed(request: SettingsRequest, settings: Settings) -> Settings:
+def reindexed(request: ShapeOptions, settings: Settings) -> Settings:
     """The settings of a file whose index is rebuilt from its signatures.
 
     Settings that are not given stay, and bands and rows are chosen unless they are given. Only
@@ -99,7 +100,7 @@ def reindexed(request: SettingsRequest, settings: Settings) -> Settings:
         raise SettingsError(
             "give a threshold, a recall, bands and rows, a construction, or passages"
         )
-    construction = request.given_construction()
+    construction = given_construction(request)
     lanes = settings.permutations
     if construction is not None and construction.lanes > lanes:
         raise SettingsError(
@@ -125,7 +126,7 @@ def reindexed(request: SettingsRequest, settings: Settings) -> Settings:
 
 
 def _shaped(
-    request: SettingsRequest, settings: Settings, construction: Construction | None
+    request: ShapeOptions, settings: Settings, construction: Construction | None
 ) -> Settings:
     """The settings with their construction, given or chosen."""
     threshold, recall = settings.threshold, settings.recall

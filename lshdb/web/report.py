@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -19,11 +18,12 @@ from markupsafe import Markup
 
 from lshdb.database import Database
 from lshdb.errors import limits_noted
-from lshdb.model import Cluster, Keep, Pair
+from lshdb.groups import regrouped
+from lshdb.model import Cluster, Pair
+from lshdb.options import ClustersOptions, GroupingOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import near_differences
-from lshdb.search.pairs import Request
 from lshdb.store.store import Store
 from lshdb.web.beside import lines_of, sets_beside, texts_beside
 from lshdb.web.drawing import columns, s_curve
@@ -59,13 +59,10 @@ _CSS: Final = Path(__file__).parent / "static"
 
 def report(
     path: Path,
+    asked: GroupingOptions,
     *,
     pairs: int,
     title: str | None,
-    threshold: float | None,
-    keep: Keep,
-    star: bool,
-    condition: Mapping[str, Any],
     timeout: float,
     progress: Progress,
 ) -> str:
@@ -73,20 +70,17 @@ def report(
 
     Args:
         path: the database, which is only read.
+        asked: as for Database.clusters.
         pairs: how many pairs are shown side by side, at most MAX_PAIRS.
         title: the heading; None for one with the name of the file.
-        threshold: as for Database.clusters.
-        keep: the same.
-        star: the same.
-        condition: `where` and `parameters` of it, or nothing.
         timeout: seconds to wait for a file that is locked.
         progress: called now and then.
     """
     store = Store.open(path, "read", timeout)
     with Database(store) as database, limits_noted() as notes:
         settings, info = database.settings, database.info()
-        least = settings.threshold if threshold is None else threshold
-        request = Request(least, False, keep, star, **condition)
+        least = asked.threshold or settings.threshold
+        request = regrouped(asked, ClustersOptions, threshold=least)
         found = survey_pairs(store, request, progress)
         survey = survey_clusters(store, request, progress)
         same = [pair for pair in found.items if pair.identical]
@@ -116,7 +110,7 @@ def report(
             info=info,
             settings=settings,
             threshold=least,
-            where=condition.get("where"),
+            where=asked.where,
             curve=s_curve(settings.construction, least),
             found=found,
             columns=columns(found.histogram),
@@ -125,7 +119,7 @@ def report(
             clusters=[described(survey.items[place], decided, _MEMBERS) for place in largest],
             survey=survey,
             members=sum(len(one.members) for one in survey.items),
-            keep=keep,
+            keep=asked.keep,
             listed=[*((0, pair) for pair in copies), *enumerate(shown[: len(parts)], 1)],
             left_out=len(shown) - len(parts),
             parts_of_pairs=parts,

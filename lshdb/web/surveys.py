@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
+from lshdb.options import ClustersOptions
 from lshdb.progress import Progress
-from lshdb.search.pairs import Request, all_clusters, pair_blocks
+from lshdb.search.pairs import all_clusters, pair_blocks
 from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 
@@ -69,7 +70,7 @@ def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
     return item.members if isinstance(item, Cluster) else (item.a, item.b)
 
 
-def survey_clusters(store: Store, request: Request, progress: Progress) -> Survey[Cluster]:
+def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Cluster]:
     """Find all clusters."""
     least = store.settings.threshold if request.threshold is None else request.threshold
     items = list(all_clusters(store, request, progress))
@@ -84,7 +85,7 @@ def _redundant(one: Cluster, least: float) -> Iterator[str]:
             yield key
 
 
-def survey_pairs(store: Store, request: Request, progress: Progress) -> Survey[Pair]:
+def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Pair]:
     """Find the most similar of all pairs."""
     least = store.settings.threshold if request.threshold is None else request.threshold
     a: list[str] = []

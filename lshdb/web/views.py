@@ -25,10 +25,10 @@ from lshdb.formatting import shortened
 from lshdb.json_text import dumps
 from lshdb.limits import DEFAULTS
 from lshdb.model import Cluster, Content, Decision, Document, Pair, Passage, Settings
+from lshdb.options import ClustersOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.limits import text_cut
-from lshdb.search.pairs import Request
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources.sinks import csv_lines, json_lines
 from lshdb.store.store import Store
@@ -525,7 +525,7 @@ def _pair(one: Pair, verdicts: Verdicts) -> dict[str, Any]:
     }
 
 
-_SURVEYS: Final[Mapping[str, Callable[[Store, Request, Progress], Survey[Any]]]] = {
+_SURVEYS: Final[Mapping[str, Callable[[Store, ClustersOptions, Progress], Survey[Any]]]] = {
     "clusters": survey_clusters,
     "pairs": survey_pairs,
 }
@@ -535,7 +535,7 @@ def _survey(visit: Visit, kind: str, asked: Filters) -> Survey[Any] | None:
     """All clusters or pairs; without decisions, so that they keep their places in a review."""
     keep: Any = asked.keep or "first"
     threshold, star = asked.number("threshold"), bool(asked.star)
-    request = Request(threshold, False, keep, star, ignore_decisions=True)
+    request = ClustersOptions(threshold=threshold, keep=keep, star=star, ignore_decisions=True)
 
     def make(_: Database, store: Store, progress: Progress) -> Survey[Any]:
         return _SURVEYS[kind](store, request, progress)

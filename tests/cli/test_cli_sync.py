@@ -11,6 +11,7 @@ import pytest
 from helpers import Command, finish
 
 import lshdb
+from lshdb.options import WalkingOptions
 from lshdb.sources.readers import Reader
 
 
@@ -107,7 +108,7 @@ def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> N
     assert len(command.done("sync", "d", "e", "-n", "--yes").lines) == 101
     with lshdb.open(command.path("lsh.db")) as db:
         directory = str(command.path("d"))
-        reader = Reader(of_sets=False, root=str(command.directory))
+        reader = Reader(of_sets=False, rules=WalkingOptions(root=str(command.directory)))
         with pytest.raises(lshdb.InputError, match="100 documents"):
             db.sync([directory], reader)
         assert "100 documents" in str(db.sync([directory], reader, dry_run=True).refused)

@@ -89,7 +89,7 @@ def test_timeout_is_how_long_a_command_waits(tmp_path: Path) -> None:
         assert command.done("query", "--timeout", "0", "--key", "d1", "--top", "1").status == 0
     for wrong in ("-1", "nan", "inf"):
         assert command.fails("info", "--timeout", wrong, status=2).startswith(f"timeout {wrong} ")
-    with pytest.raises(UsageError, match="timeout -1 is not from 0 to 1,000,000 seconds"):
+    with pytest.raises(UsageError, match="timeout -1 is not from 0 to 1,000,000"):
         lshdb.open(tmp_path / "lsh.db", timeout=-1)
 
 

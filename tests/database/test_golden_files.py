@@ -72,7 +72,7 @@ def test_a_file_of_a_newer_format_is_refused(unpacked: Callable[[str], Path], mo
         connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
     before = inspection.files(path.parent)
     with pytest.raises(OtherFormat, match=f"format {FORMAT + 1}, .* upgrade lshdb"):
-        lshdb.open(path, mode=mode)  # type: ignore[arg-type]
+        lshdb.open(path, mode=mode)  # type: ignore[call-overload]
     assert inspection.files(path.parent) == before
 
 
@@ -131,7 +131,7 @@ def test_arrays_of_another_byte_order_make_the_same_file(tmp_path: Path) -> None
         swapped = lanes.astype(f"{order}u4")
         assert np.array_equal(bucket_keys(swapped, construction, 1), keys)
         with lshdb.open(file, threshold=0.6) as db:
-            store = db._store
+            store = db.store
             with store.writing():
                 store.insert([(i, str(i), 1, bytes(16), None, "x") for i in range(1, 8)])
                 store.insert_signatures(doc_ids.astype(f"{order}i8"), swapped)

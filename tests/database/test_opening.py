@@ -139,7 +139,7 @@ def test_an_empty_file_is_made_a_database_by_mode_create_only(path: Path, mode: 
 
 def test_a_directory_and_a_missing_directory_are_named(path: Path) -> None:
     with pytest.raises(UsageError, match="append"):
-        lshdb.open(path, mode="append")  # type: ignore[arg-type]
+        lshdb.open(path, mode="append")  # type: ignore[call-overload]
     with pytest.raises(StoreError, match="it is a directory"):
         lshdb.open(path.parent)
     with pytest.raises(StoreError, match="there is no directory"):
@@ -301,10 +301,10 @@ def test_a_purpose_sets_shingle_and_threshold(
 ) -> None:
     other = path.with_name("other.db")
     for file, given, kept in 2 * ((path, {}, threshold), (other, {"threshold": 0.6}, 0.6)):
-        with lshdb.open(file, purpose=purpose, **given) as db:  # type: ignore[arg-type]
+        with lshdb.open(file, purpose=purpose, **given) as db:  # type: ignore[call-overload]
             assert (str(db.settings.shingling), db.settings.threshold) == (shingle, kept)
     with pytest.raises(SettingsMismatch, match=r"has threshold 0\.6, not"):
-        lshdb.open(other, purpose=purpose)
+        lshdb.open(other, purpose=purpose)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("mode", MODES)

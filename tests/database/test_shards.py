@@ -9,6 +9,7 @@ import pytest
 from helpers import Command, database_of, text_families
 
 import lshdb
+from lshdb.options import QueryOptions
 from lshdb.shards import query_files
 
 TEXTS = text_families(seed=3, families=40, copies=4, words=40, most_edits=8)
@@ -35,8 +36,8 @@ def test_shards_answer_as_one_file_does(files: list[Path], options: dict[str, fl
     with lshdb.open(whole) as db:
         for key in list(TEXTS)[::17]:
             for asked in ({"key": key}, {"content": TEXTS[key] + " more"}):
-                one = db.query(**asked, **options)  # type: ignore[arg-type]
-                several = query_files(shards, **asked, **options)  # type: ignore[arg-type]
+                one = db.query(**asked, **options)  # type: ignore[call-overload]
+                several = query_files(shards, QueryOptions(**asked, **options))  # type: ignore[arg-type]
                 assert [_rank(match) for match in one] == [_rank(match) for match in several]
                 if "top" not in options:
                     assert set(several) == set(one)
@@ -80,7 +81,7 @@ def test_files_of_two_collections_are_no_shards(tmp_path: Path) -> None:
     for name, threshold in (("a.db", 0.7), ("b.db", 0.8)):
         lshdb.open(tmp_path / name, threshold=threshold).close()
     with pytest.raises(lshdb.SettingsMismatch, match=r"b\.db has other settings than .*a\.db"):
-        query_files([tmp_path / "a.db", tmp_path / "b.db"], "the fox")
+        query_files([tmp_path / "a.db", tmp_path / "b.db"], QueryOptions("the fox"))
 
 
 def test_without_contents_a_key_says_too_little(tmp_path: Path) -> None:
@@ -88,6 +89,6 @@ def test_without_contents_a_key_says_too_little(tmp_path: Path) -> None:
     for path in paths:
         database_of(path, {path.name: "the fox and the grapes"}, content=False).close()
     with pytest.raises(lshdb.UsageError, match="keep no contents"):
-        query_files(paths, key="b.db")
-    found = query_files(paths, "the fox and the grapes")
+        query_files(paths, QueryOptions(key="b.db"))
+    found = query_files(paths, QueryOptions("the fox and the grapes"))
     assert [(match.key, match.exact) for match in found] == [("a.db", False), ("b.db", False)]

@@ -21,7 +21,7 @@ from oracles import deduplicated, word_shingles
 import lshdb
 from lshdb.exchange.dedup import Deduplicated
 from lshdb.exchange.results import DROPPED
-from lshdb.sources.records import Failure
+from lshdb.model import Failure
 
 TEXTS = [*text_families(seed=3, families=10, copies=3, words=40, most_edits=7).values()]
 N = len(TEXTS)

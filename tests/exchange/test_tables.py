@@ -18,10 +18,10 @@ import pytest
 from helpers import Command, database_of
 
 import lshdb
-from lshdb.model import Document
+from lshdb.model import Document, Failure
 from lshdb.sources.arrow_rows import blocks
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure, RecordParser
+from lshdb.sources.records import RecordParser
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # theirs, about themselves

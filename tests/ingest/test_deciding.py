@@ -35,12 +35,12 @@ def db(path: Path) -> Iterator[lshdb.Database]:
 
 def clusters(db: lshdb.Database, **asked: object) -> list[tuple[str, dict[str, str | None]]]:
     """The kept document of each cluster, and what is decided of each member."""
-    found = db.clusters(**asked)  # type: ignore[arg-type]
+    found = db.clusters(**asked)  # type: ignore[call-overload]
     return [(one.keep, dict(zip(one.members, one.decided, strict=True))) for one in found]
 
 
 def pairs(db: lshdb.Database, **asked: object) -> set[tuple[str, str]]:
-    return {(pair.a, pair.b) for pair in db.pairs(**asked)}  # type: ignore[arg-type]
+    return {(pair.a, pair.b) for pair in db.pairs(**asked)}  # type: ignore[call-overload]
 
 
 def states(db: lshdb.Database) -> list[tuple[str, str]]:

@@ -23,8 +23,10 @@ from helpers import database_of, text_families
 import lshdb
 from lshdb import DroppedRow, Limits
 from lshdb.ingest.add import Outcome
+from lshdb.ingest.ordering import deduplicated_files
+from lshdb.model import Failure
+from lshdb.options import DedupOptions
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure
 
 THRESHOLD = 0.5
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": THRESHOLD, "bands": 64, "rows": 2}
@@ -67,6 +69,10 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
+def outcomes_of(db: lshdb.Database, paths: list[str], **options: Any) -> Iterator[Outcome]:
+    return deduplicated_files(db.store, paths, DedupOptions(**options))
+
+
 def keys_and_reasons(outcomes: Iterator[Outcome]) -> dict[str, DroppedRow | None]:
     return {
         key: skipped
@@ -95,7 +101,8 @@ def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
         if not numbered:
             db.add_many(STORED.items(), workers=0)
         found = keys_and_reasons(
-            db.dedup_blocks(
+            outcomes_of(
+                db,
                 [str(rows)],
                 keep=order,
                 numbered=numbered,
@@ -142,7 +149,7 @@ def test_what_was_marked_different_is_no_reason(tmp_path: Path) -> None:
     ) as db:
         db.decide("different", ["a", "stored"])
         db.remove("a")
-        found = keys_and_reasons(db.dedup_blocks([str(tmp_path / "rows.jsonl")], keep="last"))
+        found = keys_and_reasons(outcomes_of(db, [str(tmp_path / "rows.jsonl")], keep="last"))
         of_b = DroppedRow(
             "b", str(tmp_path / "rows.jsonl"), 2, "stored", None, None, 1.0, True, True
         )
@@ -164,10 +171,10 @@ def test_what_fails_costs_only_itself_in_any_order(
     with lshdb.open(tmp_path / "own.db", **SETTINGS, limits=limits) as db:
         reader = Reader(False, fallback="text", limits=limits)
         found = keys_and_reasons(
-            db.dedup_blocks(paths, reader, keep=keep, on_failure=failures.append, workers=0)
+            outcomes_of(db, paths, reader=reader, keep=keep, on_failure=failures.append, workers=0)
         )
         with pytest.raises(lshdb.UsageError, match="can be read only once"):
-            list(db.dedup_blocks(["-"], Reader(False, stdin=io.BytesIO()), keep="last"))
+            list(outcomes_of(db, ["-"], reader=Reader(False, stdin=io.BytesIO()), keep="last"))
     first, last = ("a", str(note)) if keep == "first" else (str(note), "a")
     where = {"a": (paths[0], 2), str(note): (str(note), None)}
     dropped = DroppedRow(last, *where[last], first, *where[first], 1.0, True, True)
@@ -187,7 +194,7 @@ def test_rows_that_change_between_the_two_passes(rows: Path, numbered: bool, res
             rows.write_text(changed if rest < 95 else changed.replace("row 7", "row seven"))
 
     with lshdb.open(rows.parent / "own.db", **SETTINGS) as db:
-        outcomes = db.dedup_blocks([str(rows)], keep="last", progress=change, numbered=numbered)
+        outcomes = outcomes_of(db, [str(rows)], keep="last", progress=change, numbered=numbered)
         with pytest.raises(lshdb.InputError, match="has changed while it was read"):
             list(outcomes)
 
@@ -205,7 +212,7 @@ def test_an_interrupt_while_it_decides_leaves_nothing_but_the_database(
     small = Limits(batch_documents=20)
     with lshdb.open(rows.parent / "own.db", **SETTINGS, limits=small) as db:
         with pytest.raises(KeyboardInterrupt):
-            list(db.dedup_blocks([str(rows)], keep="last", workers=0, progress=interrupted))
+            list(outcomes_of(db, [str(rows)], keep="last", workers=0, progress=interrupted))
         assert len(db) == 0
     gc.collect()
     assert capfd.readouterr().out == ""

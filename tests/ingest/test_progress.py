@@ -61,7 +61,7 @@ def test_each_job_says_how_far_it_is(db: lshdb.Database) -> None:
     assert of(db.sync, ["notes"])[-1] == (25, None, "documents")
     assert of(db.dedup, ["in.jsonl"], threshold=1.0)[-2:] == of_all
     last = {"keep": "last", "workers": 0}
-    units = dict.fromkeys(unit for *_, unit in of(db.dedup_blocks, ["in.jsonl"], **last))
+    units = dict.fromkeys(unit for *_, unit in of(db.dedup, ["in.jsonl"], **last))
     assert [*units] == ["bytes", "rows read", "documents decided", "documents written"]
     assert {unit for *_, unit in of(db.check)} == {"pages", "documents", "band rows"}
 

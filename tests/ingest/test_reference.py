@@ -119,7 +119,7 @@ def test_what_cannot_be_a_reference_is_refused(files: Path) -> None:
             with pytest.raises(lshdb.LshdbError, match=message):
                 [*db.dedup(rows, against=files / against)]
         with pytest.raises(lshdb.UsageError, match="against 5 is not"):
-            db.dedup(rows, against=5)  # type: ignore[arg-type]
+            db.dedup(rows, against=5)  # type: ignore[call-overload]
         assert len(db) == 0
 
 

@@ -19,8 +19,8 @@ from helpers import database_of
 import lshdb
 from lshdb.errors import InputError, UsageError
 from lshdb.model import SyncChange, SyncReport
+from lshdb.options import WalkingOptions
 from lshdb.sources.readers import Reader
-from lshdb.sources.walking import Rules
 
 
 @pytest.fixture(autouse=True)
@@ -203,7 +203,7 @@ def test_what_is_excluded_is_removed_and_what_cannot_be_read_stays() -> None:
         assert set(stored()) == {"d/a.txt", "d/sub/c.txt"}
         failures.clear()
     os.unlink("d/torn.gz")
-    report = sync("d", reader=Reader(False, rules=Rules(ignore=False)))
+    report = sync("d", reader=Reader(False, rules=WalkingOptions(ignore=False)))
     assert counts(report) == (1, 0, 0, 1, 1)
 
 

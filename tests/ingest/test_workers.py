@@ -17,7 +17,7 @@ import pytest
 from helpers import signed_elsewhere
 
 import lshdb
-from lshdb.sources.records import Failure
+from lshdb.model import Failure
 
 TEXTS = ["the fox and the grapes", "", "\u72d0\u72f8\u3068\u8461\u8404", "a" * 300, "na\u00efve"]
 MANY = 9_000

@@ -177,7 +177,7 @@ def test_a_full_disk_leaves_the_file_as_before(path: Path) -> None:
     fill(path)
     before = inspection.contents(path)
     with lshdb.open(path) as db:
-        connection = db._store._connection
+        connection = db.store._connection
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(StoreError, match="the disk is full"):

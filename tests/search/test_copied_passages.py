@@ -239,7 +239,7 @@ def test_all_pairs_come_in_the_order_of_addition_and_as_many_as_wanted(
         *((f"d{number}", f"d{number + 1}") for number in range(1, 299)),
     ]
     assert len(list(headed.passage_pairs(common=300, top=5))) == 5
-    assert not list(headed.passage_pairs(least=10))
+    assert not list(headed.passage_pairs(min_words=10))
     assert headed.passages("of seven words there is no run").words == 0
 
 
@@ -350,9 +350,9 @@ def test_runs_of_any_length_are_found_in_texts_that_repeat_themselves(
         db.add_many([("one", " ".join(one)), ("other", " ".join(other))])
         for least in range(3, len(one) + 2):
             expected = in_runs(one, other, least)
-            sources = db.passages(key="one", least=least).sources
+            sources = db.passages(key="one", min_words=least).sources
             assert sum(source.words for source in sources) == expected
-            pairs = [*db.passage_pairs(least=least)]
+            pairs = [*db.passage_pairs(min_words=least)]
             assert sum(pair.words for pair in pairs) == expected
             assert all(words.words >= least for pair in pairs for words in pair.passages)
             if not expected:

@@ -18,7 +18,8 @@ import lshdb
 from lshdb import Limits
 from lshdb.errors import DamagedFile
 from lshdb.model import Content, Pair
-from lshdb.search.pairs import Request, all_clusters, pair_blocks
+from lshdb.options import ClustersOptions
+from lshdb.search.pairs import all_clusters, pair_blocks
 
 SETS: Mapping[str, Content] = set_families(31, families=40, copies=4, size=40)
 TEXTS: Mapping[str, Content] = text_families(32, families=40, copies=4, words=90, most_edits=12)
@@ -167,8 +168,8 @@ def test_without_contents_pairs_and_clusters_are_estimated(path: Path) -> None:
 def test_how_far_a_join_is_is_reported(path: Path, find: Any, star: bool) -> None:
     steps: list[tuple[int, int, str]] = []
     with lshdb.open(made(path, TEXTS, shingle="word:3")) as db:
-        request = Request(None, False, star=star)
-        assert list(find(db._store, request, lambda *step: steps.append(step)))
+        request = ClustersOptions(star=star)
+        assert list(find(db.store, request, lambda *step: steps.append(step)))
     counted = [what for what, _ in groupby(what for _, _, what in steps)]
     assert counted[:2] == ["bands of the index read", "documents compared"]
     assert len(set(counted)) == len(counted), "one after the other"

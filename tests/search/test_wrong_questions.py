@@ -62,7 +62,7 @@ QUERIES = [("query", ONE), ("query_many", MANY)]
         ("clusters", {"parameters": [1]}, "give where"),
         ("clusters", {"keep": "best"}, "keep 'best' is not first, lon"),
         ("passages", {}, "either a text or a key"),
-        ("passages", {"text": "x", "least": 7}, "7"),
+        ("passages", {"text": "x", "min_words": 7}, "7"),
         ("passages", {"text": "x", "top": 0}, "top 0"),
         ("passages", {"text": "x", "gap": -1}, "gap -1"),
     ],

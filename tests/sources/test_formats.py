@@ -23,12 +23,11 @@ from helpers import Command
 
 import lshdb
 from lshdb import Limits
-from lshdb.model import Document
+from lshdb.model import Document, Failure
 from lshdb.sources.compression import packed
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import escaped
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure
 
 Row = dict[str, Any]
 

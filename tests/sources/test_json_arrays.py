@@ -15,9 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshdb.limits import Limits
-from lshdb.model import Document
+from lshdb.model import Document, Failure
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure
 
 
 def read(data: bytes, chunk: int = 1 << 20) -> list[Document | Failure]:

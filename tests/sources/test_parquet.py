@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from helpers import database_of
 
 import lshdb
+from lshdb.model import Failure
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure
 
 
 @cache

@@ -22,10 +22,9 @@ from hypothesis import strategies as st
 import lshdb
 from lshdb import Limits
 from lshdb.errors import InputError
-from lshdb.model import Content, Document
+from lshdb.model import Content, Document, Failure
 from lshdb.sources.paths import Format, escaped
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure
 from lshdb.sources.walking import PassedOver
 
 BOM = b"\xef\xbb\xbf"

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.errors import ContentError, InputError
-from lshdb.model import Document
+from lshdb.model import Document, Failure
 from lshdb.sources.arrow_rows import blocks, table_batches
 from lshdb.sources.metadata import to_json
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure, documents_among
+from lshdb.sources.records import documents_among
 
 Record = dict[str, Any]
 Source = Callable[[list[Record], Reader, Path], Iterator[Document | Failure]]

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from lshdb.errors import UsageError
-from lshdb.model import Document
+from lshdb.model import Document, Failure
+from lshdb.options import WalkingOptions
 from lshdb.sources.paths import key_of
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Failure
-from lshdb.sources.walking import PassedOver, Rules
+from lshdb.sources.walking import PassedOver
 
 pytestmark = pytest.mark.usefixtures("root")
 
@@ -32,7 +32,7 @@ def write(path: str, text: str = "text") -> None:
 
 
 def keys(*paths: str, root: str | None = None, **rules: object) -> list[str]:
-    reader = Reader(False, format="text", rules=Rules(**rules), root=root)  # type: ignore[arg-type]
+    reader = Reader(False, format="text", rules=WalkingOptions(**rules, root=root))  # type: ignore[arg-type]
     found = list(reader.read(paths))
     assert all(isinstance(one, Document) for one in found), found
     return [one.key for one in found if isinstance(one, Document)]
@@ -117,7 +117,7 @@ def test_exclude_include_hidden_and_sizes() -> None:
     assert keys("d", include=["/v/**"], exclude=["w"]) == ["d/v/c.py"]
     assert keys("d", hidden=True, include=["*.py"])[:2] == ["d/.e.py", "d/.f/g.py"]
     assert keys("d", max_filesize=50) == ["d/a.py", "d/b.txt"]
-    reader = Reader(False, rules=Rules(exclude=["v/"], max_filesize=40))
+    reader = Reader(False, rules=WalkingOptions(exclude=["v/"], max_filesize=40))
     assert [one.key for one in reader.read(["d"]) if isinstance(one, Document)] == ["d/a.py"]
     assert reader.passed_over == PassedOver(hidden=3, ignored=1, large=1)
     with pytest.raises(UsageError, match=r"exclude '!' is not a pattern"):

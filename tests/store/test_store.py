@@ -24,7 +24,7 @@ from helpers import database_of
 import lshdb
 from lshdb.errors import Busy, DamagedFile, StoreError
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.settings import SettingsRequest
+from lshdb.options import SettingsOptions
 from lshdb.store import statements
 from lshdb.store.connection import connect
 from lshdb.store.guard import Connection
@@ -32,7 +32,7 @@ from lshdb.store.store import Store
 from lshdb.store.transactions import Transaction
 from lshdb.tuning.resolve import resolve
 
-SETTINGS = resolve(SettingsRequest(permutations=16, bands=8, rows=2, shingle="set", threshold=0.5))
+SETTINGS = resolve(SettingsOptions(permutations=16, bands=8, rows=2, shingle="set", threshold=0.5))
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")
 SCANS_ON_PURPOSE = {
     "DECISIONS",
@@ -241,7 +241,7 @@ def test_a_full_disk_leaves_nothing_of_the_batch(path: Path) -> None:
     fill(path)
     before = inspection.contents(path)
     with open_sets(path) as db:
-        connection = db._store._connection
+        connection = db.store._connection
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + 2}")
         with pytest.raises(StoreError, match="disk is full; nothing of the last batch") as raised:
@@ -442,7 +442,7 @@ def test_a_log_that_cannot_be_copied_costs_nothing_that_is_written(path: Path, c
         else:
             with pytest.raises(StoreError, match=r"safe in its log, but copying .* unplugged"):
                 db.add_many(large)
-        assert db._store._connection.execute("PRAGMA busy_timeout").fetchone() == (7000,)
+        assert db.store._connection.execute("PRAGMA busy_timeout").fetchone() == (7000,)
         assert len(db) == 2
     inspection.check(path)
 

@@ -113,7 +113,9 @@ def test_constructions_reach_the_recall_and_none_is_worse_in_all(
 
 def test_with_a_distribution_the_best_reads_the_fewest_rows() -> None:
     bulk = Distribution(np.array([0.1, 0.85]), np.array([1 - 1e-6, 1e-6]))
-    few, many = (tune(0.8, 0.99, 256, bulk, n)[0] for n in (100, 100_000_000))
+    few, many = (
+        tune(0.8, 0.99, 256, distribution=bulk, documents=n)[0] for n in (100, 100_000_000)
+    )
     assert many.construction.bands > few.construction.bands, "bands are worth it for many"
     for construction in (few.construction, many.construction, Construction(1, 256)):
         expected = describe(construction, 0.8, 256, bulk, 100_000_000)
@@ -156,7 +158,7 @@ def test_a_database_tunes_as_the_command_does(collection: Path, command: Command
     ("options", "message"),
     [
         ({"threshold": 0.01}, "cannot be reached"),
-        *(({name: 1.1}, "are not") for name in ("threshold", "recall")),
+        *(({name: 1.1}, "is not above 0") for name in ("threshold", "recall")),
         *(({"permutations": lanes}, "are not") for lanes in (15, 4097)),
         ({"construction": "and 4, or 64", "permutations": 128}, "256 lanes, and there are 128"),
         ({"seed": -1}, "seed -1"),
@@ -186,7 +188,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_sample_predicts_how_many_candidates_queries_have(collection: Path) -> None:
     """Tail and bulk: the formula comes within 15% of what the index itself finds."""
     with lshdb.open(collection, mode="read") as db:
-        documents, distribution = distribution_of(db._store, 1)
+        documents, distribution = distribution_of(db.store, 1)
         construction = db.settings.construction
         pairs = sum(1 for _ in db.pairs(threshold=1e-9, estimate=True))
         (named,) = (tuned for tuned in db.tune(construction=str(construction)) if tuned.named)
@@ -194,7 +196,7 @@ def test_a_sample_predicts_how_many_candidates_queries_have(collection: Path) ->
         lshdb.open(collection, mode="read", limits=Limits(sample_rows=5)) as db,
         pytest.warns(LimitWarning, match=r"only the first 5 that share a bucket were read"),
     ):
-        distribution_of(db._store, 1)
+        distribution_of(db.store, 1)
     assert documents == len(SETS)
     assert named.candidates == pytest.approx(2 * pairs / documents, rel=0.15)
     scores = [jaccard(set(SETS[a]), set(SETS[b])) for a, b in itertools.combinations(SETS, 2)]

@@ -26,7 +26,9 @@ SCORES = {(a, b): jaccard(set(SETS[a]), set(SETS[b])) for a, b in PAIRS}
 
 def collection(path: Path, text: str, **settings: object) -> lshdb.Database:
     """A database with a weak index, so that there is something to miss."""
-    db = lshdb.open(path, shingle="set", threshold=THRESHOLD, construction=text, **settings)  # type: ignore[arg-type]
+    db: lshdb.Database = lshdb.open(  # type: ignore[call-overload]
+        path, shingle="set", threshold=THRESHOLD, construction=text, **settings
+    )
     db.add_many(SETS.items())
     db.add("empty", [])
     return db

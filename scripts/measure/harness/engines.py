@@ -96,11 +96,11 @@ class Lshdb:
         self._db = lshdb.open(path, shingle=shingle) if path is not None else None
 
     def sketch(self, texts: Sequence[str]) -> None:
-        from lshdb.settings import SettingsRequest
+        from lshdb.options import SettingsOptions
         from lshdb.sketching.signing import sign
         from lshdb.tuning.resolve import resolve
 
-        sign(texts, resolve(SettingsRequest(shingle=self._shingle)))
+        sign(texts, resolve(SettingsOptions(shingle=self._shingle)))
 
     def index(self, texts: Sequence[str]) -> None:
         assert self._db is not None

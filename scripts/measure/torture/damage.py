@@ -102,7 +102,7 @@ def make_files(directory: Path) -> dict[Path, tuple[str, ...]]:
     for name, settings in shapes.items():
         path = directory / f"{name}.db"
         chance = random.Random(name)
-        with lshdb.open(path, **settings) as db:  # type: ignore[arg-type]
+        with lshdb.open(path, **settings) as db:  # type: ignore[call-overload]
             words = [f"w{i}" for i in range(30)]
             for i in range(_DOCUMENTS):
                 if i % 3 == 0:

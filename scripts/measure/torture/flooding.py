@@ -52,7 +52,7 @@ def documents(common: list[int], count: int, others: int) -> list[tuple[str, lis
 
 def flood(path: Path, seed: int | str, made: list[tuple[str, list[int | str]]]) -> dict[str, float]:
     """Add the documents to a new file, and measure its buckets and queries."""
-    with lshdb.open(path, seed=seed, **_SETTINGS) as db:  # type: ignore[arg-type]
+    with lshdb.open(path, seed=seed, **_SETTINGS) as db:  # type: ignore[call-overload]
         db.add_many(made)
         rows = db.sql("SELECT max(documents), sum(documents * (documents - 1)) / 2 FROM buckets")
         ((largest, pairs),) = rows
@@ -77,7 +77,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         begun = time.perf_counter()
-        with lshdb.open(Path(directory) / "settings.db", **_SETTINGS) as db:  # type: ignore[arg-type]
+        with lshdb.open(Path(directory) / "settings.db", **_SETTINGS) as db:  # type: ignore[call-overload]
             settings = db.settings
         common = winners(
             settings.permutations, settings.construction.rows, settings.seed, given.tried

@@ -253,7 +253,7 @@ class _Part:
         if not keys:
             return
         key = self.draw.choice(keys)
-        store = db._store
+        store = db.store
         with store.reading():
             row = store.document(key)
             if row is None or row.signature is None:

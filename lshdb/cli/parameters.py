@@ -1,0 +1,114 @@
+"""Groups of options as parameters of a command: what typer makes its options of."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Final, get_args, get_origin
+
+import typer
+
+from lshdb.cli.conditions import with_values
+from lshdb.groups import Option, Options, declared, without_none
+
+DATABASE: Final = Path("lsh.db")
+_KEYS_OFFERED: Final = 100
+
+
+def parameters_of(group: Any) -> list[inspect.Parameter]:
+    """The parameters of a command for a group of options."""
+    given = inspect.signature(group, eval_str=True).parameters.values()
+    if not issubclass(group, Options):
+        return [*given]
+    return [
+        _parameter(one, *declared(group)[one.name])
+        for one in given
+        if declared(group)[one.name][1].of_command
+    ]
+
+
+def _parameter(one: inspect.Parameter, annotation: Any, option: Option) -> inspect.Parameter:
+    """The parameter of a command for an option: what typer makes an option of."""
+    kind: Any = without_none(annotation)
+    default, flags, parse = one.default, option.flags, None
+    is_key = option.metavar == "KEY"
+    if kind is bool:
+        default = False
+        off = "no-" if _turns_off(one.default, option) else ""
+        flags = flags or (f"--{off}{one.name.replace('_', '-')}",)
+    elif is_key or option.parse is not None or kind not in (int, float, str):
+        parse, default = key_of_text if is_key else option.parse, default or None
+        # Of a union, such as values with and without names, the command line has the list.
+        is_list = parse is None and Sequence in [get_origin(one) for one in (kind, *get_args(kind))]
+        kind = list[str] | None if is_list else str if default else str | None
+    elif default is None:
+        kind = kind | None
+    info = typer.Option(
+        *flags,
+        help=option.help,
+        metavar=option.metavar,
+        parser=None if parse is None else _parser(parse),
+        autocompletion=completed_keys if is_key else None,
+        show_default=option.shown,
+    )
+    return one.replace(default=default, annotation=Annotated[kind, info], kind=one.KEYWORD_ONLY)
+
+
+def _turns_off(default: object, option: Option) -> bool:
+    """Whether the command line has an option to turn off what is on by default."""
+    return default is True or any(flag.startswith("--no-") for flag in option.flags)
+
+
+def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    def parsed(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return parsed
+
+
+def values_of(group: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """The values of a group's options, which are taken out of those of the command."""
+    if not issubclass(group, Options):
+        return {name: given.pop(name) for name in inspect.signature(group).parameters}
+    values = {}
+    for one in fields(group):
+        option = declared(group)[one.name][1]
+        if not option.of_command:
+            continue
+        value = given.pop(one.name)
+        if _turns_off(one.default, option):
+            value = False if value else one.default
+        if value is not None:
+            values[one.name] = value
+    if "parameters" in values or "where" in values:
+        values |= with_values(values.get("where"), values.get("parameters", []))
+    return values
+
+
+def key_of_text(text: str) -> str:
+    """A key: a file name that is not UTF-8 becomes the key that `add` gave."""
+    from lshdb.sources.paths import printable_path
+
+    return printable_path(text)
+
+
+def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
+    """The database's keys with this prefix, for the shell; none if it cannot be read.
+
+    Unprintable keys are left out: the shell would show them unescaped.
+    """
+    import lshdb
+
+    path = context.params.get("db") or os.environ.get("LSHDB_PATH") or DATABASE
+    try:
+        with lshdb.open(path, mode="read", timeout=0) as database:
+            keys = database.keys_with_prefix(incomplete, _KEYS_OFFERED)
+    except lshdb.LshdbError:
+        return []
+    return [key for key in keys if key.isprintable()]

@@ -1,0 +1,660 @@
+"""Every option, declared once: for the library, the command line, Spark and the docs.
+
+To add one: a line here, in its group (see lshdb.groups), and one use of it.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
+
+from lshdb.errors import SettingsError, UsageError
+from lshdb.groups import Kind, Option, Options, argument
+from lshdb.limits import DEFAULTS, Limits
+from lshdb.progress import Progress
+
+if TYPE_CHECKING:
+    from lshdb.model import AddReport, Content, DroppedRow, Failure
+
+Keep: TypeAlias = Literal["first", "longest", "last"]
+"""Which of similar documents is kept."""
+OnSimilar: TypeAlias = Literal["keep", "skip"]
+"""What happens to a new document that is similar to a stored one."""
+Format: TypeAlias = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
+"""How a file holds documents; `auto` goes by its suffix."""
+Mode: TypeAlias = Literal["create", "read", "write"]
+SqlValue: TypeAlias = str | int | float | bytes | None
+Parameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
+"""Values for each ? in SQL, or for each :name."""
+
+TIMEOUT = 30.0
+"""Seconds to wait while another process writes."""
+LONGEST_TIMEOUT = 1_000_000.0
+"""SQLite counts milliseconds in 32 bits."""
+
+# values as the command line writes them
+
+
+def names_of_text(text: str) -> list[str]:
+    """Names with commas between them."""
+    names = [name for name in text.split(",") if name]
+    if not names:
+        raise ValueError(f"{text!r} is not NAME,NAME")
+    return names
+
+
+def size_of_text(text: str) -> int:
+    """A number of bytes, such as 500, 10K, 1.5M or 2G."""
+    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGT]?)", text.upper().removesuffix("B"))
+    if found is None:
+        raise ValueError(f"{text!r} is not a size, such as 500, 10K, 1.5M or 2G")
+    return int(float(found[1]) * 1024 ** " KMGT".index(found[2] or " "))
+
+
+def seed_of_text(text: str) -> int | str:
+    """A seed: an integer or `random`."""
+    if text != "random" and re.fullmatch(r"[+-]?[0-9]{1,100}", text) is None:
+        raise ValueError(f"{text!r} is not an integer and not random")
+    return text if text == "random" else int(text)
+
+
+def passages_of_text(text: str) -> int:
+    """Words of the shortest passage, 0 for `off`."""
+    if text != "off" and re.fullmatch(r"[0-9]{1,9}", text) is None:
+        raise ValueError(f"{text!r} is not a number of words and not off")
+    return 0 if text == "off" else int(text)
+
+
+# options that several groups have
+
+_READER: Final[Kind] = ("a reader of files", lambda value: hasattr(value, "parser"))
+Threshold: TypeAlias = Annotated[
+    float | None, Option("Minimum similarity. [default: the database's]", above=0, max=1)
+]
+Top: TypeAlias = Annotated[int | None, Option("Maximum number, best first. [default: all]", min=1)]
+StoredKey: TypeAlias = Annotated[
+    str | None,
+    Option("A stored document, by its key.", metavar="KEY"),
+]
+Estimate: TypeAlias = Annotated[bool, Option("Faster: estimate from signatures.")]
+Where: TypeAlias = Annotated[
+    str | None, Option("Only documents that match this expression.", metavar="SQL")
+]
+WhereParameters: TypeAlias = Annotated[
+    Parameters,
+    Option("Value of a ? in the SQL; repeatable.", metavar="VALUE", flags=("--parameter", "-p")),
+]
+FieldNames: TypeAlias = Annotated[
+    Sequence[str],
+    Option("Also print these fields, or the text.", metavar="NAME,...", parse=names_of_text),
+]
+KeepOption: TypeAlias = Annotated[
+    Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")
+]
+Path: TypeAlias = Annotated[str | os.PathLike[str], argument("The file.")]
+OnProgress: TypeAlias = Annotated[
+    bool | Progress,
+    argument("True for a bar; or a function, called with done, total (or None) and unit."),
+]
+Encoding: TypeAlias = Annotated[
+    str | None, Option("Of texts. [default: UTF-8, or the BOM's]", metavar="NAME")
+]
+AnyReader: TypeAlias = Annotated[
+    Any,
+    argument("A reader of files, instead of the options for one.", _READER),
+]
+Workers: TypeAlias = Annotated[
+    int | None, argument("Processes that sign beside this one; None: the processors to spare.")
+]
+OnBatch: TypeAlias = Annotated[
+    "Callable[[AddReport], None] | None",
+    argument("Called with the report of each batch when it is safely in the file."),
+]
+OnFailure: TypeAlias = Annotated[
+    "Callable[[Failure], None] | None",
+    argument("Called with each file, line and row that gives no document."),
+]
+SampleSeed: TypeAlias = Annotated[int, Option("Seed of samples.", min=0)]
+Timeout: TypeAlias = Annotated[
+    float,
+    Option("Wait while another process writes.", min=0, max=LONGEST_TIMEOUT, metavar="SECONDS"),
+]
+
+
+# settings of a file
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeOptions(Options):
+    """What an index is made for; None for what is not given."""
+
+    error: ClassVar[type[UsageError]] = SettingsError
+
+    threshold: Annotated[
+        float | None, Option("Minimum Jaccard similarity. [default: 0.8]", above=0, max=1)
+    ] = None
+    recall: Annotated[
+        float | None,
+        Option("Share of the pairs at the threshold to find. [default: 0.99]", above=0, max=1),
+    ] = None
+    bands: Annotated[int | None, Option("Bands of the index, with rows; else by recall.")] = None
+    rows: Annotated[int | None, Option("Rows of a band, with bands.")] = None
+    construction: Annotated[
+        str | None,
+        Option(
+            'Bands and rows as one text, "and ROWS, or BANDS", or a cascade of levels, '
+            'innermost first: "and 4, or 4, and 4, or 4".',
+            metavar="TEXT",
+        ),
+    ] = None
+    passages: Annotated[
+        int | None,
+        Option(
+            "Also index passages of this many words. [default: off]",
+            metavar="WORDS",
+            parse=passages_of_text,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShingleOptions(Options):
+    """What is compared, and by which hashes; None for what is not given."""
+
+    error: ClassVar[type[UsageError]] = SettingsError
+
+    shingle: Annotated[
+        str | None,
+        Option(
+            "Compare runs of words or characters, or sets. [default: word:3]",
+            metavar="word:W|char:K|set",
+        ),
+    ] = None
+    seed: Annotated[
+        int | Literal["random"] | None,
+        Option(
+            "Seed of all hashes; random if strangers add documents. [default: 1]",
+            metavar="INTEGER|random",
+            parse=seed_of_text,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingsOptions(ShingleOptions, ShapeOptions):
+    """What a file is made with; None for what is not given."""
+
+    permutations: Annotated[
+        int | None, Option("Lanes of a signature. [default: 128, or what bands need]")
+    ] = None
+    sketch: Annotated[
+        str | None, Option("Kind of signature. [default: fast]", metavar="fast|minhash")
+    ] = None
+    purpose: Annotated[
+        Literal["short-text", "documents", "code", "baskets"] | None,
+        Option(
+            "Shingle and threshold for such documents.",
+            metavar="short-text|documents|code|baskets",
+            flags=("--purpose", "--for"),
+        ),
+    ] = None
+    content: Annotated[
+        bool | None,
+        Option("Keep signatures only; results are estimates.", flags=("--no-content",)),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenOptions(SettingsOptions):
+    """Options of `lshdb.open`."""
+
+    path: Path = field(default="lsh.db", kw_only=False)
+    mode: Annotated[
+        Mode, argument("`create` makes the file if there is none; the others need one.")
+    ] = "create"
+    timeout: Timeout = TIMEOUT
+    limits: Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")] = DEFAULTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReindexOptions(ShapeOptions):
+    """Options of `Database.reindex`."""
+
+    progress: OnProgress = False
+
+
+# reading
+
+
+@dataclass(frozen=True, kw_only=True)
+class WalkingOptions(Options):
+    """Which files of directories are read, and what their keys are."""
+
+    exclude: Annotated[
+        Sequence[str], Option("Skip files that match, such as '*.min.js'.", metavar="GLOB")
+    ] = ()
+    include: Annotated[
+        Sequence[str], Option("Read only files that match one of these.", metavar="GLOB")
+    ] = ()
+    hidden: Annotated[bool, Option("Also read hidden files, but not .git.")] = False
+    ignore: Annotated[bool, Option("Read what .gitignore and .lshdbignore exclude.")] = True
+    max_filesize: Annotated[
+        int | None,
+        Option("Skip files larger than this: 500K, 10M.", metavar="SIZE", parse=size_of_text),
+    ] = None
+    root: Annotated[
+        str | None, Option("Keys of files are paths from DIR. [default: .]", metavar="DIR")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldOptions(Options):
+    """The fields of a JSON line, or the columns of a table."""
+
+    key_field: Annotated[str, Option("Field or column of the key.", metavar="NAME")] = "id"
+    text_field: Annotated[str, Option("Of the text; also a,b or a.b.", metavar="NAME")] = "text"
+    set_field: Annotated[str, Option("Of the set.", metavar="NAME")] = "set"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodingOption(Options):
+    """How bytes become a text."""
+
+    encoding: Encoding = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextOptions(EncodingOption):
+    """How bytes become texts."""
+
+    strict: Annotated[bool, Option("Refuse bad bytes instead of replacing them.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueriesOptions(FieldOptions, EncodingOption):
+    """How files become queries."""
+
+    format: Annotated[
+        Format, Option("Of all files. [default: by suffix]", metavar="FORMAT", shown=False)
+    ] = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions(QueriesOptions, TextOptions):
+    """How files become documents."""
+
+    auto_key: Annotated[bool, Option("Rows without a key get FILE:NUMBER.")] = False
+    metadata: Annotated[bool, Option("Leave out the other fields.")] = True
+    metadata_fields: Annotated[
+        Sequence[str],
+        Option("Keep only these fields.", metavar="NAME,...", parse=names_of_text),
+    ] = ()
+
+
+# adding
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritingOptions(Options):
+    """Options of what writes many documents."""
+
+    workers: Workers = None
+    on_batch: OnBatch = None
+    progress: OnProgress = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddManyOptions(WritingOptions):
+    """Options of `Database.add_many`."""
+
+    on_similar: Annotated[
+        OnSimilar,
+        Option(
+            "skip leaves out similar documents. [default: keep]", metavar="keep|skip", shown=False
+        ),
+    ] = "keep"
+    on_skip: Annotated[
+        "Callable[[DroppedRow], None] | None",
+        argument("Called with each document left out, when its batch is in the file."),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddFilesOptions(AddManyOptions, ReadingOptions, WalkingOptions):
+    """Options of `Database.add_files`."""
+
+    reader: AnyReader = field(default=None, kw_only=False)
+    on_failure: OnFailure = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddTableOptions(AddManyOptions):
+    """Options of `Database.add_table`."""
+
+    key: Annotated[str, argument("The column of keys, strings or integers.")] = field(
+        default="id", kw_only=False
+    )
+    text: Annotated[str, argument("The column of texts.")] = field(default="text", kw_only=False)
+    set: Annotated[
+        str | None, argument("The column of sets, lists of strings or integers; `set`.")
+    ] = field(default=None, kw_only=False)
+    metadata: Annotated[bool, argument("Whether the other columns are kept.")] = True
+    metadata_fields: Annotated[Sequence[str], argument("Which of them; all if empty.")] = ()
+    on_failure: OnFailure = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyncOptions(WritingOptions, TextOptions, WalkingOptions):
+    """Options of `Database.sync`."""
+
+    reader: AnyReader = field(default=None, kw_only=False)
+    dry_run: Annotated[
+        bool,
+        Option("Print what would happen, but change nothing.", flags=("--dry-run", "-n")),
+    ] = False
+    remove_most: Annotated[
+        bool,
+        Option(
+            "Also remove more than half of 100 documents or more.",
+            flags=("--remove-most", "--yes"),
+        ),
+    ] = False
+    on_failure: OnFailure = None
+
+
+# similar documents
+
+
+def _selection(options: Any) -> None:
+    """Check the condition of a search, and name each field once."""
+    if options.where is None and options.parameters:
+        raise UsageError("parameters need an expression: give where")
+    object.__setattr__(options, "fields", tuple(dict.fromkeys(options.fields)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingOptions(Options):
+    """How documents are found for a query, and ranked."""
+
+    top: Top = None
+    threshold: Threshold = None
+    estimate: Estimate = False
+    exhaustive: Annotated[bool, Option("Slower: compare with all documents.")] = False
+    containment: Annotated[bool, Option("Rank by the share of the query held.")] = False
+    where: Where = None
+    parameters: WhereParameters = ()
+    fields: FieldNames = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _selection(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryOptions(RankingOptions):
+    """Options of `Database.query`."""
+
+    content: Annotated["Content | None", argument("The document to compare with; or")] = field(
+        default=None, kw_only=False
+    )
+    key: StoredKey = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.content is None) == (self.key is None):
+            raise UsageError("a query takes either a document or a key")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryManyOptions(RankingOptions):
+    """Options of `Database.query_many`."""
+
+    workers: Workers = None
+    progress: OnProgress = False
+
+
+IgnoreDecisions: TypeAlias = Annotated[
+    bool, Option("Ignore decisions: see lshdb decide.", flags=("--ignore-decisions", "--all"))
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairsOptions(Options):
+    """Options of `Database.pairs`."""
+
+    threshold: Threshold = None
+    top: Top = None
+    key: StoredKey = None
+    where: Where = None
+    parameters: WhereParameters = ()
+    estimate: Estimate = False
+    ignore_decisions: IgnoreDecisions = False
+    fields: FieldNames = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _selection(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionOptions(Options):
+    """Which documents are meant."""
+
+    where: Where = None
+    parameters: WhereParameters = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupingOptions(ConditionOptions):
+    """How similar documents are grouped."""
+
+    threshold: Threshold = None
+    keep: KeepOption = "first"
+    star: Annotated[bool, Option("Make every member similar to the kept one itself.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusteringOptions(GroupingOptions):
+    """The same, and of which documents."""
+
+    key: StoredKey = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClustersOptions(ClusteringOptions):
+    """Options of `Database.clusters`."""
+
+    min_size: Annotated[int | None, Option("Minimum number of members.", min=1)] = None
+    max_size: Annotated[int | None, Option("Maximum number of members.", min=2)] = None
+    top: Top = None
+    estimate: Estimate = False
+    ignore_decisions: IgnoreDecisions = False
+    fields: FieldNames = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _selection(self)
+        if self.max_size is not None and self.max_size < (self.min_size or 2):
+            raise UsageError(
+                f"max_size {self.max_size} is below {self.min_size}: no cluster is so small"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommonOptions(Options):
+    """Which passages are joined, and which do not count."""
+
+    gap: Annotated[
+        int,
+        Option("Join passages with up to this many words between.", min=0, metavar="WORDS"),
+    ] = 0
+    common: Annotated[
+        int | None,
+        Option(
+            "Ignore passages in more documents than this. [default: 100]",
+            min=1,
+            metavar="DOCUMENTS",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassagePairsOptions(CommonOptions):
+    """Options of `Database.passage_pairs`."""
+
+    min_words: Annotated[
+        int | None,
+        Option(
+            "Shortest passage. [default: what the index finds]",
+            metavar="WORDS",
+            flags=("--min-words", "--least"),
+        ),
+    ] = None
+    top: Top = None
+    base: Annotated[
+        Sequence[str], argument("Texts that anyone may copy: a task, a template, a licence.")
+    ] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassagesOptions(PassagePairsOptions):
+    """Options of `Database.passages`."""
+
+    text: Annotated[str | None, argument("The text; or")] = field(default=None, kw_only=False)
+    key: StoredKey = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.text is None) == (self.key is None):
+            raise UsageError("give either a text or a key")
+
+
+# deduplicating
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsOptions(ReadingOptions, WalkingOptions):
+    """Which rows are kept."""
+
+    keep: KeepOption = "first"
+    estimate: Estimate = False
+    against: Annotated[
+        str | os.PathLike[str] | None,
+        Option("Also drop rows similar to a document of this.", metavar="DB|FILE"),
+    ] = None
+    fields: FieldNames = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DedupOptions(WritingOptions, RowsOptions):
+    """Options of `Database.dedup`."""
+
+    reader: AnyReader = field(default=None, kw_only=False)
+    threshold: Threshold = None
+    against_reader: Annotated[
+        Any,
+        argument("How the files of `against` are read; None: as the others.", _READER),
+    ] = None
+    numbered: Annotated[bool, argument("Keys may be repeated: for a temporary database.")] = False
+    on_failure: OnFailure = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(SettingsOptions):
+    """Options of `lshdb.dedup`."""
+
+    key: Annotated[str, argument("The field or column of keys.")] = "id"
+    text: Annotated[str, argument("That of texts.")] = "text"
+    set: Annotated[str, argument('That of sets, with `shingle="set"`.')] = "set"
+    keep: KeepOption = "first"
+    estimate: Estimate = False
+    workers: Workers = None
+    on_failure: OnFailure = None
+    limits: Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")] = DEFAULTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkDedupOptions(Options):
+    """Options of `lshdb.spark.dedup` besides settings and columns."""
+
+    keep: KeepOption = "first"
+    estimate: Estimate = False
+    limit: Annotated[int, Option("In larger buckets, compare each with the first only.", min=2)] = (
+        2000
+    )
+
+
+# choosing an index
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneOptions(Options):
+    """Options of `Database.tune`."""
+
+    threshold: Annotated[
+        float | None,
+        Option("Minimum similarity. [default: the database's, or 0.8]", above=0, max=1),
+    ] = field(default=None, kw_only=False)
+    recall: Annotated[
+        float | None, Option("Share of pairs to find. [default: its own, or 0.99]", above=0, max=1)
+    ] = field(default=None, kw_only=False)
+    permutations: Annotated[
+        int | None, Option("Lanes of a signature. [default: its own, or 128]")
+    ] = field(default=None, kw_only=False)
+    documents: Annotated[
+        int | None, Option("Size of the collection to predict for. [default: its own]", min=0)
+    ] = None
+    construction: Annotated[str | None, Option("Also judge this construction.", metavar="TEXT")] = (
+        None
+    )
+    seed: SampleSeed = 1
+    distribution: Annotated[
+        Any,
+        argument(
+            "Of the similarities of the collection (see lshdb.tuning.sampling).",
+            ("a distribution", lambda value: hasattr(value, "for_power")),
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureOptions(Options):
+    """Options of `Database.measure`."""
+
+    threshold: Threshold = None
+    sample: Annotated[
+        int | None, Option("Documents to compare with all. [default: some seconds']", min=1)
+    ] = None
+    seed: SampleSeed = 1
+    progress: OnProgress = False
+
+
+# keeping the file
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepairOptions(Options):
+    """What is checked, and whether it is repaired."""
+
+    deep: Annotated[bool, Option("Also shingle and sign all contents again, and compare.")] = False
+    repair: Annotated[bool, Option("Repair what can be derived, in one transaction.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(RepairOptions):
+    """Options of `lshdb.check`."""
+
+    path: Path = field(default="lsh.db", kw_only=False)
+    timeout: Timeout = TIMEOUT
+    progress: OnProgress = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackupOptions(Options):
+    """Options of `Database.backup`."""
+
+    replace: Annotated[
+        bool, Option("Replace an existing file.", flags=("--replace", "--force"))
+    ] = False
+    progress: OnProgress = False
