@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from functools import partial
 
 import pytest
@@ -107,6 +108,24 @@ def test_a_paragraph_that_moved_is_shown_as_moved() -> None:
     assert kinds == [["moved"], ["moved"]]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_what_moved_is_marked_where_it_is_a_word_or_more(seed: int) -> None:
+    rng = random.Random(seed)
+    text = "\n".join("".join(rng.choices("abc  ", k=rng.randint(1, 50))) for _ in range(12))
+    cuts = sorted(rng.sample(range(len(text)), 14))
+    spans = [*zip(cuts[::2], cuts[1::2], strict=True)]
+    found = differences(text, "")
+    for row in found.rows:
+        assert row.a is not None
+        start, end = row.a.start, row.a.end
+        kinds = ["changed"] * (end - start)
+        for low, high in ((max(low, start), min(high, end)) for low, high in spans):
+            if text[low:high].strip() and (high - low >= 12 or (low, high) == (start, end)):
+                kinds[low - start : high - start] = ["moved"] * (high - low)
+        pieces = found.pieces(row, spans)[0]
+        assert [piece.kind for piece in pieces for _ in piece.text] == kinds
+
+
 def drawn(rng: random.Random, lines: int, signs: int, alphabet: str) -> str:
     return "\n".join("".join(rng.choices(alphabet, k=signs)) for _ in range(lines))
 
@@ -129,6 +148,38 @@ def test_as_many_lines_are_aligned_as_can_be(seed: int) -> None:
     found = differences(a, b)
     check(found)
     assert sum(row.same for row in found.rows) == longest_common(a.split("\n"), b.split("\n"))
+    once = [f"line {number}" for number in range(30)]
+    mixed = rng.sample(once, 25)
+    same = sum(row.same for row in differences("\n".join(once), "\n".join(mixed)).rows)
+    assert same == longest_common(once, mixed)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_changed_lines_stand_beside_those_with_most_words_in_common(seed: int) -> None:
+    rng = random.Random(seed)
+    a, b = (
+        [
+            " ".join([*rng.choices("vwxyz", k=rng.randint(1, 6)), f"{side}{number}"])
+            for number in range(rng.randint(2, 6))
+        ]
+        for side in "ab"
+    )
+
+    def alike(one: str, other: str) -> float:
+        words, its = Counter(one.split()), Counter(other.split())
+        return 2 * (words & its).total() / (words.total() + its.total())
+
+    def best(i: int, j: int) -> float:
+        if not i or not j:
+            return 0
+        score = alike(a[i - 1], b[j - 1])
+        paired = best(i - 1, j - 1) + score if score >= 0.3 else 0
+        return max(paired, best(i - 1, j), best(i, j - 1))
+
+    rows = differences("\n".join(a), "\n".join(b)).rows
+    found = [alike(a[row.a.line - 1], b[row.b.line - 1]) for row in rows if row.a and row.b]
+    assert min(found, default=1) >= 0.3
+    assert sum(found) == pytest.approx(best(len(a), len(b)))
 
 
 @pytest.mark.parametrize(
