@@ -1,12 +1,15 @@
 """What was acknowledged survives a power cut: a disk that forgets what was not synced.
 
-A process that adds documents runs under strace, which records each write to a file, each sync and
-each acknowledgement, in order. From the record the disk is rebuilt as a power cut at some moment
-may leave it: what was synced is there; of what was written since, all, nothing, or any sectors.
+A process that changes a database runs under strace, which records each write to a file, each sync
+and each acknowledgement, in order. From the record the disk is rebuilt as a power cut at some
+moment may leave it: what was synced is there; of what was written since, all, nothing, or any
+sectors. An acknowledgement has the state of the database then; afterwards the file has this state,
+or more or all of the next one.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import shutil
@@ -15,7 +18,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import pytest
 from helpers import unmeasured
@@ -25,34 +28,86 @@ import lshdb
 SECTOR: Final = 512
 CALLS: Final = "openat,pwrite64,write,fsync,fdatasync,ftruncate,unlink,rename"
 
-ONE_BY_ONE: Final = """
-with lshdb.open("lsh.db", **settings) as db:
-    for i in range(12):
-        db.add(f"k{i}", text(i))
-        acknowledge(1)
-    db.remove("k7")
-    acknowledge(0)
-with lshdb.open("lsh.db", limits=limits) as db:
-    db.add("late", text(12))
-    acknowledge(1)
-"""
-IN_BATCHES: Final = """
-with lshdb.open("lsh.db", **settings) as db:
-    documents = ((f"k{i}", text(i)) for i in range(200))
-    db.add_many(documents, on_batch=lambda report: acknowledge(report.added), workers=0)
-    db.reindex(threshold=0.5)
-    acknowledge(0)
-"""
+PROGRAMS: Final = {
+    "one by one": """
+for i in range(12):
+    db.add(f"k{i}", text(i))
+    acknowledge()
+db.remove("k7")
+acknowledge()
+""",
+    "in batches": """
+db.add_many(
+    ((f"k{i}", text(i)) for i in range(120)), on_batch=lambda _: acknowledge(), workers=0
+)
+db.reindex(threshold=0.5)
+acknowledge()
+""",
+    "sync": """
+for i in range(60):
+    (texts / f"{i}.txt").write_text(text(i))
+db.sync([str(texts)], on_batch=lambda _: acknowledge(), workers=0)
+acknowledge()
+for i in range(20):
+    (texts / f"{i}.txt").unlink()
+    (texts / f"{i + 20}.txt").write_text(text(i + 100))
+    (texts / f"{i + 40}.txt").unlink()  # it is moved
+    (texts / f"{i}.md").write_text(text(i + 40))
+db.sync([str(texts)], on_batch=lambda _: acknowledge(), workers=0)
+acknowledge()
+""",
+    "decisions": """
+db.add_many((f"k{i}", text(i)) for i in range(12))
+acknowledge()
+for i in range(0, 10, 2):
+    db.decide("keep", [f"k{i}"])
+    acknowledge()
+    db.decide("different", [f"k{i}", f"k{i + 1}"])
+    acknowledge()
+for number in (2, 4):
+    db.undo_decision(number)
+    acknowledge()
+""",
+    "repair": """
+db.add_many((f"k{i}", text(i)) for i in range(60))
+acknowledge()
+for damage in ("DELETE FROM bands", "DELETE FROM signatures WHERE doc_id > 20"):
+    with contextlib.closing(sqlite3.connect("lsh.db", isolation_level=None)) as other:
+        other.execute(damage)
+    acknowledge()
+    assert db.check(repair=True).ok
+    acknowledge()
+""",
+    "dedup": """
+rows = [{"id": f"k{i}", "text": text(i % 90)} for i in range(120)]
+(texts / "rows.jsonl").write_text("\\n".join(map(json.dumps, rows)))
+acknowledge()
+assert list(db.dedup([str(texts / "rows.jsonl")], workers=0))
+acknowledge()
+""",
+}
 HEAD: Final = """
-import os, sys
+import contextlib, json, os, pathlib, sqlite3
 import lshdb
 # So that the log begins again within the test.
 limits = lshdb.Limits(batch_documents=40, checkpoint_pages=20)
-settings = {"threshold": 0.7, "limits": limits}
+texts = pathlib.Path("../texts")
 def text(i):
     return " ".join(f"{i * i % 97} word{j * i}" for j in range(60))
-def acknowledge(documents):
-    os.write(1, f"ack {documents}\\n".encode())
+def acknowledge():
+    state = {
+        "keys": db.keys(), "decisions": [one.decision for one in db.decisions()],
+        "threshold": [db.settings.threshold], "whole": [] if db.check().ok else ["damaged"],
+    }
+    os.write(1, f"{json.dumps(state)}\\n".encode())
+db = lshdb.open("lsh.db", threshold=0.7, limits=limits)
+acknowledge()
+"""
+TAIL: Final = """
+db.close()
+with lshdb.open("lsh.db", limits=limits) as db:
+    db.add("late", text(12))
+    acknowledge()
 """
 CARELESS: Final = """
 from lshdb.store import connection
@@ -181,53 +236,70 @@ def _path(descriptor: str) -> str:
 
 
 def lost(program: str, directory: Path) -> tuple[int, int]:
-    """How many power cuts there were, and how many cost a document that was acknowledged."""
+    """How many power cuts there were, and how many cost something that was acknowledged."""
     directory.mkdir()
-    disk, cuts, costly, acknowledged = Disk(), 0, 0, 0
+    directory.with_name("texts").mkdir()
+    calls = list(recorded(program, directory))
+    states = [json.loads(arguments[0]) for call, _, arguments in calls if call == "write"]
+    disk, cuts, costly, acknowledged = Disk(), 0, 0, -1
     after = directory.with_name("after")
-    for number, (call, path, arguments) in enumerate(recorded(program, directory)):
+    for number, (call, path, arguments) in enumerate(calls):
         if call == "write":
-            acknowledged += int(arguments[0].removeprefix("ack "))
-        elif not path.endswith("-shm"):
+            acknowledged += 1
+        else:
             disk.apply(call, path, arguments)
         if call not in ("write", "fsync", "fdatasync") and number % 7:
             continue
         for leaving in ("nothing", "everything", "some"):
             files = disk.after_power_cut(leaving, number)
             if not any(path.endswith("lsh.db") and data for path, data in files.items()):
-                assert not acknowledged
+                assert acknowledged < 0
                 continue
             shutil.rmtree(after, ignore_errors=True)
             after.mkdir()
             for name, data in files.items():
                 (after / Path(name).name).write_bytes(data)
             cuts += 1
-            if not acknowledged:
-                continue  # the tables may not be there yet
-            try:
-                with lshdb.open(after / "lsh.db", mode="write") as db:
-                    # One that is not acknowledged may be there, and one may be removed.
-                    costly += len(db) < acknowledged - 1
-                costly += not lshdb.check(after / "lsh.db").ok
-            except lshdb.LshdbError:
-                costly += 1
+            if acknowledged >= 0:  # before, the tables may not be there yet
+                costly += not is_between(after / "lsh.db", states[acknowledged:][:2])
     return cuts, costly
+
+
+def is_between(path: Path, states: list[dict[str, list[Any]]]) -> bool:
+    """Whether a file has what the two states have, nothing that neither has, and no damage."""
+    try:
+        with lshdb.open(path, mode="write") as db:
+            found: dict[str, list[Any]] = {
+                "keys": db.keys(),
+                "decisions": [one.decision for one in db.decisions()],
+                "threshold": [db.settings.threshold],
+            }
+        found["whole"] = [] if lshdb.check(path).ok else ["damaged"]
+    except lshdb.LshdbError:
+        return False
+    return all(
+        set.intersection(*(set(state[name]) for state in states))
+        <= set(values)
+        <= set.union(*(set(state[name]) for state in states))
+        for name, values in found.items()
+    )
 
 
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
 
 @needs_strace
-@pytest.mark.parametrize("program", [ONE_BY_ONE, IN_BATCHES], ids=["one by one", "in batches"])
-def test_what_was_acknowledged_survives_a_power_cut(program: str, tmp_path: Path) -> None:
-    cuts, costly = lost(HEAD + program, tmp_path / "disk")
-    assert cuts > 50
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_was_acknowledged_survives_a_power_cut(name: str, tmp_path: Path) -> None:
+    """A thousand in all."""
+    cuts, costly = lost(HEAD + PROGRAMS[name] + TAIL, tmp_path / "disk")
+    assert cuts > 80
     assert costly == 0
 
 
 @needs_strace
 def test_a_power_cut_would_be_noticed(tmp_path: Path) -> None:
     """The same without waiting for the disk, as it was before, loses documents."""
-    cuts, costly = lost(HEAD + CARELESS + ONE_BY_ONE, tmp_path / "disk")
+    cuts, costly = lost(CARELESS + HEAD + PROGRAMS["one by one"] + TAIL, tmp_path / "disk")
     assert cuts > 50
     assert costly > 0
