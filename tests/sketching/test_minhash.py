@@ -1,14 +1,12 @@
-"""Signatures equal the oracles' bit for bit, and estimate Jaccard similarity as they should."""
+"""Signatures equal the oracles' bit for bit."""
 
 from __future__ import annotations
 
 import itertools
 import random
 from collections.abc import Iterable
-from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 import oracles
 import pytest
 from hypothesis import example, given
@@ -17,7 +15,7 @@ from hypothesis import strategies as st
 from lshdb.model import Shingles, SketchName
 from lshdb.shingling.hashing import Hashes
 from lshdb.sketching import minhash
-from lshdb.sketching.minhash import Signatures, make_sketch
+from lshdb.sketching.minhash import make_sketch
 
 NAMES: tuple[SketchName, ...] = ("fast", "minhash")
 ORACLES = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
@@ -109,65 +107,3 @@ def test_a_document_in_pieces_has_the_signature_of_the_whole(
     signature, count = sketch.of_pieces(lambda: iter(parts))
     assert count == len(document)
     assert signature.tolist() == sketch.signatures(shingles_of([document]))[0].tolist()
-
-
-# estimates
-
-
-PAIRS = 2000
-LANES = 128
-
-
-@cache
-def union_hashes(structure: str, size: int) -> Hashes:
-    """The unions of PAIRS pairs, uint64[PAIRS, size]."""
-    if structure == "consecutive":
-        return np.arange(PAIRS * size, dtype=np.uint64).reshape(PAIRS, size)
-    return np.random.default_rng(size).integers(0, 1 << 64, (PAIRS, size), dtype=np.uint64)
-
-
-def as_documents(sets: Hashes) -> Shingles:
-    return Shingles(sets.ravel(), np.arange(len(sets) + 1) * sets.shape[1])
-
-
-def pair_errors(
-    name: SketchName, structure: str, size: int, common: int
-) -> npt.NDArray[np.float64]:
-    """Estimate less Jaccard similarity, for PAIRS pairs of sets, float64[PAIRS]."""
-    union = union_hashes(structure, size)
-    cut = common + (size - common) // 2
-    sketch = make_sketch(name, LANES, 1)
-    one: Signatures = sketch.signatures(as_documents(union[:, :cut]))
-    other = sketch.signatures(
-        as_documents(np.concatenate([union[:, :common], union[:, cut:]], axis=1))
-    )
-    errors: npt.NDArray[np.float64] = (one == other).mean(axis=1) - common / size
-    return errors
-
-
-@pytest.mark.parametrize("structure", ["random", "consecutive"])
-@pytest.mark.parametrize(
-    ("size", "common"),
-    [
-        (size, round(similarity * size))
-        for size in (5, 30, 100, 1000)
-        for similarity in (0.2, 0.5, 0.8, 0.95)
-        if 0 < round(similarity * size) < size
-    ],
-)
-@pytest.mark.parametrize("name", NAMES)
-def test_estimates_are_unbiased_and_accurate(
-    name: SketchName, size: int, common: int, structure: str
-) -> None:
-    """Theory: independent lanes err by sqrt(J(1-J)/k), and `fast` less where shingles are few.
-
-    5 % are left for 2,000 pairs being a sample, three standard deviations of an rmse.
-    """
-    errors = pair_errors(name, structure, size, common)
-    similarity = common / size
-    expected = (similarity * (1 - similarity) / LANES) ** 0.5
-    rmse = float(np.sqrt((errors**2).mean()))
-    assert abs(errors.mean()) <= 4 * errors.std() / PAIRS**0.5
-    assert rmse <= 1.05 * expected
-    if name == "fast" and size <= 100:
-        assert rmse <= 0.8 * 1.05 * expected
