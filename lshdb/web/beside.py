@@ -9,7 +9,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Final
 
-from lshdb.errors import KeyNotFound, UsageError
+from lshdb.errors import KeyNotFound
 from lshdb.limits import DEFAULTS
 from lshdb.model import Element, Passage
 from lshdb.search.differences import (
@@ -25,12 +25,6 @@ from lshdb.search.differences import (
 
 PART_ROWS: Final = 500
 """Rows on a page: some 100 KB of lines or sentences."""
-_BESIDE: Final = 2
-"""Equal rows shown beside those that differ."""
-STEP: Final = 20
-"""Additional rows shown by one click."""
-_MAX_OPENED: Final = 2_000
-"""Maximum additional rows on a page."""
 _LISTED: Final = 20
 """Shared passages that are listed."""
 _MAX_CODE: Final = 100_000
@@ -168,43 +162,24 @@ def looks_like_code(text: str) -> bool:
     return len(lines) >= 5 and indented >= len(lines) / 8
 
 
-def opened_rows(text: str) -> list[Span]:
-    """The additional rows in an address, as `120-140,300-320`; UsageError for others."""
-    found: list[Span] = []
-    for each in text.split(",") if text else []:
-        low, dash, high = each.partition("-")
-        if not (dash and low.isdecimal() and high.isdecimal() and len(each) < 20):
-            raise UsageError(f"more {each!r:.50} is not two numbers of rows")
-        found.append((int(low), int(high)))
-    found = _apart(found)
-    if sum(high - low for low, high in found) > _MAX_OPENED:
-        raise UsageError(f"a page shows {_MAX_OPENED:,} rows more: show all of them instead")
-    return found
-
-
-def part_of(
-    found: Beside, page: int, *, only: bool, opened: Sequence[Span] = ()
-) -> tuple[list[Line], list[int]]:
+def part_of(found: Beside, page: int, around: int | None) -> tuple[list[Line], list[int]]:
     """The rows of one page, and of each page the place of its first row.
 
     Args:
         found: the two texts.
         page: its number, from 1; KeyNotFound if there is none.
-        only: whether rows far from a difference are left out.
-        opened: ranges of rows that are shown anyway, as first and last + 1.
+        around: how many equal rows are shown beside those that differ; None for all.
     """
     rows = found.differences.rows
-    near = near_differences(rows, _BESIDE) if only else range(len(rows))
+    near = range(len(rows)) if around is None else near_differences(rows, around)
     begins = [0, *near[PART_ROWS::PART_ROWS]]
     pages = len(begins)
     if page > pages:
         raise KeyNotFound(f"there is no page {page:,}: the last is page {pages:,}")
     low = begins[page - 1]
     high = begins[page] if page < pages else len(rows)
-    shown = set(near[bisect_left(near, low) : bisect_left(near, high)])
-    for first, behind in opened:
-        shown.update(range(max(first, low), min(behind, high)))
-    return list(lines_of(found, sorted(shown), low, high)), begins
+    shown = near[bisect_left(near, low) : bisect_left(near, high)]
+    return list(lines_of(found, shown, low, high)), begins
 
 
 def lines_of(found: Beside, shown: Iterable[int], low: int, high: int) -> Iterator[Line]:

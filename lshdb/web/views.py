@@ -77,6 +77,8 @@ _CLUSTERS: Final = 20
 _MEMBERS: Final = 100
 """Members of a cluster on a page."""
 _PREVIEW: Final = 4
+_AROUND: Final = 2
+"""Equal lines shown beside those that differ."""
 _TEXT: Final = 50_000
 """Characters shown of a text."""
 _ELEMENTS: Final = 1_000
@@ -439,10 +441,10 @@ def _side_by_side(
     visit: Visit, found: Beside, passages: Sequence[Passage]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The rows of one page of two texts, and where the others are."""
-    only = "only" in visit.arguments
-    opened_ = beside.opened_rows(visit.arguments.get("more", "")) if only else []
+    only = visit.arguments.get("only")
+    around = _AROUND if only == "differences" else None if not only else _natural(only, "only")
     page = _natural(visit.arguments.get("page", "1"), "page")
-    rows, begins = beside.part_of(found, page, only=only, opened=opened_)
+    rows, begins = beside.part_of(found, page, around)
     data = {
         "says": found.says,
         "differences": len(found.starts),
@@ -450,13 +452,11 @@ def _side_by_side(
         "paging": Paging(page, len(begins), len(found.differences.rows)),
         "longest_passages": beside.longest_passages(found, passages),
     }
-    more = ",".join(f"{low}-{high}" for low, high in opened_)
     return data, {
         "code": found.code,
         "starts": found.starts,
         "page_of": lambda place: bisect_right(begins, place),
-        "more": more,
-        "step": beside.STEP,
+        "around": around,
         # Of all rows, not only of those that this page may show.
         "row_page": lambda place: place // beside.PART_ROWS + 1,
     }
@@ -736,7 +736,7 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> tuple[str, dict[str,
         return page, back
     if near.following is None:
         return "decisions", {"finished": page}
-    for name in ("page", "more", "a_quoted", "b_quoted", "key_quoted"):
+    for name in ("page", "a_quoted", "b_quoted", "key_quoted"):
         back.pop(name, None)
     return page, back | near.following
 

@@ -42,8 +42,8 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_what_is_read_has_enough_contrast(scheme: str) -> None:
     assert round(contrast("#ffffff", "#767676"), 2) == 4.54
-    light, dark = re.findall(r":root\s*\{(.*?)\}", CSS, flags=re.DOTALL)[:2]
-    colour = dict(re.findall(r"--([\w-]+):\s*(#\w{6});", light + (scheme == "dark") * dark))
+    pairs = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\);", CSS)
+    colour = {name: light if scheme == "light" else dark for name, light, dark in pairs}
     low = [
         (one, other)
         for least, ones, others in CONTRASTS

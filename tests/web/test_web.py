@@ -198,10 +198,13 @@ def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
         assert only.page.texts("td", class_="a")[:5] == lines[1:6]
         left_out = only.page.texts("tr", class_="left-out")
         assert left_out == ["1 equal line", "12 equal lines", "15 equal lines"]
-        (opened,) = only.page.values("href", "12 equal lines")
-        wider = check(site.ask(opened.partition("#")[0]))
-        assert wider.page.texts("tr", class_="left-out") == ["1 equal line", "15 equal lines"]
-        assert wider.page.texts("td", class_="a")[:22] == lines[1:23]
+        (more,) = only.page.values("href", "More lines around")
+        wider = check(site.ask(more))
+        assert wider.page.texts("tr", class_="left-out") == []
+        assert wider.page.texts("td", class_="a") == lines
+        (there,) = only.page.values("href", "12 equal lines")
+        assert there.endswith("#r6")
+        assert site.ask(there.partition("#")[0]).page.texts("td", class_="a") == lines
         code = check(eventually(site, "compare", a="m.py", b="n.py", blanks="ignored"))
         assert "# <b>hostile</b>" in code.page.texts("td", class_="a")[0]
         assert [line for line in code.page.texts("ins") if line.strip()] == ["x = 1"]
@@ -526,7 +529,7 @@ def test_forms_that_make_no_sense_are_refused(
         ("/document", 400),
         ("/document?key=fox&threshold=0", 400),
         ("/compare?a=fox", 400),
-        ("/compare?a=fox&b=fox+2&only=on&more=a-b", 400),
+        ("/compare?a=fox&b=fox+2&only=on", 400),
         ("/compare?a=fox&b=fox+2&page=2", 404),
         ("/compare?a=fox&b=no", 404),
         ("/cluster?key=ant", 404),
@@ -1058,7 +1061,7 @@ def test_the_next_pair_begins_on_its_first_page(tmp_path: Path) -> None:
     with served(tmp_path, "--review", "--who", "ann") as site:
         reviewer = Reviewer(site)
         eventually(site, "pairs")
-        answer = reviewer.go("compare", a="a", b="b", listed="yes", page=2, more="3-9")
+        answer = reviewer.go("compare", a="a", b="b", listed="yes", page=2)
         answer = reviewer.press(answer, "different")
         assert answer.page.texts("bdi", class_="key")[:2] == ["c", "d"]
         assert answer.page.values("value", name="undo")
