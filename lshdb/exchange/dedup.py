@@ -259,7 +259,7 @@ def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:
         lines = lines_of(block, outcome.places)
         of_rows = zip(outcome.keys, outcome.places, lines, outcome.dropped, strict=True)
         for key, place, line, dropped in of_rows:
-            yield DecidedRow(key, block.name, block.number(place), line, dropped)
+            yield DecidedRow(key, block.name, block.number(place), bytes(line), dropped)
 
 
 # the forms of rows

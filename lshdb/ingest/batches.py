@@ -39,6 +39,8 @@ _BAND_ROW: Final = 64
 """About the bytes of a band row in memory and in the log."""
 _OBJECTS: Final = 200
 """Bytes of a document's objects besides its characters."""
+_LARGE: Final = 16 << 20
+"""Bytes of a line that waits in a file: to write its document takes three times as much memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class Stream:
         self.sign = True
         self._pool = pool
         self._prompt = prompt
+        self._directory = str(store.path.absolute().parent)
         self._keep_blocks = keep_blocks
         self._fixed = most
         self._stored = store.last_doc_id()
@@ -163,6 +166,8 @@ class Stream:
                 block = None
             if isinstance(block, Rows):
                 block = block.without_values()
+            elif block is not None and block.size >= _LARGE:
+                block = block.put_away(self._directory)
             self._ahead.append(_Part(block, origin, pending, documents, size))
             self._ahead_size += size
             self._ahead_documents += documents

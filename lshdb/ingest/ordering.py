@@ -28,7 +28,7 @@ from lshdb.shingling.content import cleaned, encoded, from_stored
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import Item, Reader, parsed, reader_of
-from lshdb.sources.records import Lines, Rows, TextFile, Where
+from lshdb.sources.records import Block, Lines, Rows, TextFile, Where
 from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
@@ -271,25 +271,30 @@ def _take_in(waiting: Waiting, items: Iterable[Item], job: Job, progress: Progre
         stored = encoded(content) if shingling.of_sets else str(content)
         rows.append((number, document.key, len(content), stored, metadata, *where))
 
+    def take_block(block: Block) -> None:
+        assert job.parser is not None
+        file, numbers = block.origin
+        for place, one in parsed(block, job.parser):
+            if isinstance(one, Failure):
+                on_failure(one)
+            else:
+                document = Document(*one) if isinstance(one, tuple) else one
+                take(count + place, document, block.where(place), (file, numbers[place]))
+
+    item: Item | None
     for item in items:
         if isinstance(item, Failure):
             on_failure(item)
         elif isinstance(item, Lines | Rows):
-            assert job.parser is not None
-            file, numbers = item.origin
-            for place, one in parsed(item, job.parser):
-                if isinstance(one, Failure):
-                    on_failure(one)
-                else:
-                    document = Document(*one) if isinstance(one, tuple) else one
-                    take(count + place, document, item.where(place), (file, numbers[place]))
+            take_block(item)
             count += item.count
+            item = None  # a line may have hundreds of megabytes: nothing holds it here
         else:
             document = item.document if isinstance(item, TextFile) else item
             file = document.key if isinstance(item, TextFile) else None
             take(count, document, document.key, (file, None))
             count += 1
-        if len(rows) >= limits.order_documents or isinstance(item, Lines | Rows):
+        if len(rows) >= limits.order_documents or item is None:
             waiting.add(rows)
             rows.clear()
             progress(count, None, "rows read")

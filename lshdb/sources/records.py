@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from lshdb.errors import InputError
 from lshdb.json_text import MAX_DEPTH, loads, repaired, without_surrogates
@@ -51,18 +51,34 @@ class Lines:
         name: the file's, as printed.
         first: the number of the first line.
         count: how many lines there are.
-        data: the lines, each with its newline, except perhaps the last.
+        held: the data, or a file with it.
     """
 
     name: str
     first: int
     count: int
-    data: bytes
+    held: bytes | bytearray | IO[bytes]
+
+    @property
+    def data(self) -> bytes:
+        """The lines, each with its newline, except perhaps the last."""
+        if isinstance(self.held, bytes | bytearray):
+            return cast(bytes, self.held)  # all that is done with it works with either
+        self.held.seek(0)
+        return self.held.read()
 
     @property
     def size(self) -> int:
         """How many bytes the lines have."""
         return len(self.data)
+
+    def put_away(self, directory: str) -> Lines:
+        """The same lines with their data in a temporary file."""
+        from tempfile import TemporaryFile
+
+        file = TemporaryFile(buffering=0, dir=directory)  # noqa: SIM115  # closed when it is freed
+        file.write(self.data)
+        return replace(self, held=file)
 
     @property
     def origin(self) -> Origin:

@@ -254,6 +254,8 @@ def lines_of(block: Block, places: Sequence[int]) -> list[bytes]:
     """
     if isinstance(block, Rows):
         return [_json(record) + b"\n" for record in records(block, places)]
+    if block.count == 1:  # it may have hundreds of megabytes
+        return [block.data] if places else []
     data = block.data.split(b"\n")
     last = len(data) - 1
     return [data[place] + b"\n" if place < last else data[place] for place in places]
@@ -359,7 +361,7 @@ class _JsonLines(Sink):
             if self._is_open_line:
                 self._file.write(b"\n")
             self._is_open_line = not lines[-1].endswith(b"\n")
-            self._file.write(b"".join(lines))
+            self._file.write(lines[0] if len(lines) == 1 else b"".join(lines))
 
     def put(self, rows: Values) -> None:
         for line in json_lines(self._columns, rows):

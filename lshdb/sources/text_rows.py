@@ -41,6 +41,8 @@ _QUOTED: Final = re.compile(r'"[^"]*"?')
 _LONGEST_FIELD: Final = (1 << 31) - 1
 """Disables the limit of the module csv."""
 _NEWLINE: Final = 10
+_LONG: Final = 1 << 20
+"""Bytes of a line that is a block by itself."""
 _ELEMENT: Final = json.JSONDecoder()
 """orjson cannot read an element of an array whose end is not read yet."""
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
@@ -70,33 +72,37 @@ def line_blocks(
     While a block is used nothing of it is held here: a line may have hundreds of megabytes.
     """
     number = 1
-    waiting: list[bytes] = []  # the beginning of a line, in pieces
-    size = 0
+    # The beginning of a line: pieces of one of hundreds of megabytes would leave as much unusable.
+    waiting = bytearray()
     skipping = False
     for chunk in chunks:
-        if skipping:  # the rest of a line that is too long
-            _, newline, chunk = chunk.partition(b"\n")
-            if not newline:
-                continue
-            skipping = False
+        if skipping or len(waiting) > _LONG:  # a block by itself, which is not copied
+            rest, newline, chunk = chunk.partition(b"\n")
+            if not skipping:
+                waiting += rest + newline
+            if newline:
+                found = [Lines(name, number, 1, waiting)] if waiting else []
+                number += len(found)
+                waiting, skipping = bytearray(), False
+                while found:
+                    yield found.pop()
         end = chunk.rfind(b"\n") + 1
         if end:
-            block = b"".join([*waiting, memoryview(chunk)[:end]])  # one copy, not two
-            # Ten times as fast as bytes.count, which takes as long as reading.
-            count = int(np.count_nonzero(np.frombuffer(block, np.uint8) == _NEWLINE))
+            block = b"".join((waiting, memoryview(chunk)[:end]))
+            # Ten times as fast as bytes.count, which takes as long as reading. None waits.
+            count = int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == _NEWLINE))
             found = [Lines(name, number, count, block)]
-            waiting, size, block = [], 0, b""
+            waiting, block = bytearray(), b""
             yield found.pop()
             number += count
-        waiting.append(chunk[end:])
-        size += len(chunk) - end
-        if size > largest:
+        waiting += memoryview(chunk)[end:]
+        if len(waiting) > largest:
             yield _too_long(f"{name}:{number}", largest)
             number += 1
-            waiting, size, skipping = [], 0, True
-    if size:
-        found = [Lines(name, number, 1, b"".join(waiting))]
-        waiting.clear()
+            waiting, skipping = bytearray(), True
+    if waiting:
+        found = [Lines(name, number, 1, waiting)]
+        waiting = bytearray()
         yield found.pop()
 
 

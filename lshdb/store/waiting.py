@@ -17,6 +17,10 @@ from lshdb.model import DroppedRow
 from lshdb.store.connection import CACHE_KIB
 from lshdb.store.sqlite_errors import translated_errors
 
+_READ_AT_ONCE: Final = 1 << 20
+_ROW: Final = 200
+"""Characters of contents that are read at once, and those that each row counts for."""
+
 _TABLES: Final = """
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, length INTEGER NOT NULL, content TEXT NOT NULL,
@@ -31,9 +35,10 @@ CREATE TABLE dropped (
 _ADD: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
 _DROP: Final = "INSERT INTO dropped VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _IN_ORDER: Final = {
-    "longest": "SELECT number, content FROM documents ORDER BY length DESC, number",
-    "last": "SELECT number, content FROM documents ORDER BY number DESC",
+    "longest": "SELECT number, length FROM documents ORDER BY length DESC, number",
+    "last": "SELECT number, length FROM documents ORDER BY number DESC",
 }
+_CONTENTS: Final = "SELECT number, content FROM json_each(?) CROSS JOIN documents ON number = value"
 _KEYS: Final = """
 SELECT documents.key FROM json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id
 """
@@ -68,8 +73,21 @@ class Waiting:
 
     def in_order(self, order: Literal["longest", "last"]) -> Generator[tuple[int, str]]:
         """The numbers and stored forms: the longest or the last first, the first of equals."""
+        # Numbers are sorted without contents, and no statement holds one that has been read.
+        size = 0
+        some: list[int] = []
         with self._errors():
-            yield from self._connection.execute(_IN_ORDER[order])
+            for number, length in self._connection.execute(_IN_ORDER[order]):
+                if some and size + length > _READ_AT_ONCE:
+                    yield from self._contents(some)
+                    some, size = [], 0
+                some.append(number)
+                size += length + _ROW
+            yield from self._contents(some)
+
+    def _contents(self, numbers: list[int]) -> list[tuple[int, str]]:
+        found = dict(self._connection.execute(_CONTENTS, (dumps(numbers),)).fetchall())
+        return [(number, found.pop(number)) for number in numbers]
 
     def keys(self, numbers: Iterable[int]) -> list[str]:
         """The keys of documents, by their numbers."""

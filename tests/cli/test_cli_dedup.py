@@ -7,10 +7,11 @@ import json
 import resource
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from helpers import Command, finish, text_families
+from helpers import Command, finish, text_families, unmeasured
 
 LINES = (
     b'{"id": "a",  "text": "caf\\u00e9 one two three four five six seven"} \t\r\n',
@@ -184,3 +185,34 @@ def test_add_skips_what_is_similar(command: Command) -> None:
     first = dropped[0]
     assert again.lines[0] == f"1.000000\tidentical\t{first['key']}\t{first['kept']}"
     command.fails("add", "all.jsonl", "--on-similar", "drop", status=2)
+
+
+RUN = """
+import sys
+from lshdb.cli.app import main
+try:
+    main()
+except SystemExit as done:
+    assert not done.code
+(peak,) = (line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(peak)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells the peak")
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_a_long_line_takes_four_times_its_size(command: Command, keep: str) -> None:
+    text = (" ".join(map(str, range(1_000_000, 1_060_000))) + " ") * 100
+
+    def peak(name: str, lines: list[str]) -> int:
+        command.write(name, "".join(json.dumps({"text": one}) + "\n" for one in lines))
+        run = [sys.executable, "-c", RUN, "dedup", name, "-o", "out", "--keep", keep]
+        done = subprocess.run(
+            run, cwd=command.directory, env=unmeasured(), capture_output=True, check=True
+        )
+        assert command.path("out").read_bytes() == command.path(name).read_bytes()
+        return int(done.stdout) * 1024
+
+    short = ["a short text of some words"]
+    # What the allocator and SQLite's pages take beside it is less than half its size.
+    assert peak("long", [text, *short]) - peak("short", short) < 4.5 * len(text)
