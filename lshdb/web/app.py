@@ -90,6 +90,7 @@ def pages(path: Path, name: str, review: Review | None = None) -> Starlette:
             lshdb.LshdbError: problem,
             HTTPException: problem,
             ClientDisconnect: problem,
+            RecursionError: problem,
         },
     )
 
@@ -161,6 +162,7 @@ _STATUS: Final[Mapping[type[Exception] | tuple[type[Exception], ...], int]] = {
     Forbidden: 403,
     (lshdb.KeyNotFound, lshdb.NotADatabase): 404,
     (lshdb.UsageError, lshdb.ContentError, lshdb.InputError, lshdb.QueryError): 400,
+    RecursionError: 400,  # JSON of metadata as deep as it may be
     lshdb.Busy: 503,
 }
 _NAMES: Final[Mapping[int, str]] = {

@@ -11,6 +11,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -781,6 +782,120 @@ def test_endless_sql_of_others_delays_no_page(site: Site) -> None:
         one.join()
     assert {answer.status for answer in answers} == {400}
     assert all("takes too long for a page" in answer.text for answer in answers)
+
+
+# JSON
+
+
+@pytest.fixture(scope="module")
+def quoted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Site]]:
+    """A file with passages, metadata and decisions."""
+    path = tmp_path_factory.mktemp("quoted") / "lsh.db"
+    with lshdb.open(path, passages=8, threshold=0.5) as db:
+        db.add_many([lshdb.Document("fox", TEXT, {"lang": "en"}), ("fox 2", f"{TEXT}, and so on")])
+        db.add("ant", "An ant.")
+        db.decide("keep", ["fox"], note="older", who="ann")
+    with served(path.parent) as site:
+        for page in ("clusters", "pairs", "compare?a=fox&b=fox+2"):
+            eventually(site, page)
+        yield path, site
+
+
+def as_json(site: Site, page: str, **query: str) -> Any:
+    answer = site.get(f"{page}.json", **query)
+    assert answer.headers["content-type"] == "application/json"
+    assert (answer.status, answer.headers["x-content-type-options"]) == (200, "nosniff")
+    return json.loads(answer.text)
+
+
+def test_json_has_what_the_library_has(quoted: tuple[Path, Site]) -> None:
+    path, site = quoted
+    with lshdb.open(path, mode="read") as db:
+        found = as_json(site, "document", key="fox")
+        assert (found["key"], found["content"], found["metadata"]) == ("fox", TEXT, {"lang": "en"})
+        assert found["decided"] == "keep"
+        (match,) = db.query(key="fox")
+        assert found["query"]["matches"] == [asdict(match)]
+        copied = asdict(db.passages(key="fox"))
+        assert found["passages"] == json.loads(json.dumps(copied))
+        compared = as_json(site, "compare", a="fox", b="fox 2")
+        both = db.compare("fox", "fox 2")
+        for name in ("similarity", "a_in_b", "b_in_a", "estimate", "shared"):
+            assert compared["comparison"][name] == getattr(both, name)
+        assert [piece["kind"] for piece in compared["rows"][0]["b"]] == ["same", "changed"]
+        (cluster,) = db.clusters()
+        (listed_,) = as_json(site, "clusters")["clusters"]
+        one = as_json(site, "cluster", key="fox 2")["cluster"]
+        for shown in (listed_, one):
+            assert (shown["keep"], shown["lowest"]) == (cluster.keep, cluster.lowest)
+            assert tuple(each["key"] for each in shown["members"]) == cluster.members
+            assert [each["decided"] for each in shown["members"]] == ["keep", None]
+        assert [each["bytes"] for each in one["members"]] == [len(TEXT), len(TEXT) + 11]
+        (pair,) = as_json(site, "pairs")["pairs"]
+        (expected,) = db.pairs()
+        assert (pair["a"], pair["b"], pair["similarity"]) == (
+            expected.a,
+            expected.b,
+            expected.similarity,
+        )
+        made = as_json(site, "decisions")["decisions"]
+        assert made == json.loads(json.dumps([asdict(one) for one in db.decisions()]))
+        assert as_json(site, "overview")["documents"] == len(db)
+
+
+def test_json_has_the_fields_that_the_manual_names(quoted: tuple[Path, Site]) -> None:
+    _, site = quoted
+    pasted = site.post("query", text=TEXT).headers["location"].partition("pasted=")[2]
+    values = {
+        "key": "fox",
+        "a": "fox",
+        "b": "fox 2",
+        "q": "fo",
+        "sql": "select 1",
+        "pasted": pasted,
+    }
+    manual = (Path(__file__).parents[2] / "docs" / "browser.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)\.json\??([^`]*)` \| (.*) \|$", manual, re.MULTILINE)
+    assert {name for name, *_ in rows} == set(views.PAGES) - {"", "decide"} | {"overview"}
+    for name, query, text in rows:
+        given = {each.rstrip("="): values[each.rstrip("=")] for each in query.split("&") if each}
+        names = set(field_names(as_json(site, name, **given)))
+        assert {*re.findall("`(\\w+)`", text), "notes", "outdated", "waiting"} <= names, name
+
+
+def field_names(value: Any) -> Iterator[str]:
+    """All names in JSON."""
+    if isinstance(value, dict):
+        yield from value
+        value = list(value.values())
+    for one in value if isinstance(value, list) else ():
+        yield from field_names(one)
+
+
+def test_json_of_an_error_has_its_reason(site: Site) -> None:
+    for path, status in (
+        ("/document.json?key=none", 404),
+        ("/document.json", 400),
+        ("/none.json", 404),
+        ("/clusters.json?least=2", 400),
+    ):
+        answer = site.ask(path)
+        assert answer.status == status
+        assert list(json.loads(answer.text)) == ["reason"]
+    assert site.ask("/decisions.json", b"x=1").status == 405
+
+
+def test_metadata_as_deep_as_it_may_be_is_shown(tmp_path: Path) -> None:
+    deep: Any = 1
+    for _ in range(200):
+        deep = [deep]
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        db.add("deep", TEXT, metadata={"a": deep[0]})
+    with served(tmp_path) as site:
+        assert check(site.get("document", key="deep")).status == 200
+        answer = site.get("document.json", key="deep")
+        assert answer.status == 400
+        assert "nested deeper than 200 levels" in json.loads(answer.text)["reason"]
 
 
 # deciding
