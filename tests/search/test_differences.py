@@ -92,6 +92,7 @@ def test_prose_on_one_line_is_aligned_by_its_sentences() -> None:
         cut = list(segments(f"one\n{a}"))
         assert [segment.line for segment in cut[:9]] == [1, 2, *[0] * 7]
         assert max(segment.end - segment.start for segment in cut) <= 620
+        assert separator != " " or 50 < len(cut) < 150, "one word in 32"
 
 
 def test_a_paragraph_that_moved_is_shown_as_moved() -> None:
@@ -193,6 +194,19 @@ def test_changed_lines_stand_beside_those_with_most_words_in_common(seed: int) -
 )
 def test_what_is_equal_between_changes_is_a_word_or_more(a: str, b: str, marked: str) -> None:
     pieces = word_differences(a, b)[1]
+    assert "".join(p.text if p.kind == "same" else f"[{p.text}]" for p in pieces) == marked
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_equal_words_stay_if_they_are_more_than_the_change_at_a_side(seed: int) -> None:
+    rng = random.Random(seed)
+    start, equal, end = (" ".join(rng.choices([c * 2, c * 3], k=rng.randint(1, 4))) for c in "psk")
+    one, other = ([c * rng.randint(1, 9) for c in changed] for changed in ("ab", "xy"))
+    texts = [f"{start} {first} {equal} {last} {end}" for first, last in (one, other)]
+    least = min(len(word) for word in one + other)
+    between = "] {} [" if len(equal.replace(" ", "")) > least else " {} "
+    marked = f"{start} [{other[0]}{between.format(equal)}{other[1]}] {end}"
+    pieces = word_differences(*texts)[1]
     assert "".join(p.text if p.kind == "same" else f"[{p.text}]" for p in pieces) == marked
 
 
