@@ -20,8 +20,6 @@ from lshdb.options import TIMEOUT, FieldOptions, Mode, OpenOptions, SettingsOpti
 if TYPE_CHECKING:
     from lshdb.database import Database
 
-_SUFFIXES: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
-
 # documents
 
 ListSkipped: TypeAlias = Annotated[
@@ -116,18 +114,17 @@ class Form:
     def __post_init__(self) -> None:
         if self.as_json + self.as_csv + (self.output is not None) > 1:
             raise UsageError("give one of --json, --csv and --output")
-        if self.output is not None and not self.output.lower().endswith(_SUFFIXES):
-            raise UsageError(f"--output {self.output}: the name must end in {', '.join(_SUFFIXES)}")
+        if self.output is not None:
+            from lshdb.sources.paths import FORMATS, format_of
+
+            if format_of(self.output) == "text":
+                suffixes = ", ".join(FORMATS)
+                raise UsageError(f"--output {self.output}: the name must end in {suffixes}")
 
     @property
     def is_text(self) -> bool:
         """Whether results are printed for people."""
         return not (self.as_json or self.as_csv or self.output)
-
-    @property
-    def is_parquet(self) -> bool:
-        """Whether results go to a file of Parquet."""
-        return self.output is not None and self.output.lower().endswith(".parquet")
 
     def check(self, *read: str | os.PathLike[str]) -> None:
         """UsageError if the file cannot be written, before any work.
@@ -140,10 +137,9 @@ class Form:
         names = [os.fspath(path) for path in read]
         logs = [name + end for name in names if name != STDOUT for end in ("-wal", "-shm")]
         check_distinct([*names, *logs], [self.output])
-        if self.is_parquet:
-            from lshdb.sources.sinks import arrow
+        from lshdb.sources.sinks import output_format
 
-            arrow()
+        output_format(self.output, "jsonl")
 
 
 # the database

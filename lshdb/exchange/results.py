@@ -232,8 +232,6 @@ class Results(Tabular, Iterator[T], Generic[T]):
         find: Callable[[], Iterator[T]],
         rows: Callable[[], Iterator[Sequence[Any]]],
         shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]],
-        batches: Callable[[], Iterator[pa.RecordBatch]] | None = None,
-        lines: Callable[[], Iterator[bytes]] | None = None,
     ) -> None:
         """Prepare; nothing is read before the first item is requested.
 
@@ -243,11 +241,10 @@ class Results(Tabular, Iterator[T], Generic[T]):
             find: starts finding the items.
             rows: starts finding the rows of the table.
             shown: the columns that a notebook shows, and their values.
-            batches: see above.
-            lines: see above.
         """
         self.columns: Columns = columns
-        self.batches, self.lines = batches, lines
+        self.batches: Callable[[], Iterator[pa.RecordBatch]] | None = None
+        self.lines: Callable[[], Iterator[bytes]] | None = None
         self._name, self._find, self._rows, self._shown = name, find, rows, shown
         self._found: Iterator[T] | None = None
 
@@ -332,9 +329,11 @@ def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
         return pair_batches(blocks(), schema_of(PAIR))
 
     columns = with_fields(PAIR, options.fields, "a.", "b.")
-    in_batches = None if options.fields else batches
     find = partial(all_pairs, store, options)
-    return Results("pairs", columns, find, rows, (list(columns), shown), in_batches)
+    results = Results("pairs", columns, find, rows, (list(columns), shown))
+    if not options.fields:
+        results.batches = batches
+    return results
 
 
 def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
@@ -381,8 +380,8 @@ class PassageResults(Results[PassagePair]):
         def shown(pair: PassagePair) -> Sequence[Any]:
             return *(getattr(pair, name) for name in names[:-1]), len(pair.passages)
 
-        super().__init__("passages", PASSAGE_PAIR, find, rows, (names, shown), lines=lines)
-        self.common = common
+        super().__init__("passages", PASSAGE_PAIR, find, rows, (names, shown))
+        self.lines, self.common = lines, common
 
 
 def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:

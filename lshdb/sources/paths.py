@@ -20,7 +20,7 @@ STDIN: Final = "-"
 BUFFER: Final = 1 << 20
 """Bytes read at once; with Python's 8 KB a line of JSON takes several system calls."""
 
-_FORMATS: Final[dict[str, Format]] = {
+FORMATS: Final[dict[str, Format]] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "json",
@@ -95,7 +95,7 @@ def _shown(character: str) -> str:
 
 def format_of(path: str) -> Format:
     """The format of a file by its suffix, or by the one before that of its compression."""
-    return _FORMATS.get(os.path.splitext(without_compression(path))[1].lower(), "text")
+    return FORMATS.get(os.path.splitext(without_compression(path))[1].lower(), "text")
 
 
 def expanded(paths: Iterable[str]) -> Iterator[str]:

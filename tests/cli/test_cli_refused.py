@@ -126,7 +126,11 @@ COMMANDS = [
     ("sql 'selec 1'", 1, "SQL: "),
     # What is read and written, and no file is both.
     ("pairs --json -o rows.csv", 2, "give one of --json, --csv and --output"),
-    ("pairs -o rows.txt", 2, "--output rows.txt: the name must end in .csv"),
+    (
+        "pairs -o rows.txt",
+        2,
+        "--output rows.txt: the name must end in .jsonl, .ndjson, .json, .csv",
+    ),
     ("report -o out.txt", 2, "must end in .html"),
     ("sync missing", 1, "missing: no such directory"),
     ("sync in.txt", 2, "in.txt is not a directory: lshdb add takes files"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
@@ -306,6 +307,15 @@ def test_csv_and_gzip_in_a_file_and_csv_without_a_heading(directory: Path) -> No
     assert "\x1b" in saved, "only what is printed is escaped"
     assert in_csv == saved.replace("\x1b", "\\x1b")
     assert command.done("pairs", "--csv", "--no-heading").out == in_csv.partition("\n")[2]
+    for suffix in (".json", ".arrow", ".arrows", ".tsv.bz2"):
+        command.done("pairs", "-o", f"pairs{suffix}")
+    rows = command.done("pairs", "--json").records
+    assert json.loads((directory / "pairs.json").read_text()) == rows
+    assert pa.ipc.open_file(directory / "pairs.arrow").read_all().to_pylist() == rows
+    assert pa.ipc.open_stream(directory / "pairs.arrows").read_all().to_pylist() == rows
+    with_tabs = bz2.decompress((directory / "pairs.tsv.bz2").read_bytes()).decode()
+    cells = csv.reader(io.StringIO(with_tabs, newline=""), "excel-tab")
+    assert [*cells] == [*csv.reader(io.StringIO(saved, newline=""))]
     command.done("pairs", "-o", "pairs.jsonl.gz")
     zipped = (directory / "pairs.jsonl.gz").read_bytes()
     assert gzip.decompress(zipped).decode() == command.done("pairs", "--json").out
