@@ -4,7 +4,7 @@ In: requests. Out: pages that only read, as HTML or JSON. Needs the extra `web`,
 
     app        the application for a file: a request to a response
     serving    `lshdb serve`: the application for this machine only
-    plugin     the same application in Datasette, by its hooks
+    in_datasette  the same application in Datasette, by its hooks; plugin offers them to it
     guarding   who may send requests, under which host names; rules for browsers
     views      the values that each page shows, as plain objects; rendering makes HTML of them
     reviewing  `lshdb serve --review`: the only forms that change a file; they write decisions

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -239,6 +241,18 @@ def test_a_datasette_without_lshdbs_files_is_as_before(directory: Path) -> None:
         assert answer.status == 200
         assert "content-security-policy" not in answer.headers
         assert "No database here is lshdb's" in site.get().text
+
+
+def test_without_the_extra_datasette_is_as_before() -> None:
+    code = (
+        "import sys; sys.modules['starlette'] = None\n"
+        "from datasette.cli import cli\n"
+        "sys.argv = ['datasette', 'plugins']; cli()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    (own,) = [one for one in json.loads(done.stdout) if one["name"] == "lshdb"]
+    assert own["hooks"] == []
 
 
 def test_the_owner_allows_other_host_names(directory: Path) -> None:
