@@ -158,6 +158,14 @@ def test_a_large_text_of_less_than_one_shingle_is_folded_once() -> None:
     assert shingled([text], kind) == [[oracles.shingle_hash("ss\u0307", "char", 1)]]
 
 
+def test_a_text_of_nine_million_characters_has_the_shingles_that_it_repeats() -> None:
+    few, again = (
+        distinct_shingles(["A wolf, " + "the fox. " * times], Shingling("char", 5), 1)
+        for times in (3, 1_000_000)
+    )
+    assert again.hashes.tolist() == few.hashes.tolist()
+
+
 # sets
 
 
