@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile
 from lshdb.model import Settings
+from lshdb.shingling.arrays import bounded
 from lshdb.sketching.signing import Signed
 from lshdb.store import schema
 from lshdb.store import statements as sql
@@ -30,7 +31,8 @@ from lshdb.store.transactions import begin_writing
 _ROWS_AT_ONCE: Final = 1 << 16
 _BYTES_AT_ONCE: Final = 8_000_000
 """Bytes of signatures and contents read at once."""
-_LAST_ID: Final = (1 << 63) - 1
+_ROW: Final = 2_000
+"""Bytes of a row's other values as Python's objects; about."""
 _COMPLAINTS: Final = 100
 """Maximum number of messages of SQLite's own check, as by its default."""
 
@@ -128,26 +130,15 @@ class Auditor:
         return int(documents), int(bands)
 
     def documents(self, *, contents: bool) -> Iterator[list[StoredDocument]]:
-        """All documents by their ids, some thousands at a time; they may be changed meanwhile."""
-        first, last = -_LAST_ID - 1, None
-        while last != _LAST_ID:
-            some: list[StoredDocument] = []
-            size = 0
-            with translated_errors(self._path):
-                cursor = self._connection.execute(sql.DOCUMENTS_FROM, (first, contents))
-                for row in map(StoredDocument._make, cursor):
-                    some.append(row)
-                    size += sum(len(one or b"") for one in (row.signature, row.content))
-                    if size > _BYTES_AT_ONCE:
-                        break
-                cursor.close()
-            if not some:
-                return
+        """All documents by their ids, some thousands at a time.
+
+        Those that were read may be changed meanwhile.
+        """
+        rows = self._connection.each(sql.ALL_AS_STORED, contents)
+        for some in bounded(map(StoredDocument._make, rows), _size, _BYTES_AT_ONCE):
             if not all(one.typed for one in some):
                 raise DamagedFile("a value of another type than its column's")
             yield some
-            last = some[-1].doc_id
-            first = last + 1
 
     def orphan_signatures(self) -> list[int]:
         """The doc_ids of signatures that have no document."""
@@ -194,6 +185,10 @@ class Auditor:
     def delete_signatures(self, doc_ids: Sequence[int]) -> None:
         """Delete the signatures of documents, if they exist."""
         self._connection.run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))
+
+
+def _size(document: StoredDocument) -> int:
+    return _ROW + len(document.signature or b"") + len(document.content or b"")
 
 
 def _decoded(value: object) -> str:

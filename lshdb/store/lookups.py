@@ -28,7 +28,7 @@ from lshdb.store.conditions import Condition
 from lshdb.store.connection import connect, file_size
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import run_readonly, sealed_connection
-from lshdb.store.rows import Parameters, SqlValue, blob, integer, integers, settings_of, text
+from lshdb.store.rows import Parameters, SqlValue, blob, integer, integers, settings_of, text, typed
 from lshdb.store.sqlite_errors import translated_errors
 
 _T = TypeVar("_T")
@@ -446,21 +446,8 @@ class StoreReader:
 
     def decisions(self) -> list[DecisionRow]:
         """All decisions in order, the rows of each by key."""
-        return [
-            DecisionRow(
-                integer(number),
-                text(verdict),
-                text(key),
-                blob(digest),
-                None if note is None else text(note),
-                text(who),
-                text(decided),
-                None if present is None else blob(present),
-            )
-            for number, verdict, key, digest, note, who, decided, present in self._rows(
-                sql.DECISIONS
-            )
-        ]
+        kinds = (int, str, str, bytes, str | None, str, str, bytes | None)
+        return [DecisionRow(*typed(row, *kinds)) for row in self._rows(sql.DECISIONS)]
 
     def decided(self) -> npt.NDArray[np.int64]:
         """The decisions about documents that still have the same content.
@@ -480,12 +467,9 @@ class StoreReader:
             For each pair the key and digest of the one and of the other, and the doc_id of the
             other, 0 if it is not stored with this digest.
         """
-        return [
-            ((text(key), blob(digest)), (text(its_key), blob(its_digest)), integer(doc_id))
-            for key, digest, its_key, its_digest, doc_id in self._rows(
-                sql.DIFFERENT_FROM, dumps(list(keys))
-            )
-        ]
+        rows = self._rows(sql.DIFFERENT_FROM, dumps(list(keys)))
+        found = (typed(row, str, bytes, str, bytes, int) for row in rows)
+        return [(row[:2], row[2:4], row[4]) for row in found]
 
     def keys_containing(self, part: str, most: int, seconds: float) -> list[str]:
         """Keys that contain a text, whatever the case of ASCII: as many as are found in time."""
@@ -574,20 +558,18 @@ class StoreReader:
         return run_readonly(self.path, statement, self._connection.timeout, parameters, seconds)
 
     def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:
-        doc_id, key, shingles, metadata, content, signature = row
+        kinds = (int, str, int, str | None, str | None, bytes | None)
+        doc_id, key, shingles, metadata, content, signature = typed(row, *kinds)
         if content is None and self.settings.content:
             raise DamagedFile(
-                f"{self.path}: the content of document {integer(doc_id)} is gone; restore the file "
-                "from a copy"
+                f"{self.path}: the content of document {doc_id} is gone; restore the file from a "
+                "copy"
             )
-        return DocumentRow(
-            integer(doc_id),
-            text(key),
-            int(self._counts([(shingles,)])[0]),
-            None if metadata is None else text(metadata),
-            None if content is None else text(content),
-            None if signature is None else self._signature_matrix([(doc_id, signature)])[1][0],
-        )
+        self._counts([(shingles,)])
+        lanes = None
+        if signature is not None:
+            lanes = self._signature_matrix([(doc_id, signature)])[1][0]
+        return DocumentRow(doc_id, key, shingles, metadata, content, lanes)
 
     def _signature_matrix(
         self, rows: list[tuple[SqlValue, ...]]
@@ -624,8 +606,5 @@ class StoreReader:
 
 
 def _stored_file(row: tuple[SqlValue, ...]) -> StoredFile:
-    doc_id, key, is_file, size, mtime_ns = row
-    state = None
-    if is_file:
-        state = FileState(integer(size), None if mtime_ns is None else integer(mtime_ns))
-    return StoredFile(integer(doc_id), text(key), state)
+    doc_id, key, is_file, size, mtime_ns = typed(row, int, str, int, int | None, int | None)
+    return StoredFile(doc_id, key, FileState(size, mtime_ns) if is_file else None)

@@ -46,6 +46,14 @@ def text(value: SqlValue) -> str:
     return value
 
 
+def typed(row: Sequence[SqlValue], *kinds: Any) -> tuple[Any, ...]:
+    """A row whose values are of these types, or of one of several as `str | None`."""
+    for value, kind in zip(row, kinds, strict=True):
+        if not isinstance(value, kind):
+            raise _other(getattr(kind, "__name__", str(kind)), value)
+    return tuple(row)
+
+
 def integers(rows: Iterable[tuple[SqlValue, ...]]) -> npt.NDArray[np.int64]:
     """The values of rows, row by row, int64[any]; all must be integers."""
     try:

@@ -239,14 +239,14 @@ INDEXES_WITH_CODE: Final = """
         AND i.name NOT IN (SELECT json_extract(value, '$[1]') FROM json_each(?1))"""
 COUNT_BANDS: Final = "SELECT count(*) FROM bands"
 # The last column: whether all values have the types of their columns.
-DOCUMENTS_FROM: Final = """
+ALL_AS_STORED: Final = """
     SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL,
-        CASE WHEN ?2 THEN d.content END, d.metadata,
+        CASE WHEN ? THEN d.content END, d.metadata,
         typeof(d.key) = 'text' AND typeof(d.shingles) = 'integer' AND typeof(d.digest) = 'blob'
         AND typeof(s.signature) IN ('blob', 'null') AND typeof(d.content) IN ('text', 'null')
         AND typeof(d.metadata) IN ('text', 'null')
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id)
-    WHERE d.doc_id >= ?1 ORDER BY d.doc_id LIMIT 4000"""
+    ORDER BY d.doc_id"""
 ORPHAN_SIGNATURES: Final = """
     SELECT doc_id FROM signatures AS s
     WHERE NOT EXISTS (SELECT 1 FROM documents AS d WHERE d.doc_id = s.doc_id)"""

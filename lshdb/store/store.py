@@ -28,9 +28,8 @@ from lshdb.store.guard import Connection
 from lshdb.store.lookups import StoreReader
 from lshdb.store.rows import (
     SqlValue,
-    blob,
     integer,
-    text,
+    typed,
     write_settings,
 )
 from lshdb.store.sqlite_errors import translated_errors
@@ -161,12 +160,8 @@ class Store(StoreReader):
         """Those of the keys that the database has."""
         # A lone surrogate, which only Python's json writes, is in no document's key.
         rows = self._rows(sql.KNOWN_DOCUMENTS, json.dumps(keys))
-        return {
-            text(key): KnownDocument(
-                integer(i), blob(digest), None if metadata is None else text(metadata)
-            )
-            for key, i, digest, metadata in rows
-        }
+        found = (typed(row, str, int, bytes, str | None) for row in rows)
+        return {key: KnownDocument(*values) for key, *values in found}
 
     def insert(self, documents: Iterable[DocumentValues]) -> None:
         """Insert rows of documents, without their signatures and bands."""

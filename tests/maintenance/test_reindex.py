@@ -348,12 +348,13 @@ def test_interrupted_it_leaves_the_index_as_it_was(command: Command) -> None:
     before = inspection.contents(command.path("lsh.db"))
     code = (
         "import os, signal\n"
+        "from dataclasses import replace\n"
         "from lshdb import Database\n"
         "from lshdb.cli import app\n"
         "def report(done, total, unit):\n"
         "    if 2 * done > total: os.kill(os.getpid(), signal.SIGINT)\n"
         "reindex = Database.reindex\n"
-        "Database.reindex = lambda db, **given: reindex(db, **given | {'progress': report})\n"
+        "Database.reindex = lambda db, asked: reindex(db, replace(asked, progress=report))\n"
         "app.main()\n"
     )
     child = subprocess.Popen(

@@ -52,6 +52,7 @@ SCANS_ON_PURPOSE = {
     # What check looks through.
     "SCHEMA",
     "COUNT_BANDS",
+    "ALL_AS_STORED",
     "ORPHAN_SIGNATURES",
     "OWN_SCHEMA",
     "COUNT_DEFINITIONS",
