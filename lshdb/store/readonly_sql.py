@@ -74,6 +74,7 @@ _STEPS: Final = 10_000
 """Steps of SQLite's machine, less than a millisecond, between two looks at the clock."""
 LARGEST_VALUE: Final = 16 << 20
 """Bytes of a value that SQL may make or read; `lshdb sql` reads what a larger file can hold."""
+_COLUMNS: Final = 64
 
 
 def _authorize(
@@ -156,14 +157,17 @@ def run_readonly(
         sql: the statement.
         timeout: seconds to wait for a file that is locked.
         parameters: values for each ? or :name.
-        seconds: the time until it is interrupted, but for a single call of a function.
+        seconds: for a page, the time until it is interrupted, but for a single call of a function;
+            a value has then up to LARGEST_VALUE bytes, and a row up to 64 values.
 
     Raises:
         QueryError: wrong SQL or parameters, several statements, one that does not only read, or one
             that takes too long.
     """
     connection = sealed_connection(path, timeout)
-    if seconds is not None:
+    if seconds is not None:  # a page, which has the values of some rows in memory
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, _COLUMNS)
         end = monotonic() + seconds
         connection.set_progress_handler(lambda: monotonic() > end, _STEPS)
     try:
@@ -202,7 +206,10 @@ def explained(error: sqlite3.Error, path: Path) -> Exception:
             f"SQL: {error}: lshdb sql only reads; no writing, no ATTACH, no PRAGMA that sets"
         )
     if code == sqlite3.SQLITE_TOOBIG:
-        return QueryError(f"SQL: {error}: it makes a value larger than a file can hold")
+        return QueryError(
+            f"SQL: {error}: a value may be as large as one in the file, and on a page have "
+            f"{LARGEST_VALUE >> 20} MiB"
+        )
     if code == sqlite3.SQLITE_INTERRUPT:
         return QueryError("SQL: it takes too long for a page: lshdb sql has no limit of time")
     if code == sqlite3.SQLITE_ERROR:
