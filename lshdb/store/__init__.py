@@ -1,8 +1,7 @@
 """The SQLite file: the only room that imports sqlite3.
 
 In: rows as arrays and lists. Out: rows as arrays and lists, typed; lshdb's errors in place of
-SQLite's. The tables are in schema.sql, all other SQL in statements, but for pragmas and the tables
-of waiting.
+SQLite's. The tables are in schema.sql, all other SQL but pragmas in statements.
 
     connection     opens a file and checks its format; pragmas
     sqlite_errors  SQLite's errors as lshdb's own

@@ -1,4 +1,4 @@
-"""All SQL that lshdb runs besides schema.sql: static text, values bound as parameters.
+"""All SQL that lshdb runs besides schema.sql and pragmas: static text, values bound as parameters.
 
 A list of values goes in as one JSON array, so that one statement, prepared once, serves any
 number of them.
@@ -257,6 +257,39 @@ FOREIGN_BANDS: Final = """
     UNION ALL SELECT band_no, count(*) FROM bands WHERE band_no >= ? GROUP BY band_no"""
 UPDATE_DERIVED: Final = """
     UPDATE documents SET shingles = ?2, content = ?3 WHERE doc_id = ?1"""
+
+# Of the temporary file of documents that wait for their turn (waiting).
+WAITING_TABLES: Final = """
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL, length INTEGER NOT NULL, content TEXT NOT NULL,
+    metadata TEXT, file TEXT, line INTEGER
+) STRICT;
+CREATE TABLE dropped (
+    number INTEGER PRIMARY KEY, similarity REAL NOT NULL, exact INTEGER NOT NULL,
+    identical INTEGER NOT NULL, kept INTEGER, kept_key TEXT, kept_metadata TEXT,
+    kept_file TEXT, kept_line INTEGER
+) STRICT;
+"""
+WAITING_ADD: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
+WAITING_DROP: Final = "INSERT INTO dropped VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+WAITING_LONGEST: Final = "SELECT number, length FROM documents ORDER BY length DESC, number"
+WAITING_LAST: Final = "SELECT number, length FROM documents ORDER BY number DESC"
+WAITING_CONTENTS: Final = (
+    "SELECT number, content FROM json_each(?) CROSS JOIN documents ON number = value"
+)
+WAITING_KEYS: Final = """
+SELECT documents.key FROM json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id
+"""
+WAITING_DECISIONS: Final = """
+SELECT documents.number, documents.key, documents.file, documents.line,
+    coalesce(kept.key, kept_key), coalesce(kept.file, kept_file), coalesce(kept.line, kept_line),
+    similarity, exact, identical, documents.metadata, coalesce(kept.metadata, kept_metadata)
+FROM documents
+LEFT JOIN dropped ON dropped.number = documents.number
+LEFT JOIN documents AS kept ON kept.number = dropped.kept
+WHERE documents.number >= ? AND documents.number < ?
+ORDER BY documents.number
+"""
 
 WRITES: Final = (
     WRITE_SETTINGS,

@@ -14,44 +14,13 @@ from typing import Final, Literal
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
 from lshdb.model import DroppedRow
+from lshdb.store import statements as sql
 from lshdb.store.connection import CACHE_KIB
 from lshdb.store.sqlite_errors import translated_errors
 
 _READ_AT_ONCE: Final = 1 << 20
 _ROW: Final = 200
 """Characters of contents that are read at once, and those that each row counts for."""
-
-_TABLES: Final = """
-CREATE TABLE documents (
-    number INTEGER PRIMARY KEY, key TEXT NOT NULL, length INTEGER NOT NULL, content TEXT NOT NULL,
-    metadata TEXT, file TEXT, line INTEGER
-) STRICT;
-CREATE TABLE dropped (
-    number INTEGER PRIMARY KEY, similarity REAL NOT NULL, exact INTEGER NOT NULL,
-    identical INTEGER NOT NULL, kept INTEGER, kept_key TEXT, kept_metadata TEXT,
-    kept_file TEXT, kept_line INTEGER
-) STRICT;
-"""
-_ADD: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
-_DROP: Final = "INSERT INTO dropped VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_IN_ORDER: Final = {
-    "longest": "SELECT number, length FROM documents ORDER BY length DESC, number",
-    "last": "SELECT number, length FROM documents ORDER BY number DESC",
-}
-_CONTENTS: Final = "SELECT number, content FROM json_each(?) CROSS JOIN documents ON number = value"
-_KEYS: Final = """
-SELECT documents.key FROM json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id
-"""
-_DECISIONS: Final = """
-SELECT documents.number, documents.key, documents.file, documents.line,
-    coalesce(kept.key, kept_key), coalesce(kept.file, kept_file), coalesce(kept.line, kept_line),
-    similarity, exact, identical, documents.metadata, coalesce(kept.metadata, kept_metadata)
-FROM documents
-LEFT JOIN dropped ON dropped.number = documents.number
-LEFT JOIN documents AS kept ON kept.number = dropped.kept
-WHERE documents.number >= ? AND documents.number < ?
-ORDER BY documents.number
-"""
 
 
 class Waiting:
@@ -64,20 +33,21 @@ class Waiting:
             self._connection = sqlite3.connect(path, isolation_level=None)
             self._connection.executescript(
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
-                f"PRAGMA cache_size = -{CACHE_KIB}; " + _TABLES
+                f"PRAGMA cache_size = -{CACHE_KIB}; " + sql.WAITING_TABLES
             )
 
     def add(self, documents: Iterable[tuple[object, ...]]) -> None:
         """Add documents: number, key, length, stored form, metadata, file, line."""
-        self._write(_ADD, documents)
+        self._write(sql.WAITING_ADD, documents)
 
     def in_order(self, order: Literal["longest", "last"]) -> Generator[tuple[int, str]]:
         """The numbers and stored forms: the longest or the last first, the first of equals."""
         # Numbers are sorted without contents, and no statement holds one that has been read.
+        in_order = sql.WAITING_LONGEST if order == "longest" else sql.WAITING_LAST
         size = 0
         some: list[int] = []
         with self._errors():
-            for number, length in self._connection.execute(_IN_ORDER[order]):
+            for number, length in self._connection.execute(in_order):
                 if some and size + length > _READ_AT_ONCE:
                     yield from self._contents(some)
                     some, size = [], 0
@@ -86,13 +56,13 @@ class Waiting:
             yield from self._contents(some)
 
     def _contents(self, numbers: list[int]) -> list[tuple[int, str]]:
-        found = dict(self._connection.execute(_CONTENTS, (dumps(numbers),)).fetchall())
+        found = dict(self._connection.execute(sql.WAITING_CONTENTS, (dumps(numbers),)).fetchall())
         return [(number, found.pop(number)) for number in numbers]
 
     def keys(self, numbers: Iterable[int]) -> list[str]:
         """The keys of documents, by their numbers."""
         with self._errors():
-            rows = self._connection.execute(_KEYS, (dumps(list(numbers)),)).fetchall()
+            rows = self._connection.execute(sql.WAITING_KEYS, (dumps(list(numbers)),)).fetchall()
         return [key for (key,) in rows]
 
     def drop(self, dropped: Iterable[DroppedRow], for_others: Container[str]) -> None:
@@ -109,7 +79,7 @@ class Waiting:
                 rows.append((*how, None, one.kept, metadata, one.kept_file, one.kept_line))
             else:
                 rows.append((*how, int(one.kept), None, None, None, None))
-        self._write(_DROP, rows)
+        self._write(sql.WAITING_DROP, rows)
 
     def decisions(
         self, first: int, end: int
@@ -121,7 +91,7 @@ class Waiting:
             stored, and that of the kept document.
         """
         with self._errors():
-            rows = self._connection.execute(_DECISIONS, (first, end)).fetchall()
+            rows = self._connection.execute(sql.WAITING_DECISIONS, (first, end)).fetchall()
         found = []
         for number, key, file, line, kept, kept_file, kept_line, similarity, *how, own, its in rows:
             one = None
