@@ -10,6 +10,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import astuple
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -139,6 +140,32 @@ def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
             assert db.keys() == [*(STORED | kept)]
     left = {"rows.jsonl", "known.jsonl", "known.db", "own.db"}
     assert {path.name for path in rows.parent.iterdir()} == left
+
+
+@pytest.mark.parametrize("batch", [1, 100])
+def test_the_place_of_a_kept_row_is_known_if_it_is_of_this_run(tmp_path: Path, batch: int) -> None:
+    """Also of one that replaces a stored document, and of text files, whose key is their name."""
+    texts = {name: f"{name} some words that only this one has {name * 2}" for name in "abcd"}
+    stored = {"a": texts["d"], "s": texts["b"]}
+    (tmp_path / "n.txt").write_text(texts["c"])
+    (tmp_path / "o.txt").write_text(f"{texts['c']}!")
+    given = {"a": texts["a"], "1": texts["a"], "2": f"{texts['b']}!", "3": f"{texts['c']}?"}
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(
+        "\n" + "".join(json.dumps({"id": k, "text": t}) + "\n" for k, t in given.items())
+    )
+    paths = [str(tmp_path / name) for name in ("n.txt", "o.txt", "rows.jsonl")]
+    limits = Limits(batch_documents=batch)
+    with database_of(tmp_path / "own.db", stored, threshold=0.6, limits=limits) as db:
+        reader = Reader(of_sets=False, limits=limits)
+        decided = keys_and_reasons(outcomes_of(db, paths, reader=reader)).values()
+    n, o, of_rows = paths
+    assert [astuple(one)[:6] for one in decided if one is not None] == [
+        (o, o, None, n, n, None),
+        ("1", of_rows, 3, "a", of_rows, 2),
+        ("2", of_rows, 4, "s", None, None),
+        ("3", of_rows, 5, n, n, None),
+    ]
 
 
 def test_what_was_marked_different_is_no_reason(tmp_path: Path) -> None:
