@@ -76,7 +76,7 @@ def test_the_overview_shows_what_commands_print(directory: Path, site: Site) -> 
     dropped = Command(directory)("clusters", "-d", "texts.db", "--drop-list", "-0").out
     expected["could go"] = dropped.count("\0")
     assert {name: context[name] for name in expected} == {n: str(c) for n, c in expected.items()}
-    assert (context["Shingle"], context["Index"]) == ("word:3", "35 bands of 3 rows")
+    assert [context[name] for name in ("Shingle", "Bands", "Rows")] == ["word:3", "35", "3"]
     cells = [int(cell) for cell in answer.page.texts("td", class_="number")[-30:]]
     assert cells[::3] == [each.documents for each in largest]
     histogram = dict(pairwise(answer.page.texts("td")))
