@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, replace
 from dataclasses import fields as fields_of
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
@@ -22,7 +22,7 @@ from lshdb.cli.parameters import completed_keys
 from lshdb.cli.results import columns_of, on_terminal, write_record, write_results
 from lshdb.cli.running import FAILED
 from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.formatting import counted, listed, number
+from lshdb.formatting import counted, listed, number, shortened
 from lshdb.groups import regrouped
 from lshdb.options import (
     EncodingOption,
@@ -31,16 +31,16 @@ from lshdb.options import (
     PassagesOptions,
     QueriesOptions,
 )
-from lshdb.sources.paths import escaped, key_of
+from lshdb.sources.paths import key_of
 
 if TYPE_CHECKING:
     from lshdb.database import Database
-    from lshdb.model import CommonPassage, Comparison, Document, Passage
+    from lshdb.model import CommonPassage, Comparison, Document
 
-_PASSAGES_SHOWN: Final = 20
-_ELEMENTS_SHOWN: Final = 100
-_CONTEXT: Final = 30
-"""Characters shown before and after a passage."""
+_ROWS_SHOWN: Final = 20
+"""Passages, elements and buckets that a terminal shows."""
+_LINES_SHOWN: Final = 40
+"""Lines of differences."""
 _LONGEST: Final = 160
 """Characters shown of a passage, half of them from its end."""
 
@@ -69,7 +69,8 @@ def compare(
     First the Jaccard similarity and containment (the share of one's shingles that the other
     holds), the sizes of both sets, the estimate with its standard error, and whether a query for
     one finds the other. Then the passages (for sets: the elements) that both share, and the
-    buckets. A name that is both a key and a file is the key; write ./NAME for the file.
+    buckets; on a terminal, how both differ, too. A name that is both a key and a file is the key;
+    write ./NAME for the file.
 
     Two files need no database: without one, the default settings are used.
 
@@ -94,20 +95,31 @@ def compare(
         return
     text = _text(compared.a_content)
     passages = [
-        (*astuple(p)[:4], _cut(text[p.a_start : p.a_end]), p.a_line, p.b_line)
+        (*astuple(p)[:4], shortened(text[p.a_start : p.a_end], _LONGEST), p.a_line, p.b_line)
         for p in compared.passages or ()
     ]
-    if passages and on_terminal():
-        _show_passages(compared, compared.passages or ())
-    else:
-        names = ["a_start", "a_end", "b_start", "b_end", "text", "a_line", "b_line"]
-        _print("passage", names, passages, form)
+    names = ["a_start", "a_end", "b_start", "b_end", "text", "a_line", "b_line"]
+    _print("passage", names, passages, form)
     elements = [(element,) for element in compared.shared_elements or ()]
-    shown = elements[:_ELEMENTS_SHOWN] if on_terminal() else elements
-    _print("element", ["shared elements"], shown, form)
-    _print_rest(len(elements) - len(shown), "elements")
+    _print("element", ["shared elements"], elements, form)
     buckets = [astuple(bucket) for bucket in compared.shared_buckets]
     _print("bucket", ["band_no", "bucket_key"], buckets, form)
+    if on_terminal():
+        _draw(compared)
+
+
+def _draw(compared: Comparison) -> None:
+    """Show how two documents differ."""
+    from lshdb.cli.drawing import drawn_differences, show, terminal
+
+    console = terminal()
+    lines = drawn_differences(
+        console, compared.a_content, compared.b_content, identical=compared.identical
+    )
+    for line in islice(lines, _LINES_SHOWN):
+        show(console, line)
+    if next(lines, None) is not None:
+        message("more differences: lshdb serve shows them all")
 
 
 @contextmanager
@@ -186,55 +198,19 @@ def _facts(compared: Comparison) -> dict[str, object]:
 
 
 def _print(what: str, names: Sequence[str], rows: Sequence[Sequence[Any]], form: Form) -> None:
-    """Print a table on a terminal, in a pipe lines that begin with what they are."""
-    if rows:
-        columns = {"": str, **dict.fromkeys(names, object)}
-        named = ((what, *row) for row in rows)
-        write_results(columns, named, form, shown=names if on_terminal() else ())
-
-
-def _show_passages(compared: Comparison, passages: Sequence[Passage]) -> None:
-    """Print the longest passages with the text around them in A and in B."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    longest = sorted(passages, key=lambda p: -p.shingles)[:_PASSAGES_SHOWN]
-    for passage in sorted(longest, key=lambda p: p.a_start):
-        console.print()
-        for name, content, start, end, line_no in (
-            ("a", compared.a_content, passage.a_start, passage.a_end, passage.a_line),
-            ("b", compared.b_content, passage.b_start, passage.b_end, passage.b_line),
-        ):
-            text = _text(content)
-            line = Text(f"{name} line {line_no:,}, {start:,}-{end:,}: ", style="bold")
-            line.append(_on_one_line(text[max(start - _CONTEXT, 0) : start]), style="not bold dim")
-            line.append(_on_one_line(_cut(text[start:end])), style="not bold black on green")
-            line.append(_on_one_line(text[end : end + _CONTEXT]), style="not bold dim")
-            console.print(line)
-    console.print()
-    _print_rest(len(passages) - len(longest), "passages")
-
-
-def _print_rest(count: int, what: str) -> None:
-    if count > 0:
-        message(f"{count:,} more {what} that both share; --json has all")
+    """Print a table of some rows on a terminal, in a pipe lines that begin with what they are."""
+    if not rows:
+        return
+    shown = rows[:_ROWS_SHOWN] if on_terminal() else rows
+    columns = {"": str, **dict.fromkeys(names, object)}
+    named = ((what, *row) for row in shown)
+    write_results(columns, named, form, shown=names if on_terminal() else ())
+    if len(rows) > len(shown):
+        message(f"{len(rows) - len(shown):,} more {what}s that both share; --json has all")
 
 
 def _text(content: object) -> str:
     return content if isinstance(content, str) else ""
-
-
-def _cut(text: str) -> str:
-    """A passage without its middle, if it is long."""
-    if len(text) <= _LONGEST:
-        return text
-    half = _LONGEST // 2
-    return f"{text[:half]} \N{HORIZONTAL ELLIPSIS} {text[-half:]}"
-
-
-def _on_one_line(text: str) -> str:
-    return escaped(re.sub(r"\s+", " ", text))
 
 
 _COMMON_SHOWN: Final = 5

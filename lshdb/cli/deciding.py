@@ -389,4 +389,9 @@ def review(
         try:
             work.run()
         finally:
-            work.report(at)
+            message(work.summary())
+            if dropped := len(database.remove_decided(dry_run=True)):
+                message(
+                    f"to be dropped: {dropped:,}; lshdb remove --decided "
+                    f"-d {shlex.quote(str(at.db))} removes them, and lists them with --dry-run"
+                )

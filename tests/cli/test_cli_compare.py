@@ -136,9 +136,11 @@ def test_a_terminal_is_not_flooded(command: Command) -> None:
     changed = [word if i % 40 else "changed" for i, word in enumerate(words)]
     command.write("b.txt", "\n".join(changed[:1_000] + words[1_000:]))
     shown, _ = command.on_terminal("compare", "a.txt", "b.txt")
-    assert shown.count("\x1b[1ma ") == 20
+    assert shown.count("\N{HORIZONTAL ELLIPSIS}") == 20
+    assert "\x1b[1;33m- " in shown, "then what differs"
+    assert shown.count("\n") < 300
     assert "5 more passages that both share; --json has all\n" in shown
-    assert "\N{HORIZONTAL ELLIPSIS}" in shown
+    assert shown.endswith("more differences: lshdb serve shows them all\n")
     assert len(shown) < 20_000
     lines = command.done("compare", "a.txt", "b.txt").lines
     assert len([line for line in lines if line.startswith("passage\t")]) == 25

@@ -1,0 +1,103 @@
+"""Two documents at a terminal: how they differ, for `lshdb review` and `lshdb compare`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rich.console import Console
+from rich.text import Text
+
+from lshdb.errors import warn_of_limit
+from lshdb.limits import DEFAULTS
+from lshdb.model import Content
+from lshdb.search.differences import Piece, differences, near_differences, same_words
+from lshdb.search.limits import text_cut
+from lshdb.sources.paths import escaped
+
+_BESIDE: Final = 1
+"""Equal lines shown on each side of a difference."""
+_BEGINNING: Final = 400
+"""Characters shown of texts that are identical."""
+_COLOURS: Final = {"-": "yellow", "+": "cyan"}
+_MARKS: Final = {"-": ("[-", "-]"), "+": ("{+", "+}")}
+"""Marks of different words without colours, as in git's word diff."""
+
+
+def terminal() -> Console:
+    """Standard output, without escape sequences if the user wants none."""
+    plain = os.environ.get("NO_COLOR") or not sys.stdout.isatty()
+    colours = None if plain else "auto"
+    return Console(color_system=colours, highlight=False, markup=False, emoji=False)  # type: ignore[arg-type]
+
+
+def show(console: Console, line: Text) -> None:
+    """Print a line, cut to the width of the screen."""
+    console.print(line, no_wrap=True, overflow="ellipsis")
+
+
+def on_one_line(text: str, style: str = "") -> Text:
+    """A text on one line, without control characters."""
+    return Text(escaped(text.expandtabs(4)), style)
+
+
+def drawn_differences(
+    console: Console, a: Content | None, b: Content | None, *, identical: bool
+) -> Iterator[Text]:
+    """The lines that show how two documents differ: those of A begin with -, those of B with +."""
+    if identical:
+        yield Text("Identical", style="bold")
+        if isinstance(a, str):
+            yield from (on_one_line(f"  {line}", "dim") for line in a[:_BEGINNING].splitlines())
+    elif isinstance(a, str) and isinstance(b, str):
+        yield from _drawn_texts(console, a, b)
+    elif isinstance(a, tuple) and isinstance(b, tuple):
+        for sign, elements, others in (("-", a, set(b)), ("+", b, set(a))):
+            for element in elements:
+                if element not in others:
+                    yield on_one_line(f"{sign} {element}", f"bold {_COLOURS[sign]}")
+        yield Text(f"  ... {len({*a} & {*b}):,} in both", style="dim")
+    else:
+        yield Text("The database does not keep contents: how they differ is not known")
+
+
+def _drawn_texts(console: Console, a: str, b: str) -> Iterator[Text]:
+    max_length = DEFAULTS.text_characters
+    if (longest := max(len(a), len(b))) > max_length:
+        warn_of_limit(text_cut(longest - max_length, max_length))
+    if same_words(a, b):
+        yield Text("The same words; case, punctuation or blanks differ", style="bold")
+    found = differences(a[:max_length], b[:max_length])
+    following = 0
+    for index in [*near_differences(found.rows, _BESIDE), len(found.rows)]:
+        if index > following:
+            yield Text(f"  ... {index - following:,} equal", style="dim")
+        if index == len(found.rows):
+            return
+        following = index + 1
+        row = found.rows[index]
+        one, other = found.pieces(row)
+        if row.same:
+            yield on_one_line("  " + "".join(piece.text for piece in one), "dim")
+        else:
+            yield from _side(console, "-", one)
+            yield from _side(console, "+", other)
+
+
+def _side(console: Console, sign: str, pieces: Sequence[Piece]) -> Iterator[Text]:
+    """A line of one document, its changed words marked, on as many lines as it takes."""
+    colour = _COLOURS[sign]
+    before, behind = _MARKS[sign] if console.color_system is None else ("", "")
+    line = Text()
+    for piece in pieces:
+        text = escaped(piece.text.expandtabs(4))
+        if piece.kind == "same":
+            line.append(text)
+        else:
+            line.append(f"{before}{text}{behind}", f"black on {colour}")
+    if pieces:
+        for part in line.wrap(console, max(console.width - 2, 10), overflow="fold"):
+            part.rstrip()
+            yield Text.assemble((f"{sign} ", f"bold {colour}"), part)
