@@ -11,7 +11,7 @@ import typer
 
 from lshdb.cli.messages import message, shows_progress
 from lshdb.cli.options import DatabaseFile, Form
-from lshdb.cli.results import Columns, on_terminal, write_results
+from lshdb.cli.results import Columns, write_results
 from lshdb.errors import LshdbError, UsageError
 from lshdb.groups import regrouped
 from lshdb.options import MeasureOptions, TuneOptions
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lshdb.tuning.measuring import Measured
 
 _PICTURES: Final = (".png", ".pdf", ".svg")
-_WIDTH: Final = 60
-_HEIGHT: Final = 10
 _ENOUGH: Final = 100
 """Similar pairs for a good estimate: with fewer, recall is off by a few hundredths."""
 _MEASURED: Final[Columns] = {
@@ -77,10 +75,7 @@ def tune(
     if measure:
         given = (asked.recall, asked.permutations, asked.documents, asked.construction, plot)
         if any(option is not None for option in given):
-            raise UsageError(
-                "--measure is of the index that the database has: it goes with --threshold, "
-                "--sample, --seed and --json only"
-            )
+            raise UsageError("--measure goes with --threshold, --sample and --seed only")
         _measure(at, regrouped(asked, MeasureOptions, sample=sample), form)
         return
     if sample is not None:
@@ -95,18 +90,15 @@ def tune(
             "--documents needs a database, whose documents show how similar documents are"
         )
     else:
-        from lshdb import settings
-        from lshdb.tuning import choices as tuning
+        from lshdb.settings import THRESHOLD
+        from lshdb.tuning.choices import tune as tune_shapes
 
-        threshold = asked.threshold or settings.THRESHOLD
-        found = tuning.tune(asked)
+        threshold = asked.threshold or THRESHOLD
+        found = tune_shapes(asked)
     _write_tuned([*found[:top], *(tuned for tuned in found[top:] if tuned.named)], form)
-    best = next((tuned for tuned in found if tuned.named), found[0]).construction
-    picture = plot is not None and _plot(plot, best, threshold)
-    if form.is_text and not picture and (on_terminal() or plot is not None):
-        print("\n".join(drawn(best, threshold)))
-    if plot is not None and not picture:
-        raise LshdbError("--plot needs matplotlib: pip install 'lshdb[plot]'")
+    if plot is not None:
+        best = next((tuned for tuned in found if tuned.named), found[0]).construction
+        _plot(plot, best, threshold)
 
 
 def _write_tuned(found: list[Tuned], form: Form) -> None:
@@ -117,11 +109,11 @@ def _write_tuned(found: list[Tuned], form: Form) -> None:
     costs = {"bytes": int, "candidates": float, "chosen": bool, "named": bool}
     rows = (
         (
-            *(str(one.construction), one.construction.lanes, one.construction.bands),
-            *(one.construction.rows, one.recall, *one.curve, one.bytes, one.candidates),
-            *(one.chosen, one.named),
+            *(str(shape), shape.lanes, shape.bands, shape.rows, one.recall),
+            *(*one.curve, one.bytes, one.candidates, one.chosen, one.named),
         )
         for one in found
+        for shape in (one.construction,)
     )
     shown = ("construction", "recall", "0.3", "0.5", "0.7", "bytes", "candidates")
     write_results({**numbers, **curve, **costs}, rows, form, shown=shown)
@@ -151,67 +143,38 @@ def _measured_rows(measured: Measured) -> Iterator[tuple[Any, ...]]:
     for one in (measured.recall, *measured.parts):
         interval = one.recall, one.formula, one.low, one.high
         yield "recall", one.least, one.below, *interval, one.pairs, one.found, measured.exact
-    for what, value, formula in (
-        ("candidates a query", measured.candidates, measured.candidates_formula),
-        ("precision", measured.precision, measured.precision_formula),
-    ):
-        yield what, None, None, value, formula, None, None, None, None, measured.exact
+    none = (None,) * 4
+    candidates = measured.candidates, measured.candidates_formula
+    yield "candidates a query", None, None, *candidates, *none, measured.exact
+    precision = measured.precision, measured.precision_formula
+    yield "precision", None, None, *precision, *none, measured.exact
 
 
-def drawn(construction: Construction, threshold: float) -> list[str]:
-    """The curve of a construction in characters, with a line at the threshold.
+def _plot(path: Path, construction: Construction, threshold: float) -> None:
+    """Draw the curve of a construction, and the threshold.
 
-    >>> from lshdb.model import Construction
-    >>> for line in drawn(Construction(6, 16), 0.8)[3:6]:
-    ...     print(line)
-    0.8 |                                        ########|############
-    0.7 |                                      ##########|############
-    0.6 |                                     ###########|############
-    """
-    from lshdb.sketching.constructions import candidate_probability
-
-    levels = [candidate_probability(x / _WIDTH, construction) for x in range(_WIDTH + 1)]
-    lines = [f"probability that a pair is a candidate: {construction}"]
-    for row in range(_HEIGHT, 0, -1):
-        least = (row - 0.5) / _HEIGHT
-        cells = ["#" if level >= least else " " for level in levels]
-        cells[round(threshold * _WIDTH)] = "|"
-        lines.append(f"{row / _HEIGHT:.1f} |{''.join(cells)}")
-    lines.append("    +" + "-" * (_WIDTH + 1))
-    lines.append("     0" + f"threshold {threshold:g}".center(_WIDTH - 1) + "1")
-    return lines
-
-
-def _plot(path: Path, construction: Construction, threshold: float) -> bool:
-    """Draw a curve, the threshold, and the areas of false positives and of false negatives.
-
-    Returns:
-        Whether matplotlib (the extra `plot`) is installed.
+    Raises:
+        LshdbError: matplotlib (the extra `plot`) is not installed.
     """
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("matplotlib"):
-            raise
-        return False
+        raise LshdbError("--plot needs matplotlib: pip install 'lshdb[plot]'") from error
     import numpy as np
 
     from lshdb.tuning.analysis import curve
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    below = np.linspace(0, threshold, 400)
-    above = np.linspace(threshold, 1, 400)
-    axes.fill_between(below, curve(below, construction), alpha=0.3, label="false positives")
-    axes.fill_between(above, curve(above, construction), 1, alpha=0.5, label="false negatives")
-    every = np.concatenate([below, above])
-    axes.plot(every, curve(every, construction), color="black", label=str(construction))
+    similarities = np.linspace(0, 1, 800)
+    found = curve(similarities, construction)
+    is_below = similarities < threshold
+    axes.fill_between(similarities, found, where=is_below, alpha=0.3, label="false positives")
+    axes.fill_between(similarities, found, 1, where=~is_below, label="false negatives")
+    axes.plot(similarities, found, color="black", label=str(construction))
     axes.axvline(threshold, linestyle="--", color="grey", label=f"threshold {threshold:g}")
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="Jaccard similarity")
     axes.set_ylabel("probability that a pair is a candidate")
     axes.legend(loc="upper left")
     figure.savefig(path, dpi=120)
     message(f"{path} drawn")
-    return True
