@@ -266,11 +266,10 @@ def passages(
         asked = replace(asked, base=texts)
         shown: tuple[str, ...] = ("passage_words", "line", "stored_line", "text")
         rows: Iterable[Sequence[Any]]
-        ready = None
         noted: list[tuple[str, CommonPassage]] = []
         if everything:
             pairs = database.passage_pairs(asked)
-            columns, rows, ready, noted = pairs.columns, pairs.rows(), pairs, pairs.common
+            columns, rows, noted = pairs.columns, pairs.rows(), pairs.common
             shown = ("words", "a", "b", *shown)
             none = "no passage that two documents share"
         else:
@@ -284,9 +283,7 @@ def passages(
             rows = _rows(database, queries, asked, own, noted)
             shown = (*(["query"] if several else []), "coverage", "key", *shown)
             none = "no passage of a stored document"
-        count = write_results(
-            columns, rows, form, shown=shown, noun=("passage",), none=none, ready=ready
-        )
+        count = write_results(columns, rows, form, shown=shown, noun=("passage",), none=none)
         if noted:
             from lshdb.search.passages import unit_of
 

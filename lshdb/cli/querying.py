@@ -274,7 +274,7 @@ def pairs(*, at: DatabaseFile, asked: PairsOptions, form: Form) -> None:
             shown=("similarity", "exact", "a", "b", *fields_of(found.columns)),
             noun=("pair",),
             none=f"no pair with similarity {least:g} or more",
-            ready=found,
+            batches=found.batches,
         )
 
 

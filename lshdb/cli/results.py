@@ -26,7 +26,6 @@ from typing import (
     Any,
     Final,
     Literal,
-    Protocol,
     TypeAlias,
     get_args,
     get_origin,
@@ -101,18 +100,6 @@ def _column_type(hint: Any) -> type:
     return hint if hint in (str, int, float, bool) else list
 
 
-class Ready(Protocol):
-    """Rows that exist in larger pieces, too.
-
-    Attributes:
-        batches: starts reading them as record batches, for Parquet; or None.
-        lines: starts reading them as JSON lines; or None.
-    """
-
-    batches: Callable[[], Iterator[pa.RecordBatch]] | None
-    lines: Callable[[], Iterator[bytes]] | None
-
-
 def write_results(
     columns: Columns,
     rows: Iterable[Sequence[Any]],
@@ -121,7 +108,7 @@ def write_results(
     shown: Sequence[str] = (),
     noun: Sequence[str] = ("row",),
     none: str | None = None,
-    ready: Ready | None = None,
+    batches: Callable[[], Iterator[pa.RecordBatch]] | None = None,
 ) -> int:
     """Write rows in the requested format, and return how many; a file then gets its name.
 
@@ -132,8 +119,8 @@ def write_results(
         shown: the columns of the text, in order; all if none are named.
         noun: the name of a row, and of several if it does not end in s, for the count of a file.
         none: the note in place of an empty table.
-        ready: the same rows, if they exist in larger pieces (a quarter of the CPU for millions of
-            pairs in Parquet).
+        batches: starts reading them as record batches for Parquet, if they exist so (a quarter of
+            the CPU for millions of pairs).
 
     Raises:
         UsageError: a column has values of several types, which Parquet cannot hold.
@@ -169,17 +156,12 @@ def write_results(
         rows = ([value(one) for one in row] for row in rows)
     is_screen = form.output is None
     with output_to(path) as output:
-        if ready is not None and ready.lines is not None and format == "jsonl":
-            for some in ready.lines():
-                output.write(sinks.in_ascii(some) if is_screen else some)
-                count += some.count(b"\n")
-        else:
-            head = sinks.head_of(columns, format, has_heading=form.heading is not False)
-            with sinks.sink(sinks.Target(output, format, is_screen), head) as sink:
-                if ready is not None and ready.batches and isinstance(sink, sinks.ArrowSink):
-                    count = sink.put_batches(ready.batches())
-                else:
-                    sink.put(taken())
+        head = sinks.head_of(columns, format, has_heading=form.heading is not False)
+        with sinks.sink(sinks.Target(output, format, is_screen), head) as sink:
+            if batches is not None and isinstance(sink, sinks.ArrowSink):
+                count = sink.put_batches(batches())
+            else:
+                sink.put(taken())
     if not is_screen:
         message(f"{path}: {counted(count, *noun)}")
     return count

@@ -21,7 +21,7 @@ from lshdb.json_text import dumps
 from lshdb.model import Cluster, CommonPassage, DroppedRow, Match, Pair, PassagePair
 from lshdb.options import ClustersOptions, PairsOptions, PassagePairsOptions, QueryManyOptions
 from lshdb.progress import shown
-from lshdb.sources.sinks import Columns, json_lines
+from lshdb.sources.sinks import Columns
 from lshdb.templates import html_table
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lshdb.search.pairs import PairBlock
-    from lshdb.search.passage_pairs import FoundPair, Noted
+    from lshdb.search.passage_pairs import Noted
     from lshdb.store.rows import SqlValue
     from lshdb.store.store import Store
 
@@ -222,7 +222,6 @@ class Results(Tabular, Iterator[T], Generic[T]):
     Attributes:
         columns: those of the table, with their types.
         batches: starts reading the same rows as record batches, if that is faster; or None.
-        lines: starts reading them as JSON lines, many at a time, if that is faster; or None.
     """
 
     def __init__(
@@ -244,7 +243,6 @@ class Results(Tabular, Iterator[T], Generic[T]):
         """
         self.columns: Columns = columns
         self.batches: Callable[[], Iterator[pa.RecordBatch]] | None = None
-        self.lines: Callable[[], Iterator[bytes]] | None = None
         self._name, self._find, self._rows, self._shown = name, find, rows, shown
         self._found: Iterator[T] | None = None
 
@@ -371,7 +369,6 @@ class PassageResults(Results[PassagePair]):
         self,
         find: Callable[[], Iterator[PassagePair]],
         rows: Callable[[], Iterator[Sequence[Any]]],
-        lines: Callable[[], Iterator[bytes]],
         common: list[tuple[str, CommonPassage]],
     ) -> None:
         """Prepare, see `Results`; `common` is filled while they start finding."""
@@ -381,30 +378,19 @@ class PassageResults(Results[PassagePair]):
             return *(getattr(pair, name) for name in names[:-1]), len(pair.passages)
 
         super().__init__("passages", PASSAGE_PAIR, find, rows, (names, shown))
-        self.lines, self.common = lines, common
+        self.common = common
 
 
 def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:
     """The results of `Database.passage_pairs`."""
-    from lshdb.search.passage_pairs import found_pairs, passage_pairs, passage_rows
+    from lshdb.search.passage_pairs import passage_pairs, passage_rows
 
     noted: Noted = []
     return PassageResults(
         partial(passage_pairs, store, options, noted),
         partial(passage_rows, store, options, noted),
-        partial(found_pairs, store, options, noted, passage_lines),
         noted,
     )
-
-
-def passage_lines(found: Iterable[FoundPair]) -> bytes:
-    """Pairs that share passages as JSON lines, a line a passage.
-
-    Worker processes make them, the calling one only copies: a quarter less time for all pairs of
-    `scripts/bench passages --documents 20000`.
-    """
-    rows = ((*pair, *passage) for pair, passages in found for passage in passages)
-    return b"".join(json_lines(PASSAGE_PAIR, rows))
 
 
 def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Sequence[Any]]:

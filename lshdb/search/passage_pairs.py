@@ -7,13 +7,13 @@ file; then the pairs are compared block by block, as the candidates of one query
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nlargest
 from itertools import chain
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -37,8 +37,6 @@ from lshdb.shingling.hashing import distinct
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 from lshdb.workers import Job, Workers, default_workers
-
-T = TypeVar("T")
 
 _AHEAD: Final = 4
 """Batches of texts, or blocks of pairs, under way: a worker has the next ones while this process
@@ -70,7 +68,7 @@ Noted: TypeAlias = list[tuple[str, CommonPassage]]
 
 def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> Iterator[PassagePair]:
     """All pairs of documents that share passages, in the order of addition."""
-    for found in found_pairs(store, query, common, list):
+    for found in _found_pairs(store, query, common):
         for totals, passages in found:
             yield PassagePair(*totals, tuple(CopiedPassage(*one) for one in passages))
 
@@ -79,19 +77,16 @@ def passage_rows(
     store: Store, query: PassagePairsOptions, common: Noted
 ) -> Iterator[tuple[Any, ...]]:
     """The same as a row for each passage: what the pair has in common, and the passage."""
-    for found in found_pairs(store, query, common, list):
+    for found in _found_pairs(store, query, common):
         for totals, passages in found:
             for passage in passages:
                 yield totals + passage
 
 
-def found_pairs(
-    store: Store,
-    query: PassagePairsOptions,
-    common: Noted,
-    form: Callable[[Iterable[FoundPair]], T],
-) -> Iterator[T]:
-    """The same as values, some pairs at a time, each in some form.
+def _found_pairs(
+    store: Store, query: PassagePairsOptions, common: Noted
+) -> Iterator[list[FoundPair]]:
+    """The same as values, some pairs at a time.
 
     In memory are the fingerprints that documents share and the pairs of documents, 8 bytes each,
     and a bounded number of windows; the texts with all their windows are in a temporary file.
@@ -100,7 +95,6 @@ def found_pairs(
         store: the file.
         query: what is asked.
         common: gets the longest common runs, before the first pair.
-        form: makes something of pairs, perhaps in a worker process; a function of a module.
     """
     with store.beside() as reader:
         asked = asked_of(query, reader.settings, reader.limits)
@@ -115,10 +109,10 @@ def found_pairs(
         stored = _Stored(reader, candidates.documents, counting.with_base(query.base))
     with closing(stored.spool):
         if query.top is None:
-            yield from _compared(_Comparing(stored, asked, None, form), candidates.pairs)
+            yield from _compared(_Comparing(stored, asked, None), candidates.pairs)
         else:
-            best = _compared(_Comparing(stored, asked, query.top, list), candidates.pairs)
-            yield form(nlargest(query.top, chain.from_iterable(best), key=_words))
+            best = _compared(_Comparing(stored, asked, query.top), candidates.pairs)
+            yield nlargest(query.top, chain.from_iterable(best), key=_words)
 
 
 def _words(pair: FoundPair) -> int:
@@ -253,28 +247,26 @@ class _Finding(Job[list[str], tuple[Windows, Numbers, Numbers, bytes]]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparing(Job[Numbers, tuple[T, list[Cut]]]):
-    """Makes something of the pairs that share passages, and notes what limits cut.
+class _Comparing(Job[Numbers, tuple[list[FoundPair], list[Cut]]]):
+    """Finds the pairs that share passages, and notes what limits cut.
 
     Attributes:
         stored: the documents.
         asked: the passages that are wanted.
         top: maximum number of pairs, those that share most; None for all.
-        form: see found_pairs.
     """
 
     stored: _Stored
     asked: Asked
     top: int | None
-    form: Callable[[Iterable[FoundPair]], T]
 
-    def run(self, item: Numbers) -> tuple[T, list[Cut]]:
+    def run(self, item: Numbers) -> tuple[list[FoundPair], list[Cut]]:
         """Compare pairs of documents, int64[p] as `_Candidates` has them."""
         with limits_noted() as cuts:
             found = self._found(item)
             if self.top is not None:
                 found = iter(nlargest(self.top, found, key=_words))
-            return self.form(found), cuts
+            return list(found), cuts
 
     def _found(self, pairs: Numbers) -> Iterator[FoundPair]:
         own, a = np.unique(pairs >> _32, return_inverse=True)
@@ -286,8 +278,8 @@ class _Comparing(Job[Numbers, tuple[T, list[Cut]]]):
             yield (*keys, one.words, one.coverage, one.b_coverage), one.passages
 
 
-def _compared(job: _Comparing[T], pairs: Numbers) -> Iterator[T]:
-    """What a job makes of all pairs, block by block."""
+def _compared(job: _Comparing, pairs: Numbers) -> Iterator[list[FoundPair]]:
+    """The pairs that a job finds, block by block."""
     stored = job.stored
     blocks = parts_of(stored.documents["count"][pairs & _LOW], stored.limits.passage_windows)
     files = [stored.spool.descriptor]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import random
 import re
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
-from lshdb.json_text import dumps
 from lshdb.model import Passages
 from lshdb.workers import default_workers
 
@@ -273,20 +271,6 @@ def test_words_decide_where_others_were_made_to_have_their_hashes(tmp_path: Path
     assert {one.text for passages in found.values() for one in passages} == {shared}
     assert sources == {"b": found["a", "b"], "other": found["a", "other"]}
     assert [(a[one.a_start : one.a_end], one.shingles) for one in compared] == [(shared, 7)]
-
-
-def test_json_lines_are_the_rows(tmp_path: Path) -> None:
-    shared = 'it says "%s is 100%" \\ in Zürich \x1b[31m \U0001f600, and then some more words'
-    with lshdb.open(tmp_path / "lsh.db", passages=5) as db:
-        db.add("one\n", f"{shared}. Here follows one thing. {shared}")
-        db.add("%d", f"Something else first. {shared} and so on")
-        pairs = db.passage_pairs(gap=3)
-        assert pairs.lines is not None
-        lines = b"".join(pairs.lines()).splitlines()
-        rows = [dict(zip(pairs.columns, row, strict=True)) for row in pairs.rows()]
-    assert [json.loads(line) for line in lines] == rows
-    assert lines == [dumps(row).encode() for row in rows]
-    assert len(rows) == 2
 
 
 @settings(max_examples=8, deadline=None)
