@@ -185,7 +185,7 @@ def _is_ours(attached: Attached) -> bool:
         return False
     if attached.path not in _ours:
         try:
-            with opened(Path(attached.path)):
+            with opened(Path(attached.path), 0.0):  # all requests wait here
                 _ours[attached.path] = True
         except NotADatabase:
             _ours[attached.path] = False

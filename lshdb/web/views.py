@@ -120,6 +120,10 @@ class Visit:
     waiting: dict[str, Stage | None] = field(default_factory=dict)
     results: Results = _results
 
+    def verdicts(self) -> Verdicts:
+        """The decisions that hold now."""
+        return Verdicts(self.database.decisions())
+
     def required(self, name: str) -> str:
         """A required argument; forms quote keys, as browsers change line ends."""
         found = _argument(self.arguments, name)
@@ -169,9 +173,9 @@ def _argument(given: Mapping[str, str], name: str) -> str | None:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[Database, Store]]:
+def opened(path: Path, timeout: float = TIMEOUT) -> Iterator[tuple[Database, Store]]:
     """A file opened read-only for the system too: pages cannot change it."""
-    store = Store.open(path, "read", TIMEOUT, sealed=True)
+    store = Store.open(path, "read", timeout, sealed=True)
     with Database(store) as database:
         yield database, store
 
@@ -196,7 +200,7 @@ def overview(visit: Visit) -> Page:
     }
     survey = _survey(visit, "clusters", Filters())
     if survey is not None:
-        verdicts = Verdicts(visit.database.decisions())
+        verdicts = visit.verdicts()
         largest = listing.chosen(survey, Filters(), ())[:_LARGEST]
         data["clusters"] = _counts(survey, listing.decided(survey, verdicts)) | {
             "largest": [
@@ -410,7 +414,7 @@ def compare(visit: Visit) -> Page:
             }
         return found, texts
 
-    verdicts = Verdicts(visit.database.decisions())
+    verdicts = visit.verdicts()
     decided = {
         "a": None if name else verdicts.of_key.get(title),
         "b": verdicts.of_key.get(b),
@@ -482,7 +486,7 @@ def _list(visit: Visit, kind: str, sorts: Mapping[str, str], most: int) -> Page:
     page = Page(kind, f"{kind.capitalize()} of {visit.name}", data, view)
     if (survey := _survey(visit, kind, asked)) is None:
         return page
-    verdicts = Verdicts(visit.database.decisions())
+    verdicts = visit.verdicts()
     done = listing.decided(survey, verdicts)
     places = listing.chosen(survey, asked, done)
     of_clusters = kind == "clusters"
@@ -550,7 +554,7 @@ def _near(
     survey = _survey(visit, kind, asked)
     if survey is None:
         return None, None
-    done = listing.decided(survey, Verdicts(visit.database.decisions()))
+    done = listing.decided(survey, visit.verdicts())
     places = listing.chosen(survey, replace(asked, decided=""), done)
     at = next(
         (
@@ -586,7 +590,7 @@ def cluster(visit: Visit) -> Page:
             f"{key!r:.100} is in no cluster: no document is similar enough to it"
         )
     data["list"] = view["near"] = near
-    verdicts = Verdicts(visit.database.decisions())
+    verdicts = visit.verdicts()
     one = listing.described(found, verdicts)
     members = one["members"]
     one["members"], data["paging"] = _some(visit, members, _MEMBERS)
@@ -726,7 +730,7 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> tuple[str, dict[str,
     if page == "cluster":
         key = _argument(back, "key") or ""
         found, near = _near(visit, "clusters", replace(asked, decided="no"), (key,))
-        verdicts = Verdicts(visit.database.decisions())
+        verdicts = visit.verdicts()
         if not isinstance(found, Cluster) or not verdicts.of_cluster(found):
             return page, back
     else:
