@@ -246,15 +246,15 @@ FORKS_WHILE_IT_WRITES = """
 import os, sys, lshdb
 db = lshdb.open(sys.argv[1])
 db.add("before", "text")
-db._store._connection.execute("PRAGMA cache_size = 20")  # what is written is soon in the log
-with db._store.writing():
+db.store._connection.execute("PRAGMA cache_size = 20")  # what is written is soon in the log
+with db.store.writing():
     rows = [(i, str(i * 7919 % 3000), 0, bytes(16), None, "x" * 500) for i in range(100, 3100)]
-    db._store.insert(rows)
+    db.store.insert(rows)
     assert os.path.getsize(sys.argv[1] + "-wal") > 1 << 20
     if not os.fork():
         sys.exit()
     assert os.wait()[1] == 0
-    assert db._store.count()[0] == 3000 + int(sys.argv[2])
+    assert db.store.count()[0] == 3000 + int(sys.argv[2])
 db.close()
 """
 
