@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     )
     from lshdb.exchange.dedup import Deduplicated, dedup
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
+    from lshdb.exchange.signatures import add_signatures, query_signature, signatures
+    from lshdb.ingest.deciding import add_decisions, remove_decided, undo_decision
+    from lshdb.ingest.sync import dropped_files
     from lshdb.limits import Limits
     from lshdb.maintenance.check import check
     from lshdb.maintenance.findings import CheckReport, Problem, Repair
@@ -70,7 +73,7 @@ if TYPE_CHECKING:
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.store.functions import register_functions
     from lshdb.tuning.choices import Tuned, tune
-    from lshdb.tuning.measuring import Measured, MeasuredRecall
+    from lshdb.tuning.measuring import Measured, MeasuredRecall, measure
 
 __version__ = "0.1.0"
 
@@ -134,11 +137,19 @@ __all__ = [
     "Tuned",
     "UnsafeFile",
     "UsageError",
+    "add_decisions",
+    "add_signatures",
     "check",
     "dedup",
+    "dropped_files",
+    "measure",
     "open",
+    "query_signature",
     "register_functions",
+    "remove_decided",
+    "signatures",
     "tune",
+    "undo_decision",
 ]
 
 
@@ -160,6 +171,9 @@ def __getattr__(name: str) -> object:
         "lshdb.tuning.measuring",
         "lshdb.store.functions",
         "lshdb.exchange.dedup",
+        "lshdb.exchange.signatures",
+        "lshdb.ingest.deciding",
+        "lshdb.ingest.sync",
     ):
         value = getattr(importlib.import_module(module), source, None)
         if value is not None:

@@ -6,16 +6,12 @@ Methods import what only they need, which halves the time to start a query.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
-import numpy.typing as npt
-
-from lshdb.errors import UsageError
 from lshdb.groups import checked, function_takes, takes, takes_with
 from lshdb.model import (
     AddReport,
@@ -37,10 +33,9 @@ from lshdb.options import (
     AddManyOptions,
     AddTableOptions,
     BackupOptions,
-    CheckOptions,
     ClustersOptions,
     DedupOptions,
-    MeasureOptions,
+    KeysOptions,
     OpenOptions,
     PairsOptions,
     Parameters,
@@ -48,28 +43,20 @@ from lshdb.options import (
     PassagesOptions,
     QueryManyOptions,
     QueryOptions,
-    RankingOptions,
     ReindexOptions,
+    RemoveOptions,
     SyncOptions,
     TuneOptions,
 )
-from lshdb.search.buckets import buckets_of
-from lshdb.search.query import row_of_key, search
+from lshdb.search.query import search
 from lshdb.settings import check_against
-from lshdb.shingling.content import from_stored
-from lshdb.shingling.hashing import secret_seed
-from lshdb.shingling.shingles import distinct_shingles
-from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import resolve
 
 if TYPE_CHECKING:
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
-    from lshdb.maintenance.findings import CheckReport
     from lshdb.model import DecidedRow, Reindexed, SyncReport
-    from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.tuning.choices import Tuned
-    from lshdb.tuning.measuring import Measured
 
 Documents: TypeAlias = Iterable[Document | tuple[str, Content] | Mapping[str, object]]
 _MAX_ROWS: Final = (1 << 63) - 1
@@ -83,7 +70,12 @@ class Database:
     """
 
     def __init__(self, store: Store) -> None:
-        self.store = store
+        self._store = store
+
+    @property
+    def store(self) -> Store:
+        """The file, for functions of lshdb that take a database."""
+        return self._store
 
     def __enter__(self) -> Self:
         return self
@@ -262,53 +254,6 @@ class Database:
 
         return add_table(self.store, table, options)
 
-    @checked
-    def add_signatures(
-        self,
-        keys: Sequence[str],
-        signatures: npt.ArrayLike,
-        made_with: Sketching,
-        *,
-        shingles: npt.ArrayLike | None = None,
-        digests: Sequence[bytes] | None = None,
-        on_batch: Callable[[AddReport], None] | None = None,
-    ) -> AddReport:
-        """Add documents by their signatures, from another lshdb file or another program.
-
-        The database must keep no contents, and its signatures must be made in the same way: others
-        cannot be compared. For another program's signatures, make it with
-        `shingle="foreign:NAME"`: the file then takes only lanes of this name, and no texts. The
-        share of equal lanes is the estimate of the similarity.
-
-        Args:
-            keys: n keys, as for `add`; one given again replaces the earlier document.
-            signatures: uint32[n, permutations]; other integers if they fit in 32 bits.
-            made_with: how they were made.
-            shingles: int64[n], how many shingles each document has, repetitions counted; not for
-                another program's signatures, whose lengths and containment are unknown.
-            digests: 16 bytes each, of the documents' contents, as `Database.signatures` has them:
-                equal for equal documents only. None to compare signatures instead.
-            on_batch: as for `add_many`.
-
-        Raises:
-            SettingsMismatch: the database keeps contents, or its signatures are made differently.
-            ContentError: impossible signatures, keys or numbers; nothing is written.
-            StoreError: writing failed; earlier batches stay.
-
-        >>> import lshdb, numpy
-        >>> lanes = numpy.random.default_rng(1).integers(1 << 32, size=(2, 128), dtype="u4")
-        >>> lanes[1, :120] = lanes[0, :120]
-        >>> with lshdb.open("peer.db", shingle="foreign:my lanes", content=False) as db:
-        ...     report = db.add_signatures(
-        ...         ["a", "b"], lanes, lshdb.Sketching.foreign("my lanes", 128)
-        ...     )
-        ...     list(db.pairs())
-        [Pair(a='a', b='b', similarity=0.9375, exact=False, estimate=0.9375, identical=False)]
-        """
-        from lshdb.exchange.signatures import add_signatures
-
-        return add_signatures(self.store, keys, signatures, made_with, shingles, digests, on_batch)
-
     @takes_with(DedupOptions)
     def dedup(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
         r"""Go through rows of files, and add the documents that are not similar to earlier ones.
@@ -348,38 +293,12 @@ class Database:
 
         return decided_rows(deduplicated_files(self.store, paths, options))
 
-    @checked
-    def remove(self, key: str) -> None:
-        """Remove a document; KeyNotFound if no document has the key."""
-        self.remove_many([key])
-
-    @checked
-    def remove_many(self, keys: Sequence[str], *, dry_run: bool = False) -> int:
-        """Remove all of these documents, or none if a key is missing: KeyNotFound.
-
-        Args:
-            keys: of the documents; a key may be repeated.
-            dry_run: remove nothing, but look for all of the keys.
+    @takes(RemoveOptions)
+    def remove(self, options: RemoveOptions) -> int:
+        """Remove documents, all in one transaction, or none if a key is missing: KeyNotFound.
 
         Returns:
             The number of documents.
-        """
-        from lshdb.ingest.add import remove
-
-        return remove(self.store, list(keys), dry_run=dry_run)
-
-    @checked
-    def remove_where(self, where: str, parameters: Parameters = ()) -> int:
-        """Remove the documents that match an SQL expression, all in one transaction.
-
-        `keys(where=...)` lists them.
-
-        Args:
-            where: an expression of the columns of `documents`, as for `query`.
-            parameters: the values of its parameters.
-
-        Returns:
-            How many were removed.
 
         Raises:
             QueryError: `where` is not one expression, is wrong, or would do more than read.
@@ -389,12 +308,12 @@ class Database:
         >>> with lshdb.open("fables.db") as db:
         ...     report = db.add("fox", "The fox and the grapes", {"year": 1912})
         ...     report = db.add("ant", "The ant and the dove", {"year": 2002})
-        ...     db.remove_where("metadata ->> '$.year' < ?", [2000]), db.keys()
+        ...     db.remove(where="metadata ->> '$.year' < ?", parameters=[2000]), db.keys()
         (1, ['ant'])
         """
-        from lshdb.ingest.add import remove_where
+        from lshdb.ingest.add import remove
 
-        return remove_where(self.store, where, parameters)
+        return remove(self.store, options)
 
     # documents
 
@@ -408,23 +327,9 @@ class Database:
         ...     db.get("fox").content
         'The fox and the grapes'
         """
-        with self.store.reading():
-            row = row_of_key(self.store, key)
-            keys = None
-            if row.signature is not None:
-                keys = buckets_of(self.store, row.signature)
-        content = None
-        if row.content is not None:
-            content = from_stored(row.content, self.store.settings.shingling)
-        return StoredDocument(
-            row.doc_id,
-            row.key,
-            content,
-            row.shingles,
-            row.signature,
-            keys,
-            from_json(row.metadata),
-        )
+        from lshdb.search.documents import stored_document
+
+        return stored_document(self.store, key)
 
     def __contains__(self, key: str) -> bool:
         return isinstance(key, str) and self.store.document(key) is not None
@@ -440,61 +345,24 @@ class Database:
         """The document of a key, as `get`; KeyNotFound, which is a KeyError, if there is none."""
         return self.get(key)
 
-    @checked
-    def keys(self, *, where: str | None = None, parameters: Parameters = ()) -> list[str]:
+    @takes(KeysOptions)
+    def keys(self, options: KeysOptions) -> list[str]:
         """All keys, in the order of first addition, or those of some documents.
 
-        Args:
-            where: an expression of the columns of `documents`, as for `query`.
-            parameters: the values of its parameters.
+        Those with a prefix come in the order of their bytes.
 
         Raises:
             QueryError: `where` is not one expression, is wrong, or would do more than read.
-        """
-        if where is None:
-            if parameters:
-                raise UsageError("parameters need an expression: give where")
-            with self.store.reading():
-                return list(self)
-        from lshdb.ingest.add import matching_keys
-
-        return matching_keys(self.store, where, parameters)
-
-    @checked
-    def keys_with_prefix(self, prefix: str, most: int = 100) -> list[str]:
-        """The first keys that begin with this text, up to `most`, in the order of their bytes.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
         ...     _ = db.add_many([("fable/1", "The fox"), ("fable/2", "The crow"), ("poem", "O!")])
-        ...     db.keys_with_prefix("fable/")
+        ...     db.keys(prefix="fable/")
         ['fable/1', 'fable/2']
         """
-        if any("\ud800" <= character <= "\udfff" for character in prefix):
-            return []  # no stored key has a lone surrogate
-        if most < 1:
-            raise UsageError(f"most {most} is below 1")
-        found = self.store.keys_from(prefix, min(most, _MAX_ROWS))
-        return [key for key in found if key.startswith(prefix)]
+        from lshdb.search.documents import keys
 
-    def signatures(self) -> SignatureSet:
-        """The signatures of all documents, as a matrix with its keys.
-
-        Documents without shingles are similar to nothing and are left out.
-
-        Raises:
-            StoreError: the file cannot be read.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add("fox", "The fox and the grapes")
-        ...     found = db.signatures()
-        >>> found.keys, found.signatures.shape, str(found.made_with)
-        (['fox'], (1, 128), 'shingle word:3, 128 lanes, sketch fast, seed 1')
-        """
-        from lshdb.exchange.signatures import read_signatures
-
-        return read_signatures(self.store)
+        return keys(self.store, options)
 
     # similar documents
 
@@ -566,46 +434,6 @@ class Database:
         self.store.check_open()
         total = len(documents) if isinstance(documents, Collection) else None
         return answers_of(answer_many([self.store], documents, options), options, total)
-
-    @checked
-    def query_signature(
-        self,
-        signature: npt.ArrayLike,
-        made_with: Sketching,
-        *,
-        top: int | None = None,
-        threshold: float | None = None,
-        exhaustive: bool = False,
-    ) -> Matches:
-        """The stored documents similar to a document given by its signature only, best first.
-
-        Similarities are estimates even where contents are kept.
-
-        Args:
-            signature: uint32[permutations].
-            made_with: how it was made, which must be as in the database.
-            top: as for `query`.
-            threshold: as for `query`.
-            exhaustive: as for `query`.
-
-        Raises:
-            SettingsMismatch: the signatures of the database are made differently.
-            ContentError: this is not a signature.
-            UsageError: numbers out of range.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox; the ant")])
-        ...     known = db.signatures()
-        ...     [match.key for match in db.query_signature(known.signatures[0], known.made_with)]
-        ['a']
-        """
-        from lshdb.exchange.results import matches_of
-        from lshdb.exchange.signatures import query_signature
-
-        query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive)
-        found = query_signature(self.store, signature, made_with, query)
-        return matches_of(found, containment=False, fields=())
 
     @takes(PassagesOptions)
     def passages(self, options: PassagesOptions) -> Passages:
@@ -766,7 +594,7 @@ class Database:
     def decide(
         self,
         verdict: Verdict,
-        keys: Sequence[str],
+        keys: Iterable[str],
         *,
         note: str | None = None,
         who: str | None = None,
@@ -802,7 +630,7 @@ class Database:
         """
         from lshdb.ingest.deciding import decide
 
-        return decide(self.store, verdict, keys, note, who)
+        return decide(self.store, verdict, list(keys), note, who)
 
     def decisions(self) -> list[Decision]:
         """All decisions, in the order in which they were stored, and whether they still hold.
@@ -819,82 +647,6 @@ class Database:
         with self.store.reading():
             return read_decisions(self.store)
 
-    @checked
-    def add_decisions(self, decisions: Iterable[Decision]) -> int:
-        """Store decisions that were made elsewhere, such as in a copy of the file.
-
-        Decisions that the file already has are left out; their documents need not exist. A decision
-        without digests gets those that the documents have now. All get new numbers; of two
-        decisions about one content, the one with the later time holds.
-
-        Returns:
-            How many are new.
-
-        Raises:
-            InputError: one is not a decision; nothing is written.
-            KeyNotFound: one has no digests, and a document does not exist; nothing is written.
-        """
-        from lshdb.ingest.deciding import add_decisions
-
-        return add_decisions(self.store, decisions)
-
-    @checked
-    def undo_decision(self, decision: int | None = None, decided: str | None = None) -> Decision:
-        """Undo a decision, so that the one before it holds again.
-
-        Args:
-            decision: its number; None for the last one.
-            decided: its time, so that a newer decision with the same number is not undone.
-
-        Returns:
-            The decision.
-
-        Raises:
-            KeyNotFound: the decision does not exist.
-        """
-        from lshdb.ingest.deciding import undo
-
-        return undo(self.store, decision, decided)
-
-    @checked
-    def remove_decided(self, *, dry_run: bool = False) -> list[str]:
-        """Remove the documents that the decisions mark as `drop`.
-
-        The decisions stay: a document that comes back with the same content is marked again, and
-        `sync` leaves out its file. Files are not deleted: `dropped_files` lists them.
-
-        Args:
-            dry_run: remove nothing.
-
-        Returns:
-            The keys of the documents, in the order of their bytes.
-        """
-        from lshdb.ingest.deciding import remove_decided
-
-        return remove_decided(self.store, dry_run=dry_run)
-
-    @checked
-    def dropped_files(self, root: str | None = None) -> list[str]:
-        """The paths of files whose documents the decisions mark as `drop`, removed or not.
-
-        Each file is read: one whose text has changed since the decision is left out.
-
-        Args:
-            root: the directory that keys of files are relative to; None for the current one.
-
-        >>> import lshdb
-        >>> from pathlib import Path
-        >>> _ = Path("old.txt").write_text("The fox and the grapes")
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add_files(["old.txt"])
-        ...     made = db.decide("drop", ["old.txt"])
-        ...     db.remove_decided(), db.dropped_files()
-        (['old.txt'], ['old.txt'])
-        """
-        from lshdb.ingest.sync import dropped_files
-
-        return dropped_files(self.store, root)
-
     # looking inside
 
     def info(self) -> Info:
@@ -904,48 +656,19 @@ class Database:
             return Info(self.store.settings, documents, empty, self.store.bytes())
 
     @checked
-    def buckets(self, top: int = 10) -> list[Bucket]:
-        """The buckets with the most documents, largest first; UsageError if top is below 1."""
-        if top < 1:
-            raise UsageError(f"top {top} is below 1")
-        with self.store.reading():
-            return self.store.largest_buckets(min(top, _MAX_ROWS))
+    def buckets(self, key: str | None = None, *, top: int = 10) -> list[Bucket]:
+        """The buckets of a document, one per band; without a key those with the most documents.
 
-    def buckets_of_size(self) -> dict[int, int]:
-        """How many buckets there are of each number of documents, the smallest first.
+        Args:
+            key: of the document.
+            top: maximum number of the largest buckets, largest first.
 
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The FOX, the ant")])
-        ...     report += db.add("c", "the fox and the grapes!")
-        ...     db.buckets_of_size()
-        {1: 16, 2: 16}
+        Raises:
+            KeyNotFound: the document does not exist.
         """
-        return self.store.buckets_of_size()
+        from lshdb.search.documents import largest_buckets
 
-    @checked
-    def buckets_of(self, key: str) -> list[Bucket]:
-        """The buckets that a document is in, one per band; KeyNotFound if it does not exist."""
-        with self.store.reading():
-            row = row_of_key(self.store, key)
-            if row.signature is None:
-                return []
-            return self.store.bucket_sizes(buckets_of(self.store, row.signature))
-
-    @checked
-    def count_distinct(self, document: StoredDocument) -> int | None:
-        """How many distinct shingles a document has; None where content is not kept."""
-        if document.content is None:
-            return None
-        settings = self.store.settings
-        return len(distinct_shingles([document.content], settings.shingling, secret_seed()).hashes)
-
-    def data_version(self) -> int:
-        """A number that changes when another connection changes the file.
-
-        It shows whether results are still up to date; do not compare numbers of two handles.
-        """
-        return self.store.data_version()
+        return largest_buckets(self.store, key, top)
 
     @checked
     def sql(self, statement: str, parameters: Parameters = ()) -> SqlRows:
@@ -993,25 +716,6 @@ class Database:
 
         return tune_stored(self.store, options)
 
-    @takes(MeasureOptions)
-    def measure(self, options: MeasureOptions) -> Measured:
-        """Measure what the index finds and costs, by brute force for a sample of the documents.
-
-        Raises:
-            UsageError: numbers out of range.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db", threshold=0.5) as db:
-        ...     report = db.add("fox", "The fox and the grapes")
-        ...     report += db.add("ant", "The fox and the grapes and the ant")
-        ...     measured = db.measure()
-        >>> measured.recall.pairs, measured.recall.recall, measured.candidates
-        (1, 1.0, 1.0)
-        """
-        from lshdb.tuning.measuring import measure
-
-        return measure(self.store, options)
-
     @takes(ReindexOptions)
     def reindex(self, options: ReindexOptions) -> Reindexed:
         """Rebuild the index from the stored signatures, for another threshold or shape.
@@ -1038,29 +742,6 @@ class Database:
         return reindex(self.store, options)
 
     # keeping the file
-
-    @takes(CheckOptions)
-    def check(self, options: CheckOptions) -> CheckReport:
-        """Check whether the file is whole, and with `repair` repair what can be derived.
-
-        The arguments are those of `lshdb.check`, which also checks a file that cannot be opened.
-
-        Raises:
-            StoreError: with `repair`, the file cannot be written.
-
-        >>> import lshdb
-        >>> with lshdb.open("fables.db") as db:
-        ...     report = db.add("fox", "The fox and the grapes")
-        ...     db.check().problems
-        ()
-        """
-        from lshdb.maintenance.check import check
-
-        self.store.check_open()
-        if options.repair:
-            with self.store.writing():
-                pass  # a database that was opened for reading is not written
-        return check(replace(options, path=self.path, timeout=self.store.timeout))
 
     @takes_with(BackupOptions)
     def backup(self, path: str | os.PathLike[str], options: BackupOptions) -> None:

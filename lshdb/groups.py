@@ -166,7 +166,12 @@ def _kind(annotation: Any) -> Kind:
     if origin is Callable or str(annotation).startswith(_QUOTED_FUNCTION):
         return "a function", callable
     if isinstance(annotation, type) and annotation.__module__.startswith("lshdb."):
-        return f"a lshdb.{annotation.__name__}", lambda value: isinstance(value, annotation)
+        what = (
+            "an open database"
+            if annotation.__name__ == "Opened"
+            else f"a lshdb.{annotation.__name__}"
+        )
+        return what, lambda value: isinstance(value, annotation)
     return _ANYTHING
 
 

@@ -5,7 +5,7 @@ To add one: a line here, in its group (see lshdb.groups), and one use of it.
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
@@ -443,6 +443,39 @@ class ConditionOptions(Options):
 
     where: Where = None
     parameters: WhereParameters = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.where is None and self.parameters:
+            raise UsageError("parameters need an expression: give where")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeysOptions(ConditionOptions):
+    """Options of `Database.keys`."""
+
+    prefix: Annotated[str | None, argument("Only keys that begin with this text.")] = None
+    top: Annotated[int | None, argument("Maximum number; None for all.")] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.prefix is not None and self.where is not None:
+            raise UsageError("give one of prefix and where")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoveOptions(ConditionOptions):
+    """Options of `Database.remove`."""
+
+    keys: Annotated[Iterable[str] | str | None, argument("A key, or several; or")] = field(
+        default=None, kw_only=False
+    )
+    dry_run: Annotated[bool, Option("Print the keys, but remove nothing.")] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.keys is None) == (self.where is None):
+            raise UsageError("give one of keys and where")
 
 
 @dataclass(frozen=True, kw_only=True)

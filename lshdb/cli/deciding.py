@@ -25,7 +25,7 @@ from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.formatting import counted
 from lshdb.groups import regrouped
 from lshdb.json_text import loads
-from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions
+from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ def decide(
 
 
 def _undo(at: DatabaseFile, numbers: list[str]) -> None:
+    from lshdb.ingest.deciding import undo_decision
+
     for text in numbers:
         if not (text.isascii() and text.isdigit() and len(text) < 19):
             raise UsageError(f"{text!r} is not the number of a decision: lshdb decisions has them")
@@ -116,15 +118,17 @@ def _undo(at: DatabaseFile, numbers: list[str]) -> None:
         if missing := [str(number) for number in wanted if number not in known]:
             raise KeyNotFound(f"there is no decision {', '.join(missing)}; nothing is undone")
         for number in wanted or [None]:
-            one = database.undo_decision(number)
+            one = undo_decision(database, number)
             message(f"undone: {one.decision}, {one.verdict} {', '.join(one.keys)}")
 
 
 def _take(at: DatabaseFile, path: str, who: str | None) -> None:
     """Take the decisions of a file, all or none."""
+    from lshdb.ingest.deciding import add_decisions
+
     given = list(_decisions_of(path, who))
     with at.open("write") as database:
-        new = database.add_decisions(given)
+        new = add_decisions(database, given)
     message(f"decisions: {new:,} new, {len(given) - new:,} known")
 
 
@@ -226,6 +230,7 @@ def decisions(
 
     Example: lshdb decisions -d code.db --drop --files -0 | xargs -0 rm --
     """
+    from lshdb.ingest.sync import dropped_files
     from lshdb.model import Decision
 
     if files and not (drop and form.is_text):
@@ -234,7 +239,7 @@ def decisions(
         raise UsageError("--null and --root are for the paths of --files")
     with at.reading(form) as database:
         if files:
-            for path in database.dropped_files(root):
+            for path in dropped_files(database, root):
                 if null:
                     sys.stdout.buffer.write(path.encode() + b"\0")
                 else:
@@ -286,6 +291,8 @@ def remove(
 
     Example: lshdb remove --where "metadata ->> '$.year' < ?" -p 2020 --dry-run
     """
+    from lshdb.ingest.deciding import remove_decided
+
     ways = bool(keys), condition.where is not None, listed is not None, decided
     if sum(ways) != 1:
         raise UsageError("give one of KEY..., --where SQL, --from FILE and --decided")
@@ -306,11 +313,11 @@ def remove(
         if not yes and sys.stdin.isatty() and sys.stderr.isatty():
             _ask(len(_found(database, keys, condition, decided)), len(database))
         if decided:
-            removed = len(database.remove_decided())
+            removed = len(remove_decided(database))
         elif keys is None:
-            removed = database.remove_where(condition.where or "", condition.parameters)
+            removed = database.remove(regrouped(condition, RemoveOptions))
         else:
-            removed = database.remove_many(keys)
+            removed = database.remove(keys)
         message(f"removed {removed:,}")
         if decided and removed:
             message(
@@ -331,11 +338,13 @@ def _found(
     database: Database, keys: Sequence[str] | None, condition: ConditionOptions, decided: bool
 ) -> list[str]:
     """The keys of the documents that would be removed."""
+    from lshdb.ingest.deciding import remove_decided
+
     if decided:
-        return database.remove_decided(dry_run=True)
+        return remove_decided(database, dry_run=True)
     if keys is None:
         return database.keys(where=condition.where, parameters=condition.parameters)
-    database.remove_many(keys, dry_run=True)
+    database.remove(keys, dry_run=True)
     return list(dict.fromkeys(keys))
 
 
@@ -375,7 +384,7 @@ def review(
     if sort not in _SORTS:
         raise UsageError(f"--sort {sort} is not {', '.join(_SORTS)}")
     from lshdb.cli.review_terminal import Review
-    from lshdb.ingest.deciding import user
+    from lshdb.ingest.deciding import remove_decided, user
 
     with at.open("write") as database:
         # Without decisions, so that clusters keep their places from one run to the next.
@@ -390,7 +399,7 @@ def review(
             work.run()
         finally:
             message(work.summary())
-            if dropped := len(database.remove_decided(dry_run=True)):
+            if dropped := len(remove_decided(database, dry_run=True)):
                 message(
                     f"to be dropped: {dropped:,}; lshdb remove --decided "
                     f"-d {shlex.quote(str(at.db))} removes them, and lists them with --dry-run"

@@ -50,10 +50,12 @@ def show(
 
     Example: lshdb show -d code.db src/main.py
     """
+    from lshdb.search.documents import count_distinct
+
     with at.reading(form) as database:
         document = database.get(key)
-        buckets = database.buckets_of(key)
-        distinct = database.count_distinct(document)
+        buckets = database.buckets(key)
+        distinct = count_distinct(database.store, document)
         # Unknown for signatures made elsewhere.
         shingles = None if database.settings.shingling.foreign else document.shingles
     content = document.content
@@ -105,7 +107,7 @@ def buckets(
     with at.reading(form) as database:
         # More than SQLite can count is all.
         most = min(top, sys.maxsize)
-        found = database.buckets(most) if key is None else database.buckets_of(key)
+        found = database.buckets(key, top=most)
     _write_buckets(found, form)
 
 

@@ -108,7 +108,7 @@ def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
     path = context.params.get("db") or os.environ.get("LSHDB_PATH") or DATABASE
     try:
         with lshdb.open(path, mode="read", timeout=0) as database:
-            keys = database.keys_with_prefix(incomplete, _KEYS_OFFERED)
+            keys = database.keys(prefix=incomplete, top=_KEYS_OFFERED)
     except lshdb.LshdbError:
         return []
     return [key for key in keys if key.isprintable()]

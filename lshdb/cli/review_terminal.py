@@ -15,7 +15,7 @@ from lshdb.cli.drawing import drawn_differences, on_one_line, show, terminal
 from lshdb.database import Database
 from lshdb.errors import KeyNotFound
 from lshdb.formatting import share
-from lshdb.ingest.deciding import now
+from lshdb.ingest.deciding import add_decisions, now, undo_decision
 from lshdb.model import Cluster, Content, Decision
 from lshdb.search.decisions import Verdicts
 from lshdb.shingling.content import from_stored
@@ -191,7 +191,7 @@ class Review:
             if verdict != self._verdicts.of_key.get(keys[0])
         ]
         try:
-            self._database.add_decisions(made)
+            add_decisions(self._database, made)
         except KeyNotFound as error:
             self._say(f"{error}; nothing is decided")
             return
@@ -215,7 +215,7 @@ class Review:
             taken = 0
             for one in self._made(step.decided):
                 with suppress(KeyNotFound):  # somebody else was faster
-                    self._database.undo_decision(one.decision, one.decided)
+                    undo_decision(self._database, one.decision, one.decided)
                     taken += 1
             self._say(f"undone: {taken:,}")
         return step.index

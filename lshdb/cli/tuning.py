@@ -121,9 +121,11 @@ def _write_tuned(found: list[Tuned], form: Form) -> None:
 
 def _measure(at: DatabaseFile, asked: MeasureOptions, form: Form) -> None:
     """Measure the index, and print the result beside the formulas'."""
+    from lshdb.tuning import measuring as tuning
+
     form.check(at.db)
     with at.reading() as database:
-        measured = database.measure(replace(asked, progress=shows_progress()))
+        measured = tuning.measure(database, replace(asked, progress=shows_progress()))
     kind = "exact similarities" if measured.exact else "estimates: recall looks better than it is"
     message(
         f"{measured.sample:,} of {measured.documents:,} documents compared with all, {kind}; "

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import ContentError, SettingsMismatch
+from lshdb.exchange.results import Matches, matches_of
+from lshdb.groups import checked
 from lshdb.ingest.batches import checked_key
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
-from lshdb.model import AddReport, Match, Settings
+from lshdb.model import AddReport, Settings
 from lshdb.options import RankingOptions
 from lshdb.search.query import search
 from lshdb.shingling.arrays import chunks
@@ -22,7 +23,7 @@ from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.minhash import EMPTY, Signatures
 from lshdb.sketching.signature_sets import SignatureSet, Sketching
 from lshdb.sketching.signing import Signed
-from lshdb.store.store import Store
+from lshdb.store.store import Opened, Store
 
 _BATCH: Final = 50_000
 """Documents written in one transaction."""
@@ -31,8 +32,23 @@ _UNKNOWN: Final = 1
 """Stands for an unknown number of shingles above 0."""
 
 
-def read_signatures(store: Store) -> SignatureSet:
-    """All signatures of a database, of one moment; documents without shingles have none."""
+@checked
+def signatures(database: Opened) -> SignatureSet:
+    """The signatures of all documents, as a matrix with its keys.
+
+    Documents without shingles are similar to nothing and are left out.
+
+    Raises:
+        StoreError: the file cannot be read.
+
+    >>> import lshdb
+    >>> with lshdb.open("fables.db") as db:
+    ...     report = db.add("fox", "The fox and the grapes")
+    ...     found = lshdb.signatures(db)
+    >>> found.keys, found.signatures.shape, str(found.made_with)
+    (['fox'], (1, 128), 'shingle word:3, 128 lanes, sketch fast, seed 1')
+    """
+    store = database.store
     settings = store.settings
     with store.reading():
         documents, empty = store.count()
@@ -79,16 +95,50 @@ def lanes(signatures: npt.ArrayLike, permutations: int) -> Signatures:
     return matrix.astype(np.uint32, copy=False)
 
 
+@checked
 def add_signatures(
-    store: Store,
-    keys: Sequence[str],
+    database: Opened,
+    keys: Iterable[Any],
     signatures: npt.ArrayLike,
     made_with: Sketching,
-    shingles: npt.ArrayLike | None,
-    digests: Sequence[bytes] | None,
-    on_batch: Callable[[AddReport], None] | None,
+    *,
+    shingles: npt.ArrayLike | None = None,
+    digests: Sequence[bytes] | None = None,
+    on_batch: Callable[[AddReport], None] | None = None,
 ) -> AddReport:
-    """Add documents by their signatures; see Database.add_signatures."""
+    """Add documents by their signatures, from another lshdb file or another program.
+
+    The database must keep no contents, and its signatures must be made in the same way: others
+    cannot be compared. For another program's signatures, make it with
+    `shingle="foreign:NAME"`: the file then takes only lanes of this name, and no texts. The
+    share of equal lanes is the estimate of the similarity.
+
+    Args:
+        keys: n keys, as for `add`; one given again replaces the earlier document.
+        signatures: uint32[n, permutations]; other integers if they fit in 32 bits.
+        made_with: how they were made.
+        shingles: int64[n], how many shingles each document has, repetitions counted; not for
+            another program's signatures, whose lengths and containment are unknown.
+        digests: 16 bytes each, of the documents' contents, as `Database.signatures` has them:
+            equal for equal documents only. None to compare signatures instead.
+        on_batch: as for `add_many`.
+
+    Raises:
+        SettingsMismatch: the database keeps contents, or its signatures are made differently.
+        ContentError: impossible signatures, keys or numbers; nothing is written.
+        StoreError: writing failed; earlier batches stay.
+
+    >>> import lshdb, numpy
+    >>> lanes = numpy.random.default_rng(1).integers(1 << 32, size=(2, 128), dtype="u4")
+    >>> lanes[1, :120] = lanes[0, :120]
+    >>> with lshdb.open("peer.db", shingle="foreign:my lanes", content=False) as db:
+    ...     report = lshdb.add_signatures(
+    ...         db, ["a", "b"], lanes, lshdb.Sketching.foreign("my lanes", 128)
+    ...     )
+    ...     list(db.pairs())
+    [Pair(a='a', b='b', similarity=0.9375, exact=False, estimate=0.9375, identical=False)]
+    """
+    store = database.store
     settings = store.settings
     if settings.content:
         raise SettingsMismatch(
@@ -117,16 +167,45 @@ def add_signatures(
     return total
 
 
+@checked
 def query_signature(
-    store: Store,
+    database: Opened,
     signature: npt.ArrayLike,
     made_with: Sketching,
-    query: RankingOptions,
-) -> list[Match]:
-    """The stored documents similar to one signature; see Database.query_signature."""
+    *,
+    top: int | None = None,
+    threshold: float | None = None,
+    exhaustive: bool = False,
+) -> Matches:
+    """The stored documents similar to a document given by its signature only, best first.
+
+    Similarities are estimates even where contents are kept.
+
+    Args:
+        signature: uint32[permutations].
+        made_with: how it was made, which must be as in the database.
+        top: as for `query`.
+        threshold: as for `query`.
+        exhaustive: as for `query`.
+
+    Raises:
+        SettingsMismatch: the signatures of the database are made differently.
+        ContentError: this is not a signature.
+        UsageError: numbers out of range.
+
+    >>> import lshdb
+    >>> with lshdb.open("fables.db") as db:
+    ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox; the ant")])
+    ...     known = lshdb.signatures(db)
+    ...     found = lshdb.query_signature(db, known.signatures[0], known.made_with)
+    ...     [match.key for match in found]
+    ['a']
+    """
+    store = database.store
+    query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive, estimate=True)
     check_made_with(store, made_with)
     row = lanes(np.asarray(signature)[np.newaxis], store.settings.permutations)[0]
-    return search(store, replace(query, estimate=True), row)
+    return matches_of(search(store, query, row), containment=False, fields=())
 
 
 def _sizes(

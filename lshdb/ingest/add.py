@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
-from itertools import chain, compress
+from itertools import chain
 
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Stream
@@ -23,7 +23,7 @@ from lshdb.ingest.dedup import Places, Selecting, Selection, selection_for
 from lshdb.ingest.parts import SignedPart, Signing
 from lshdb.ingest.writing import Writer, delete, numbered_keys
 from lshdb.model import AddReport, DroppedRow, Failure
-from lshdb.options import AddFilesOptions, AddManyOptions, Parameters
+from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.shingling.arrays import chunks
@@ -229,42 +229,34 @@ def _write(job: Job, stream: Stream, first: int) -> AddReport:
     return writer.report
 
 
-def remove(store: Store, keys: Sequence[str], *, dry_run: bool) -> int:
-    """Remove documents in one transaction; return how many.
-
-    KeyNotFound, and none removed, if a key is missing.
-    """
-    with store.reading() if dry_run else store.writing():
-        doc_ids: set[int] = set()
-        for part in chunks(len(keys), store.limits.documents_read):
-            some = keys[part]
-            known = store.known(some)
-            for key in some:
-                if key not in known:
-                    raise store.not_found(key)
-            doc_ids.update(document.doc_id for document in known.values())
-        if not dry_run:
+def remove(store: Store, options: RemoveOptions) -> int:
+    """Remove documents; see Database.remove."""
+    keys = [options.keys] if isinstance(options.keys, str) else options.keys
+    with store.reading() if options.dry_run else store.writing():
+        # Other writers wait, so that exactly the documents that are read are removed.
+        doc_ids = _matching(store, options) if keys is None else _known(store, list(keys))
+        if not options.dry_run:
             delete(store, sorted(doc_ids))
     return len(doc_ids)
 
 
-def remove_where(store: Store, where: str, parameters: Parameters) -> int:
-    """Remove the documents that match a condition, in one transaction; return how many."""
-    with store.writing():
-        # Other writers wait, so that exactly the documents that are read are removed.
-        doc_ids: list[int] = []
-        with store.where(where, parameters) as (reader, condition):
-            for some, _ in reader.all_keys():
-                doc_ids += some[condition.matching(some)].tolist()
-        delete(store, doc_ids)
-    return len(doc_ids)
+def _known(store: Store, keys: Sequence[str]) -> set[int]:
+    """The ids of the documents with these keys; KeyNotFound if one is missing."""
+    doc_ids: set[int] = set()
+    for part in chunks(len(keys), store.limits.documents_read):
+        some = keys[part]
+        known = store.known(some)
+        for key in some:
+            if key not in known:
+                raise store.not_found(key)
+        doc_ids.update(document.doc_id for document in known.values())
+    return doc_ids
 
 
-def matching_keys(store: Store, where: str, parameters: Parameters) -> list[str]:
-    """The keys of the documents that match a condition, in the order of addition."""
-    with store.where(where, parameters) as (reader, condition):
-        return [
-            key
-            for doc_ids, keys in reader.all_keys()
-            for key in compress(keys, condition.matching(doc_ids).tolist())
-        ]
+def _matching(store: Store, options: RemoveOptions) -> set[int]:
+    """The ids of the documents that match the condition."""
+    doc_ids: set[int] = set()
+    with store.where(options.where or "", options.parameters) as (reader, condition):
+        for some, _ in reader.all_keys():
+            doc_ids.update(some[condition.matching(some)].tolist())
+    return doc_ids

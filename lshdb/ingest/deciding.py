@@ -15,12 +15,13 @@ from itertools import count
 from typing import Final, get_args
 
 from lshdb.errors import InputError, KeyNotFound, UsageError
+from lshdb.groups import checked as checked_types
 from lshdb.ingest.writing import delete
 from lshdb.model import Decision, Verdict
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.content import DIGEST_BYTES
 from lshdb.sources.records import key_fault
-from lshdb.store.store import Store
+from lshdb.store.store import Opened, Store
 
 _LONGEST_NAME: Final = 1_000
 """Maximum characters of a reviewer's name."""
@@ -50,8 +51,22 @@ def decide(
         return _insert(store, made)
 
 
-def add_decisions(store: Store, decisions: Iterable[Decision]) -> int:
-    """Store decisions that were made elsewhere; see Database.add_decisions."""
+@checked_types
+def add_decisions(database: Opened, decisions: Iterable[Decision]) -> int:
+    """Store decisions that were made elsewhere, such as in a copy of the file.
+
+    Decisions that the file already has are left out; their documents need not exist. A decision
+    without digests gets those that the documents have now. All get new numbers; of two
+    decisions about one content, the one with the later time holds.
+
+    Returns:
+        How many are new.
+
+    Raises:
+        InputError: one is not a decision; nothing is written.
+        KeyNotFound: one has no digests, and a document does not exist; nothing is written.
+    """
+    store = database.store
     given = [checked(one) for one in decisions]
     with store.writing():
         present = _digests(store, (key for one in given if not one.digests for key in one.keys))
@@ -64,8 +79,23 @@ def add_decisions(store: Store, decisions: Iterable[Decision]) -> int:
         return len(_insert(store, (one for known, one in new.items() if known not in seen)))
 
 
-def undo(store: Store, decision: int | None, decided: str | None) -> Decision:
-    """Undo a decision; see Database.undo_decision."""
+@checked_types
+def undo_decision(
+    database: Opened, decision: int | None = None, decided: str | None = None
+) -> Decision:
+    """Undo a decision, so that the one before it holds again.
+
+    Args:
+        decision: its number; None for the last one.
+        decided: its time, so that a newer decision with the same number is not undone.
+
+    Returns:
+        The decision.
+
+    Raises:
+        KeyNotFound: the decision does not exist.
+    """
+    store = database.store
     with store.writing():
         made = read_decisions(store)
         found = [
@@ -80,8 +110,20 @@ def undo(store: Store, decision: int | None, decided: str | None) -> Decision:
     return found[-1]
 
 
-def remove_decided(store: Store, *, dry_run: bool) -> list[str]:
-    """Remove the documents to drop, in one transaction; return their keys."""
+@checked_types
+def remove_decided(database: Opened, *, dry_run: bool = False) -> list[str]:
+    """Remove the documents that the decisions mark as `drop`.
+
+    The decisions stay: a document that comes back with the same content is marked again, and
+    `sync` leaves out its file. Files are not deleted: `dropped_files` lists them.
+
+    Args:
+        dry_run: remove nothing.
+
+    Returns:
+        The keys of the documents, in the order of their bytes.
+    """
+    store = database.store
     with store.reading() if dry_run else store.writing():
         keys = sorted(
             one.keys[0]

@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 
 from lshdb.errors import InputError, UsageError
+from lshdb.groups import checked
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.writing import delete
 from lshdb.model import AddReport, Failure, FileState, SyncChange, SyncReport
@@ -31,7 +32,7 @@ from lshdb.sources.readers import TABLE, Item, Reader, reader_of, reason, state_
 from lshdb.sources.records import TextFile
 from lshdb.sources.walking import walk
 from lshdb.store.lookups import StoredFile
-from lshdb.store.store import Store
+from lshdb.store.store import Opened, Store
 
 _AT_ONCE: Final = 5_000
 """Documents moved or removed in one transaction: other writers wait less than a second."""
@@ -316,8 +317,25 @@ def _leave_out_dropped(store: Store, plan: _Plan, reader: Reader) -> None:
     plan.read = [key for key in plan.read if key not in gone]
 
 
-def dropped_files(store: Store, root: str | None) -> list[str]:
-    """The files whose documents were decided to be dropped; see Database.dropped_files."""
+@checked
+def dropped_files(database: Opened, root: str | None = None) -> list[str]:
+    """The paths of files whose documents the decisions mark as `drop`, removed or not.
+
+    Each file is read: one whose text has changed since the decision is left out.
+
+    Args:
+        root: the directory that keys of files are relative to; None for the current one.
+
+    >>> import lshdb
+    >>> from pathlib import Path
+    >>> _ = Path("old.txt").write_text("The fox and the grapes")
+    >>> with lshdb.open("fables.db") as db:
+    ...     report = db.add_files(["old.txt"])
+    ...     made = db.decide("drop", ["old.txt"])
+    ...     lshdb.remove_decided(db), lshdb.dropped_files(db)
+    (['old.txt'], ['old.txt'])
+    """
+    store = database.store
     if store.settings.shingling.of_sets:
         return []
     with store.reading():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,15 @@ DocumentValues: TypeAlias = tuple[int, str, int, bytes | bytearray, str | None, 
 The sqlite3 module looks for an adapter of bytes, and of None, but not of a bytearray: for many rows
 that doubles its time.
 """
+
+
+@runtime_checkable
+class Opened(Protocol):
+    """What has an open file, such as lshdb.Database."""
+
+    @property
+    def store(self) -> Store:
+        """The file."""
 
 
 class Store(StoreReader):

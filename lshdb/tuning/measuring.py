@@ -19,13 +19,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.groups import function_takes_with
 from lshdb.model import Construction
 from lshdb.options import MeasureOptions
 from lshdb.progress import shown
 from lshdb.search.buckets import candidate_ids
 from lshdb.search.similarity import Exact, first_of_equal, least_estimate
 from lshdb.shingling.arrays import bounded
-from lshdb.store.store import Store
+from lshdb.store.store import Opened, Store
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve
 from lshdb.tuning.sampling import agreeing, sample_documents
 
@@ -100,8 +101,22 @@ class Measured:
     precision_formula: float | None
 
 
-def measure(store: Store, options: MeasureOptions) -> Measured:
-    """Measure an index; see Database.measure."""
+@function_takes_with(MeasureOptions)
+def measure(database: Opened, options: MeasureOptions) -> Measured:
+    """Measure what the index finds and costs, by brute force for a sample of the documents.
+
+    Raises:
+        UsageError: numbers out of range.
+
+    >>> import lshdb
+    >>> with lshdb.open("fables.db", threshold=0.5) as db:
+    ...     report = db.add("fox", "The fox and the grapes")
+    ...     report += db.add("ant", "The fox and the grapes and the ant")
+    ...     measured = lshdb.measure(db)
+    >>> measured.recall.pairs, measured.recall.recall, measured.candidates
+    (1, 1.0, 1.0)
+    """
+    store = database.store
     with shown(options.progress, "comparing") as progress, store.reading():
         threshold = options.threshold or store.settings.threshold
         sample, seed = options.sample, options.seed

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from lshdb.database import Database, open_database
 from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.ingest.deciding import now
+from lshdb.ingest.deciding import add_decisions, now, undo_decision
 from lshdb.json_text import loads
 from lshdb.model import Decision, Verdict
 from lshdb.web.results import stat_of, state_of
@@ -113,7 +113,7 @@ class Review:
             for verdict, some in _asked(posted.get("action", ""), documents)
         ]
         with self._writing() as database:
-            database.add_decisions(made)
+            add_decisions(database, made)
 
     def undo(self, which: str) -> list[Decision]:
         """Undo the decisions of this reviewer with a time, or one of anybody by number and time.
@@ -132,7 +132,7 @@ class Review:
             if not made:
                 raise KeyNotFound("that decision no longer exists: it was undone")
             for one in made:
-                database.undo_decision(one.decision, decided)
+                undo_decision(database, one.decision, decided)
         return made
 
     @contextmanager
@@ -140,9 +140,9 @@ class Review:
         """The file, which then still counts as unchanged, unless others wrote to it meanwhile."""
         before = self.state()
         with open_database(self.path, mode="write", timeout=_TIMEOUT) as database:
-            version = database.data_version()
+            version = database.store.data_version()
             yield database
-            alone = database.data_version() == version
+            alone = database.store.data_version() == version
         with self._lock:
             self._carried = (stat_of(self.path), before) if alone else None
 

@@ -28,6 +28,7 @@ from lshdb.model import Cluster, Content, Decision, Document, Pair, Passage, Set
 from lshdb.options import ClustersOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
+from lshdb.search.documents import count_distinct
 from lshdb.search.limits import text_cut
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources.sinks import csv_lines, json_lines
@@ -213,7 +214,10 @@ def overview(visit: Visit) -> Page:
         data["pairs"] = own | {"similarities": columns(pairs.histogram)}
 
     def buckets(database: Database, *_: object) -> dict[str, Any]:
-        return {"sizes": bars(database.buckets_of_size()), "largest": database.buckets(_BUCKETS)}
+        return {
+            "sizes": bars(database.store.buckets_of_size()),
+            "largest": database.buckets(top=_BUCKETS),
+        }
 
     data["buckets"] = visit.wait_for(("buckets",), buckets)
     return Page("overview", visit.name, data)
@@ -257,7 +261,7 @@ def document(visit: Visit) -> Page:
     content = stored.content
     distinct = passages = None
     if content is not None and len(content) <= _COUNTED:
-        distinct = database.count_distinct(stored)
+        distinct = count_distinct(database.store, stored)
     with limits_noted() as notes:
         query = _matches(visit, key=key)
         if database.settings.passages:
@@ -275,7 +279,7 @@ def document(visit: Visit) -> Page:
         "distinct_shingles": distinct,
         "query": query,
         "passages": passages,
-        "buckets": database.buckets_of(key),
+        "buckets": database.buckets(key),
     }
     view: dict[str, Any] = {
         "fields": {name: _field(value) for name, value in (stored.metadata or {}).items()},

@@ -28,7 +28,7 @@ def command(tmp_path: Path) -> Command:
 
 def keys(command: Command) -> list[str]:
     with lshdb.open(command.path("lsh.db"), mode="read") as db:
-        assert db.check(deep=True).problems == ()
+        assert lshdb.check(db.path, deep=True).problems == ()
         return db.keys()
 
 
@@ -80,7 +80,7 @@ def test_a_wrong_condition_removes_nothing(command: Command) -> None:
 def test_a_person_is_asked_for_the_number_of_many(tmp_path: Path) -> None:
     def fill() -> None:
         with lshdb.open(tmp_path / "lsh.db", shingle="set", bands=1, rows=1) as db:
-            assert db.check(deep=True).problems == ()
+            assert lshdb.check(db.path, deep=True).problems == ()
             db.add_many((str(number), [number]) for number in range(1_100))
 
     fill()

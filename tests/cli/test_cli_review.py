@@ -118,7 +118,7 @@ def test_what_others_take_meanwhile_is_passed_over(command: Command) -> None:
         assert "'essays/cora' no longer exists; it is passed over" in one.shown
         one.type("n")
         (made,) = db.decisions()
-        db.undo_decision(made.decision)
+        lshdb.undo_decision(db, made.decision)
         one.type("u")
         assert "undone: 0" in one.shown
         one.type("q")

@@ -20,7 +20,6 @@ from lshdb.errors import LshdbError, UsageError
 
 MADE_WITH: Final = lshdb.Sketching.foreign("x", 128)
 LANES: Final = np.zeros((1, 128), dtype="u4")
-DOCUMENT: Final = lshdb.StoredDocument(1, "a", "text", 1, None, None)
 GOOD: Final[dict[str, dict[str, Any]]] = {
     "open": {"path": "x.db"},
     "check of a file": {"path": "x.db"},
@@ -31,25 +30,26 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "add_table": {"table": pa.table({"id": ["k"], "text": ["a text"]})},
     "add_signatures": {"keys": ["k"], "signatures": LANES, "made_with": MADE_WITH},
     "dedup": {"paths": ["missing.jsonl"]},
-    "dedup_blocks": {"paths": ["missing.jsonl"]},
     "sync": {"directories": ["missing"]},
-    "remove": {"key": "a"},
-    "remove_many": {"keys": ["a"]},
-    "remove_where": {"where": "key = 'a'"},
+    "remove": {"keys": ["a"]},
     "get": {"key": "a"},
-    "keys_with_prefix": {"prefix": "a"},
     "query": {"content": "the fox and the grapes"},
     "query_many": {"documents": [("k", "the fox and the grapes")]},
     "query_signature": {"signature": LANES[0], "made_with": MADE_WITH},
     "compare": {"a": "a", "b": "b"},
     "decide": {"verdict": "keep", "keys": ["a"]},
     "add_decisions": {"decisions": []},
-    "buckets_of": {"key": "a"},
-    "count_distinct": {"document": DOCUMENT},
+    "undo_decision": {},
     "sql": {"statement": "SELECT 1"},
     "backup": {"path": "copy.db", "replace": True},
 }
 """Arguments that each of these needs; the others need none."""
+
+OF_A_DATABASE: Final = (
+    *("add_decisions", "add_signatures", "dropped_files", "measure", "query_signature"),
+    *("remove_decided", "signatures", "undo_decision"),
+)
+"""Functions of a database that are rarely used."""
 
 ANY: Final = [None, b"k", 5, 2.5, -1, math.nan, math.inf, 1 << 70, -(1 << 70), True, object()]
 ANY_TEXT: Final = ["", "x", "\ud800", "a\0b", "x" * 10_000]
@@ -79,7 +79,19 @@ def methods(db: lshdb.Database | None) -> dict[str, Callable[..., object]]:
         "open": opened,
         "check of a file": lshdb.check,
         "tune without a file": lshdb.tune,
+        **{name: of(getattr(lshdb, name), db) for name in OF_A_DATABASE},
     }
+
+
+def of(function: Callable[..., object], db: lshdb.Database | None) -> Callable[..., object]:
+    """A function of a database, for this one; with the function's own signature without it."""
+
+    def call(**arguments: Any) -> object:
+        return function(db, **arguments)
+
+    own = inspect.signature(function)
+    call.__signature__ = own.replace(parameters=[*own.parameters.values()][1:])  # type: ignore[attr-defined]
+    return call
 
 
 def opened(**arguments: Any) -> None:
@@ -102,7 +114,7 @@ def db(
             yield db
     else:
         with lshdb.open("x.db", shingle="foreign:x", content=False) as db:
-            db.add_signatures(["a", "b"], np.zeros((2, 128), "u4"), MADE_WITH)
+            lshdb.add_signatures(db, ["a", "b"], np.zeros((2, 128), "u4"), MADE_WITH)
             yield db
 
 

@@ -126,7 +126,7 @@ USES: dict[str, Use] = {
     "compare": lambda db: db.compare("d1", "d2"),
     "info": lambda db: db.info(),
     "buckets": lambda db: db.buckets(),
-    "buckets_of": lambda db: db.buckets_of("d1"),
+    "buckets_of": lambda db: db.buckets("d1"),
 }
 """All that may be done with an open database."""
 

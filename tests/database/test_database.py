@@ -24,6 +24,7 @@ import lshdb
 from lshdb import Limits
 from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
 from lshdb.model import AddReport, Bucket, Content
+from lshdb.search.documents import count_distinct
 
 Pairs = list[tuple[str, Content]]
 
@@ -83,7 +84,7 @@ def test_a_stored_document_has_its_signature_and_buckets(path: Path) -> None:
         assert (document.doc_id, document.key, document.content) == (1, "fox", text)
         hashes = oracles.shingle_hashes(text, "word", 2, 9)
         assert document.shingles == len(hashes)
-        assert db.count_distinct(document) == len(set(hashes)) < len(hashes)
+        assert count_distinct(db.store, document) == len(set(hashes)) < len(hashes)
         assert document.signature is not None
         assert document.signature.tolist() == oracles.fast_signature(hashes, 128, 9)
         assert document.bucket_keys is not None
@@ -128,9 +129,9 @@ def test_an_impossible_key_is_refused_and_never_found(path: Path, key: Any) -> N
             for action in (
                 lambda: db.get(key),
                 lambda: db.remove(key),
-                lambda: db.remove_many(["a", key]),
+                lambda: db.remove(["a", key]),
                 lambda: db.query(key=key),
-                lambda: db.buckets_of(key),
+                lambda: db.buckets(key),
             ):
                 with pytest.raises(KeyNotFound):
                     action()
@@ -245,8 +246,8 @@ def test_empty_documents_are_stored_and_similar_to_nothing(
         for key, content in documents:
             own = db.get(key)
             assert (own.shingles, own.signature, own.bucket_keys) == (0, None, None)
-            assert db.buckets_of(key) == []
-            assert db.count_distinct(own) == 0
+            assert db.buckets(key) == []
+            assert count_distinct(db.store, own) == 0
             ways: list[dict[str, Any]] = [{}, {"exhaustive": True}, {"estimate": True}]
             for how in ways:
                 assert db.query(key=key, **how) == db.query(content, **how) == []
@@ -429,7 +430,7 @@ def test_an_unknown_key_brings_those_near_it(path: Path, key: str, nearest: list
             lambda: db.get(key),
             lambda: db.query(key=key),
             lambda: db.compare(key, "wolf"),
-            lambda: db.buckets_of(key),
+            lambda: db.buckets(key),
             lambda: db.remove(key),
         ]
         for call in calls:
@@ -450,9 +451,9 @@ def test_removing_with_one_key_missing_removes_nothing(path: Path, missing: str)
         db.add_many((key, [key]) for key in "abc")
         before = inspection.contents(path)
         with pytest.raises(KeyNotFound) as raised:
-            db.remove_many(["a", missing, "b"])
+            db.remove(["a", missing, "b"])
         assert repr(missing) in str(raised.value)
-        db.remove_many([])
+        db.remove([])
     assert inspection.contents(path) == before
 
 
@@ -476,17 +477,17 @@ def test_buckets_are_counted_and_the_largest_come_first(path: Path) -> None:
         db.add_many([(f"same{i}", ["x", "y"]) for i in range(3)])
         db.add_many([("twin1", ["z"]), ("twin2", ["z"]), ("alone", ["w"]), ("empty", [])])
         bands = db.settings.construction.bands
-        largest = db.buckets(bands * 3)
+        largest = db.buckets(top=bands * 3)
         assert [bucket.documents for bucket in largest] == [3] * bands + [2] * bands + [1] * bands
         assert [bucket.band_no for bucket in largest[:bands]] == list(range(bands))
-        assert largest[:bands] == db.buckets_of("same0") == db.buckets_of("same2")
-        assert db.buckets(2) == largest[:2]
+        assert largest[:bands] == db.buckets("same0") == db.buckets("same2")
+        assert db.buckets(top=2) == largest[:2]
         assert len(db.buckets()) == 10
         keys = db.get("alone").bucket_keys
         assert keys is not None
-        assert db.buckets_of("alone") == [Bucket(i, k, 1) for i, k in enumerate(keys.tolist())]
+        assert db.buckets("alone") == [Bucket(i, k, 1) for i, k in enumerate(keys.tolist())]
         with pytest.raises(KeyNotFound):
-            db.buckets_of("nobody")
+            db.buckets("nobody")
 
 
 # closing
@@ -541,7 +542,7 @@ def test_what_another_connection_does_between_signing_and_writing_counts(
             if change == "replace":
                 other.add_many([("a", [9]), ("b", [9, 10])])
             elif change == "remove":
-                other.remove_many(["a", "b"])
+                other.remove(["a", "b"])
             else:
                 other.add_many([("c", [7]), ("d", [])])
 

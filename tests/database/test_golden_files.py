@@ -52,14 +52,14 @@ def test_a_file_gives_the_answers_that_it_gave_when_it_was_made(
     before = inspection.files(path.parent)
     with lshdb.open(path, mode="read") as db:
         assert make_golden.answers(db, kind) == answers
-        assert db.check(deep=True).problems == ()
+        assert lshdb.check(db.path, deep=True).problems == ()
     assert inspection.files(path.parent) == before
     with lshdb.open(path) as db:
         # Signed and digested again, the documents are what is stored.
         assert db.add_many(documents).unchanged == len(documents)
         assert make_golden.answers(db, kind) == answers
-        assert db.check(deep=True).problems == ()
-        db.remove_many([document.key for document in documents])
+        assert lshdb.check(db.path, deep=True).problems == ()
+        db.remove([document.key for document in documents])
         assert db.add_many(documents).added == len(documents)
         assert make_golden.answers(db, kind) == answers
     inspection.check(path)
@@ -138,7 +138,7 @@ def test_arrays_of_another_byte_order_make_the_same_file(tmp_path: Path) -> None
                 store.insert_bands(doc_ids.astype(f"{order}i8"), [keys.astype(f"{order}i8")])
             read, again = store.signatures(doc_ids)
             assert (read.tolist(), again.tolist()) == (doc_ids.tolist(), lanes.tolist())
-            assert db.check().problems == ()
+            assert lshdb.check(db.path).problems == ()
         stored.append(inspection.contents(file))
     assert stored[0] == stored[1]
     blobs = [row[1] for row in stored[0]["signatures"]]

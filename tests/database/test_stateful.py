@@ -70,7 +70,7 @@ class DatabaseMachine(RuleBasedStateMachine):
     @rule(keys=st.lists(KEYS, max_size=3))
     def remove(self, keys: list[str]) -> None:
         try:
-            self.db.remove_many(keys)
+            self.db.remove(keys)
         except KeyNotFound:
             assert not set(keys) <= self.model.keys()
         else:

@@ -56,7 +56,7 @@ def test_a_pair_that_is_different_connects_nothing(db: lshdb.Database) -> None:
     assert clusters(db) == [("b", {"b": None, "c": None, "c2": None})]
     assert clusters(db, ignore_decisions=True)[0][1] == dict.fromkeys(["a", "b", "c", "c2"])
     assert pairs(db, ignore_decisions=True) == everything
-    db.undo_decision()
+    lshdb.undo_decision(db)
     assert pairs(db) == everything
 
 
@@ -84,13 +84,13 @@ def test_a_later_decision_overrules_until_it_is_taken_back(db: lshdb.Database) -
     assert (kept.decision, kept.note, kept.who) == (3, "why", "ann")
     assert db.decisions()[2] == kept
     with pytest.raises(KeyNotFound, match="no decision 3"):
-        db.undo_decision(3, "2026-01-01T00:00:00.000000Z")
-    assert db.undo_decision(3, kept.decided) == kept
+        lshdb.undo_decision(db, 3, "2026-01-01T00:00:00.000000Z")
+    assert lshdb.undo_decision(db, 3, kept.decided) == kept
     assert states(db) == [("drop", "holds"), ("drop", "holds")]
-    db.undo_decision(1)
+    lshdb.undo_decision(db, 1)
     assert [one.keys for one in db.decisions()] == [("b",)]
     with pytest.raises(KeyNotFound, match="no decision 1"):
-        db.undo_decision(1)
+        lshdb.undo_decision(db, 1)
 
 
 def test_what_each_later_decision_overrules(db: lshdb.Database) -> None:
@@ -108,18 +108,18 @@ def test_what_each_later_decision_overrules(db: lshdb.Database) -> None:
             db.decide(verdict, keys)  # type: ignore[arg-type]
         assert [one.state for one in db.decisions()] == held, (earlier, later)
         goes = ["a"] if later == "drop" else []
-        assert db.remove_decided(dry_run=True) == goes
+        assert lshdb.remove_decided(db, dry_run=True) == goes
         ((_, roles),) = clusters(db)
         assert (roles["a"] == "drop") == bool(goes), (earlier, later)
-        db.undo_decision()
+        lshdb.undo_decision(db)
         assert [one.state for one in db.decisions()] == ["holds"]
-        assert db.remove_decided(dry_run=True) == (["a"] if earlier == "drop" else [])
-        db.undo_decision()
+        assert lshdb.remove_decided(db, dry_run=True) == (["a"] if earlier == "drop" else [])
+        lshdb.undo_decision(db)
     # What `drop` overruled does not come back.
     for verdict, keys in (("keep", ["a"]), ("drop", ["a", "b"]), ("different", ["a", "c"])):
         db.decide(verdict, keys)  # type: ignore[arg-type]
     assert [one.state for one in db.decisions()] == ["overruled", "overruled", "holds", "holds"]
-    assert db.remove_decided() == ["b"]
+    assert lshdb.remove_decided(db) == ["b"]
 
 
 def test_a_document_that_changes_is_undecided_until_it_has_its_content_again(
@@ -131,7 +131,7 @@ def test_a_document_that_changes_is_undecided_until_it_has_its_content_again(
     held = pairs(db)
     db.add_many([("a", [1]), ("b", [*range(1, 10)])])
     assert states(db) == [("drop", "changed"), ("different", "changed"), ("different", "holds")]
-    assert db.remove_decided() == []
+    assert lshdb.remove_decided(db) == []
     assert ("b", "c") in pairs(db)
     assert ("c", "c2") not in pairs(db)
     db.add_many([("a", [*range(8)]), ("b", [*range(1, 9)])])
@@ -142,13 +142,13 @@ def test_a_document_that_changes_is_undecided_until_it_has_its_content_again(
 def test_what_is_to_be_dropped_is_removed_and_stays_so(db: lshdb.Database) -> None:
     db.decide("drop", ["a", "c2", "alone"])
     db.decide("keep", ["alone"])
-    assert db.remove_decided(dry_run=True) == ["a", "c2"]
+    assert lshdb.remove_decided(db, dry_run=True) == ["a", "c2"]
     assert len(db) == 5
-    assert db.remove_decided() == ["a", "c2"]
+    assert lshdb.remove_decided(db) == ["a", "c2"]
     assert db.keys() == ["b", "c", "alone"]
     assert [one.state for one in db.decisions()] == ["missing", "overruled", "missing", "holds"]
     db.add("a", [*range(8)])
-    assert db.remove_decided() == ["a"]
+    assert lshdb.remove_decided(db) == ["a"]
 
 
 def test_decisions_survive_reindex_backup_and_repair(db: lshdb.Database, tmp_path: Path) -> None:
@@ -172,12 +172,12 @@ def test_decisions_go_to_a_copy_and_come_back(db: lshdb.Database, tmp_path: Path
         copy.decide("different", ["b", "c"], note="two", who="ann")
         copy.remove("b")
         theirs = copy.decisions()
-    assert db.add_decisions(theirs) == 2
-    assert db.add_decisions(theirs) == 0
+    assert lshdb.add_decisions(db, theirs) == 2
+    assert lshdb.add_decisions(db, theirs) == 0
     assert states(db) == [("drop", "overruled"), ("keep", "holds"), ("different", "holds")]
     # An earlier one that comes later does not overrule.
     early = replace(theirs[0], verdict="drop", decided="2020-01-01T00:00:00Z", digests=())
-    assert db.add_decisions([early]) == 1
+    assert lshdb.add_decisions(db, [early]) == 1
     assert db.decisions()[3] == replace(
         early,
         decision=4,
@@ -186,7 +186,7 @@ def test_decisions_go_to_a_copy_and_come_back(db: lshdb.Database, tmp_path: Path
         decided="2020-01-01T00:00:00.000000Z",
     )
     with pytest.raises(KeyNotFound, match="no document has the key 'none'"):
-        db.add_decisions([theirs[0], replace(early, keys=("none",))])
+        lshdb.add_decisions(db, [theirs[0], replace(early, keys=("none",))])
     assert len(db.decisions()) == 4
 
 
@@ -216,7 +216,7 @@ def test_what_is_no_decision_is_refused(
     db: lshdb.Database, wrong: dict[str, object], says: str
 ) -> None:
     with pytest.raises(InputError, match=says):
-        db.add_decisions([GOOD, replace(GOOD, **wrong)])  # type: ignore[arg-type]
+        lshdb.add_decisions(db, [GOOD, replace(GOOD, **wrong)])  # type: ignore[arg-type]
     assert db.decisions() == []
 
 
@@ -236,7 +236,7 @@ def test_wrong_ways_to_decide_are_refused(db: lshdb.Database, path: Path) -> Non
 def test_check_finds_what_is_no_decision(db: lshdb.Database, path: Path) -> None:
     db.decide("keep", ["a"])
     db.decide("different", ["a", "b"])
-    assert db.check().ok
+    assert lshdb.check(db.path).ok
     for statement in (
         "UPDATE decisions SET digest = x'00' WHERE decision = 1",
         "UPDATE decisions SET key = '' WHERE decision = 1",
@@ -248,7 +248,7 @@ def test_check_finds_what_is_no_decision(db: lshdb.Database, path: Path) -> None
         with inspection.sqlite(path) as connection:
             connection.execute("CREATE TABLE aside AS SELECT * FROM decisions")
             connection.execute(statement)
-            (problem,) = db.check().problems
+            (problem,) = lshdb.check(db.path).problems
             assert (problem.kind, problem.count) == ("decision", 1), statement
             connection.execute("DELETE FROM decisions")
             connection.execute("INSERT INTO decisions SELECT * FROM aside")
@@ -309,8 +309,8 @@ def test_dedup_keeps_what_is_marked_different(path: Path, tmp_path: Path) -> Non
 
     with database_of(path, texts) as db:
         db.decide("different", ["a", "b", "c"])
-        db.remove_many(["b", "c", "d"])
+        db.remove(["b", "c", "d"])
         assert kept(db, d=texts["d"], b=f"{TEXT}.", c=texts["c"], x=TEXT) == ["c"]
-        db.remove_many(["a", "c"])
+        db.remove(["a", "c"])
         assert kept(db, **texts) == ["a", "b", "c"]
     inspection.check(path)

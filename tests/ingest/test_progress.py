@@ -63,7 +63,7 @@ def test_each_job_says_how_far_it_is(db: lshdb.Database) -> None:
     last = {"keep": "last", "workers": 0}
     units = dict.fromkeys(unit for *_, unit in of(db.dedup, ["in.jsonl"], **last))
     assert [*units] == ["bytes", "rows read", "documents decided", "documents written"]
-    assert {unit for *_, unit in of(db.check)} == {"pages", "documents", "band rows"}
+    assert {unit for *_, unit in of(lshdb.check, db.path)} == {"pages", "documents", "band rows"}
 
 
 @pytest.mark.parametrize("job", ["add_many", "add_files", "sync", "dedup"])

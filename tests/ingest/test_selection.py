@@ -173,7 +173,7 @@ def test_of_a_large_bucket_the_first_kept_are_compared(tmp_path: Path, cut: Limi
     sets |= {f"copy {i}": [*range(1_000, 1_020)] for i in range(100)}
     with database_of(tmp_path / "all.db", sets, shingle="set", threshold=0.8) as everything:
         buckets = {
-            key: [(b.band_no, b.bucket_key) for b in everything.buckets_of(key)] for key in sets
+            key: [(b.band_no, b.bucket_key) for b in everything.buckets(key)] for key in sets
         }
     lists: dict[tuple[int, int], list[str]] = {}
     expected: list[tuple[str, str, float]] = []

@@ -237,12 +237,12 @@ USES: dict[str, Callable[[lshdb.Database], object]] = {
     "pairs": lambda db: list(db.pairs()),
     "clusters": lambda db: list(db.clusters()),
     "get": lambda db: db.get("d10").bucket_keys.tolist(),  # type: ignore[union-attr]
-    "buckets_of": lambda db: db.buckets_of("d10"),
+    "buckets_of": lambda db: db.buckets("d10"),
     "buckets": lambda db: db.buckets(),
     "compare": lambda db: db.compare("d10", lshdb.Document("new", [2, 3, 4, 5, 6])),
     "add": lambda db: db.add("new", [2, 3, 4, 5, 6]),
     "update": lambda db: db.add("d10", [2, 3, 4, 5, 99]),
-    "remove": lambda db: db.remove_many(["d10", "d7", "d11"]),
+    "remove": lambda db: db.remove(["d10", "d7", "d11"]),
     "skip": lambda db: db.add_many([("l1", [2, 3, 4, 5, 50]), ("x", [70])], on_similar="skip"),
     "dedup": dedup,
 }

@@ -96,7 +96,7 @@ def test_every_planted_run_is_found_where_it_is(
         check(db.passages(asked), asked, stored, RUN)
         assert lshdb.check(path).ok
         gone = [key for key in stored if rng.random() < 0.5]
-        db.remove_many(gone)
+        db.remove(gone)
         rest = {key: text for key, text in stored.items() if key not in gone}
         check(db.passages(asked), asked, rest, RUN)
         db.reindex(passages=RUN + 2)

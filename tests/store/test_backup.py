@@ -116,7 +116,7 @@ def test_the_database_itself_is_refused(db: lshdb.Database, path: Path, name: st
     with pytest.raises(UsageError, match="the database"):
         db.backup(path.with_name(name), replace=True)
     assert len(db) == 50
-    assert db.check(deep=True).ok
+    assert lshdb.check(db.path, deep=True).ok
 
 
 def test_a_file_in_use_is_not_replaced(db: lshdb.Database, path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_file_in_use_is_not_replaced(db: lshdb.Database, path: Path) -> None:
     with database_of(other, {"fox": "the fox"}) as used:
         with pytest.raises(StoreError, match=r"in use \(other\.db-wal exists\)"):
             db.backup(other, replace=True)
-        assert used.check(deep=True).ok
+        assert lshdb.check(used.path, deep=True).ok
     db.backup(other, replace=True)
     assert lshdb.check(other).documents == 50
 

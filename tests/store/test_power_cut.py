@@ -65,7 +65,7 @@ for i in range(0, 10, 2):
     db.decide("different", [f"k{i}", f"k{i + 1}"])
     acknowledge()
 for number in (2, 4):
-    db.undo_decision(number)
+    lshdb.undo_decision(db, number)
     acknowledge()
 """,
     "repair": """
@@ -75,7 +75,7 @@ for damage in ("DELETE FROM bands", "DELETE FROM signatures WHERE doc_id > 20"):
     with contextlib.closing(sqlite3.connect("lsh.db", isolation_level=None)) as other:
         other.execute(damage)
     acknowledge()
-    assert db.check(repair=True).ok
+    assert lshdb.check(db.path, repair=True).ok
     acknowledge()
 """,
     "dedup": """
@@ -97,7 +97,8 @@ def text(i):
 def acknowledge():
     state = {
         "keys": db.keys(), "decisions": [one.decision for one in db.decisions()],
-        "threshold": [db.settings.threshold], "whole": [] if db.check().ok else ["damaged"],
+        "threshold": [db.settings.threshold],
+        "whole": [] if lshdb.check(db.path).ok else ["damaged"],
     }
     os.write(1, f"{json.dumps(state)}\\n".encode())
 db = lshdb.open("lsh.db", threshold=0.7, limits=limits)

@@ -216,7 +216,7 @@ def change(db: lshdb.Database) -> None:
 
 
 def removal(db: lshdb.Database) -> None:
-    db.remove_many(["d1", "d2"])
+    db.remove(["d1", "d2"])
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,7 @@ def test_what_another_connection_locks_is_busy_and_stays_as_it_was(path: Path) -
             db.add("new", [1])
         with pytest.raises(Busy):
             db.remove("d1")
-        assert db.remove_many(["d1"], dry_run=True) == 1
+        assert db.remove(["d1"], dry_run=True) == 1
         assert [match.key for match in db.query(key="d1", top=1)] == ["d3"]
         other.execute("ROLLBACK")
         assert inspection.contents(path) == before
@@ -316,7 +316,7 @@ def test_a_query_sees_one_state_while_another_writes(
     def trace(statement: str) -> None:
         seen.append(statement)
         if len(seen) == act_at:
-            writer.remove_many(found)
+            writer.remove(found)
             writer.add("late", range(2, 6))
 
     def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:

@@ -70,7 +70,7 @@ def test_the_overview_shows_what_commands_print(directory: Path, site: Site) -> 
     context = facts(answer)
     with lshdb.open(directory / "texts.db", mode="read") as db:
         clusters, pairs = list(db.clusters()), list(db.pairs())
-        largest = db.buckets(10)
+        largest = db.buckets(top=10)
         expected = {"Documents": len(db), "clusters of them": len(clusters)}
     expected["have near duplicates"] = sum(len(one.members) for one in clusters)
     dropped = Command(directory)("clusters", "-d", "texts.db", "--drop-list", "-0").out
@@ -443,7 +443,7 @@ def test_clusters_and_counts_follow_the_file_and_are_paged(tmp_path: Path) -> No
             assert "Page" in answer.page.texts("nav", class_="paging")[0]
         assert facts(eventually(site, ""))["Documents"] == "90"
         assert site.get("clusters", page=4).status == 404
-        db.remove_many([f"{i} b" for i in range(45)])
+        db.remove([f"{i} b" for i in range(45)])
         assert "No two documents" in eventually(site, "clusters").text
 
 
@@ -971,7 +971,7 @@ def test_a_review_of_all_clusters(reviewed: tuple[Path, Reviewer]) -> None:
     ]
     with lshdb.open(path, mode="read") as db:
         assert {key for _, (key, *_), _, _ in made[4:]} == HOSTILE.keys()
-        gone = sorted(HOSTILE.get(key, key) for key in db.remove_decided(dry_run=True))
+        gone = sorted(HOSTILE.get(key, key) for key in lshdb.remove_decided(db, dry_run=True))
         assert len(db) == 14  # no page removes anything
     assert sorted(answer.page.texts("ul", class_="plain")[0].split("\n"))[-len(gone) :] == gone
     assert f"lshdb remove -d {path} --decided" in answer.page.texts("pre")[0]

@@ -169,7 +169,7 @@ def _remove(path: Path, groups: list[list[str]], acknowledge: Acknowledge) -> No
     with lshdb.open(path, limits=SMALL) as db:
         for keys in groups:
             with suppress(KeyNotFound):  # the second time some are gone
-                db.remove_many(keys)
+                db.remove(keys)
             acknowledge(1)
 
 

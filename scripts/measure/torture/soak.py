@@ -226,7 +226,7 @@ class _Part:
             db.add_many(_documents(batch, 0), workers=0)
             self.state[batch] = 0
         elif choice > 0.75:
-            db.remove_many([key for key, _ in _documents(batch, self.state[batch])])
+            db.remove([key for key, _ in _documents(batch, self.state[batch])])
             del self.state[batch]
         else:
             version = self.state[batch] + 1

@@ -1,0 +1,73 @@
+"""Stored documents by their keys: their parts, their buckets, lists of keys."""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import Final
+
+from lshdb.errors import UsageError
+from lshdb.model import Bucket, StoredDocument
+from lshdb.options import KeysOptions
+from lshdb.search.buckets import buckets_of
+from lshdb.search.query import row_of_key
+from lshdb.shingling.content import from_stored
+from lshdb.shingling.hashing import secret_seed
+from lshdb.shingling.shingles import distinct_shingles
+from lshdb.sources.metadata import from_json
+from lshdb.store.store import Store
+
+_MAX_ROWS: Final = (1 << 63) - 1
+
+
+def stored_document(store: Store, key: str) -> StoredDocument:
+    """The document of a key; KeyNotFound if there is none."""
+    with store.reading():
+        row = row_of_key(store, key)
+        buckets = None if row.signature is None else buckets_of(store, row.signature)
+    content = None
+    if row.content is not None:
+        content = from_stored(row.content, store.settings.shingling)
+    metadata = from_json(row.metadata)
+    return StoredDocument(
+        row.doc_id, row.key, content, row.shingles, row.signature, buckets, metadata
+    )
+
+
+def count_distinct(store: Store, document: StoredDocument) -> int | None:
+    """How many distinct shingles a document has; None where content is not kept."""
+    if document.content is None:
+        return None
+    shingling = store.settings.shingling
+    return len(distinct_shingles([document.content], shingling, secret_seed()).hashes)
+
+
+def largest_buckets(store: Store, key: str | None, top: int) -> list[Bucket]:
+    """The buckets of a document, or the largest of all; see Database.buckets."""
+    if top < 1:
+        raise UsageError(f"top {top} is below 1")
+    with store.reading():
+        if key is None:
+            return store.largest_buckets(min(top, _MAX_ROWS))
+        row = row_of_key(store, key)
+        if row.signature is None:
+            return []
+        return store.bucket_sizes(buckets_of(store, row.signature))
+
+
+def keys(store: Store, options: KeysOptions) -> list[str]:
+    """The keys of all documents, or of some; see Database.keys."""
+    prefix, top = options.prefix, options.top
+    if prefix is not None:
+        if any("\ud800" <= character <= "\udfff" for character in prefix):
+            return []  # no stored key has a lone surrogate
+        found = store.keys_from(prefix, _MAX_ROWS if top is None else min(top, _MAX_ROWS))
+        return [key for key in found if key.startswith(prefix)]
+    if options.where is None:
+        with store.reading():
+            return [key for _, some in store.all_keys() for key in some][:top]
+    with store.where(options.where, options.parameters) as (reader, condition):
+        return [
+            key
+            for doc_ids, some in reader.all_keys()
+            for key in compress(some, condition.matching(doc_ids).tolist())
+        ][:top]
