@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nlargest
 from itertools import chain
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from lshdb.errors import Cut, DamagedFile, limits_noted, warn_of_limit
+from lshdb.errors import Cut, limits_noted, warn_of_limit
 from lshdb.limits import Limits
 from lshdb.model import CommonPassage, CopiedPassage, PassagePair
 from lshdb.options import PassagePairsOptions
@@ -33,7 +34,7 @@ from lshdb.search.passage_windows import (
 from lshdb.search.passages import asked_of
 from lshdb.search.spilled import CAN_SHARE, Spool
 from lshdb.shingling.arrays import Numbers, bounded, offsets_of, parts_of, places_of
-from lshdb.shingling.hashing import distinct
+from lshdb.shingling.hashing import distinct, secret_seed
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 from lshdb.workers import Job, Workers, default_workers
@@ -47,6 +48,13 @@ _PAIRS: Final = 1 << 20
 """Pairs that are collected before repeated ones are dropped."""
 _32: Final = 32
 _LOW: Final = (1 << _32) - 1
+_CELLS: Final = 1 << 10
+"""Stretches of hashes: the windows of one are read together."""
+_CELL: Final = np.uint64(64 - 10)
+"""Bits of a hash after its cell."""
+_LARGEST: Final = (1 << 64) - 1
+_KEY: Final = np.dtype([("hash", "u8"), ("document", "i4")])
+"""A window, and the number of its document."""
 _NONE: Final = np.empty(0, dtype=np.int64)
 _DOCUMENT: Final = np.dtype(
     [
@@ -96,22 +104,20 @@ def _found_pairs(
         query: what is asked.
         common: gets the longest common runs, before the first pair.
     """
-    with store.beside() as reader:
-        asked = asked_of(query, reader.settings, reader.limits)
-        candidates = _candidates(reader, query.common or reader.limits.common)
-        windows = common_windows(reader, candidates.hot)
-        common[:] = longest_common(reader, candidates.hot, windows)
-        counting = replace(
-            Counting.of(reader.settings, candidates.hot),
-            left_out=(windows,),
-            shared=candidates.shared,
-        )
-        stored = _Stored(reader, candidates.documents, counting.with_base(query.base))
-    with closing(stored.spool):
+    with closing(Spool()) as spool:
+        with store.beside() as reader:
+            asked = asked_of(query, reader.settings, reader.limits)
+            shared, hot = reader.shared_fingerprints(query.common or reader.limits.common)
+            windows = common_windows(reader, hot)
+            common[:] = longest_common(reader, hot, windows)
+            every = Counting.of(reader.settings, hot)
+            counting = replace(every, left_out=(windows,), shared=shared).with_base(query.base)
+            stored = _Stored(reader, counting, spool)
+        pairs = _candidates(stored)
         if query.top is None:
-            yield from _compared(_Comparing(stored, asked, None), candidates.pairs)
+            yield from _compared(_Comparing(stored, asked, None), pairs)
         else:
-            best = _compared(_Comparing(stored, asked, query.top), candidates.pairs)
+            best = _compared(_Comparing(stored, asked, query.top), pairs)
             yield nlargest(query.top, chain.from_iterable(best), key=_words)
 
 
@@ -119,77 +125,40 @@ def _words(pair: FoundPair) -> int:
     return pair[0][2]
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidates:
-    """Pairs of documents that may share passages.
-
-    Attributes:
-        documents: int64[m], the doc_ids of those in pairs, ascending.
-        pairs: int64[p], their numbers a and b, a in the high 32 bits; ascending.
-        shared: int64[any], sorted fingerprints that several documents have.
-        hot: int64[any], those of them that too many have, which lead to no pair.
-    """
-
-    documents: Numbers
-    pairs: Numbers
-    shared: Numbers
-    hot: Numbers
-
-
-def _candidates(reader: StoreReader, common: int) -> _Candidates:
-    documents = np.concatenate([_NONE, *(doc_ids for doc_ids, _ in reader.all_keys())])
-    pairs, shared, hot = _NONE, [_NONE], [_NONE]
-    waiting: list[Numbers] = []
-    for values, sizes, doc_ids in reader.shared_fingerprints(common):
-        shared.append(values)
-        hot.append(values[sizes == 0])
-        number = np.searchsorted(documents, doc_ids)
-        if (documents.take(number, mode="clip") != doc_ids).any():
-            raise DamagedFile(
-                f"{reader.path}: the index of passages has documents that do not exist; rebuild it "
-                "by reindex"
-            )
-        place = np.arange(len(number))
-        later = np.repeat(np.cumsum(sizes), sizes) - place - 1
-        for part in parts_of(later, _PAIRS):
-            others = number[places_of(place[part] + 1, later[part])]
-            waiting.append(np.repeat(number[part] << _32, later[part]) | others)
-            # Let it grow with what is known, or all is sorted over and over.
-            if sum(map(len, waiting)) > max(_PAIRS, len(pairs)):
-                pairs, waiting = distinct(np.concatenate([pairs, *waiting])), []
-    pairs = distinct(np.concatenate([pairs, *waiting]))
-    sides = np.stack([pairs >> _32, pairs & _LOW])
-    used = distinct(sides.ravel())
-    a, b = np.searchsorted(used, sides)
-    return _Candidates(documents[used], a << _32 | b, np.concatenate(shared), np.concatenate(hot))
-
-
 class _Stored:
-    """Documents with their windows, in a temporary file.
+    """All documents with their windows, in a temporary file.
 
     Attributes:
         spool: the file.
         documents: where each of m documents is in it, DOCUMENT[m].
+        keys: for each batch of documents where its KEY rows begin, by hash, and int32[cells+1], how
+            many come before each cell.
         limits: the reader's.
     """
 
-    def __init__(self, reader: StoreReader, doc_ids: Numbers, counting: Counting) -> None:
-        """Find the windows of documents int64[m] that count."""
-        self.limits = reader.limits
-        self.spool = Spool()
+    def __init__(self, reader: StoreReader, counting: Counting, spool: Spool) -> None:
+        """Find the windows of documents that count."""
+        self.limits, self.spool = reader.limits, spool
+        self.keys: list[tuple[int, npt.NDArray[np.int32]]] = []
+        doc_ids = np.concatenate([_NONE, *(doc_ids for doc_ids, _ in reader.all_keys())])
         self.documents = np.zeros(len(doc_ids), dtype=_DOCUMENT)
         together = self.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
         texts = self._written(reader, doc_ids, together)
         first = 0
         with _workers(_Finding(counting), self.limits) as pool:
-            for windows, counts, units, folded in pool.results(texts, _AHEAD):
+            for found in pool.results(texts, _AHEAD):
+                counts = found.counts
                 rows = self.documents[first : first + len(counts)]
-                begin = self.spool.append(folded)
-                windows["begin"] += begin
-                windows["end"] += begin
-                at = self.spool.append(windows.data)
+                begin = spool.append(found.folded)
+                found.windows["begin"] += begin
+                found.windows["end"] += begin
+                at = spool.append(found.windows.data)
                 rows["windows"] = at + (np.cumsum(counts) - counts) * WINDOW.itemsize
-                rows["count"], rows["units"] = counts, units
+                rows["count"], rows["units"] = counts, found.units
+                found.keys["document"] += first
+                cells = (found.keys["hash"] >> _CELL).astype(np.int64)
+                bounds = offsets_of(np.bincount(cells, minlength=_CELLS)).astype(np.int32)
+                self.keys.append((spool.append(found.keys.data), bounds))
                 first += len(counts)
 
     def _written(self, reader: StoreReader, doc_ids: Numbers, together: int) -> Iterator[list[str]]:
@@ -220,6 +189,13 @@ class _Stored:
             lambda number: self._read(numbers[number], "text", "end"),
         )
 
+    def keys_of(self, cells: slice) -> Windows:
+        """The windows of some cells that lead to pairs, by document, as KEY has them."""
+        bounds = [(at, *where[[cells.start, cells.stop]].tolist()) for at, where in self.keys]
+        size = _KEY.itemsize
+        data = b"".join([self.spool[at + i * size : at + j * size] for at, i, j in bounds])
+        return np.frombuffer(data, dtype=_KEY)
+
     def key(self, number: int) -> str:
         """The key of a document."""
         return self._read(number, "key", "text")
@@ -233,17 +209,84 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+class _Found(NamedTuple):
+    """What is found in n texts.
+
+    Attributes:
+        windows: those that count, text by text.
+        counts: int64[n], how many each text has.
+        units: int64[n], how many units it has.
+        folded: these.
+        keys: the windows that lead to pairs, as KEY has them, by hash.
+    """
+
+    windows: Windows
+    counts: Numbers
+    units: Numbers
+    folded: bytes
+    keys: Windows
+
+
 @dataclass(frozen=True, slots=True)
-class _Finding(Job[list[str], tuple[Windows, Numbers, Numbers, bytes]]):
-    """Finds the windows of texts, how many each text has, its units, and these folded."""
+class _Finding(Job[list[str], _Found]):
+    """Finds the windows of texts."""
 
     counting: Counting
 
-    def run(self, item: list[str]) -> tuple[Windows, Numbers, Numbers, bytes]:
+    def run(self, item: list[str]) -> _Found:
         """Find them."""
         found = self.counting.windows_of(item)
         assert isinstance(found.folded, bytes)
-        return found.windows, np.diff(found.offsets), found.units, found.folded
+        counts = np.diff(found.offsets)
+        leads = found.windows["leads"]
+        keys = np.empty(int(leads.sum()), dtype=_KEY)
+        keys["hash"] = found.windows["hash"][leads]
+        keys["document"] = np.repeat(np.arange(len(counts)), counts)[leads]
+        keys = keys.take(np.argsort(keys["hash"], kind="stable"))
+        return _Found(found.windows, counts, found.units, found.folded, keys)
+
+
+def _candidates(stored: _Stored) -> Numbers:
+    """The pairs of documents that have a window which leads to pairs.
+
+    Returns:
+        int64[p], the numbers a and b of both, a in the high 32 bits; ascending.
+    """
+    pairs, waiting = _NONE, [_NONE]
+    sizes = sum(
+        (np.diff(bounds).astype(np.int64) for _, bounds in stored.keys),
+        np.zeros(_CELLS, dtype=np.int64),
+    )
+    # The sum of its documents' numbers is the same for lists of the same documents, and, as these
+    # are 128 random bits, for no others: the windows of a run are in the same documents.
+    marks = np.random.default_rng(secret_seed()).integers(
+        0, _LARGEST, (2, len(stored.documents)), np.uint64, endpoint=True
+    )
+    for part in parts_of(sizes, stored.limits.passage_windows):
+        keys = stored.keys_of(part)
+        keys = keys.take(np.argsort(keys["hash"], kind="stable"))
+        new = np.diff(keys["hash"], prepend=~keys["hash"][:1]) != 0
+        once = new | (np.diff(keys["document"], prepend=-1) != 0)
+        document, new = keys["document"][once].astype(np.int64), new[once]
+        begins = np.flatnonzero(new)
+        if not len(begins):
+            continue
+        counts = np.diff(begins, append=len(document))
+        sums = [np.add.reduceat(mark[document], begins) for mark in marks]
+        order = np.lexsort(sums)
+        other = np.ones(len(order), dtype=np.bool_)
+        other[1:] = np.any([np.diff(one[order]) != 0 for one in sums], axis=0)
+        lists = order[other & (counts[order] > 1)]
+        document = document[places_of(begins[lists], counts[lists])]
+        place = np.arange(len(document))
+        later = np.repeat(np.cumsum(counts[lists]), counts[lists]) - place - 1
+        for some in parts_of(later, _PAIRS):
+            others = document[places_of(place[some] + 1, later[some])]
+            waiting.append(np.repeat(document[some] << _32, later[some]) | others)
+            # Let it grow with what is known, or all is sorted over and over.
+            if sum(map(len, waiting)) > max(_PAIRS, len(pairs) // 2):
+                pairs, waiting = distinct(np.concatenate([pairs, *waiting])), []
+    return distinct(np.concatenate([pairs, *waiting]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from lshdb.errors import warn_of_limit
 from lshdb.search.limits import pair_cut
 from lshdb.search.passage_windows import Mask, Texts, Windows
 from lshdb.shingling.arrays import Numbers, offsets_of, parts_of, places_of, runs
-from lshdb.shingling.hashing import Hashes, distinct
+from lshdb.shingling.hashing import Hashes, constants, distinct, secret_seed
 from lshdb.shingling.passages import longest_runs
 
 _AT_ONCE: Final = 1 << 20
@@ -33,8 +33,6 @@ _MOST_MATCHES: Final = 1 << 21
 _MANY_TIMES: Final = 16
 """All places of a window are compared with all in another text if that makes no more matches than
 this many times their units; else both texts are sorted (see longest_runs)."""
-_APART: Final = np.uint64(0x9E3779B97F4A7C15)
-"""Times the number of a text, it makes the hashes of its windows differ from those of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +198,8 @@ def _equal(pairs: Pairs, found: Runs) -> Mask:
 def _matched(pairs: Pairs) -> tuple[list[Runs], list[int]]:
     """The runs of pairs, and the pairs that repeat windows too often to try each match."""
     own, its = pairs.own, pairs.its
-    apart = np.arange(len(own.units)).astype(np.uint64) * _APART
+    # So the windows of one text differ from those of others, and nobody can make equal ones.
+    apart = np.arange(len(own.units)).astype(np.uint64) * constants(secret_seed(), "texts", 1)
     keys = own.windows["hash"] + np.repeat(apart, np.diff(own.offsets))
     by_key = np.argsort(keys, kind="stable")
     keys = keys[by_key]

@@ -142,8 +142,10 @@ class Counting:
         for some in self.left_out:
             out |= is_in(hashes, some)
         if out.any():
-            # The units of these windows before each unit.
-            total = offsets_of(units_in(out & whole, run))
+            windows_at = (out & whole).astype(np.int64)
+            windows_at[run:] -= windows_at[:-run].copy()
+            # How many units in these windows are before each unit.
+            total = offsets_of(np.cumsum(windows_at) > 0)
             whole &= total[np.minimum(np.arange(len(out)) + run, len(out))] == total[:-1]
         if self.among is not None:
             whole &= is_in(hashes, self.among)
@@ -251,13 +253,6 @@ def common_passages(text: str, common: Windows, run: int) -> Iterator[CommonPass
         first, behind, words.tolist(), strict=True
     ):
         yield CommonPassage(start, end, line, end_line, count, text[start:end])
-
-
-def units_in(chosen: Mask, run: int) -> Mask:
-    """Which units are in one of the chosen windows, of which none is at the end: bool[n] both."""
-    change = chosen.astype(np.int64)
-    change[run:] -= chosen[:-run]
-    return np.cumsum(change) > 0
 
 
 def is_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:

@@ -6,12 +6,13 @@ The fingerprints of a text (lshdb.shingling.winnowing) name the documents that m
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from lshdb.limits import Limits
-from lshdb.model import CopiedPassage, Passages, Settings, Source
+from lshdb.model import CommonPassage, CopiedPassage, Passages, Settings, Source
 from lshdb.options import PassagePairsOptions, PassagesOptions
 from lshdb.search.passage_runs import Asked, Pairs, Shared, shared_passages
 from lshdb.search.passage_windows import (
@@ -82,10 +83,13 @@ def _find(store: Store, query: PassagesOptions, text: str, own_id: int) -> Passa
             one.words,
             tuple(CopiedPassage(*passage) for passage in one.passages),
         )
-        for key, (_, its_units, one) in zip(keys, found, strict=False)
+        for key, (_, _, one) in zip(keys, found, strict=False)
     )
-    windows = every.windows_of([text]).windows
-    runs = common_passages(text, windows.compress(is_in(windows["hash"].copy(), common)), asked.run)
+    runs: Iterable[CommonPassage] = ()
+    if len(common):
+        windows = every.windows_of([text]).windows
+        windows = windows.compress(is_in(windows["hash"].copy(), common))
+        runs = common_passages(text, windows, asked.run)
     return Passages(units, asked.run, unit_of(settings), tuple(sources), tuple(runs))
 
 

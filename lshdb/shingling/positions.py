@@ -70,8 +70,9 @@ def _cut_words(texts: list[str]) -> Units:
     joined = _SEPARATOR.join(texts)
     if joined.isascii():
         # Each word with the zero behind it.
-        kept = octets != 0
-        kept[1:] |= octets[:-1] != 0
+        inside = octets != 0
+        kept = inside.copy()
+        kept[1:] |= inside[:-1]
         folded = octets[kept].tobytes() + bytes(PADDING)
     else:
         from_start, to_end = _origins(joined)

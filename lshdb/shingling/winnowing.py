@@ -76,18 +76,13 @@ def joined(parts: Sequence[Fingerprints]) -> Fingerprints:
     )
 
 
-def fingerprint_shingling(shingling: Shingling, run: int) -> Shingling:
-    """The shingles of fingerprints, for runs of at least `run` units.
+def fingerprint_size(run: int) -> int:
+    """Units of the shingles of fingerprints, for runs of at least `run` units.
 
     Longer shingles are shared by fewer documents without a common run, but a window then has fewer,
     so more are kept: with five eighths of a run of 8 one per 2.5 units, with three quarters one
     per 2.
     """
-    return Shingling(shingling.kind, fingerprint_size(run))
-
-
-def fingerprint_size(run: int) -> int:
-    """Units of these shingles."""
     return -(-5 * run // 8)
 
 
@@ -102,7 +97,7 @@ def fingerprints(
         run: units of the shortest run that is always found.
         seed: of the hashes.
     """
-    short = fingerprint_shingling(shingling, run)
+    short = Shingling(shingling.kind, fingerprint_size(run))
     window = run - short.size + 1
     values: list[Hashes] = [np.empty(0, dtype=np.uint64)]
     documents: list[Offsets] = [np.empty(0, dtype=np.int64)]

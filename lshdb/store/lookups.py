@@ -337,22 +337,14 @@ class StoreReader:
             table = integers(rows).reshape(-1, 2)
             yield table[:, 0], table[:, 1]
 
-    def shared_fingerprints(
-        self, most: int
-    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """The fingerprints that several documents have, in order, some thousands at a time.
+    def shared_fingerprints(self, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The fingerprints that several documents have, and those that more than `most` have.
 
-        Yields:
-            int64[n], fingerprints; int64[n], how many documents have each, 0 for more than `most`;
-            int64[any], the doc_ids of these, ascending for each.
+        Returns:
+            int64[any] both, in order.
         """
-        with translated_errors(self.path):
-            cursor = self._connection.execute(sql.SHARED_FINGERPRINTS, (most,))
-            while rows := cursor.fetchmany(self.limits.documents_read):
-                members = [text(some) for _, some in rows if some is not None]
-                sizes = [0 if some is None else text(some).count(",") + 1 for _, some in rows]
-                doc_ids = np.fromstring(",".join(members), dtype=np.int64, sep=",")
-                yield integers(row[:1] for row in rows), np.array(sizes), doc_ids
+        values = self._integers(sql.SHARED_FINGERPRINTS, most)
+        return np.maximum(values, ~values), ~values[values < 0]
 
     def all_signatures(
         self, most: int | None = None
