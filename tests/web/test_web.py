@@ -733,8 +733,10 @@ def test_sql_is_that_of_the_command(directory: Path, site: Site) -> None:
     as_json = json.loads(site.get("sql.json", sql=statement).text)
     assert as_json["columns"] == columns
     assert as_json["rows"] == [[key, count, None, "AP8="] for key, count, *_ in rows]
-    for link in {href for href in page.values("href") if href.startswith("/sql?")}:
-        check(site.ask(link))
+    tables = {href for href in page.values("href") if href.startswith("/sql?")}
+    assert len(tables) == 10
+    for link in tables:
+        assert check(site.ask(link)).status == 200
 
 
 @pytest.mark.parametrize(
