@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ from lshdb.cli.results import fields_of, write_results
 from lshdb.cli.running import FAILED
 from lshdb.errors import StoreError, UsageError
 from lshdb.groups import regrouped
+from lshdb.json_text import dumps
 from lshdb.options import (
     TIMEOUT,
     DedupOptions,
@@ -382,7 +382,7 @@ def _explaining_tmpdir() -> Iterator[None]:
 
 def _report(counts: _Counts, *, as_json: bool, to_stderr: bool) -> None:
     if as_json:
-        (warn if to_stderr else print)(json.dumps(asdict(counts)))
+        (warn if to_stderr else print)(dumps(asdict(counts)))
         return
     before = f" ({counts.stored:,} stored before)" if counts.stored else ""
     message(f"kept {counts.kept:,}, dropped {counts.dropped:,}{before}, failed {counts.failed:,}")
