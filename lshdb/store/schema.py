@@ -180,8 +180,12 @@ def _dangers(
             acts.clear()
             try:
                 connection.executemany(statement, ())  # prepares it, and runs it for no row
-            except sqlite3.OperationalError as error:
-                if whole:
+            except sqlite3.DatabaseError as error:
+                code = error.sqlite_errorcode
+                # SQLITE_AUTH: a name that is not UTF-8, with which `note` cannot be called.
+                if code not in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
+                    raise
+                if whole or code == sqlite3.SQLITE_AUTH:
                     found[f"what would run when lshdb writes is wrong ({error})"] = None
             for table, trigger in acts:
                 if trigger is not None:

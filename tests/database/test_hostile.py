@@ -49,6 +49,11 @@ UNSAFE = {
     "trigger that fails": ["CREATE TRIGGER t UPDATE ON documents BEGIN DELETE FROM nowhere; END"],
     "trigger after REPLACE": ["CREATE TRIGGER t INSERT ON settings BEGIN SELECT f(); END"],
     "trigger on one column": ["CREATE TRIGGER t UPDATE OF key ON documents BEGIN SELECT 1; END"],
+    "trigger of a strange name": [
+        "CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents; END",
+        "UPDATE sqlite_schema SET name = CAST(x'ff' AS TEXT), "
+        "sql = replace(sql, 'TRIGGER t', 'TRIGGER ' || CAST(x'22ff22' AS TEXT)) WHERE name = 't'",
+    ],
     "index of an expression": [f"CREATE INDEX i ON documents (upper(key) || {BOMB})"],
     "index with a condition": [f"CREATE INDEX i ON documents (key) WHERE key > {BOMB}"],
     "cascade": ["CREATE TABLE x (d REFERENCES documents (doc_id) ON DELETE CASCADE)"],
