@@ -506,7 +506,7 @@ def test_what_the_commands_refuse(line: str, status: int, says: str, tmp_path: P
 def test_spark_submit_runs_the_same_commands(tmp_path: Path) -> None:
     script = Path(lshdb.spark.__file__).with_name("__main__.py")
     for arguments, reason in (
-        (["in", "out", "--keep", "best"], "keep 'best' is not first, longest, last"),
+        (["in", "out", "--keep", "best"], "keep 'best' is not first, longest or last"),
         (
             ["spark-passages", "in", "out", "--format", "csv"],
             "--format 'csv' is not auto, parquet, jsonl",
