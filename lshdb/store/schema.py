@@ -53,7 +53,7 @@ class Fault:
 
 def schema_statements() -> Iterator[str]:
     """The statements of schema.sql, one by one."""
-    schema = Path(__file__).parents[1].joinpath("schema.sql").read_text("utf-8")
+    schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
     statement = ""
     for line in schema.splitlines(keepends=True):
         statement += line

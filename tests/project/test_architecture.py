@@ -51,7 +51,7 @@ ROOMS = (
 """Folders, and modules beside them, from the ground up: each imports only from those below."""
 FLOORS = {name: floor for floor, names in enumerate(ROOMS) for name in names}
 FOLDERS = [name for name in FLOORS if (PACKAGE / name).is_dir()]
-OTHER_FILES = {"py.typed", "schema.sql"}
+OTHER_FILES = {"py.typed"}
 
 PATHS = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path

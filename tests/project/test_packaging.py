@@ -65,7 +65,7 @@ def test_the_wheel_has_the_package_and_nothing_else(built: tuple[Path, Path]) ->
     (manual,) = inside - sources()
     assert manual.endswith(".data/data/share/man/man1/lshdb.1")
     assert sources() <= inside
-    assert {"lshdb/schema.sql", "lshdb/py.typed", "lshdb/shingling/unicode14.bin"} <= inside
+    assert {"lshdb/store/schema.sql", "lshdb/py.typed", "lshdb/shingling/unicode14.bin"} <= inside
 
 
 def test_the_source_distribution_can_be_tested(built: tuple[Path, Path]) -> None:
