@@ -133,6 +133,15 @@ def _checks(group: Any) -> list[tuple[str, object, bool, Kind, Option]]:
     return checks
 
 
+def named_kind(annotation: Any, option: Option) -> str:
+    """What the values of an option are called, with their range."""
+    what = option.metavar or (option.kind or _kind(annotation))[0]
+    low, high = (option.min if option.above is None else option.above), option.max
+    if low is not None:
+        what += f" above {low:g}" if option.above is not None else f" from {low:g}"
+    return what if high is None else f"{what} to {high:,.10g}"
+
+
 def without_none(annotation: Any) -> Any:
     """A type without None."""
     if get_origin(annotation) not in (Union, UnionType):

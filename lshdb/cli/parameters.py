@@ -36,9 +36,7 @@ def _parameter(one: inspect.Parameter, annotation: Any, option: Option) -> inspe
     default, flags, parse = one.default, option.flags, None
     is_key = option.metavar == "KEY"
     if kind is bool:
-        default = False
-        off = "no-" if _turns_off(one.default, option) else ""
-        flags = flags or (f"--{off}{one.name.replace('_', '-')}",)
+        default, flags = False, flags_of(one.name, one.default, option)
     elif is_key or option.parse is not None or kind not in (int, float, str):
         parse, default = key_of_text if is_key else option.parse, default or None
         # Of a union, such as values with and without names, the command line has the list.
@@ -55,6 +53,14 @@ def _parameter(one: inspect.Parameter, annotation: Any, option: Option) -> inspe
         show_default=option.shown,
     )
     return one.replace(default=default, annotation=Annotated[kind, info], kind=one.KEYWORD_ONLY)
+
+
+def flags_of(name: str, default: object, option: Option) -> tuple[str, ...]:
+    """How the command line writes an option; nothing for one of Python only."""
+    if not option.of_command:
+        return ()
+    off = "no-" if default is True else ""
+    return option.flags or (f"--{off}{name.replace('_', '-')}",)
 
 
 def _turns_off(default: object, option: Option) -> bool:

@@ -1,0 +1,69 @@
+"""Writes tests/project/interface.txt: names, signatures, fields of results, columns, commands.
+
+usage: python scripts/site/interface.py [OUT.txt]
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import typer.main
+
+import lshdb
+from lshdb.cli.app import COMMANDS, make_app
+from lshdb.exchange import results
+
+_OUT: Final = Path(__file__).resolve().parents[2] / "tests" / "project" / "interface.txt"
+
+
+def lines() -> Iterator[str]:
+    """The lines of the picture."""
+    for name in lshdb.__all__:
+        one: Any = getattr(lshdb, name)
+        if inspect.isclass(one):
+            yield f"class {name}"
+            yield from _members(one)
+        else:
+            yield f"def {name}{_signature(one)}"
+    for name, columns in sorted(vars(results).items()):
+        if name.isupper() and isinstance(columns, dict):
+            yield f"columns {name}: {', '.join(columns)}"
+    for name in sorted(COMMANDS):
+        app: Any = typer.main.get_command(make_app([name]))
+        command = app if not hasattr(app, "commands") else app.commands[name]
+        for option in command.params:
+            yield f"lshdb {name} {'/'.join(option.opts)} default {option.default!r}"
+
+
+def _members(kind: type) -> Iterator[str]:
+    if is_dataclass(kind):
+        yield from (f"    {one.name}: {one.type}" for one in fields(kind))
+    for name, member in sorted(vars(kind).items()):
+        if name.startswith("_"):
+            continue
+        if inspect.isfunction(member):
+            yield f"    def {name}{_signature(member)}"
+        elif isinstance(member, property):
+            yield f"    {name}: property"
+
+
+def _signature(function: Any) -> str:
+    # Each argument on a line of its own, so that a difference shows what changed.
+    found = inspect.signature(function)
+    given = ",\n        ".join(str(one) for one in found.parameters.values())
+    return f"(\n        {given}\n    ) -> {found.return_annotation}"
+
+
+def main() -> None:
+    """Write the picture."""
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else _OUT
+    out.write_text("\n".join(lines()) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""The public interface: a picture of it, and the likeness of the library and the command line."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import typer.main
+
+import lshdb
+from lshdb.cli.app import make_app
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+ALIKE: Final[dict[str, Callable[..., Any]]] = {
+    "init": lshdb.open,
+    "add": lshdb.Database.add_files,
+    "sync": lshdb.Database.sync,
+    "remove": lshdb.Database.remove,
+    "dedup": lshdb.dedup,
+    "query": lshdb.Database.query,
+    "passages": lshdb.Database.passages,
+    "pairs": lshdb.Database.pairs,
+    "clusters": lshdb.Database.clusters,
+    "compare": lshdb.Database.compare,
+    "decide": lshdb.Database.decide,
+    "buckets": lshdb.Database.buckets,
+    "tune": lshdb.tune,
+    "check": lshdb.check,
+    "backup": lshdb.Database.backup,
+    "reindex": lshdb.Database.reindex,
+}
+"""The commands that do what a method or a function does."""
+
+OF_PYTHON: Final = {
+    **dict.fromkeys(("progress", "on_batch", "on_failure", "on_skip"), "a command prints it"),
+    **dict.fromkeys(("workers", "limits"), "no result depends on it"),
+    **dict.fromkeys(("reader", "distribution"), "an object, for which a command has options"),
+    "path": "--db, or an argument",
+    "timeout": "given for the database that a command opens",
+    "mode": "each command knows what it does with the file",
+}
+OF_COMMANDS: Final = {
+    **dict.fromkeys(("db", "timeout"), "the file, which lshdb.open takes"),
+    **dict.fromkeys(("as_json", "as_csv", "output", "heading", "quiet"), "how it is printed"),
+    **dict.fromkeys(("fail_if_found", "list_skipped", "yes", "help"), "for scripts and people"),
+    **dict.fromkeys(("null", "from_", "listed", "files_from"), "lists of keys and paths in files"),
+}
+DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
+    # Of the library only, and of the command only; each has a reason.
+    "add": (set(), {"key"}),  # of a text on standard input
+    "remove": (set(), {"decided"}),  # lshdb.remove_decided
+    # Rows of a data frame have columns; files are read, and other files written.
+    "dedup": (
+        {"data", "key", "text", "set"},
+        {
+            *("inputs", "dropped", "against", "against_key_field", "against_text_field"),
+            *("format", "encoding", "strict", "auto_key", "metadata", "metadata_fields", "fields"),
+            *("key_field", "text_field", "set_field", "exclude", "include", "hidden", "ignore"),
+            *("max_filesize", "root"),
+        },
+    ),
+    # Files of queries, and many queries at once: Database.query_many.
+    "query": (
+        {"content"},
+        {
+            *("files", "text", "unmatched", "format", "encoding"),
+            *("key_field", "text_field", "set_field"),
+        },
+    ),
+    "passages": ({"text"}, {"file", "everything", "key_field", "text_field", "set_field"}),
+    "clusters": (set(), {"drop_list"}),
+    "compare": (set(), {"encoding"}),
+    "decide": ({"verdict", "keys"}, {"words", "undo"}),
+    "tune": (set(), {"top", "plot", "measure", "sample"}),  # lshdb.measure
+    "backup": (set(), {"target"}),
+}
+
+
+def options_of(command: str) -> dict[str, Any]:
+    """The parameters of a command, by name."""
+    app: Any = typer.main.get_command(make_app([command]))
+    found = app if not hasattr(app, "commands") else app.commands[command]
+    return {one.name: one for one in found.params}
+
+
+@pytest.mark.parametrize("command", ALIKE)
+def test_a_command_has_the_options_of_its_method(command: str) -> None:
+    method = inspect.signature(ALIKE[command]).parameters
+    given = options_of(command)
+    names, options = set(method) - {"self", "database"}, set(given)
+    library, own = DIFFER.get(command, (set(), set()))
+    assert names - options - OF_PYTHON.keys() == library
+    assert options - names - OF_COMMANDS.keys() == own
+    for name in names & options - own:
+        default, other = method[name].default, given[name].default
+        if default is inspect.Parameter.empty:
+            continue
+        if isinstance(default, bool) or name == "content":
+            assert other in (False, None), "a flag changes the default"
+        else:
+            assert (other or None) == (default or None), name
+
+
+@pytest.mark.parametrize(
+    ("script", "file"),
+    [("options_page.py", "docs/options.md"), ("interface.py", "tests/project/interface.txt")],
+)
+def test_what_is_generated_is_up_to_date(script: str, file: str, tmp_path: Path) -> None:
+    """Who changes the interface runs the script again; the change shows in the file."""
+    made = tmp_path / "made"
+    subprocess.run([sys.executable, ROOT / "scripts" / "site" / script, made], check=True)
+    assert made.read_text("utf-8") == (ROOT / file).read_text("utf-8")
