@@ -1,8 +1,8 @@
 """All pairs of documents that share passages.
 
-Two documents are a pair if they have a fingerprint that at most `common` documents have: the pairs
-of these grow linearly with the collection. Their windows are found once and wait in a temporary
-file; then the pairs are compared block by block, as the candidates of one query are.
+Two documents are a pair if they share a window whose fingerprint at most `common` documents have:
+the pairs of such windows grow linearly with the collection. All windows are found once and wait in
+a temporary file; then the pairs are compared block by block, as the candidates of one query are.
 """
 
 from __future__ import annotations
@@ -52,7 +52,6 @@ _CELLS: Final = 1 << 10
 """Stretches of hashes: the windows of one are read together."""
 _CELL: Final = np.uint64(64 - 10)
 """Bits of a hash after its cell."""
-_LARGEST: Final = (1 << 64) - 1
 _KEY: Final = np.dtype([("hash", "u8"), ("document", "i4")])
 """A window, and the number of its document."""
 _NONE: Final = np.empty(0, dtype=np.int64)
@@ -133,6 +132,7 @@ class _Stored:
         documents: where each of m documents is in it, DOCUMENT[m].
         keys: for each batch of documents where its KEY rows begin, by hash, and int32[cells+1], how
             many come before each cell.
+        sizes: int64[cells], how many each cell has.
         limits: the reader's.
     """
 
@@ -140,6 +140,7 @@ class _Stored:
         """Find the windows of documents that count."""
         self.limits, self.spool = reader.limits, spool
         self.keys: list[tuple[int, npt.NDArray[np.int32]]] = []
+        self.sizes = np.zeros(_CELLS, dtype=np.int64)
         doc_ids = np.concatenate([_NONE, *(doc_ids for doc_ids, _ in reader.all_keys())])
         self.documents = np.zeros(len(doc_ids), dtype=_DOCUMENT)
         together = self.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
@@ -157,7 +158,9 @@ class _Stored:
                 rows["count"], rows["units"] = counts, found.units
                 found.keys["document"] += first
                 cells = (found.keys["hash"] >> _CELL).astype(np.int64)
-                bounds = offsets_of(np.bincount(cells, minlength=_CELLS)).astype(np.int32)
+                sizes = np.bincount(cells, minlength=_CELLS)
+                self.sizes += sizes
+                bounds = offsets_of(sizes).astype(np.int32)
                 self.keys.append((spool.append(found.keys.data), bounds))
                 first += len(counts)
 
@@ -253,16 +256,11 @@ def _candidates(stored: _Stored) -> Numbers:
         int64[p], the numbers a and b of both, a in the high 32 bits; ascending.
     """
     pairs, waiting = _NONE, [_NONE]
-    sizes = sum(
-        (np.diff(bounds).astype(np.int64) for _, bounds in stored.keys),
-        np.zeros(_CELLS, dtype=np.int64),
-    )
-    # The sum of its documents' numbers is the same for lists of the same documents, and, as these
-    # are 128 random bits, for no others: the windows of a run are in the same documents.
-    marks = np.random.default_rng(secret_seed()).integers(
-        0, _LARGEST, (2, len(stored.documents)), np.uint64, endpoint=True
-    )
-    for part in parts_of(sizes, stored.limits.passage_windows):
+    # The windows of a run are in the same documents, a list that counts once: the sums of random
+    # numbers of 126 bits, one for each document, are the same for no other list.
+    draw = np.random.default_rng(secret_seed())
+    marks = draw.integers(0, 1 << 63, (2, len(stored.documents)))
+    for part in parts_of(stored.sizes, stored.limits.passage_windows):
         keys = stored.keys_of(part)
         keys = keys.take(np.argsort(keys["hash"], kind="stable"))
         new = np.diff(keys["hash"], prepend=~keys["hash"][:1]) != 0
@@ -304,7 +302,7 @@ class _Comparing(Job[Numbers, tuple[list[FoundPair], list[Cut]]]):
     top: int | None
 
     def run(self, item: Numbers) -> tuple[list[FoundPair], list[Cut]]:
-        """Compare pairs of documents, int64[p] as `_Candidates` has them."""
+        """Compare pairs of documents, int64[p] as `_candidates` gives them."""
         with limits_noted() as cuts:
             found = self._found(item)
             if self.top is not None:

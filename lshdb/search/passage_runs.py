@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,6 @@ _AT_ONCE: Final = 1 << 20
 _SPARSE: Final = 4
 """Bits more than the number of windows of a text needs: at most one in 16 of the windows of
 unrelated texts is searched among them."""
-_SIDES: Final[tuple[Literal["left", "right"], ...]] = ("left", "right")
 _MOST_MATCHES: Final = 1 << 21
 """Matches of windows that are compared, in some 100 bytes each."""
 _MANY_TIMES: Final = 16
@@ -280,7 +279,8 @@ def _found_among(ordered: Hashes, hashes: Hashes) -> tuple[Numbers, Numbers, Num
     slots[(ordered >> shift).view(np.int64)] = True
     which = np.flatnonzero(slots[(hashes >> shift).view(np.int64)])
     which = which[np.argsort(hashes[which], kind="stable")]
-    first, behind = (np.searchsorted(ordered, hashes[which], side) for side in _SIDES)
+    first = np.searchsorted(ordered, hashes[which])
+    behind = np.searchsorted(ordered, hashes[which], "right")
     here = np.flatnonzero(behind > first)
     here = here[np.argsort(which[here])]
     return which[here], first[here], (behind - first)[here]

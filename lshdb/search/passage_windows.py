@@ -193,17 +193,6 @@ def run_of(settings: Settings) -> int:
     return settings.passages
 
 
-def least_of(wanted: int | None, run: int) -> int:
-    """The shortest run that is wanted; UsageError if the index may miss it."""
-    least = run if wanted is None else wanted
-    if least < run:
-        raise UsageError(
-            f"least {least} is below {run}, the shortest run that this index finds: ask for "
-            f"{run} or more, or rebuild the index with `lshdb reindex --passages {max(least, 3)}`"
-        )
-    return least
-
-
 def common_windows(reader: StoreReader, hot: Numbers) -> Hashes:
     """The windows around fingerprints that too many documents have, if they are common, sorted."""
     _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)

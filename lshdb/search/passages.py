@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.model import CommonPassage, CopiedPassage, Passages, Settings, Source
 from lshdb.options import PassagePairsOptions, PassagesOptions
@@ -20,7 +21,6 @@ from lshdb.search.passage_windows import (
     common_passages,
     common_windows,
     is_in,
-    least_of,
     run_of,
 )
 from lshdb.search.query import row_of_key
@@ -33,7 +33,13 @@ from lshdb.store.store import Store
 def asked_of(query: PassagePairsOptions, settings: Settings, limits: Limits) -> Asked:
     """What a database is asked; UsageError if its index may miss such runs."""
     run = run_of(settings)
-    return Asked(run, least_of(query.min_words, run), query.gap, limits.passages)
+    least = run if query.min_words is None else query.min_words
+    if least < run:
+        raise UsageError(
+            f"least {least} is below {run}, the shortest run that this index finds: ask for "
+            f"{run} or more, or rebuild the index with `lshdb reindex --passages {max(least, 3)}`"
+        )
+    return Asked(run, least, query.gap, limits.passages)
 
 
 def find_passages(store: Store, query: PassagesOptions) -> Passages:

@@ -77,7 +77,7 @@ def passage_pairs(
     *,
     key: str = KEY,
     text: str | None = None,
-    least: int | None = None,
+    min_words: int | None = None,
     gap: int = 0,
     common: int = DEFAULTS.common,
     base: Sequence[str] = (),
@@ -92,7 +92,7 @@ def passage_pairs(
         settings: with passages; see `make_settings`.
         key: the column of keys, which must be distinct.
         text: the column of texts.
-        least: words of the shortest passage; None for that of the settings.
+        min_words: of the shortest passage; None for that of the settings.
         gap: maximum words between passages that are joined.
         common: a run in more documents does not count.
         base: texts that do not count.
@@ -107,7 +107,7 @@ def passage_pairs(
         UsageError: settings without passages, numbers out of range.
         InputError: several documents have the same key.
     """
-    query = PassagePairsOptions(min_words=least, gap=gap, common=common, base=base)
+    query = PassagePairsOptions(min_words=min_words, gap=gap, common=common, base=base)
     asked = asked_of(query, settings, DEFAULTS)
     docs = documents(df, settings, Columns(key, text))
     check_keys(docs)

@@ -554,7 +554,7 @@ def test_passages_are_those_of_a_file(
             "SELECT key, fingerprint, position FROM fingerprints JOIN documents USING (doc_id)"
         )
         assert rows(lshdb.spark.fingerprints(df, settings)) == sorted(map(tuple, stored))
-        asked: dict[str, Any] = {"common": 59, "gap": 3, "least": 8}
+        asked: dict[str, Any] = {"common": 59, "gap": 3, "min_words": 8}
         no_header = [*db.passage_pairs(**asked)]
         for side in ("left", "right"):  # these share more passages than are listed
             words = [f"a{n} b{n} c{n} d{n} e{n} f{n} {side}{n}" for n in range(10_001)]
