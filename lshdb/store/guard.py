@@ -176,7 +176,7 @@ class Connection(sqlite3.Connection):
 
     def end(self) -> None:
         """Roll back the open transaction, if there is one, in the process that began it."""
-        if os.getpid() == self._process:
+        if os.getpid() == self._process and not self.closed:
             # One call: an interrupt comes before or after it, not within.
             self.rollback()
         self.rebuilding = False

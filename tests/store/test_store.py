@@ -22,7 +22,7 @@ import pytest
 from helpers import database_of
 
 import lshdb
-from lshdb.errors import Busy, DamagedFile, StoreError
+from lshdb.errors import Busy, DamagedFile, StoreError, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import SettingsOptions
 from lshdb.store import statements
@@ -493,6 +493,13 @@ def test_a_second_interrupt_leaves_no_transaction_open(path: Path) -> None:
     assert at > 10
     store.close()
     inspection.check(path)
+
+
+def test_a_file_that_is_closed_within_a_transaction_is_as_before(path: Path) -> None:
+    store = open_store(path)
+    with pytest.raises(UsageError, match="is closed: open it again"), store.writing():
+        store.close()
+    assert open_store(path).count() == (0, 0)
 
 
 # damage found while reading
