@@ -17,16 +17,13 @@ import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
 from lshdb.search.limits import pair_cut
-from lshdb.search.passage_windows import Mask, Texts, Windows
+from lshdb.search.passage_windows import Mask, Texts, Windows, possibly_in
 from lshdb.shingling.arrays import Numbers, offsets_of, parts_of, places_of, runs
 from lshdb.shingling.hashing import Hashes, constants, distinct, secret_seed
 from lshdb.shingling.passages import longest_runs
 
 _AT_ONCE: Final = 1 << 20
 """Windows of other texts that are compared at once."""
-_SPARSE: Final = 4
-"""Bits more than the number of windows of a text needs: at most one in 16 of the windows of
-unrelated texts is searched among them."""
 _MOST_MATCHES: Final = 1 << 21
 """Matches of windows that are compared, in some 100 bytes each."""
 _MANY_TIMES: Final = 16
@@ -271,13 +268,9 @@ def _found_among(ordered: Hashes, hashes: Hashes) -> tuple[Numbers, Numbers, Num
     Returns:
         The places of these hashes, and for each the first place in `ordered`, and how many it has.
     """
-    # One look at a sparse table is enough for most. In the order of hashes all is several
-    # times as fast, as the processor's cache has the place of the next one.
-    bits = len(ordered).bit_length() + _SPARSE
-    shift = np.uint64(64 - bits)
-    slots = np.zeros(1 << bits, dtype=np.bool_)
-    slots[(ordered >> shift).view(np.int64)] = True
-    which = np.flatnonzero(slots[(hashes >> shift).view(np.int64)])
+    # In the order of hashes all is several times as fast, as the processor's cache has the place
+    # of the next one.
+    which = possibly_in(hashes, ordered)
     which = which[np.argsort(hashes[which], kind="stable")]
     first = np.searchsorted(ordered, hashes[which])
     behind = np.searchsorted(ordered, hashes[which], "right")

@@ -40,8 +40,8 @@ _COMMON_NAMED: Final = 5
 """The longest of all common runs, which are named to the user."""
 _COMMON_SEARCHED: Final = 100
 """Documents in which these are looked for."""
-_SLOTS: Final = 3
-"""Bits more than the number of values needs: at most one in 8 others is taken for one of them."""
+_SLOTS: Final = 4
+"""Bits more than the number of values needs: at most one in 16 others is taken for one of them."""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -248,10 +248,17 @@ def is_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
     """Which of the hashes are among sorted ones of the same type, 8 bytes each: bool[n]."""
     found = np.zeros(len(hashes), dtype=np.bool_)
     if len(ordered):
-        # One look at a sparse table is enough for most.
-        slots = np.zeros(1 << (len(ordered).bit_length() + _SLOTS), dtype=np.bool_)
-        slots[ordered.view(np.int64) & (len(slots) - 1)] = True
-        some = np.flatnonzero(slots[hashes.view(np.int64) & (len(slots) - 1)])
+        some = possibly_in(hashes, ordered)
         wanted = hashes[some]
         found[some] = ordered.take(np.searchsorted(ordered, wanted), mode="clip") == wanted
     return found
+
+
+def possibly_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Numbers:
+    """The places of the hashes that are among sorted ones, and of a few others: int64[any].
+
+    One look at a sparse table is enough for most.
+    """
+    slots = np.zeros(1 << (len(ordered).bit_length() + _SLOTS), dtype=np.bool_)
+    slots[ordered.view(np.int64) & (len(slots) - 1)] = True
+    return np.flatnonzero(slots[hashes.view(np.int64) & (len(slots) - 1)])
