@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lshdb.database import Database
-    from lshdb.database import open_database as open  # noqa: A004
     from lshdb.errors import (
         Busy,
         ContentError,
@@ -70,6 +69,7 @@ if TYPE_CHECKING:
         SyncChange,
         SyncReport,
     )
+    from lshdb.opening import open_database as open  # noqa: A004
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.store.functions import register_functions
     from lshdb.tuning.choices import Tuned, tune
@@ -163,6 +163,7 @@ def __getattr__(name: str) -> object:
         "lshdb.model",
         "lshdb.limits",
         "lshdb.database",
+        "lshdb.opening",
         "lshdb.exchange.results",
         "lshdb.maintenance.findings",
         "lshdb.sketching.signature_sets",

@@ -1,4 +1,4 @@
-"""The database object, with one method for each thing that a user does, and opening one.
+"""The database object, with one method for each thing that a user does.
 
 Methods import what only they need, which halves the time to start a query.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
-from lshdb.groups import checked, function_takes, takes, takes_with
+from lshdb.groups import checked, takes, takes_with
 from lshdb.model import (
     AddReport,
     Bucket,
@@ -36,7 +36,6 @@ from lshdb.options import (
     ClustersOptions,
     DedupOptions,
     KeysOptions,
-    OpenOptions,
     PairsOptions,
     Parameters,
     PassagePairsOptions,
@@ -49,9 +48,7 @@ from lshdb.options import (
     TuneOptions,
 )
 from lshdb.search.query import search
-from lshdb.settings import check_against
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import resolve
 
 if TYPE_CHECKING:
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
@@ -67,6 +64,11 @@ class Database:
 
     Made by `lshdb.open`. Use it as a context manager, or call `close`. An object belongs to the
     thread that opened it; other threads and processes open the file themselves.
+
+    Besides what a method's own page says, each raises UsageError for values of a wrong type or out
+    of range, KeyNotFound for the key of no document, QueryError for `where` that is not one
+    expression or would do more than read, and StoreError if the file cannot be read or written:
+    what is reported, and earlier batches, stay. What iterates raises them while it iterates.
     """
 
     def __init__(self, store: Store) -> None:
@@ -126,7 +128,6 @@ class Database:
 
         Raises:
             ContentError: the database cannot take it.
-            StoreError: writing failed; the database is as before.
 
         >>> import lshdb
         >>> with lshdb.open("fruit.db", shingle="set", threshold=0.5) as db:
@@ -147,13 +148,8 @@ class Database:
                 for records of files: `key` (or `id`), `text` (or `set`), and all other fields as
                 metadata; read as needed.
 
-        Returns:
-            How many were added, updated, unchanged and skipped, and how many of the first two
-            were empty.
-
         Raises:
             ContentError: a document that the database cannot take; earlier batches stay.
-            StoreError: writing failed; earlier batches stay.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -172,9 +168,6 @@ class Database:
 
         Args:
             paths: files, directories and patterns; `-` is the reader's standard input.
-
-        Raises:
-            StoreError: writing failed; earlier batches stay.
 
         >>> import lshdb
         >>> from pathlib import Path
@@ -195,17 +188,10 @@ class Database:
         removed; a document whose file was moved gets the new key, and keeps its doc_id. Only
         documents that were read from files below the directories are touched.
 
-        It may be interrupted, and run several times at once: each batch is a transaction, and
-        the next run does the rest.
-
-        Args:
-            directories: each with all files below it.
-
         Raises:
             InputError: a directory does not exist, or most of its files are gone, as if it was
                 not mounted (see `remove_most`); nothing is removed.
             UsageError: a path is not a directory, or the database holds sets.
-            StoreError: writing failed; earlier batches stay.
 
         >>> import lshdb
         >>> from pathlib import Path
@@ -240,7 +226,6 @@ class Database:
             InputError: the table lacks a column, has it in another type, or cannot be read;
                 earlier batches stay.
             ContentError: a database of signatures that were made elsewhere.
-            StoreError: writing failed; earlier batches stay.
 
         >>> import lshdb, pyarrow
         >>> table = pyarrow.table({"id": [1, 2], "text": ["The fox and the grapes", None]})
@@ -269,11 +254,9 @@ class Database:
             Each row that is a document, in order; a kept one when it is safely in the file.
 
         Raises:
-            UsageError: a threshold out of range.
             InputError: while iterating, before anything is added: the reference does not exist,
                 has no document, or a part of it cannot be read.
             SettingsMismatch: while iterating, its signatures are made differently.
-            StoreError: while iterating, writing failed; earlier batches stay.
 
         Warns:
             LimitWarning: kept documents were compared with a part of a large bucket only.
@@ -296,13 +279,6 @@ class Database:
     @takes(RemoveOptions)
     def remove(self, options: RemoveOptions) -> int:
         """Remove documents, all in one transaction, or none if a key is missing: KeyNotFound.
-
-        Returns:
-            The number of documents.
-
-        Raises:
-            QueryError: `where` is not one expression, is wrong, or would do more than read.
-            StoreError: writing failed; nothing is removed.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -351,9 +327,6 @@ class Database:
 
         Those with a prefix come in the order of their bytes.
 
-        Raises:
-            QueryError: `where` is not one expression, is wrong, or would do more than read.
-
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
         ...     _ = db.add_many([("fable/1", "The fox"), ("fable/2", "The crow"), ("poem", "O!")])
@@ -383,8 +356,6 @@ class Database:
         Raises:
             UsageError: neither or both of content and key, or numbers out of range.
             ContentError: a text for a database of sets, or the other way round.
-            KeyNotFound: no document has the key.
-            QueryError: `where` is not one expression, is wrong, or would do more than read.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -407,8 +378,7 @@ class Database:
         the file, which others may write to meanwhile.
 
         Args:
-            documents: any number of documents, pairs of key and content, or dicts, as for
-                `add_many`; they are not stored.
+            documents: as for `add_many`; they are not stored.
 
         Yields:
             The key of each document, in order, with its matches, best first, as `query` gives them:
@@ -417,9 +387,7 @@ class Database:
         One LimitWarning at the end says for how many queries a limit cut the matches.
 
         Raises:
-            UsageError: numbers out of range.
             ContentError: a document that the database cannot take; earlier batches are answered.
-            QueryError: `where` is not one expression, is wrong, or would do more than read.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -448,9 +416,7 @@ class Database:
             The documents, the one that holds most of the text first, and the common runs.
 
         Raises:
-            UsageError: no index of passages, neither or both of text and key, or numbers out of
-                range.
-            KeyNotFound: no document has the key.
+            UsageError: no index of passages.
 
         >>> import lshdb
         >>> with lshdb.open("poems.db", passages=4) as db:
@@ -502,11 +468,7 @@ class Database:
             only what signatures show.
 
         Raises:
-            KeyNotFound: no document has the key.
             ContentError: a text for a database of sets, or the other way round.
-
-        Passages are looked for in the first 4,000,000 characters, and at most 10,000 are shown; a
-        LimitWarning says so where there are more.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db", shingle="word:2") as db:
@@ -531,12 +493,6 @@ class Database:
 
         Returns:
             An iterator, which also has `to_arrow()`, `df()` and a form for notebooks.
-
-        Raises:
-            UsageError: numbers out of range.
-            KeyNotFound: while iterating, no document has the key.
-            QueryError: while iterating, `where` is not one expression, or is wrong.
-            StoreError: while iterating, the file cannot be read.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -564,12 +520,6 @@ class Database:
             the table is a member: its role is `keep`, `member`, or `below` if it is less similar
             to the kept one than the threshold. `key`, `top` and sizes do not change the numbers
             of clusters.
-
-        Raises:
-            UsageError: numbers out of range, or an unknown `keep`.
-            KeyNotFound: while iterating, no document has the key.
-            QueryError: while iterating, `where` is not one expression, or is wrong.
-            StoreError: while iterating, the file cannot be read.
 
         Warns:
             LimitWarning: some candidates were not compared; similar ones would change the clusters.
@@ -609,8 +559,6 @@ class Database:
                 or `different`: none of them is a duplicate of another, so that `pairs` leaves
                 out their pairs, and no cluster offers one in place of another.
             keys: of the documents, two or more if they are different.
-            note: why.
-            who: who decided; None for the user of this process.
 
         Returns:
             The decisions: one for each document, or one for all if they are different.
@@ -618,7 +566,6 @@ class Database:
         Raises:
             KeyNotFound: no document has one of the keys; nothing is written.
             UsageError: an unknown verdict, or too few keys.
-            StoreError: writing failed; the database is as before.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -657,15 +604,7 @@ class Database:
 
     @checked
     def buckets(self, key: str | None = None, *, top: int = 10) -> list[Bucket]:
-        """The buckets of a document, one per band; without a key those with the most documents.
-
-        Args:
-            key: of the document.
-            top: maximum number of the largest buckets, largest first.
-
-        Raises:
-            KeyNotFound: the document does not exist.
-        """
+        """The buckets of a document, one per band; without a key the `top` largest of all."""
         from lshdb.search.documents import largest_buckets
 
         return largest_buckets(self.store, key, top)
@@ -673,10 +612,6 @@ class Database:
     @checked
     def sql(self, statement: str, parameters: Parameters = ()) -> SqlRows:
         """Run a SELECT on the file's tables and views.
-
-        Args:
-            statement: one that only reads.
-            parameters: values for each ? in it, or by name for each :name.
 
         Returns:
             An iterator of the rows as they come, named tuples, which also has `dicts()`,
@@ -729,7 +664,6 @@ class Database:
 
         Raises:
             SettingsError: nothing is given, or the stored signatures cannot give it.
-            StoreError: writing failed; the file is as before.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db", threshold=0.8) as db:
@@ -747,11 +681,6 @@ class Database:
     def backup(self, path: str | os.PathLike[str], options: BackupOptions) -> None:
         """Copy the database, as it is at this moment, to a file; others may write meanwhile.
 
-        The copy is one file, and gets its name when all of it is on the disk.
-
-        Args:
-            path: the file to create.
-
         Raises:
             UsageError: it is the database itself.
             StoreError: it exists already, or is in use, or cannot be written.
@@ -767,41 +696,3 @@ class Database:
 
         self.store.check_open()
         back_up(self.path, Path(path), self.store.timeout, options)
-
-
-@function_takes(OpenOptions)
-def open_database(options: OpenOptions) -> Database:
-    """Open a database file; make it where there is none.
-
-    The settings describe a new file. For an existing file, those given must be its own.
-
-    Raises:
-        UsageError: wrong arguments, or a file that was open when the process was forked.
-        SettingsError: impossible settings.
-        SettingsMismatch: the file exists, with other settings.
-        StoreError: the file cannot be opened, or is not lshdb's.
-
-    >>> import lshdb
-    >>> with lshdb.open("fables.db", threshold=0.7, shingle="char:5") as db:
-    ...     db.settings.construction
-    Construction(rows=4, bands=17)
-    """
-    path, limits = options.path, options.limits
-    if _is_empty(path):
-        resolve(options)  # impossible settings are refused before SQLite writes a file
-    store = Store.open(
-        Path(path), options.mode, options.timeout, lambda: resolve(options), limits=limits
-    )
-    try:
-        check_against(options, store.settings, store.path)
-    except BaseException:
-        store.close()
-        raise
-    return Database(store)
-
-
-def _is_empty(path: str | os.PathLike[str]) -> bool:
-    try:
-        return os.stat(path).st_size == 0
-    except OSError:
-        return True

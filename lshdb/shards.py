@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lshdb.database import open_database
 from lshdb.errors import InputError, KeyNotFound, SettingsMismatch, UsageError
 from lshdb.exchange.results import Matches, matches_of
 from lshdb.model import Content, Match, Settings
+from lshdb.opening import open_database
 from lshdb.options import QueryManyOptions, QueryOptions
 from lshdb.search.query import best
 from lshdb.store.connection import TIMEOUT

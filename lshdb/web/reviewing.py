@@ -15,11 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from lshdb.database import Database, open_database
+from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.ingest.deciding import add_decisions, now, undo_decision
 from lshdb.json_text import loads
 from lshdb.model import Decision, Verdict
+from lshdb.opening import open_database
 from lshdb.web.results import stat_of, state_of
 
 MAX_MEMBERS: Final = 5_000

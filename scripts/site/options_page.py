@@ -26,7 +26,7 @@ a command takes; what has no second is for Python only.
 """
 
 
-def groups() -> list[type[Options]]:
+def groups() -> list[Any]:
     """The groups, in the order of their declaration."""
     every = [one for one in vars(options).values() if isinstance(one, type)]
     return [one for one in every if issubclass(one, Options) and one is not Options]

@@ -43,6 +43,7 @@ ROOMS = (
     ("maintenance",),
     ("exchange",),
     ("database",),
+    ("opening",),
     ("shards", "__init__"),
     ("web", "spark"),
     ("cli",),
