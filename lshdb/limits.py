@@ -158,7 +158,7 @@ class Limits:
     characters of texts, whose windows are found at once."""
     passage_processes: int = 1
     """Worker processes for all pairs at most, as each has large arrays of its own; 0 for none. One
-    saves a third of the time: `scripts/bench passages` shows 12 seconds of CPU time in 7.4."""
+    saves a third of the time: `scripts/bench passages` shows 10 seconds of CPU time in 6.1."""
 
     # tuning
 
