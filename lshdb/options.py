@@ -6,7 +6,7 @@ To add one: a line here, in its group (see lshdb.groups), and one use of it.
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
 
 from lshdb.errors import SettingsError, UsageError
@@ -125,7 +125,6 @@ Timeout: TypeAlias = Annotated[
 # settings of a file
 
 
-@dataclass(frozen=True, kw_only=True)
 class ShapeOptions(Options):
     """What an index is made for; None for what is not given."""
 
@@ -158,7 +157,6 @@ class ShapeOptions(Options):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class ShingleOptions(Options):
     """What is compared, and by which hashes; None for what is not given."""
 
@@ -181,7 +179,6 @@ class ShingleOptions(Options):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class SettingsOptions(ShingleOptions, ShapeOptions):
     """What a file is made with; None for what is not given."""
 
@@ -205,7 +202,6 @@ class SettingsOptions(ShingleOptions, ShapeOptions):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class OpenOptions(SettingsOptions):
     """Options of `lshdb.open`."""
 
@@ -217,7 +213,6 @@ class OpenOptions(SettingsOptions):
     limits: Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")] = DEFAULTS
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReindexOptions(ShapeOptions):
     """Options of `Database.reindex`."""
 
@@ -227,7 +222,6 @@ class ReindexOptions(ShapeOptions):
 # reading
 
 
-@dataclass(frozen=True, kw_only=True)
 class WalkingOptions(Options):
     """Which files of directories are read, and what their keys are."""
 
@@ -248,7 +242,6 @@ class WalkingOptions(Options):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class FieldOptions(Options):
     """The fields of a JSON line, or the columns of a table."""
 
@@ -257,21 +250,18 @@ class FieldOptions(Options):
     set_field: Annotated[str, Option("Of the set.", metavar="NAME")] = "set"
 
 
-@dataclass(frozen=True, kw_only=True)
 class EncodingOption(Options):
     """How bytes become a text."""
 
     encoding: Encoding = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class TextOptions(EncodingOption):
     """How bytes become texts."""
 
     strict: Annotated[bool, Option("Refuse bad bytes instead of replacing them.")] = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class QueriesOptions(FieldOptions, EncodingOption):
     """How files become queries."""
 
@@ -280,7 +270,6 @@ class QueriesOptions(FieldOptions, EncodingOption):
     ] = "auto"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReadingOptions(QueriesOptions, TextOptions):
     """How files become documents."""
 
@@ -295,7 +284,6 @@ class ReadingOptions(QueriesOptions, TextOptions):
 # adding
 
 
-@dataclass(frozen=True, kw_only=True)
 class WritingOptions(Options):
     """Options of what writes many documents."""
 
@@ -304,7 +292,6 @@ class WritingOptions(Options):
     progress: OnProgress = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class AddManyOptions(WritingOptions):
     """Options of `Database.add_many`."""
 
@@ -320,7 +307,6 @@ class AddManyOptions(WritingOptions):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class AddFilesOptions(AddManyOptions, ReadingOptions, WalkingOptions):
     """Options of `Database.add_files`."""
 
@@ -328,7 +314,6 @@ class AddFilesOptions(AddManyOptions, ReadingOptions, WalkingOptions):
     on_failure: OnFailure = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class AddTableOptions(AddManyOptions):
     """Options of `Database.add_table`."""
 
@@ -344,7 +329,6 @@ class AddTableOptions(AddManyOptions):
     on_failure: OnFailure = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class SyncOptions(WritingOptions, TextOptions, WalkingOptions):
     """Options of `Database.sync`."""
 
@@ -373,7 +357,6 @@ def _selection(options: Any) -> None:
     object.__setattr__(options, "fields", tuple(dict.fromkeys(options.fields)))
 
 
-@dataclass(frozen=True, kw_only=True)
 class RankingOptions(Options):
     """How documents are found for a query, and ranked."""
 
@@ -391,7 +374,6 @@ class RankingOptions(Options):
         _selection(self)
 
 
-@dataclass(frozen=True, kw_only=True)
 class QueryOptions(RankingOptions):
     """Options of `Database.query`."""
 
@@ -406,7 +388,6 @@ class QueryOptions(RankingOptions):
             raise UsageError("a query takes either a document or a key")
 
 
-@dataclass(frozen=True, kw_only=True)
 class QueryManyOptions(RankingOptions):
     """Options of `Database.query_many`."""
 
@@ -419,7 +400,6 @@ IgnoreDecisions: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
 class PairsOptions(Options):
     """Options of `Database.pairs`."""
 
@@ -437,7 +417,6 @@ class PairsOptions(Options):
         _selection(self)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ConditionOptions(Options):
     """Which documents are meant."""
 
@@ -450,7 +429,6 @@ class ConditionOptions(Options):
             raise UsageError("parameters need an expression: give where")
 
 
-@dataclass(frozen=True, kw_only=True)
 class KeysOptions(ConditionOptions):
     """Options of `Database.keys`."""
 
@@ -463,7 +441,6 @@ class KeysOptions(ConditionOptions):
             raise UsageError("give one of prefix and where")
 
 
-@dataclass(frozen=True, kw_only=True)
 class RemoveOptions(ConditionOptions):
     """Options of `Database.remove`."""
 
@@ -478,7 +455,6 @@ class RemoveOptions(ConditionOptions):
             raise UsageError("give one of keys and where")
 
 
-@dataclass(frozen=True, kw_only=True)
 class GroupingOptions(ConditionOptions):
     """How similar documents are grouped."""
 
@@ -487,14 +463,12 @@ class GroupingOptions(ConditionOptions):
     star: Annotated[bool, Option("Make every member similar to the kept one itself.")] = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusteringOptions(GroupingOptions):
     """The same, and of which documents."""
 
     key: StoredKey = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClustersOptions(ClusteringOptions):
     """Options of `Database.clusters`."""
 
@@ -514,7 +488,6 @@ class ClustersOptions(ClusteringOptions):
             )
 
 
-@dataclass(frozen=True, kw_only=True)
 class CommonOptions(Options):
     """Which passages are joined, and which do not count."""
 
@@ -532,7 +505,6 @@ class CommonOptions(Options):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class PassagePairsOptions(CommonOptions):
     """Options of `Database.passage_pairs`."""
 
@@ -550,7 +522,6 @@ class PassagePairsOptions(CommonOptions):
     ] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
 class PassagesOptions(PassagePairsOptions):
     """Options of `Database.passages`."""
 
@@ -566,7 +537,6 @@ class PassagesOptions(PassagePairsOptions):
 # deduplicating
 
 
-@dataclass(frozen=True, kw_only=True)
 class RowsOptions(ReadingOptions, WalkingOptions):
     """Which rows are kept."""
 
@@ -579,7 +549,6 @@ class RowsOptions(ReadingOptions, WalkingOptions):
     fields: FieldNames = ()
 
 
-@dataclass(frozen=True, kw_only=True)
 class DedupOptions(WritingOptions, RowsOptions):
     """Options of `Database.dedup`."""
 
@@ -593,7 +562,6 @@ class DedupOptions(WritingOptions, RowsOptions):
     on_failure: OnFailure = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class DataOptions(SettingsOptions):
     """Options of `lshdb.dedup`."""
 
@@ -607,7 +575,6 @@ class DataOptions(SettingsOptions):
     limits: Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")] = DEFAULTS
 
 
-@dataclass(frozen=True, kw_only=True)
 class SparkDedupOptions(Options):
     """Options of `lshdb.spark.dedup` besides settings and columns."""
 
@@ -621,7 +588,6 @@ class SparkDedupOptions(Options):
 # choosing an index
 
 
-@dataclass(frozen=True, kw_only=True)
 class TuneOptions(Options):
     """Options of `Database.tune`."""
 
@@ -651,7 +617,6 @@ class TuneOptions(Options):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
 class MeasureOptions(Options):
     """Options of `Database.measure`."""
 
@@ -666,7 +631,6 @@ class MeasureOptions(Options):
 # keeping the file
 
 
-@dataclass(frozen=True, kw_only=True)
 class RepairOptions(Options):
     """What is checked, and whether it is repaired."""
 
@@ -674,7 +638,6 @@ class RepairOptions(Options):
     repair: Annotated[bool, Option("Repair what can be derived, in one transaction.")] = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class CheckOptions(RepairOptions):
     """Options of `lshdb.check`."""
 
@@ -683,7 +646,6 @@ class CheckOptions(RepairOptions):
     progress: OnProgress = False
 
 
-@dataclass(frozen=True, kw_only=True)
 class BackupOptions(Options):
     """Options of `Database.backup`."""
 

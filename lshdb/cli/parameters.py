@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Final, get_args, get_origin
 
 import typer
 
 from lshdb.cli.conditions import with_values
-from lshdb.groups import Option, Options, declared, without_none
+from lshdb.groups import Option, Options, declared, fields_of, without_none
 
 DATABASE: Final = Path("lsh.db")
 _KEYS_OFFERED: Final = 100
@@ -83,7 +82,7 @@ def values_of(group: Any, given: dict[str, Any]) -> dict[str, Any]:
     if not issubclass(group, Options):
         return {name: given.pop(name) for name in inspect.signature(group).parameters}
     values = {}
-    for one in fields(group):
+    for one in fields_of(group):
         option = declared(group)[one.name][1]
         if not option.of_command:
             continue

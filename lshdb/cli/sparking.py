@@ -6,7 +6,6 @@ import glob
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -22,7 +21,7 @@ from lshdb.cli.options import (
 )
 from lshdb.cli.results import json_line
 from lshdb.errors import LshdbError, UsageError
-from lshdb.groups import regrouped
+from lshdb.groups import fields_of, regrouped
 from lshdb.options import (
     CommonOptions,
     FieldOptions,
@@ -311,7 +310,7 @@ def _settings(file: Path | None, asked: SettingsOptions) -> Settings:
 
 def _named(asked: SettingsOptions) -> list[str]:
     """The options given but the threshold, which any index may be asked for."""
-    given = {one.name: getattr(asked, one.name) for one in dataclass_fields(asked)}
+    given = {one.name: getattr(asked, one.name) for one in fields_of(asked)}
     return [name for name, value in given.items() if value is not None and name != "threshold"]
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
 from lshdb import options
 from lshdb.cli.parameters import flags_of
-from lshdb.groups import Options, declared, named_kind
+from lshdb.groups import Options, declared, fields_of, named_kind
 
 _OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 _HEAD: Final = """\
@@ -35,7 +34,7 @@ def groups() -> list[Any]:
 def own_fields(group: Any) -> list[Any]:
     """The options that a group itself declares."""
     names = inspect.get_annotations(group)
-    return [one for one in fields(group) if one.name in names and one.name in declared(group)]
+    return [one for one in fields_of(group) if one.name in names and one.name in declared(group)]
 
 
 def page() -> Iterator[str]:
