@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.documents import Failures, reader_for, report_passed_over, report_skip
+from lshdb.cli.documents import Failures, reader_for, report_reading, report_skip
 from lshdb.cli.files import stdin
 from lshdb.cli.messages import hint, message, shape, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
@@ -108,21 +108,16 @@ def add(
         from lshdb.model import AddReport
 
         reader = reader_for(database, asked, stdin_key=key)
-        total = AddReport()
+        batches: list[AddReport] = []
         failures = Failures(print_all=list_skipped)
         if list_skipped:
             reader.passed_over.on_skip = report_skip
         interrupted = False
-
-        def written(report: AddReport) -> None:
-            nonlocal total
-            total += report
-
         try:
             options = replace(
                 asked,
                 reader=reader,
-                on_batch=written,
+                on_batch=batches.append,
                 on_failure=failures.report,
                 on_skip=partial(_print_dropped, as_json=as_json),
                 progress=shows_progress(),
@@ -132,6 +127,7 @@ def add(
             interrupted = True
         finally:
             # Also where the disk is full: the batches before are in the file.
+            total = sum(batches, AddReport())
             _report(total, reader, as_json)
     if is_new and total.added > 1:
         hint("next: lshdb clusters shows what is similar, lshdb query FILE what resembles a file")
@@ -174,11 +170,7 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
         f"added {total.added:,}, updated {total.updated:,}, unchanged {total.unchanged:,}, "
         f"{skipped}failed {total.failed:,}"
     )
-    if total.empty:
-        message(f"empty: {total.empty:,} without a shingle, similar to nothing")
-    if replaced:
-        warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
-    report_passed_over(passed_over)
+    report_reading(passed_over, replaced, total.empty)
 
 
 def sync(
@@ -240,9 +232,7 @@ def sync(
         f"moved {report.moved:,}, removed {report.removed:,}, unchanged {report.unchanged:,}, "
         f"failed {report.failed:,}"
     )
-    if report.replaced:
-        warn(f"not UTF-8: {report.replaced:,}, bad bytes replaced (--strict refuses them)")
-    report_passed_over(reader.passed_over.counts())
+    report_reading(reader.passed_over.counts(), report.replaced)
     if report.left:
         message(
             f"kept {report.left:,} whose keys are in the directories but were not read from files"

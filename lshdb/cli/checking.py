@@ -86,21 +86,19 @@ def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
     if not kinds:
         return f"{db} was repaired, and is whole"
     if "damaged" in kinds:
-        return (
-            f"lshdb: {db} is damaged: restore it from a backup, or save what can be read with "
-            "the sqlite3 shell's .recover into a new file, and lshdb check --deep --repair that"
+        what = (
+            "restore it from a backup, or save what can be read with the sqlite3 shell's "
+            ".recover into a new file, and lshdb check --deep --repair that"
         )
-    if kinds & {"schema", "settings"} and repair:
-        return (
-            f"lshdb: {db} was not repaired: its tables or settings are not lshdb's; restore "
-            "it from a backup, or drop what others have added"
-        )
-    if repair:
-        again = "add those documents again"
-        if "digest" in kinds:  # as long as they are there, their digests are believed
-            again = "restore it from a backup, or remove those documents and add them again"
-        return f"lshdb: {db} still has {', '.join(sorted(kinds))}: {again}"
-    return f"lshdb: {db} has problems: {looked_at} were looked at; --repair repairs what it can"
+    elif not repair:
+        what = f"{looked_at} were looked at; --repair repairs what it can"
+    elif kinds & {"schema", "settings"}:
+        what = "nothing is repaired; restore it from a backup, or drop what others have added"
+    elif "digest" in kinds:  # as long as they are there, their digests are believed
+        what = "restore it from a backup, or remove those documents and add them again"
+    else:
+        what = "add those documents again"
+    return f"lshdb: {db} still has {', '.join(sorted(kinds))}: {what}"
 
 
 def backup(

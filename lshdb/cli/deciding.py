@@ -110,15 +110,14 @@ def _undo(at: DatabaseFile, numbers: list[str]) -> None:
     from lshdb.ingest.deciding import undo_decision
 
     for text in numbers:
-        if not (text.isascii() and text.isdigit() and len(text) < 19):
+        if not (text.isascii() and text.isdigit()):
             raise UsageError(f"{text!r} is not the number of a decision: lshdb decisions has them")
-    wanted: list[int | None] = [*dict.fromkeys(map(int, numbers))]
     with at.open("write") as database:
-        known = {one.decision for one in database.decisions()}
-        if missing := [str(number) for number in wanted if number not in known]:
+        known = {str(one.decision) for one in database.decisions()}
+        if missing := [number for number in numbers if number not in known]:
             raise KeyNotFound(f"there is no decision {', '.join(missing)}; nothing is undone")
-        for number in wanted or [None]:
-            one = undo_decision(database, number)
+        for number in dict.fromkeys(numbers) or [None]:
+            one = undo_decision(database, None if number is None else int(number))
             message(f"undone: {one.decision}, {one.verdict} {', '.join(one.keys)}")
 
 

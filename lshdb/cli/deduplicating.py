@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.documents import Failures, report_passed_over, report_skip
+from lshdb.cli.documents import Failures, report_passed_over, report_reading, report_skip
 from lshdb.cli.files import STDOUT, check_distinct, directory_beside, stdin
 from lshdb.cli.messages import hint, message, note_recall, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
@@ -297,7 +297,6 @@ def dedup(
     _report(counts, as_json=as_json, to_stderr=of_files or STDOUT in (outputs, dropped))
     if counts.dropped and dropped is None and not of_files:
         hint("next: --dropped FILE lists what was dropped, with the row that each resembles")
-    report_passed_over(counts.passed_over)
     if counts.failed:
         raise typer.Exit(FAILED)
 
@@ -386,7 +385,4 @@ def _report(counts: _Counts, *, as_json: bool, to_stderr: bool) -> None:
         return
     before = f" ({counts.stored:,} stored before)" if counts.stored else ""
     message(f"kept {counts.kept:,}, dropped {counts.dropped:,}{before}, failed {counts.failed:,}")
-    if counts.empty:
-        message(f"empty: {counts.empty:,} without a shingle, similar to nothing")
-    if counts.replaced:
-        message(f"not UTF-8: {counts.replaced:,}, bad bytes replaced (--strict refuses them)")
+    report_reading(counts.passed_over, counts.replaced, counts.empty)

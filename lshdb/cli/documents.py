@@ -77,6 +77,15 @@ def report_passed_over(counts: Mapping[str, int], of: str = "") -> None:
         message(f"{of}passed over: {', '.join(over)}")
 
 
+def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> None:
+    """Note what was special about the files that were read, and which were not read."""
+    if empty:
+        message(f"empty: {empty:,} without a shingle, similar to nothing")
+    if replaced:
+        warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
+    report_passed_over(counts)
+
+
 class Failures:
     """Prints the first failures, or all, each on a line, and counts all."""
 
