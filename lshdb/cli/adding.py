@@ -23,11 +23,11 @@ from lshdb.cli.options import (
     Form,
     ListSkipped,
 )
-from lshdb.cli.parameters import key_of_text
 from lshdb.cli.results import columns_of, exactness, json_line, write_record, write_results
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
 from lshdb.errors import UsageError
 from lshdb.formatting import number
+from lshdb.groups import Option
 from lshdb.options import AddFilesOptions, SettingsOptions, SyncOptions
 from lshdb.sources.paths import escaped
 
@@ -65,15 +65,15 @@ def add(
     asked: AddFilesOptions,
     key: Annotated[
         str | None,
-        typer.Option(metavar="KEY", parser=key_of_text, help="Key of the text on standard input."),
+        Option("Key of the text on standard input.", metavar="KEY"),
     ] = None,
     files_from: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Add the paths that FILE (or -) lists."),
+        Option("Add the paths that FILE (or -) lists.", metavar="FILE"),
     ] = None,
     null: Annotated[
         bool,
-        typer.Option("--null", "-0", help="Paths of --files-from end with NUL bytes."),
+        Option("Paths of --files-from end with NUL bytes.", flags=("--null", "-0")),
     ] = False,
     list_skipped: ListSkipped = False,
     as_json: AsJson = False,

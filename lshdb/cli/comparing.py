@@ -23,7 +23,7 @@ from lshdb.cli.results import columns_of, on_terminal, write_record, write_resul
 from lshdb.cli.running import FAILED
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.formatting import counted, listed, number, shortened
-from lshdb.groups import regrouped
+from lshdb.groups import Option, regrouped
 from lshdb.options import (
     EncodingOption,
     FieldOptions,
@@ -216,10 +216,8 @@ def _text(content: object) -> str:
 _COMMON_SHOWN: Final = 5
 
 Base: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="FILE", help="Ignore passages of this text, which anyone may copy; repeatable."
-    ),
+    Sequence[str] | None,
+    Option("Ignore passages of this text, which anyone may copy; repeatable.", metavar="FILE"),
 ]
 
 
@@ -235,7 +233,7 @@ def passages(
     at: DatabaseFile,
     key: StoredKey = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="All pairs of stored documents that share a passage.")
+        bool, Option("All pairs of stored documents that share a passage.", flags=("--all",))
     ] = False,
     asked: PassagePairsOptions,
     base: Base = None,

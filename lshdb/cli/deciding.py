@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
 from lshdb.cli.files import stdin
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import (
@@ -23,7 +21,7 @@ from lshdb.cli.results import columns_of, write_results
 from lshdb.cli.running import failed
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.formatting import counted
-from lshdb.groups import regrouped
+from lshdb.groups import Option, regrouped
 from lshdb.json_text import loads
 from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
 from lshdb.sources.paths import escaped
@@ -56,18 +54,18 @@ def decide(
         ),
     ] = None,
     at: DatabaseFile,
-    note: Annotated[str | None, typer.Option(metavar="TEXT", help="Why.")] = None,
+    note: Annotated[str | None, Option("Why.", metavar="TEXT")] = None,
     who: Who = None,
     undo: Annotated[
         bool,
-        typer.Option("--undo", help="Undo the last decision, or those with these numbers."),
+        Option("Undo the last decision, or those with these numbers."),
     ] = False,
     from_: Annotated[
         str | None,
-        typer.Option(
-            "--from",
+        Option(
+            "Store the decisions of a file (or -), as written by `lshdb decisions`.",
             metavar="FILE",
-            help="Store the decisions of a file (or -), as written by `lshdb decisions`.",
+            flags=("--from",),
         ),
     ] = None,
 ) -> None:
@@ -200,19 +198,17 @@ def _texts(value: object, name: str) -> tuple[Any, ...]:
 def decisions(
     *,
     at: DatabaseFile,
-    drop: Annotated[bool, typer.Option("--drop", help="Only those to drop documents.")] = False,
+    drop: Annotated[bool, Option("Only those to drop documents.")] = False,
     files: Annotated[
         bool,
-        typer.Option(
-            "--files", help="With --drop: print the files of the documents, if they are unchanged."
-        ),
+        Option("With --drop: print the files of the documents, if they are unchanged."),
     ] = False,
     null: Annotated[
-        bool, typer.Option("--null", "-0", help="Paths of --files end with NUL bytes.")
+        bool, Option("Paths of --files end with NUL bytes.", flags=("--null", "-0"))
     ] = False,
     root: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="With --files: keys are paths from DIR. [default: .]"),
+        Option("With --files: keys are paths from DIR. [default: .]", metavar="DIR"),
     ] = None,
     form: Form,
 ) -> None:
@@ -265,19 +261,15 @@ def remove(
     condition: ConditionOptions,
     listed: Annotated[
         str | None,
-        typer.Option("--from", metavar="FILE", help="Take the keys from FILE (or -), one a line."),
+        Option("Take the keys from FILE (or -), one a line.", metavar="FILE", flags=("--from",)),
     ] = None,
     null: Annotated[
-        bool, typer.Option("--null", "-0", help="Keys in --from end with NUL bytes.")
+        bool, Option("Keys in --from end with NUL bytes.", flags=("--null", "-0"))
     ] = False,
-    decided: Annotated[
-        bool, typer.Option("--decided", help="Remove documents that were decided to drop.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the keys, but remove nothing.")
-    ] = False,
+    decided: Annotated[bool, Option("Remove documents that were decided to drop.")] = False,
+    dry_run: Annotated[bool, Option("Print the keys, but remove nothing.")] = False,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Never ask, even for many documents.")
+        bool, Option("Never ask, even for many documents.", flags=("--yes", "-y"))
     ] = False,
     form: Form,
 ) -> None:
@@ -364,7 +356,7 @@ def review(
     asked: ClusteringOptions,
     sort: Annotated[
         str,
-        typer.Option(metavar="size|highest|lowest", help="Largest first, or by similarity."),
+        Option("Largest first, or by similarity.", metavar="size|highest|lowest"),
     ] = "size",
     who: Who = None,
 ) -> None:

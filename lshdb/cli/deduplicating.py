@@ -26,7 +26,7 @@ from lshdb.cli.options import (
 from lshdb.cli.results import fields_of, write_results
 from lshdb.cli.running import FAILED
 from lshdb.errors import StoreError, UsageError
-from lshdb.groups import regrouped
+from lshdb.groups import Option, regrouped
 from lshdb.json_text import dumps
 from lshdb.options import (
     TIMEOUT,
@@ -55,40 +55,26 @@ def dedup(
     ],
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="OUTPUT",
-            help="For kept rows. [default: standard output]",
+        Option(
+            "For kept rows. [default: standard output]", metavar="OUTPUT", flags=("--output", "-o")
         ),
     ] = None,
     dropped: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="List dropped rows, each with its kept row.",
-        ),
+        Option("List dropped rows, each with its kept row.", metavar="FILE"),
     ] = None,
     null: Annotated[
         bool,
-        typer.Option(
-            "--null",
-            "-0",
-            help="Print only paths of duplicates, with NUL bytes.",
-        ),
+        Option("Print only paths of duplicates, with NUL bytes.", flags=("--null", "-0")),
     ] = False,
     db: Annotated[
         Path | None,
-        typer.Option(
-            "--db",
-            "-d",
-            metavar="FILE",
-            help="Compare with it, add kept rows (not LSHDB_PATH).",
-            readable=False,
+        Option(
+            "Compare with it, add kept rows (not LSHDB_PATH).", metavar="FILE", flags=("--db", "-d")
         ),
     ] = None,
     timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Wait while another process writes.")
+        float, Option("Wait while another process writes.", metavar="SECONDS")
     ] = TIMEOUT,
     settings: SettingsOptions,
     asked: RowsOptions,

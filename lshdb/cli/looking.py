@@ -24,6 +24,7 @@ from lshdb.cli.options import (
 from lshdb.cli.results import columns_of, write_record, write_results
 from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
 from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.groups import Option
 from lshdb.json_text import dumps
 from lshdb.options import GroupingOptions
 from lshdb.progress import shown
@@ -94,7 +95,7 @@ def _write_buckets(buckets: Iterable[Bucket], form: Form) -> None:
 def buckets(
     *,
     at: DatabaseFile,
-    top: Annotated[int, typer.Option(min=1, help="How many, the largest.")] = 10,
+    top: Annotated[int, Option("How many, the largest.", min=1)] = 10,
     key: StoredKey = None,
     form: Form,
 ) -> None:
@@ -124,7 +125,7 @@ def sql(
     at: DatabaseFile,
     file: Annotated[
         str | None,
-        typer.Option("--file", "-f", metavar="FILE", help="Read the statement from FILE (or -)."),
+        Option("Read the statement from FILE (or -).", metavar="FILE", flags=("--file", "-f")),
     ] = None,
     parameter: NamedValues = None,
     form: Form,
@@ -210,16 +211,14 @@ def serve(
     *,
     at: DatabaseFile,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port on this machine; 0 for any free one.")
+        int, Option("Port on this machine; 0 for any free one.", min=0, max=65535)
     ] = 8001,
     open_: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the pages in a browser.")
     ] = False,
     review: Annotated[
         bool,
-        typer.Option(
-            "--review", help="With buttons to decide: keep, drop, different (see lshdb decide)."
-        ),
+        Option("With buttons to decide: keep, drop, different (see lshdb decide)."),
     ] = False,
     who: Who = None,
 ) -> None:
@@ -262,13 +261,11 @@ def report(
     *,
     report_file: Annotated[
         str,
-        typer.Option("--output", "-o", metavar="FILE.html", help="The file to write, or -."),
+        Option("The file to write, or -.", metavar="FILE.html", flags=("--output", "-o")),
     ],
     at: DatabaseFile,
-    pairs: Annotated[
-        int, typer.Option(min=0, max=1000, help="Pairs to show side by side, up to 1,000.")
-    ] = 50,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="The heading.")] = None,
+    pairs: Annotated[int, Option("Pairs to show side by side, up to 1,000.", min=0, max=1000)] = 50,
+    title: Annotated[str | None, Option("The heading.", metavar="TEXT")] = None,
     asked: GroupingOptions,
 ) -> None:
     """Write a report of the near duplicates, as one HTML file.

@@ -14,7 +14,7 @@ from lshdb.cli.files import STDOUT, check_distinct
 from lshdb.cli.parameters import DATABASE, completed_keys, key_of_text
 from lshdb.cli.running import end_on_interrupt
 from lshdb.errors import UsageError
-from lshdb.groups import regrouped
+from lshdb.groups import Option, regrouped
 from lshdb.options import TIMEOUT, FieldOptions, Mode, OpenOptions, SettingsOptions
 
 if TYPE_CHECKING:
@@ -22,27 +22,17 @@ if TYPE_CHECKING:
 
 # documents
 
-ListSkipped: TypeAlias = Annotated[
-    bool, typer.Option("--list-skipped", help="Say of each file that is not read why.")
-]
+ListSkipped: TypeAlias = Annotated[bool, Option("Say of each file that is not read why.")]
 key_argument = partial(typer.Argument, parser=key_of_text, autocompletion=completed_keys)
 """An argument of keys of stored documents."""
 Who: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Who decides. [default: your user name]")
+    str | None, Option("Who decides. [default: your user name]", metavar="NAME")
 ]
 StoredKey: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--key",
-        metavar="KEY",
-        parser=key_of_text,
-        autocompletion=completed_keys,
-        help="A stored document, by its key.",
-    ),
+    Option("A stored document, by its key.", metavar="KEY"),
 ]
-FailIfFound: TypeAlias = Annotated[
-    bool, typer.Option("--fail-if-found", help="Exit with status 1 if anything is found.")
-]
+FailIfFound: TypeAlias = Annotated[bool, Option("Exit with status 1 if anything is found.")]
 
 
 NAMING: Final = "--{}-field"
@@ -55,10 +45,10 @@ class ReferenceFields:
 
     against_key_field: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Key of --against. [default: --key-field]"),
+        Option("Key of --against. [default: --key-field]", metavar="NAME"),
     ] = None
     against_text_field: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Its text or set. [default: --text-field]")
+        str | None, Option("Its text or set. [default: --text-field]", metavar="NAME")
     ] = None
 
     def check(self, against: str | None) -> None:
@@ -81,7 +71,7 @@ REFERENCE_NAMING: Final = "--against-text-field"
 
 # results
 
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print a JSON object per line.")]
+AsJson: TypeAlias = Annotated[bool, Option("Print a JSON object per line.", flags=("--json",))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +83,10 @@ class Form:
     """
 
     as_json: AsJson = False
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False
+    as_csv: Annotated[bool, Option("Print CSV.", flags=("--csv",))] = False
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write to FILE.parquet, .csv or .jsonl.",
-        ),
+        Option("Write to FILE.parquet, .csv or .jsonl.", metavar="FILE", flags=("--output", "-o")),
     ] = None
     heading: Annotated[
         bool | None,
@@ -162,9 +147,9 @@ class DatabaseFile:
             readable=False,  # the store reports it
         ),
     ] = DATABASE
-    timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Wait while another process writes.")
-    ] = TIMEOUT
+    timeout: Annotated[float, Option("Wait while another process writes.", metavar="SECONDS")] = (
+        TIMEOUT
+    )
 
     def open(self, mode: Mode = "create", settings: SettingsOptions | None = None) -> Database:
         """Open the database; see lshdb.open."""

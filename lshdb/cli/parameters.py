@@ -21,7 +21,7 @@ def parameters_of(group: Any) -> list[inspect.Parameter]:
     """The parameters of a command for a group of options."""
     given = inspect.signature(group, eval_str=True).parameters.values()
     if not issubclass(group, Options):
-        return [*given]
+        return [*map(own_parameter, given)]
     return [
         _parameter(one, *declared(group)[one.name])
         for one in given
@@ -29,14 +29,25 @@ def parameters_of(group: Any) -> list[inspect.Parameter]:
     ]
 
 
-def _parameter(one: inspect.Parameter, annotation: Any, option: Option) -> inspect.Parameter:
-    """The parameter of a command for an option: what typer makes an option of."""
+def own_parameter(one: inspect.Parameter) -> inspect.Parameter:
+    """A parameter of a command that is in no group: an `Option` beside its type is typer's."""
+    option = next(iter(getattr(one.annotation, "__metadata__", ())), None)
+    if not isinstance(option, Option):
+        return one
+    bounds = {"min": option.min, "max": option.max}
+    return _parameter(one, one.annotation.__origin__, option, **bounds)
+
+
+def _parameter(
+    one: inspect.Parameter, annotation: Any, option: Option, **bounds: Any
+) -> inspect.Parameter:
+    """The parameter of a command for an option; groups check the bounds of theirs."""
     kind: Any = without_none(annotation)
     default, flags, parse = one.default, option.flags, None
     is_key = option.metavar == "KEY"
     if kind is bool:
         default, flags = False, flags_of(one.name, one.default, option)
-    elif is_key or option.parse is not None or kind not in (int, float, str):
+    elif is_key or option.parse is not None or kind not in (int, float, str, Path):
         parse, default = key_of_text if is_key else option.parse, default or None
         # Of a union, such as values with and without names, the command line has the list.
         is_list = parse is None and Sequence in [get_origin(one) for one in (kind, *get_args(kind))]
@@ -50,6 +61,7 @@ def _parameter(one: inspect.Parameter, annotation: Any, option: Option) -> inspe
         parser=None if parse is None else _parser(parse),
         autocompletion=completed_keys if is_key else None,
         show_default=option.shown,
+        **bounds,
     )
     return one.replace(default=default, annotation=Annotated[kind, info], kind=one.KEYWORD_ONLY)
 

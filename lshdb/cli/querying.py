@@ -27,7 +27,7 @@ from lshdb.cli.results import fields_of, noting_absent, on_terminal, write_resul
 from lshdb.cli.running import FAILED, failed
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import percent
-from lshdb.groups import regrouped
+from lshdb.groups import Option, regrouped
 from lshdb.options import (
     ClustersOptions,
     PairsOptions,
@@ -59,14 +59,12 @@ def query(
         ),
     ] = None,
     at: DatabaseFile,
-    text: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The text itself, instead of FILE.")
-    ] = None,
+    text: Annotated[str | None, Option("The text itself, instead of FILE.", metavar="TEXT")] = None,
     key: StoredKey = None,
     asked: RankingOptions,
     unmatched: Annotated[
         bool,
-        typer.Option("--unmatched", help="Print the queries without a match."),
+        Option("Print the queries without a match."),
     ] = False,
     fail_if_found: FailIfFound = False,
     reading: QueriesOptions,
@@ -284,11 +282,11 @@ def clusters(
     asked: ClustersOptions,
     drop_list: Annotated[
         bool,
-        typer.Option("--drop-list", help="Print only the keys of what can go."),
+        Option("Print only the keys of what can go."),
     ] = False,
     null: Annotated[
         bool,
-        typer.Option("--null", "-0", help="End keys of --drop-list with NUL bytes."),
+        Option("End keys of --drop-list with NUL bytes.", flags=("--null", "-0")),
     ] = False,
     form: Form,
 ) -> None:

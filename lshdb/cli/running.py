@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, ParamSpec, TypeAlias
 import typer
 
 from lshdb.cli.messages import be_quiet, discard, warn
-from lshdb.cli.parameters import parameters_of, values_of
+from lshdb.cli.parameters import own_parameter, parameters_of, values_of
 from lshdb.errors import LshdbError, UsageError, limits_to
 
 FAILED: Final = 1
@@ -69,7 +69,7 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
     )
     options: list[inspect.Parameter] = []
     for one in own:
-        options += parameters_of(groups[one.name]) if one.name in groups else [one]
+        options += parameters_of(groups[one.name]) if one.name in groups else [own_parameter(one)]
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [*(one.replace(kind=one.KEYWORD_ONLY) for one in options), quiet]
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from lshdb.cli.options import (
 )
 from lshdb.cli.results import json_line
 from lshdb.errors import LshdbError, UsageError
-from lshdb.groups import fields_of, regrouped
+from lshdb.groups import Option, fields_of, regrouped
 from lshdb.options import (
     CommonOptions,
     FieldOptions,
@@ -52,12 +52,7 @@ Input: TypeAlias = Annotated[
 ]
 SettingsFrom: TypeAlias = Annotated[
     Path | None,
-    typer.Option(
-        "--settings-from",
-        metavar="FILE.db",
-        help="Take the settings of a database.",
-        readable=False,
-    ),
+    Option("Take the settings of a database.", metavar="FILE.db", flags=("--settings-from",)),
 ]
 
 
@@ -67,14 +62,14 @@ class Spark:
 
     input_format: Annotated[
         str,
-        typer.Option("--format", metavar="auto|parquet|jsonl", help="Of INPUT; auto: by name."),
+        Option("Of INPUT; auto: by name.", metavar="auto|parquet|jsonl", flags=("--format",)),
     ] = "auto"
     master: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where to run. [default: as configured]")
+        str | None, Option("Where to run. [default: as configured]", metavar="URL")
     ] = None
     conf: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A setting of Spark; repeatable."),
+        Sequence[str] | None,
+        Option("A setting of Spark; repeatable.", metavar="NAME=VALUE"),
     ] = None
 
     def __post_init__(self) -> None:
@@ -124,18 +119,16 @@ def spark_dedup(
     settings_from: SettingsFrom = None,
     against: Annotated[
         str | None,
-        typer.Option(
-            metavar="INPUT|FILE.db",
-            help="First drop what is similar to a document of this: rows like those of INPUT, or "
+        Option(
+            "First drop what is similar to a document of this: rows like those of INPUT, or "
             "databases ('*.db'), whose settings are then the default.",
+            metavar="INPUT|FILE.db",
         ),
     ] = None,
     settings: SettingsOptions,
     dropped: Annotated[
         str | None,
-        typer.Option(
-            metavar="DIR", help="A new directory: what is dropped, for which, how similar."
-        ),
+        Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
     ] = None,
     asked: SparkDedupOptions,
     spark: Spark,
@@ -223,11 +216,11 @@ def spark_passages(
     ],
     words: Annotated[
         int | None,
-        typer.Option(
-            "--passages",
+        Option(
+            "Shortest run that is surely found. [default: 8]",
             min=1,
             metavar="WORDS",
-            help="Shortest run that is surely found. [default: 8]",
+            flags=("--passages",),
         ),
     ] = None,
     asked: CommonOptions,

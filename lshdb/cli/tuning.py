@@ -7,13 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import typer
-
 from lshdb.cli.messages import message, shows_progress
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.cli.results import Columns, write_results
 from lshdb.errors import LshdbError, UsageError
-from lshdb.groups import regrouped
+from lshdb.groups import Option, regrouped
 from lshdb.options import MeasureOptions, TuneOptions
 
 if TYPE_CHECKING:
@@ -42,21 +40,18 @@ def tune(
     *,
     at: DatabaseFile,
     asked: TuneOptions,
-    top: Annotated[int, typer.Option(min=1, help="Maximum number of constructions.")] = 10,
+    top: Annotated[int, Option("Maximum number of constructions.", min=1)] = 10,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.png", help="Draw the curve (extra: plot)."),
+        Option("Draw the curve (extra: plot).", metavar="FILE.png"),
     ] = None,
     measure: Annotated[
         bool,
-        typer.Option("--measure", help="Measure what the index finds."),
+        Option("Measure what the index finds."),
     ] = False,
     sample: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Documents to compare with all. [default: some seconds']",
-        ),
+        Option("Documents to compare with all. [default: some seconds']", min=1),
     ] = None,
     form: Form,
 ) -> None:
