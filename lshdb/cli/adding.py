@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
@@ -15,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb.cli.documents import Failures, reader_for, report_reading, report_skip
-from lshdb.cli.files import stdin
-from lshdb.cli.messages import hint, message, shape, shows_progress, warn, warn_of_low_recall
+from lshdb.cli.files import entries_of
+from lshdb.cli.messages import message, shape, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
     AsJson,
     DatabaseFile,
@@ -29,7 +28,7 @@ from lshdb.errors import UsageError
 from lshdb.formatting import number
 from lshdb.groups import Option
 from lshdb.options import AddFilesOptions, SettingsOptions, SyncOptions
-from lshdb.sources.paths import escaped
+from lshdb.sources.paths import escaped, listed
 
 if TYPE_CHECKING:
     from lshdb.model import AddReport, DroppedRow
@@ -103,8 +102,8 @@ def add(
         raise UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
         raise UsageError("--key is empty")
-    is_new = not at.db.exists()
-    with _listed(files_from, null) as also, at.open() as database:
+    also = () if files_from is None else listed(entries_of(files_from, null=null))
+    with at.open() as database:
         from lshdb.model import AddReport
 
         reader = reader_for(database, asked, stdin_key=key)
@@ -122,31 +121,17 @@ def add(
                 on_skip=partial(_print_dropped, as_json=as_json),
                 progress=shows_progress(),
             )
-            database.add_files(paths if files_from is None else chain(paths, also), options)
+            database.add_files(chain(paths, also) if files_from else paths, options)
         except KeyboardInterrupt:
             interrupted = True
         finally:
             # Also where the disk is full: the batches before are in the file.
             total = sum(batches, AddReport())
             _report(total, reader, as_json)
-    if is_new and total.added > 1:
-        hint("next: lshdb clusters shows what is similar, lshdb query FILE what resembles a file")
     if interrupted:
         raise failed("interrupted; what is counted above is in the file", INTERRUPTED)
     if total.failed:
         raise typer.Exit(FAILED)
-
-
-@contextmanager
-def _listed(path: str | None, null: bool) -> Iterator[Iterable[str]]:
-    """The paths that a file lists, read as they are taken."""
-    from lshdb.sources.paths import listed, opened
-
-    if path is None:
-        yield ()
-    else:
-        with opened(path, stdin()) as file:
-            yield listed(file, null=null)
 
 
 def _print_dropped(one: DroppedRow, *, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from lshdb.cli.files import stdin
+from lshdb.cli.files import entries_of, stdin
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import (
     DatabaseFile,
@@ -292,7 +292,7 @@ def remove(
     if not (dry_run or form.is_text):
         raise UsageError("formats are for the keys that --dry-run prints")
     if listed is not None:
-        keys = _listed(listed, null)
+        keys = [*map(key_of_text, entries_of(listed, null=null))]
     if dry_run:
         form.check(at.db)
     with at.open("read" if dry_run else "write") as database:
@@ -315,14 +315,6 @@ def remove(
                 "files stay on the disk, and sync leaves them out; to delete them: lshdb decisions "
                 f"-d {shlex.quote(str(at.db))} --drop --files -0 | xargs -0 rm --"
             )
-
-
-def _listed(path: str, null: bool) -> list[str]:
-    """The keys that a file lists, or standard input."""
-    from lshdb.sources.paths import entries, opened
-
-    with opened(path, stdin()) as file:
-        return [key_of_text(key) for key in entries(file, null=null)]
 
 
 def _found(

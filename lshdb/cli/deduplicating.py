@@ -14,7 +14,7 @@ import typer
 
 from lshdb.cli.documents import Failures, report_passed_over, report_reading, report_skip
 from lshdb.cli.files import STDOUT, check_distinct, directory_beside, stdin
-from lshdb.cli.messages import hint, message, note_recall, shows_progress, warn, warn_of_low_recall
+from lshdb.cli.messages import message, note_recall, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
     NAMING,
     REFERENCE_NAMING,
@@ -281,8 +281,6 @@ def dedup(
     counts.replaced += reader.replaced
     counts.passed_over = passed_over.counts()
     _report(counts, as_json=as_json, to_stderr=of_files or STDOUT in (outputs, dropped))
-    if counts.dropped and dropped is None and not of_files:
-        hint("next: --dropped FILE lists what was dropped, with the row that each resembles")
     if counts.failed:
         raise typer.Exit(FAILED)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from lshdb.cli.messages import warn
 from lshdb.errors import UsageError
 from lshdb.sources.outputs import Output
+from lshdb.sources.paths import entries, opened
 
 STDOUT: Final = "-"
 
@@ -45,6 +46,12 @@ def _identity(path: str, stream: int) -> tuple[int, int] | None:
     except OSError:
         return None
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+
+
+def entries_of(path: str, *, null: bool) -> Iterator[str]:
+    """The names that a file or `-` lists, read as they are taken."""
+    with opened(path, stdin()) as file:
+        yield from entries(file, null=null)
 
 
 def stdin() -> BinaryIO | None:

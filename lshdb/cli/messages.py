@@ -33,12 +33,6 @@ def message(text: str) -> None:
         warn(text)
 
 
-def hint(text: str) -> None:
-    """Print what to do next, to a person only: not in a pipe, not in a log."""
-    if sys.stderr.isatty() and sys.stdout.isatty():
-        message(text)
-
-
 def warn(text: str) -> None:
     """Print a warning or an error to standard error."""
     try:

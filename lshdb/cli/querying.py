@@ -238,15 +238,12 @@ def _note_containment_recall(database: Database, containment: float) -> None:
             "long they are; --exhaustive also finds those that hold only shorter pieces"
         )
         return
-    construction = database.settings.construction
-    found = [
-        percent(candidate_probability(containment / (1 + times - containment), construction))
-        for times in (1, 2, 5, 10)
-    ]
+    shares = [containment / (1 + times - containment) for times in (1, 2, 5)]
+    found = [candidate_probability(one, database.settings.construction) for one in shares]
     message(
         f"a document that holds {containment:g} of the query's shingles is found with probability "
-        f"{found[0]} if it is as long as the query, {found[1]} if 2 times, {found[2]} "
-        f"if 5 times, {found[3]} if 10 times as long; --exhaustive finds all"
+        f"{', '.join(map(percent, found))} if it is 1, 2, 5 times as long as the query; "
+        "--exhaustive finds all"
     )
 
 

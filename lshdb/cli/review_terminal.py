@@ -16,7 +16,7 @@ from lshdb.database import Database
 from lshdb.errors import KeyNotFound
 from lshdb.formatting import share
 from lshdb.ingest.deciding import add_decisions, now, undo_decision
-from lshdb.model import Cluster, Content, Decision
+from lshdb.model import Cluster, Content, Decision, Verdict
 from lshdb.search.decisions import Verdicts
 from lshdb.shingling.content import from_stored
 from lshdb.sources.paths import escaped
@@ -56,12 +56,12 @@ class _Step(NamedTuple):
     """A step of this run, which can be undone: it decided something, or skipped something.
 
     Attributes:
-        index: of the cluster.
+        cluster: its index.
         decided: the time of the decisions, None if nothing was decided.
         skipped: what was skipped before.
     """
 
-    index: int
+    cluster: int
     decided: str | None
     skipped: frozenset[str | int]
 
@@ -146,18 +146,18 @@ class Review:
 
     def _act(self, action: str, index: int, shown: Sequence[_Document]) -> None:
         kept, other = (each.key for each in shown)
-        keep = [("keep", kept)]
         if action in _SKIPPING:
             self._steps.append(_Step(index, None, self._skipped))
             self._skipped |= {other if action == "s" else index}
         elif action == "n":
-            self._decide(index, shown, [("different", kept, other)])
+            self._decide(index, shown, [("different", (kept, other))])
         elif action == "x":
-            self._decide(index, shown, [("keep", other), ("drop", kept)])
+            self._decide(index, shown, [("keep", (other,)), ("drop", (kept,))])
         elif action in "kda":
             others = self._left(index, kept, other) if action == "a" else [other]
-            verdict = "keep" if action == "k" else "drop"
-            self._decide(index, shown, [*keep, *((verdict, key) for key in others)])
+            verdict: Verdict = "keep" if action == "k" else "drop"
+            verdicts = [(verdict, (key,)) for key in others]
+            self._decide(index, shown, [("keep", (kept,)), *verdicts])
 
     def _left(self, index: int, kept: str, other: str) -> list[str]:
         """The other document, and those undecided members that are similar to the kept one."""
@@ -172,24 +172,19 @@ class Review:
         ]
 
     def _decide(
-        self, index: int, shown: Sequence[_Document], verdicts: Iterable[tuple[str, ...]]
+        self,
+        index: int,
+        shown: Sequence[_Document],
+        verdicts: Iterable[tuple[Verdict, tuple[str, ...]]],
     ) -> None:
         """Store verdicts on documents, in one transaction, as a step."""
         decided = now()
-        digests = {each.key: each.digest for each in shown}
-        made = [
-            Decision(
-                0,
-                verdict,
-                keys,
-                tuple(digests[key] for key in keys if key in digests),
-                None,
-                self._who,
-                decided,
-            )  # type: ignore[arg-type]
-            for verdict, keys in ((verdict, tuple(keys)) for verdict, *keys in verdicts)
-            if verdict != self._verdicts.of_key.get(keys[0])
-        ]
+        known = {each.key: each.digest for each in shown}
+        made = []
+        for verdict, keys in verdicts:
+            if verdict != self._verdicts.of_key.get(keys[0]):
+                digests = tuple(known[key] for key in keys if key in known)
+                made.append(Decision(0, verdict, keys, digests, None, self._who, decided))
         try:
             add_decisions(self._database, made)
         except KeyNotFound as error:
@@ -218,7 +213,7 @@ class Review:
                     undo_decision(self._database, one.decision, one.decided)
                     taken += 1
             self._say(f"undone: {taken:,}")
-        return step.index
+        return step.cluster
 
     # what is on the screen
 

@@ -111,12 +111,9 @@ def expanded(paths: Iterable[str]) -> Iterator[str]:
             yield from sorted(glob.glob(path, recursive=True)) or [path]
 
 
-def listed(file: BinaryIO, *, null: bool = False) -> Iterator[str]:
-    """The paths that a file lists, one per line or (`null`) each followed by a NUL byte.
-
-    They are read lazily, and none is a pattern or `-`.
-    """
-    return map(_literal, entries(file, null=null))
+def listed(names: Iterable[str]) -> Iterator[str]:
+    """The paths that a list names, lazily; none is a pattern or `-`."""
+    return map(_literal, names)
 
 
 def entries(file: BinaryIO, *, null: bool = False) -> Iterator[str]:
