@@ -26,6 +26,7 @@ from lshdb.model import AddReport, Failure, FileState, SyncChange, SyncReport
 from lshdb.options import AddManyOptions, SyncOptions, WalkingOptions
 from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
+from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import cleaned, digest
 from lshdb.sources.paths import format_of, key_of, printable_path
 from lshdb.sources.readers import TABLE, Item, Reader, reader_of, reason, state_of
@@ -53,34 +54,31 @@ class _Plan:
     """The changes to make.
 
     Attributes:
-        stored: the documents of files below each directory, by its path.
-        known: the documents of files, by their new keys.
+        below: the documents of files below each directory, by its path.
+        known: all documents below the directories, by their keys.
         found: the files, by their keys.
-        moves: documents that get another key, each with its file.
+        moves: documents whose files have other keys now, with these.
         removed: documents whose files are gone.
+        stale: documents whose files were read, and have no text any more.
         read: keys of files that are new or changed.
         unchanged: how many files are not read again.
         left: how many documents did not come from files, as far as the database knows.
     """
 
-    stored: dict[str, list[StoredFile]] = field(default_factory=dict)
+    below: dict[str, list[StoredFile]] = field(default_factory=dict)
     known: dict[str, StoredFile] = field(default_factory=dict)
     found: dict[str, _Found] = field(default_factory=dict)
     moves: list[tuple[StoredFile, str]] = field(default_factory=list)
     removed: list[StoredFile] = field(default_factory=list)
+    stale: list[StoredFile] = field(default_factory=list)
     read: list[str] = field(default_factory=list)
     unchanged: int = 0
     left: int = 0
 
 
-def sync(
-    store: Store,
-    directories: Sequence[str],
-    options: SyncOptions,
-) -> SyncReport:
+def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> SyncReport:
     """Bring the database in line with directories; see Database.sync."""
-    shingling = store.settings.shingling
-    if shingling.of_sets:
+    if store.settings.shingling.of_sets:
         raise UsageError("text files are documents of texts, and this database holds sets")
     check_directories(directories)
     given = options.reader or reader_of(options, of_sets=False, limits=store.limits)
@@ -96,31 +94,23 @@ def sync(
     plan = _plan(store, directories, reader, failed)
     _leave_out_dropped(store, plan, reader)
     _find_moves(store, plan, reader)
-    added = AddReport()
     changes: tuple[SyncChange, ...] = ()
-    refused: str | None = None
-    stale: list[str] = []
-    items = _items(plan, reader, stale)
-    moved, removed = len(plan.moves), len(plan.removed)
+    items = _items(plan, reader)
     if options.dry_run:
-        added, changes = _forecast(store, plan, items, stale, failed)
-        removed += len(stale)
-        if not options.remove_most:
-            refused = _refusal(plan, [*plan.removed, *(plan.known[key] for key in stale)])
+        added, changes = _forecast(store, plan, items, failed)
+        moved, removed = len(plan.moves), len(plan.removed) + len(plan.stale)
     else:
-        if not options.remove_most:
-            _check_removals(plan, plan.removed)
-        removed = _apply(store, [(one, None) for one in plan.removed])
-        moved = _apply(store, plan.moves, plan.found)
+        _refusal(plan, options)
+        removed = _apply(store, plan, [(one, None) for one in plan.removed])
+        moved = _apply(store, plan, plan.moves)
         writing = AddManyOptions(workers=options.workers, on_batch=options.on_batch)
         with shown(options.progress, "reading files") as report:
             added = add_documents(
                 store, items, writing, reader.parser, failed, progress=report, prompt=True
             )
-        gone = [plan.known[key] for key in stale]
-        if not options.remove_most:
-            _check_removals(plan, [*plan.removed, *gone])
-        removed += _apply(store, [(one, None) for one in gone])
+    refused = _refusal(plan, options)
+    if not options.dry_run:
+        removed += _apply(store, plan, [(one, None) for one in plan.stale])
     return SyncReport(
         added.added,
         added.updated,
@@ -148,24 +138,24 @@ def check_directories(directories: Sequence[str]) -> None:
         raise InputError(f"{printable_path(path)}: no such directory")
 
 
-def _check_removals(plan: _Plan, removed: Sequence[StoredFile]) -> None:
-    """InputError if most documents below a directory would go."""
-    refusal = _refusal(plan, removed)
-    if refusal is not None:
-        raise InputError(refusal)
+def _refusal(plan: _Plan, options: SyncOptions) -> str | None:
+    """Why it is refused to remove these documents: a directory may be empty by accident.
 
-
-def _refusal(plan: _Plan, removed: Sequence[StoredFile]) -> str | None:
-    """Why removing these documents is refused: a directory may be empty by accident."""
-    gone = {one.doc_id for one in removed}
-    for path, stored in plan.stored.items():
+    Raises:
+        InputError: the same, unless it is a dry run.
+    """
+    gone = {one.doc_id for one in (*plan.removed, *plan.stale)}
+    for path, stored in plan.below.items():
         count = sum(one.doc_id in gone for one in stored)
-        if len(stored) >= _MANY and 2 * count > len(stored):
-            return (
+        if not options.remove_most and len(stored) >= _MANY and 2 * count > len(stored):
+            why = (
                 f"{printable_path(path)}: of {len(stored):,} documents below it {count:,} have no "
                 "text file there any more, and are kept: is it mounted and complete? lshdb sync "
                 "--yes (remove_most=True) removes them"
             )
+            if not options.dry_run:
+                raise InputError(why)
+            return why
     return None
 
 
@@ -177,41 +167,40 @@ def _plan(
 ) -> _Plan:
     """Compare the stored documents with the files."""
     plan = _Plan()
-    stored: dict[str, StoredFile] = {}
-    spellings: list[tuple[StoredFile, str]] = []
-    keys = {path: key_of(path, reader.rules.root) for path in directories}
-    for path, key in keys.items():
-        start = os.path.join(key, "")
-        below = [one for one in store.files_below(start) if _is_below(one.key, start)]
-        plan.stored[path] = [one for one in below if one.state is not None]
-        stored |= {one.key: one for one in below}
-        for other in {os.path.join(path, ""), f"./{start}", os.path.abspath(path) + "/"} - {start}:
-            for one in store.files_below(other):
-                normal = os.path.normpath(start + one.key[len(other) :])
-                if one.state is None and one.key != normal:
-                    spellings.append((one, normal))
-    for one, _ in spellings:
-        stored.pop(one.key, None)
     unread: list[str] = []
-    for path, key in keys.items():
-        _walk(path, key, plan, stored, unread, reader, on_failure)
-    for one, key in spellings:
-        if key not in plan.found:
-            plan.left += 1
-        elif key in stored:
-            plan.removed.append(one)  # the same file by another name
-        else:
-            plan.moves.append((one, key))
-            stored[key] = one
+    for path in dict.fromkeys(directories):
+        start = os.path.join(key_of(path, reader.rules.root), "")
+        # No absolute path is below the root itself.
+        below = [one for one in store.files_below(start) if start or not one.key.startswith("/")]
+        plan.below[path] = [one for one in below if one.state is not None]
+        plan.known |= {one.key: one for one in below}
+        cut = len(os.path.join(path, ""))
+        for entry in walk(path, reader.rules, reader.passed_over):
+            if isinstance(entry, tuple):
+                directory, error = entry
+                on_failure(Failure(printable_path(directory), reason(error)))
+                unread.append(os.path.join(start, printable_path(directory[cut:]), ""))
+                continue
+            key = start + printable_path(entry.path[cut:])
+            if format_of(entry.name) != "text":
+                # A file that add read with --format text remains a text file.
+                known = plan.known.get(key)
+                if known is None or known.state is None:
+                    reader.passed_over.add("tables", entry.path, TABLE)
+                    continue
+            try:
+                state = state_of(entry.stat(follow_symlinks=False))
+            except OSError:  # gone since
+                continue
+            if state is not None:
+                plan.found[key] = _Found(entry.path, state)
     for key, file in plan.found.items():
-        one = stored.get(key)  # type: ignore[assignment]  # None for a new file
-        if one is not None:
-            plan.known[key] = one
-        if one is None or one.state != file.state or file.state.mtime_ns is None:
+        known = plan.known.get(key)
+        if known is None or known.state != file.state or file.state.mtime_ns is None:
             plan.read.append(key)
         else:
             plan.unchanged += 1
-    for key, one in stored.items():
+    for key, one in plan.known.items():
         if key in plan.found:
             continue
         if one.state is None:
@@ -219,43 +208,6 @@ def _plan(
         elif not key.startswith(tuple(unread)):
             plan.removed.append(one)
     return plan
-
-
-def _is_below(key: str, start: str) -> bool:
-    """Whether a key with this prefix is a path below; for the root itself, not an absolute one."""
-    return bool(start) or not key.startswith("/")
-
-
-def _walk(
-    path: str,
-    key: str,
-    plan: _Plan,
-    stored: dict[str, StoredFile],
-    unread: list[str],
-    reader: Reader,
-    on_failure: Callable[[Failure], None],
-) -> None:
-    """Find the text files in a directory; `unread` gets keys of directories that cannot be read."""
-    start = len(os.path.join(path, ""))
-    for entry in walk(path, reader.rules, reader.passed_over):
-        if isinstance(entry, tuple):
-            directory, error = entry
-            on_failure(Failure(printable_path(directory), reason(error)))
-            unread.append(os.path.join(key, printable_path(directory[start:]), ""))
-            continue
-        own = os.path.join(key, printable_path(entry.path[start:]))
-        if format_of(entry.name) != "text":
-            # A file that add read with --format text remains a text file.
-            known = stored.get(own)
-            if known is None or known.state is None:
-                reader.passed_over.add("tables", entry.path, TABLE)
-                continue
-        try:
-            state = state_of(entry.stat(follow_symlinks=False))
-        except OSError:  # gone since
-            continue
-        if state is not None:
-            plan.found[own] = _Found(entry.path, state)
 
 
 def _find_moves(store: Store, plan: _Plan, reader: Reader) -> None:
@@ -370,60 +322,45 @@ def _digests(store: Store, documents: Sequence[StoredFile]) -> dict[int, bytes]:
     return {one.doc_id: known.get(one.doc_id, b"") for one in documents}
 
 
-def _items(plan: _Plan, reader: Reader, stale: list[str]) -> Iterator[Item]:
-    """The documents of the files to read; `stale` gets keys of stored ones without a document."""
+def _items(plan: _Plan, reader: Reader) -> Iterator[Item]:
+    """The documents of the files to read; documents of files without one become stale."""
     for key in plan.read:
         path = plan.found[key].path
         items = list(reader.file(path, key))
-        if not items or not os.path.lexists(path):
-            # Binary now, or gone since.
-            if key in plan.known and plan.known[key].state is not None:
-                stale.append(key)
-        else:
+        if items and os.path.lexists(path):
             yield from items
+        elif (known := plan.known.get(key)) is not None and known.state is not None:
+            plan.stale.append(known)  # binary now, or gone since
 
 
-def _apply(
-    store: Store,
-    plans: Sequence[tuple[StoredFile, str | None]],
-    found: dict[str, _Found] | None = None,
-) -> int:
+def _apply(store: Store, plan: _Plan, changes: Sequence[tuple[StoredFile, str | None]]) -> int:
     """Move documents to other keys, or remove them, unless another process changed them meanwhile.
 
     Returns:
         The number of documents.
     """
     done = 0
-    for start in range(0, len(plans), _AT_ONCE):
-        some = plans[start : start + _AT_ONCE]
+    for part in chunks(len(changes), _AT_ONCE):
+        some = changes[part]
         with store.writing():
             now = {one.doc_id: one for one in store.files_of([one.doc_id for one, _ in some])}
-            same = [(one, key) for one, key in some if now.get(one.doc_id) == one]
-            removed = sorted(one.doc_id for one, key in same if key is None)
-            if removed:
-                delete(store, removed)
-            moved = [(one, key) for one, key in same if key is not None]
-            taken = store.known([key for _, key in moved])
-            moved = [(one, key) for one, key in moved if key not in taken]
-            for one, key in moved:
-                store.set_key(one.doc_id, key)
-            if found is not None:
-                # A document from before file states were stored is read again under its new key.
-                store.set_files([(key, found[key].state) for one, key in moved if one.state])
+            same = [(one.doc_id, key) for one, key in some if now.get(one.doc_id) == one]
+            removed = sorted(doc_id for doc_id, key in same if key is None)
+            delete(store, removed)
+            taken = store.known([key for _, key in same if key is not None])
+            moved = [(doc_id, key) for doc_id, key in same if key is not None and key not in taken]
+            for doc_id, key in moved:
+                store.set_key(doc_id, key)
+            store.set_files([(key, plan.found[key].state) for _, key in moved])
         done += len(removed) + len(moved)
     return done
 
 
 def _forecast(
-    store: Store,
-    plan: _Plan,
-    items: Iterable[Item],
-    stale: list[str],
-    on_failure: Callable[[Failure], None],
+    store: Store, plan: _Plan, items: Iterable[Item], on_failure: Callable[[Failure], None]
 ) -> tuple[AddReport, tuple[SyncChange, ...]]:
     """The planned change of each document, in the order of the keys."""
-    changes = [SyncChange("remove", one.key) for one in plan.removed]
-    changes += [SyncChange("move", key, one.key) for one, key in plan.moves]
+    changes = [SyncChange("move", key, one.key) for one, key in plan.moves]
     digests = _digests(store, [plan.known[key] for key in plan.read if key in plan.known])
     added = updated = unchanged = 0
     for item in items:
@@ -439,6 +376,6 @@ def _forecast(
                 changes.append(SyncChange("update", key))
             else:
                 unchanged += 1
-    changes += [SyncChange("remove", key) for key in stale]
+    changes += [SyncChange("remove", one.key) for one in (*plan.removed, *plan.stale)]
     changes.sort(key=lambda change: (change.key, change.action))
     return AddReport(added, updated, unchanged), tuple(changes)

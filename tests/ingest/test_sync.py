@@ -163,30 +163,6 @@ def test_a_document_that_is_replaced_by_hand_is_no_file_any_more() -> None:
     assert counts(sync("d")) == (0, 1, 0, 0, 0)
 
 
-def test_keys_written_in_other_ways_before_are_moved(root: Path) -> None:
-    texts = {"a": "text of a", "b": "text of b", "c": "text of c"}
-    for name, text in texts.items():
-        write(f"d/{name}", text)
-    database_of(
-        "lsh.db",
-        [
-            ("./d/a", texts["a"]),
-            (f"{root}/d/b", "old text"),
-            ("d//c", "left"),
-            ("./d/gone", "stays"),
-            ("d/c", texts["c"]),
-            ("./d/c", "the same file"),
-        ],
-    ).close()
-    before = ids()
-    report = sync("./d/")
-    assert (report.moved, report.updated, report.removed, report.left) == (2, 1, 1, 2)
-    expected = {f"d/{name}": text for name, text in texts.items()}
-    assert stored() == {**expected, "./d/gone": "stays", "d//c": "left"}
-    assert (ids()["d/a"], ids()["d/b"]) == (before["./d/a"], before[f"{root}/d/b"])
-    assert counts(sync(str(root / "d"))) == (0, 0, 0, 0, 3)
-
-
 def test_what_is_excluded_is_removed_and_what_cannot_be_read_stays() -> None:
     for name in ("a.txt", "b.log", "sub/c.txt"):
         write(f"d/{name}", f"text of {name}")
