@@ -32,7 +32,8 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
     """Make a function a command: its errors are one line, without a traceback.
 
     The command has the option --quiet besides its own. A parameter whose type is a group of options
-    (lshdb.options), or another dataclass, stands for the options that are its fields.
+    (lshdb.options), or another dataclass, stands for the options that are its fields; one with an
+    `Option` beside its type is an option, too.
     """
     own = inspect.signature(function, eval_str=True).parameters.values()
     groups: dict[str, Any] = {
