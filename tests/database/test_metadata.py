@@ -135,10 +135,6 @@ def test_what_cannot_be_metadata_is_refused(
         assert list(db.sql("SELECT json_valid(metadata) FROM documents")) == [(1,)]
 
 
-NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
-SCALARS = st.none() | st.booleans() | NUMBERS | st.text(max_size=5)
-
-
 # what becomes of it
 
 

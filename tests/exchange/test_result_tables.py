@@ -176,7 +176,7 @@ def test_a_notebook_shows_the_first_of_many_and_says_so(path: Path) -> None:
         assert "an iterator" in repr(wrong)
         late = db.sql("SELECT abs(-9223372036854775805 - doc_id) FROM documents")
         assert late._repr_html_() is None
-        with pytest.raises(lshdb.QueryError):
+        with pytest.raises(lshdb.QueryError, match="integer overflow"):
             list(late)
 
 

@@ -201,15 +201,3 @@ def test_a_process_that_is_ended_leaves_none_behind(tmp_path: Path, number: int)
     assert "KeyboardInterrupt" in error or number == signal.SIGKILL
     assert error.count("Traceback") <= 1, "workers say nothing"
     wait_until_gone(found)
-
-
-def test_a_failure_stands_between_documents(tmp_path: Path) -> None:
-    """Files that cannot be read are reported in their place and counted."""
-    (tmp_path / "a.jsonl").write_bytes(b'{"id": 1, "text": ""}\nno JSON\n\n{"text": "no key"}\n')
-    failures: list[Failure] = []
-    with lshdb.open(tmp_path / "x.db") as db:
-        paths = [str(tmp_path / name) for name in ("nosuch", "a.jsonl", "gone")]
-        report = db.add_files(paths, on_failure=failures.append)
-    assert (report.added, report.failed, report.empty) == (1, 4, 1)
-    names = ["nosuch", "a.jsonl:2", "a.jsonl:4", "gone"]
-    assert [Path(failure.where).name for failure in failures] == names

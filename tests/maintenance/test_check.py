@@ -425,13 +425,6 @@ def test_a_repair_that_is_interrupted_has_changed_nothing(damaged: Callable[...,
     assert lshdb.check(path, repair=True).ok
 
 
-def test_progress_reaches_its_end(originals: dict[str, Path]) -> None:
-    last: dict[str, tuple[int, int | None]] = {}
-    lshdb.check(originals["words"], progress=lambda *now: last.update({now[2]: now[:2]}))
-    assert last["documents"] == (9, 9)
-    assert last["band rows"] == (8 * 19, 8 * 19)
-
-
 def test_a_database_that_is_open_is_checked_and_repaired(path: Path) -> None:
     with database_of(path, {"fox": "the fox and the grapes"}) as db:
         assert lshdb.check(db.path, deep=True).ok

@@ -224,11 +224,6 @@ def test_html_is_in_templates_only() -> None:
     assert not found
 
 
-def test_nothing_is_called_by_address() -> None:
-    users = {name for name in PATHS if "ctypes" in foreign_imports(name)}
-    assert not users
-
-
 # dependencies
 
 
@@ -263,17 +258,6 @@ def test_importing_lshdb_imports_nothing_else(tmp_path: Path) -> None:
     loaded = set(json.loads(in_fresh_python(code, tmp_path)))
     assert {name for name in loaded if name.startswith("lshdb")} == {"lshdb"}
     assert not loaded & {"numpy", "xxhash", "sqlite3", "typer", "rich"}
-
-
-def test_the_library_never_imports_the_command_line(tmp_path: Path) -> None:
-    code = (
-        "import sys, lshdb\n"
-        "with lshdb.open('fables.db') as db:\n"
-        "    db.add('fox', 'the fox and the grapes')\n"
-        "    assert [match.key for match in db.query('The fox and the grapes')] == ['fox']\n"
-        "print('numpy' in sys.modules, [n for n in ('typer', 'rich') if n in sys.modules])"
-    )
-    assert in_fresh_python(code, tmp_path).strip() == "True []"
 
 
 def test_a_query_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from itertools import repeat
 from typing import Any
 
 import pytest
-from helpers import Command
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -118,14 +117,3 @@ def test_an_array_without_end_is_read_piece_by_piece_up_to_its_mistake() -> None
     finally:
         tracemalloc.stop()
     assert kinds == [Document] * 100 + [Failure]
-
-
-def test_arrays_are_rows_for_add_and_other_json_is_reported(command: Command) -> None:
-    command.write("rows.json", f"[{ROW}]")
-    command.write("other.json", '{"name": "package"}')
-    result = command("add", "rows.json", "other.json")
-    assert result.err.splitlines()[0] == f"lshdb: other.json: {OTHER}"
-    assert result.status == 1
-    assert command.keys() == ["1"]
-    command.done("add", "--format", "text", "other.json")
-    assert command.keys() == ["1", "other.json"]

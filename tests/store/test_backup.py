@@ -181,20 +181,3 @@ def test_a_name_that_is_taken_meanwhile_is_not_taken_over(db: lshdb.Database, pa
         db.backup(copy, progress=lambda *_: copy.touch())
     assert copies(path.parent) == ["copy.db"]
     assert copy.read_bytes() == b""
-
-
-def test_the_command(db: lshdb.Database, path: Path) -> None:
-    db.close()
-    lshdb_ = Command(path.parent)
-    size = path.stat().st_size
-    lshdb_.done("backup", "copy.db", says=f"copy.db made: {size:,} bytes\n")
-    lshdb_.done("check", "-d", "copy.db", "--deep")
-    lshdb_.done("backup", "copy.db", "--force")
-    for arguments, status, reason in (
-        (["copy.db"], 1, "copy.db already exists; replace=True (--force) replaces it"),
-        (["lsh.db", "--force"], 2, "lsh.db is the database itself: name another file"),
-        (["."], 1, ". is not a file: name a file to create"),
-        (["no/copy.db"], 1, "no/copy.db cannot be written: no such file or directory"),
-    ):
-        assert lshdb_.fails("backup", *arguments, status=status) == reason
-    assert copies(path.parent) == ["copy.db"]

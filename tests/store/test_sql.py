@@ -222,13 +222,6 @@ def test_parameters_of_sql_are_only_values(filled: Path) -> None:
                 db.sql(statement, parameters)  # type: ignore[arg-type]
 
 
-def test_an_error_after_some_rows_is_translated(filled: Path) -> None:
-    with lshdb.open(filled, mode="read") as db:
-        rows = db.sql("SELECT abs(-9223372036854775805 - doc_id) FROM documents")
-        with pytest.raises(QueryError, match="integer overflow"):
-            list(rows)
-
-
 def test_a_file_that_is_damaged_or_locked_is_no_fault_of_the_sql(filled: Path) -> None:
     with inspection.sqlite(filled) as other:
         other.execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -139,21 +139,6 @@ def test_a_named_construction_is_judged_beside_the_others(text: str) -> None:
     assert found[0].chosen, "the best stays first"
 
 
-def test_a_database_tunes_as_the_command_does(collection: Path, command: Command) -> None:
-    with lshdb.open(collection, mode="read") as db:
-        for documents in (None, 1_000, 10_000_000):
-            found = db.tune(construction="and 2, or 3", documents=documents)
-            options = ["--construction", "and 2, or 3", "--top", "2"]
-            options += [] if documents is None else ["--documents", str(documents)]
-            records = command.done("tune", "-d", collection, "--json", *options).records
-            for record, tuned in zip(records, [found[0], found[1], found[-1]], strict=True):
-                assert record["construction"] == str(tuned.construction)
-                for name in ("candidates", "recall", "bytes", "chosen", "named"):
-                    assert record[name] == getattr(tuned, name)
-            assert [record["named"] for record in records] == [False, False, True]
-        assert db.tune(construction="and 4, or 64")[-1].bytes == 4 * 256 + BAND_BYTES * 64
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
