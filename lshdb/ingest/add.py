@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Stream
@@ -103,7 +103,7 @@ def write_documents(job: Job, items: Iterable[Item]) -> Iterator[tuple[AddReport
     if settings.shingling.foreign:
         cleaned("", settings.shingling)  # raises once, and not for each document
     reuse_freed_memory()
-    cut = unsure = documents = 0
+    unsure = documents = 0
     count = default_workers() if job.workers is None else job.workers
     prompt = job.prompt and selection is None  # which decides on a batch when all of it is there
     keep_blocks = selection is not None and selection.keep_blocks
@@ -128,20 +128,19 @@ def write_documents(job: Job, items: Iterable[Item]) -> Iterator[tuple[AddReport
                     left_out, some = selection.against.similar(parts, store.settings, selection)
                     unsure += some
                 with store.writing():
-                    selected = selecting.write(parts, left_out)
+                    report, dropped = selecting.write(parts, left_out)
+                rest = iter(dropped)
                 outcomes = [
-                    Outcome(block, part.keys, part.places, dropped)
-                    for (block, part), dropped in zip(both, selected.dropped, strict=True)
+                    Outcome(block, part.keys, part.places, list(islice(rest, len(part.keys))))
+                    for block, part in both
                 ]
-                report = selected.report
-                stream.sign = selected.stored < report.documents
-                cut += selected.cut
+                stream.sign = selecting.any_new
                 del both, parts
             documents += report.documents
             yield report, outcomes
             del outcomes
-    if cut:
-        warn_of_limit(dedup_cut(cut, store.limits.dedup_listed))
+    if selecting is not None and selecting.cut:
+        warn_of_limit(dedup_cut(selecting.cut, store.limits.dedup_listed))
     if unsure:
         warn_of_limit(reference_cut(unsure, store.limits.dedup_listed))
     if stream.error is not None:

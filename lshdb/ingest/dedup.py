@@ -13,11 +13,11 @@ order of documents, not on how they are cut into batches.
 from __future__ import annotations
 
 from array import array
-from bisect import insort
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, pairwise
+from itertools import chain
 from typing import Any, Final, Protocol, get_args
 
 import numpy as np
@@ -94,24 +94,6 @@ def selection_for(on_similar: OnSimilar) -> Selection | None:
     return Selection() if on_similar == "skip" else None
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """The results of a batch.
-
-    Attributes:
-        report: of its documents.
-        dropped: for each document of each part None if it is kept, else why not; for itself, if the
-            database has it already.
-        cut: how many were kept although compared with only a part of a bucket.
-        stored: how many were stored already, with their content.
-    """
-
-    report: AddReport
-    dropped: list[list[DroppedRow | None]]
-    cut: int
-    stored: int
-
-
 class Places:
     """Where documents are from, by their doc_ids: 8 bytes for each of a run."""
 
@@ -155,7 +137,12 @@ class Places:
 
 
 class Selecting:
-    """Writes the kept documents of one batch after the other."""
+    """Writes the kept documents of one batch after the other.
+
+    Attributes:
+        cut: how many were kept so far although compared with only a part of a bucket.
+        any_new: whether the last batch had documents that were not stored already.
+    """
 
     def __init__(self, store: Store, selection: Selection, *, numbered: bool) -> None:
         """Begin.
@@ -169,21 +156,25 @@ class Selecting:
         self._store, self._selection, self._numbered = store, selection, numbered
         self._count = 0
         self._places = Places(store.last_doc_id() + 1)
+        self.cut = 0
+        self.any_new = True
 
     def write(
         self, parts: Sequence[SignedPart], left_out: Sequence[DroppedRow | None] = ()
-    ) -> Selected:
+    ) -> tuple[AddReport, list[DroppedRow | None]]:
         """Write the kept documents of a batch, in the transaction of the caller.
 
         Documents that are `left_out` already, because of another file, change nothing here.
+
+        Returns:
+            The report, and for each document None if it is kept, else why not; for itself, if the
+            database has it already.
         """
         store, fields = self._store, self._selection.fields
-        given = list(chain.from_iterable(part.keys for part in parts))
-        digests = list(chain.from_iterable(part.digests for part in parts))
-        metadata = list(
-            chain.from_iterable(part.metadata_at(range(len(part.keys))) for part in parts)
-        )
-        where = list(chain.from_iterable(part.where() for part in parts))
+        given = [*chain.from_iterable(part.keys for part in parts)]
+        digests = [*chain.from_iterable(part.digests for part in parts)]
+        metadata = [*chain.from_iterable(part.all_metadata() for part in parts)]
+        where = [*chain.from_iterable(part.where() for part in parts)]
         keys, known = given, dict[str, KnownDocument]()
         if self._numbered:
             keys = numbered_keys(given, self._count)
@@ -210,27 +201,22 @@ class Selecting:
         row_at = {i: row for row, i in enumerate(indices)}
         like: list[tuple[int, int, float, int]] = []  # number and place of the kept one
         next_id = store.last_doc_id() + 1
-        unchanged = updated = empty = cut = stored = 0
+        unchanged = updated = empty = stored = 0
 
         def drop(
             i: int, key: str, place: int, how: tuple[float, bool, bool], its: str | None
         ) -> None:
             (file, line), (kept_file, kept_line) = where[i], self._places.where(place, key)
-            of_both = both_fields(fields, metadata[i], its)
-            dropped[i] = DroppedRow(given[i], file, line, key, kept_file, kept_line, *how, *of_both)
+            both = both_fields(fields, metadata[i], its)
+            dropped[i] = DroppedRow(given[i], file, line, key, kept_file, kept_line, *how, *both)
 
         for i, (key, digest) in enumerate(zip(keys, digests, strict=True)):
             if dropped[i] is not None:
                 continue
             version = versions.get(key)
             if version is not None and version.digest == digest:
-                drop(
-                    i,
-                    given[i],
-                    self._places.at(version.doc_id),
-                    (1.0, True, True),
-                    version.metadata,
-                )
+                place = self._places.at(version.doc_id)
+                drop(i, given[i], place, (1.0, True, True), version.metadata)
                 stored += 1
                 if version.metadata == metadata[i]:
                     unchanged += 1
@@ -244,7 +230,7 @@ class Selecting:
                 like.append((i, *found, self._places.at(kept.doc_id(found[0]))))
                 continue
             doc_id = next_id if version is None else version.doc_id
-            cut += kept.keep(row, doc_id, replaces=version is not None)
+            self.cut += kept.keep(row, doc_id, replaces=version is not None)
             self._places.add(doc_id, where[i])
             next_id += version is None
             updated += version is not None
@@ -271,9 +257,8 @@ class Selecting:
             failed=sum(len(part.failures) for part in parts),
             replaced=sum(part.replaced for part in parts),
         )
-        ends = accumulate((len(part.keys) for part in parts), initial=0)
-        by_part = [dropped[low:high] for low, high in pairwise(ends)]
-        return Selected(report, by_part, cut, stored)
+        self.any_new = stored < report.documents
+        return report, dropped
 
 
 def both_fields(
@@ -304,10 +289,11 @@ def _new_documents(parts: Sequence[SignedPart], places: list[int], store: Store)
     signed = [sign([], settings)]
     digests: list[bytes] = []
     stored: list[str] = []
-    ends = np.cumsum([len(part.keys) for part in parts])
-    bounds = np.searchsorted(places, ends).tolist()
-    for part, end, low, high in zip(parts, ends.tolist(), [0, *bounds], bounds, strict=False):
-        own = [place - end + len(part.keys) for place in places[low:high]]
+    first = low = 0
+    for part in parts:
+        high = bisect_left(places, first + len(part.keys), low)
+        own = [place - first for place in places[low:high]]
+        first, low = first + len(part.keys), high
         if own:
             signed.append(signatures_of(part, own, settings))
             digests += [part.digests[place] for place in own]
@@ -326,8 +312,7 @@ def _write(
     if rows:
         own = [*rows.values()]
         old = [known[key].doc_id for key in rows if key in known]
-        if old:
-            unindex(store, old)
+        unindex(store, old)
         writer = Writer(store)
         writer.put(
             [*rows],

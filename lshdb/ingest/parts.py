@@ -73,11 +73,9 @@ class SignedPart:
         file, numbers = self.origin
         return [(file, numbers[place]) for place in self.places]
 
-    def metadata_at(self, places: Sequence[int]) -> list[str | None]:
-        """The metadata of the documents at some places."""
-        if not self.metadata:
-            return [None] * len(places)
-        return [self.metadata[place] for place in places]
+    def all_metadata(self) -> Sequence[str | None]:
+        """The metadata of each document."""
+        return self.metadata or [None] * len(self.keys)
 
 
 @dataclass(frozen=True, slots=True)

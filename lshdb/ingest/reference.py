@@ -77,7 +77,7 @@ class Reference:
                 alike = replace(reader.settings, passages=settings.passages)
                 asked = asked_about(some, alike)
                 keys = [key for part in some for key in part.keys]
-                own = [one for part in some for one in part.metadata_at(range(len(part.keys)))]
+                own = [one for part in some for one in part.all_metadata()]
                 where = [one for part in some for one in part.where()]
                 passed = [set[str]()] * len(keys)
                 if self.without is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count, repeat
+from itertools import count
 from typing import Final
 
 import numpy as np
@@ -55,18 +55,23 @@ class Writer:
             for key, place in latest.items()
             if key not in known or known[key].digest != part.digests[place]
         ]
-        if known:
-            self._update_metadata(part, latest, known)
+        metadata = part.all_metadata()
+        store.set_metadata(
+            [
+                (document.doc_id, metadata[latest[key]])
+                for key, document in known.items()
+                if document.digest == part.digests[latest[key]]
+                and document.metadata != metadata[latest[key]]
+            ]
+        )
         keys, digests = [part_keys[i] for i in places], [part.digests[i] for i in places]
         old = [known[key].doc_id for key in keys if key in known]
         if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old):
             self.finish()  # a key of an earlier part: its band rows must be deleted again
-        if old:
-            unindex(store, old)
+        unindex(store, old)
         signed = signatures_of(part, places, store.settings)
-        metadata = part.metadata_at(places)
         stored = [part.stored[i] for i in places] if store.settings.content else None
-        self.put(keys, digests, metadata, stored, signed, known)
+        self.put(keys, digests, [metadata[i] for i in places], stored, signed, known)
         self._updated.update(old)
         self.signed += len(places)
         empty = len(places) - int(np.count_nonzero(signed.shingles))
@@ -75,21 +80,6 @@ class Writer:
         )
         if part.files:
             store.set_files(part.files)
-
-    def _update_metadata(
-        self, part: SignedPart, latest: Mapping[str, int], known: Mapping[str, KnownDocument]
-    ) -> None:
-        """Update the metadata of stored documents with the same content."""
-        places = [latest[key] for key in known]
-        self._store.set_metadata(
-            [
-                (document.doc_id, metadata)
-                for document, place, metadata in zip(
-                    known.values(), places, part.metadata_at(places), strict=True
-                )
-                if document.digest == part.digests[place] and document.metadata != metadata
-            ]
-        )
 
     def finish(self) -> None:
         """Write the band rows and fingerprints."""
@@ -180,8 +170,8 @@ def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int,
     """The counts of added, updated and unchanged, as if they came one by one."""
     now = {key: (document.digest, document.metadata) for key, document in known.items()}
     added = updated = unchanged = 0
-    metadata = part.metadata or repeat(None)
-    for key, given in zip(part.keys, zip(part.digests, metadata, strict=False), strict=True):
+    documents = zip(part.digests, part.all_metadata(), strict=True)
+    for key, given in zip(part.keys, documents, strict=True):
         before = now.get(key)
         if before is None:
             added += 1
@@ -199,13 +189,15 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
     They are computed again from the signatures and contents, which are still there. The link of
     the documents to files is deleted too.
     """
+    if not doc_ids:
+        return
     store.forget_files(doc_ids)
-    with_signature, signatures = store.signatures(np.array(doc_ids, dtype=np.int64))
+    ids = np.array(doc_ids, dtype=np.int64)
+    with_signature, signatures = store.signatures(ids)
     settings = store.settings
     keys = bucket_keys(signatures, settings.construction, settings.seed)
     store.unindex(with_signature, keys)
     if settings.passages:
-        ids = np.array(doc_ids, dtype=np.int64)
         contents = list(store.contents(ids))
         found = fingerprints(contents, settings.shingling, settings.passages, settings.seed)
         store.delete_fingerprints(found.of(ids))
