@@ -184,21 +184,10 @@ def info(*, at: DatabaseFile, form: Form) -> None:
     """
     with at.reading(form) as database:
         info = database.info()
-    s = info.settings
     record = {
         "documents": info.documents,
         "empty": info.empty,
-        "threshold": s.threshold,
-        "recall": s.recall,
-        "shingle": str(s.shingling),
-        "permutations": s.permutations,
-        "bands": s.construction.bands,
-        "rows": s.construction.rows,
-        "construction": str(s.construction),
-        "sketch": s.sketch,
-        "seed": s.seed,
-        "content": s.content,
-        "passages": s.passages,
+        **info.settings.record(),
         "bytes": info.bytes,
     }
     write_record(record, form)

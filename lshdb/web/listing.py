@@ -15,20 +15,21 @@ from lshdb.model import Cluster, Keep, Pair, Verdict
 from lshdb.search.decisions import Verdicts
 from lshdb.web.surveys import Survey, keys_of
 
-SORTS_OF_CLUSTERS: Final = {
-    "size": "most documents",
-    "lowest": "lowest similarity",
-    "highest": "highest similarity",
-    "first": "first added",
-    "key": "key",
+SORTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "clusters": {
+        "size": "most documents",
+        "lowest": "lowest similarity",
+        "highest": "highest similarity",
+        "first": "first added",
+        "key": "key",
+    },
+    "pairs": {
+        "highest": "highest similarity",
+        "lowest": "lowest similarity",
+        "key": "key",
+    },
 }
-SORTS_OF_PAIRS: Final = {
-    "highest": "highest similarity",
-    "lowest": "lowest similarity",
-    "key": "key",
-}
-
-
+"""The orders of each list and how pages call them; the first is the usual one."""
 _WORTH: Final = 8
 """Characters of a path that helps."""
 
@@ -108,7 +109,7 @@ def chosen(survey: Survey[Any], asked: Filters, done: Container[int]) -> list[in
 
     `done` has the places of those that are decided.
     """
-    sorts = SORTS_OF_CLUSTERS if _of_clusters(survey) else SORTS_OF_PAIRS
+    sorts = SORTS["pairs" if survey.redundant is None else "clusters"]
     if asked.sort and asked.sort not in sorts:
         raise UsageError(f"sort {asked.sort!r:.50} is not {', '.join(sorts)}")
     low, high = asked.number("least") or 0.0, asked.number("most")
@@ -129,10 +130,6 @@ def chosen(survey: Survey[Any], asked: Filters, done: Container[int]) -> list[in
     places = [place for place, one in enumerate(survey.items) if fits(place, one)]
     order = _ORDERS.get(asked.sort or next(iter(sorts)))
     return places if order is None else sorted(places, key=lambda at: order(survey.items[at]))
-
-
-def _of_clusters(survey: Survey[Any]) -> bool:
-    return not survey.items or isinstance(survey.items[0], Cluster)
 
 
 def _lowest(one: Cluster | Pair) -> float:

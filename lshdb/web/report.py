@@ -118,7 +118,7 @@ def report(
             copies=len(copies),
             clusters=[described(survey.items[place], decided, _MEMBERS) for place in largest],
             survey=survey,
-            members=sum(len(one.members) for one in survey.items),
+            members=survey.members,
             keep=asked.keep,
             listed=[*((0, pair) for pair in copies), *enumerate(shown[: len(parts)], 1)],
             left_out=len(shown) - len(parts),

@@ -46,23 +46,26 @@ class Survey(Generic[Item]):
     Attributes:
         items: clusters in the order of their first members; pairs, the most similar first.
         facets: by field.
-        threshold: the similarity from which on documents are similar.
         found: how many pairs there are, or were examined.
         cut: whether there may be more.
         histogram: how many pairs have which similarity, from 0 to 1 in bins of 0.05.
         redundant: how many documents are so similar to the kept one of their cluster, or to be
-            dropped: those that `lshdb clusters --drop-list` names.
+            dropped: those that `lshdb clusters --drop-list` names; None for pairs.
         redundant_bytes: of their contents.
     """
 
     items: list[Item]
     facets: Facets
-    threshold: float
     found: int = 0
     cut: bool = False
     histogram: tuple[int, ...] = ()
-    redundant: int = 0
-    redundant_bytes: int = 0
+    redundant: int | None = None
+    redundant_bytes: int | None = None
+
+    @property
+    def members(self) -> int:
+        """How many documents the items have, repeated ones as often."""
+        return sum(len(keys_of(one)) for one in self.items)
 
 
 def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
@@ -76,7 +79,7 @@ def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) 
     items = list(all_clusters(store, request, progress))
     gone = {key for one in items for key in _redundant(one, least)}
     facets, size = _documents(store, items, gone, progress)
-    return Survey(items, facets, least, redundant=len(gone), redundant_bytes=size)
+    return Survey(items, facets, redundant=len(gone), redundant_bytes=size)
 
 
 def _redundant(one: Cluster, least: float) -> Iterator[str]:
@@ -87,7 +90,6 @@ def _redundant(one: Cluster, least: float) -> Iterator[str]:
 
 def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Pair]:
     """Find the most similar of all pairs."""
-    least = store.settings.threshold if request.threshold is None else request.threshold
     a: list[str] = []
     b: list[str] = []
     scores, identical = np.zeros(0), np.zeros(0, dtype=np.bool_)
@@ -111,7 +113,7 @@ def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> 
     columns = zip(a, b, scores.tolist(), identical.tolist(), strict=True)
     items = [Pair(one, other, score, exact, score, same) for one, other, score, same in columns]
     facets, _ = _documents(store, items, set(), progress)
-    return Survey(items, facets, least, found, cut, tuple(counts.tolist()))
+    return Survey(items, facets, found, cut, tuple(counts.tolist()))
 
 
 def _best(

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
@@ -24,7 +25,7 @@ from lshdb.errors import limits_noted, warn_of_limit
 from lshdb.formatting import shortened
 from lshdb.json_text import dumps
 from lshdb.limits import DEFAULTS
-from lshdb.model import Cluster, Content, Decision, Document, Pair, Passage, Settings
+from lshdb.model import Cluster, Content, Decision, Document, Pair, Passage
 from lshdb.options import ClustersOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
@@ -40,7 +41,7 @@ from lshdb.web.listing import Filters, Neighbours
 from lshdb.web.rendering import Page, snippet
 from lshdb.web.results import Results, Stage, state_of
 from lshdb.web.reviewing import MAX_MEMBERS, Review
-from lshdb.web.surveys import Survey, survey_clusters, survey_pairs
+from lshdb.web.surveys import Survey, keys_of, survey_clusters, survey_pairs
 
 TIMEOUT: Final = 5.0
 """Seconds that a page waits for a locked file."""
@@ -95,6 +96,8 @@ _SQL_CHARACTERS: Final = 2_000_000
 """Characters of all values that a page of SQL has; the value that goes beyond is the last."""
 
 _T = TypeVar("_T")
+Rows: TypeAlias = tuple[Sequence[str], Iterator[Sequence[object]]]
+"""The names of columns, and rows."""
 _results: Final = Results()
 _comparisons: Final = Results(_COMPARED)
 
@@ -193,11 +196,10 @@ def overview(visit: Visit) -> Page:
         "documents": info.documents,
         "empty": info.empty,
         "bytes": info.bytes,
-        "settings": _settings(settings),
+        "settings": settings.record(),
         "curve": s_curve(settings.construction, settings.threshold),
         "clusters": None,
         "pairs": None,
-        "buckets": None,
     }
     survey = _survey(visit, "clusters", Filters())
     if survey is not None:
@@ -208,10 +210,9 @@ def overview(visit: Visit) -> Page:
                 listing.described(survey.items[place], verdicts, _PREVIEW) for place in largest
             ]
         }
-    pairs = _survey(visit, "pairs", Filters())
-    if pairs is not None:
-        own = {"found": pairs.found, "cut": pairs.cut}
-        data["pairs"] = own | {"similarities": columns(pairs.histogram)}
+    survey = _survey(visit, "pairs", Filters())
+    if survey is not None:
+        data["pairs"] = _counts(survey, set()) | {"similarities": columns(survey.histogram)}
 
     def buckets(database: Database, *_: object) -> dict[str, Any]:
         return {
@@ -223,29 +224,14 @@ def overview(visit: Visit) -> Page:
     return Page("overview", visit.name, data)
 
 
-def _settings(settings: Settings) -> dict[str, Any]:
-    """The settings by the names that `lshdb info` has for them."""
-    return {
-        "shingle": str(settings.shingling),
-        "sets": settings.shingling.of_sets,
-        "threshold": settings.threshold,
-        "recall": settings.recall,
-        "permutations": settings.permutations,
-        "sketch": settings.sketch,
-        "bands": settings.construction.bands,
-        "rows": settings.construction.rows,
-        "construction": str(settings.construction),
-        "seed": settings.seed,
-        "content": settings.content,
-    }
-
-
 def _counts(survey: Survey[Any], done: set[int]) -> dict[str, Any]:
-    """How many clusters there are, how many are decided, and how many documents could go."""
+    """How many clusters or pairs there are, how many are decided, and how many documents can go."""
     return {
         "count": len(survey.items),
-        "members": sum(len(one.members) for one in survey.items),
+        "members": survey.members,
         "decided": len(done),
+        "found": survey.found,
+        "cut": survey.cut,
         "redundant": survey.redundant,
         "redundant_bytes": survey.redundant_bytes,
     }
@@ -475,48 +461,41 @@ def _side_by_side(
 
 def clusters(visit: Visit) -> Page:
     """The groups of similar documents, filtered and sorted, some on each page."""
-    return _list(visit, "clusters", listing.SORTS_OF_CLUSTERS, _CLUSTERS)
+    shown = partial(listing.described, most=_PREVIEW)
+    return _list(visit, "clusters", _CLUSTERS, shown, _cluster_rows)
 
 
 def pairs(visit: Visit) -> Page:
     """The pairs of similar documents, filtered and sorted, some on each page."""
-    return _list(visit, "pairs", listing.SORTS_OF_PAIRS, _PAIRS)
+    return _list(visit, "pairs", _PAIRS, _pair, _pair_rows)
 
 
-def _list(visit: Visit, kind: str, sorts: Mapping[str, str], most: int) -> Page:
+def _list(
+    visit: Visit,
+    kind: str,
+    most: int,
+    shown: Callable[[Any, Verdicts], dict[str, Any]],
+    rows: Callable[[Sequence[Any], Verdicts], Rows],
+) -> Page:
+    """One of the two lists: `shown` makes an item of a page, `rows` those of a download."""
     asked = Filters.of(visit.arguments)
     data: dict[str, Any] = {kind: None}
-    view = {"asked": asked, "sorts": sorts, "settings": _settings(visit.database.settings)}
+    view = {
+        "asked": asked,
+        "sorts": listing.SORTS[kind],
+        "settings": visit.database.settings,
+    }
     page = Page(kind, f"{kind.capitalize()} of {visit.name}", data, view)
     if (survey := _survey(visit, kind, asked)) is None:
         return page
     verdicts = visit.verdicts()
     done = listing.decided(survey, verdicts)
-    places = listing.chosen(survey, asked, done)
-    of_clusters = kind == "clusters"
+    chosen = [survey.items[place] for place in listing.chosen(survey, asked, done)]
     if visit.arguments.get("format"):
-        chosen = [survey.items[place] for place in places]
-        return _download(
-            visit, _cluster_rows(chosen, verdicts) if of_clusters else _pair_rows(chosen, verdicts)
-        )
-    some, data["paging"] = _some(visit, list(enumerate(places, 1)), most)
-    data["facets"] = listing.facets(survey)
-    if of_clusters:
-        data |= _counts(survey, done)
-    else:
-        data |= {"found": survey.found, "cut": survey.cut}
-        data |= {"kept": len(survey.items), "decided": len(done)}
-    data[kind] = [
-        {
-            "number": number,
-            **(
-                listing.described(survey.items[place], verdicts, _PREVIEW)
-                if of_clusters
-                else _pair(survey.items[place], verdicts)
-            ),
-        }
-        for number, place in some
-    ]
+        return _download(visit, rows(chosen, verdicts))
+    some, data["paging"] = _some(visit, list(enumerate(chosen, 1)), most)
+    data |= _counts(survey, done) | {"facets": listing.facets(survey)}
+    data[kind] = [{"number": number, **shown(one, verdicts)} for number, one in some]
     return page
 
 
@@ -533,12 +512,6 @@ def _pair(one: Pair, verdicts: Verdicts) -> dict[str, Any]:
     }
 
 
-_SURVEYS: Final[Mapping[str, Callable[[Store, ClustersOptions, Progress], Survey[Any]]]] = {
-    "clusters": survey_clusters,
-    "pairs": survey_pairs,
-}
-
-
 def _survey(visit: Visit, kind: str, asked: Filters) -> Survey[Any] | None:
     """All clusters or pairs; without decisions, so that they keep their places in a review."""
     keep: Any = asked.keep or "first"
@@ -546,7 +519,8 @@ def _survey(visit: Visit, kind: str, asked: Filters) -> Survey[Any] | None:
     request = ClustersOptions(threshold=threshold, keep=keep, star=star, ignore_decisions=True)
 
     def make(_: Database, store: Store, progress: Progress) -> Survey[Any]:
-        return _SURVEYS[kind](store, request, progress)
+        survey = survey_clusters if kind == "clusters" else survey_pairs
+        return survey(store, request, progress)
 
     return visit.wait_for((kind, threshold, keep, star), make)
 
@@ -560,14 +534,10 @@ def _near(
         return None, None
     done = listing.decided(survey, visit.verdicts())
     places = listing.chosen(survey, replace(asked, decided=""), done)
-    at = next(
-        (
-            place
-            for place, one in enumerate(survey.items)
-            if (keys[0] in one.members if isinstance(one, Cluster) else keys == (one.a, one.b))
-        ),
-        None,
+    found = (
+        place for place, one in enumerate(survey.items) if all(key in keys_of(one) for key in keys)
     )
+    at = next(found, None)
 
     def name(place: int) -> dict[str, str]:
         one = survey.items[place]
@@ -613,9 +583,6 @@ def cluster(visit: Visit) -> Page:
             if member["key"] in view["places"] and listing.is_left(member, one, verdicts)
         ]
     return page
-
-
-Rows: TypeAlias = tuple[Sequence[str], Iterator[Sequence[object]]]
 
 
 def _cluster_rows(some: Sequence[Cluster], verdicts: Verdicts) -> Rows:
@@ -776,7 +743,7 @@ def query(visit: Visit) -> Page:
     asked = {name: given[name] for name in _ASKED if given.get(name, "").strip()}
     data: dict[str, Any] = {"text": text or "", "query": None, "problem": None}
     view = {
-        "settings": _settings(visit.database.settings),
+        "settings": visit.database.settings,
         "pasted": name,
         "given": asked,
         "longest": LONGEST_QUERY,
