@@ -250,22 +250,6 @@ class Settings:
         if self.passages and not self.content:
             raise SettingsError("passages need contents: leave out passages or no-content")
 
-    def record(self) -> dict[str, str | float | bool]:
-        """The settings by the names and in the order in which `lshdb info` shows them."""
-        return {
-            "threshold": self.threshold,
-            "recall": self.recall,
-            "shingle": str(self.shingling),
-            "permutations": self.permutations,
-            "bands": self.construction.bands,
-            "rows": self.construction.rows,
-            "construction": str(self.construction),
-            "sketch": self.sketch,
-            "seed": self.seed,
-            "content": self.content,
-            "passages": self.passages,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Shingles:

@@ -86,3 +86,20 @@ def check_against(request: SettingsOptions, actual: Settings, path: Path) -> Non
 def or_default(given: _T | None, default: _T) -> _T:
     """The given value, or the default in place of None."""
     return default if given is None else given
+
+
+def settings_record(settings: Settings) -> dict[str, str | float | bool]:
+    """The settings by the names and in the order in which `lshdb info` shows them."""
+    return {
+        "threshold": settings.threshold,
+        "recall": settings.recall,
+        "shingle": str(settings.shingling),
+        "permutations": settings.permutations,
+        "bands": settings.construction.bands,
+        "rows": settings.construction.rows,
+        "construction": str(settings.construction),
+        "sketch": settings.sketch,
+        "seed": settings.seed,
+        "content": settings.content,
+        "passages": settings.passages,
+    }

@@ -28,6 +28,7 @@ from lshdb.groups import Option
 from lshdb.json_text import dumps
 from lshdb.options import GroupingOptions
 from lshdb.progress import shown
+from lshdb.settings import settings_record
 from lshdb.sources.paths import escaped, printable_path
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def info(*, at: DatabaseFile, form: Form) -> None:
     record = {
         "documents": info.documents,
         "empty": info.empty,
-        **info.settings.record(),
+        **settings_record(info.settings),
         "bytes": info.bytes,
     }
     write_record(record, form)

@@ -193,13 +193,13 @@ def neighbours(
 
     Args:
         places: of all items, decided or not, in their order.
-        at: the place of this one, None if it is not among them.
+        at: the place of this one; it may be None, or not among them.
         done: the places of those that are decided.
         decided: as in Filters, which of them the list has.
         name: what names an item in an address.
     """
     count = sum(place in done for place in places)
-    if at is None:
+    if at is None or at not in places:
         return Neighbours(None, len(places), count, 0, None, None)
     own = places.index(at)
     before, after = list(places[:own]), list(places[own + 1 :])

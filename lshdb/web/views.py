@@ -31,6 +31,7 @@ from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.documents import count_distinct
 from lshdb.search.limits import text_cut
+from lshdb.settings import settings_record
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources.sinks import csv_lines, json_lines
 from lshdb.store.store import Store
@@ -196,7 +197,7 @@ def overview(visit: Visit) -> Page:
         "documents": info.documents,
         "empty": info.empty,
         "bytes": info.bytes,
-        "settings": settings.record(),
+        "settings": settings_record(settings),
         "curve": s_curve(settings.construction, settings.threshold),
         "clusters": None,
         "pairs": None,
@@ -545,7 +546,7 @@ def _near(
             return {"key": one.keep}
         return {"a": one.a, "b": one.b, "listed": "yes"}
 
-    near = listing.neighbours(places, at if at in places else None, done, asked.decided, name)
+    near = listing.neighbours(places, at, done, asked.decided, name)
     return None if at is None else survey.items[at], near
 
 
